@@ -3,7 +3,7 @@
 python benches/run.py [--only SECTION[/CASES]] [--quick] [--large] [--out FILE]
 
 A section is measured in a process of its own, with one thread for every library that has threads. A whole run writes
-benches/RESULTS.md; with --only or --quick nothing is written unless --out names a file.
+benches/RESULTS.md, and benches/charts from it; with --only or --quick nothing is written unless --out names a file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from types import ModuleType
 
+import charts
 import peers
+from charting import report
 from race import Run
 from table import HEADER, Row, line, machine, markdown, show, state, versions
 from vaults import prepared
@@ -85,6 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if out:
         out.write_text(markdown(done, (before, state()), how), encoding="utf-8")
         print(f"wrote {out.name}")
+    if out == RESULTS:
+        charts.write(report.read(out), charts.FOLDER)
 
 
 def section(name: str, run: Run) -> tuple[str, str, list[Row]]:

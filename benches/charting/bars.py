@@ -30,7 +30,9 @@ class Bar:
     def verdict(self) -> str:
         if math.isnan(self.aim):
             return ""
-        return f"aim {trimmed(self.aim)}×" + (", not reached" if self.missed else "")
+        # A limit is an aim of 1, and the axis shows it.
+        told_aim = "" if self.aim == 1 else f"aim {trimmed(self.aim)}×"
+        return ", ".join(part for part in (told_aim, "not reached" if self.missed else "") if part)
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,18 @@ class Section:
 
 
 def ratios(
-    title: str, about: str, sections: Sequence[Section], notes: Sequence[str], origin: str, *, steps: Sequence[int] = (1,)
+    title: str,
+    about: str,
+    sections: Sequence[Section],
+    notes: Sequence[str],
+    origin: str,
+    *,
+    steps: Sequence[int] = (1,),
 ) -> str:
     """Draw a bar for each ratio; a bar that did not reach its aim has a colour of its own, and says so."""
     bars = [bar for section in sections for bar in section.bars]
     values = [value for bar in bars for value in (bar.ratio, bar.aim, *bar.others) if not math.isnan(value)]
-    low, high = around(min(1.0, *values), max(values), *steps)
+    low, high = around(min(1.0, *values), max(values), 1, 2, 5)
     body = len(bars) * LINE + sum(HEADING if section.heading else 0 for section in sections)
     height = TOP + body + 34 + 16 * (len(notes) + 1) + 4
     drawing = Drawing(WIDTH, height, title, f"{about}. {listed(sections)}. Logarithmic scale; {origin}.")
@@ -82,7 +90,9 @@ def row(drawing: Drawing, scale: Scale, y: float, bar: Bar) -> None:
         drawing.line(scale(bar.aim), y - 8, scale(bar.aim), y + 8, "aim", width=2)
     # The label stands behind everything that is drawn in its line.
     last = max(scale(value) for value in (1, bar.ratio, *bar.others, *([] if math.isnan(bar.aim) else [bar.aim])))
-    drawing.text(last + 8, y + 4, bar.value or f"{told(bar.ratio)}×", kind if kind != "theirs" else "soft", size=12, bold=True)
+    drawing.text(
+        last + 8, y + 4, bar.value or f"{told(bar.ratio)}×", kind if kind != "theirs" else "soft", size=12, bold=True
+    )
     drawing.text(WIDTH - 16, y + 4, bar.verdict, "miss" if bar.missed else "soft", anchor="end", size=11)
 
 
@@ -91,7 +101,8 @@ def listed(sections: Sequence[Section]) -> str:
     said = []
     for section in sections:
         bars = ", ".join(
-            f"{bar.name} {told(bar.ratio)}×" + (f" ({bar.verdict})" if bar.verdict else "") for bar in section.bars
+            f"{bar.name} {bar.value or told(bar.ratio) + '×'}" + (f" ({bar.verdict})" if bar.verdict else "")
+            for bar in section.bars
         )
         said.append(f"{section.heading}: {bars}" if section.heading else bars)
     return "; ".join(said)

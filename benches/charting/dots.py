@@ -43,7 +43,9 @@ def times(title: str, groups: Sequence[Group], unit: str, notes: Sequence[str], 
     )
     drawing = Drawing(WIDTH, height, title, f"{told_all}. Logarithmic scale; {origin}.")
     drawing.text(20, 30, title, size=16, bold=True)
-    drawing.text(20, 50, f"{unit}, logarithmic scale: each line of the grid is ten times the one before", "soft", size=12)
+    drawing.text(
+        20, 50, f"{unit}, logarithmic scale: each line of the grid is ten times the one before", "soft", size=12
+    )
     scale = Scale(low, high, NAMES, WIDTH - RIGHT, log=True)
     bottom = TOP + body
     for mark in scale.ticks():

@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable
 
 from .bars import Bar, Section, ratios
+from .curves import Line, Plot, curves
 from .dots import Group, Time, times
 from .report import Figure, MissingFigure, Report
-from .scales import told
+from .scales import trimmed
+from .spans import speedups
 
 __all__ = ["CHARTS"]
 
@@ -45,14 +47,17 @@ def overview(report: Report) -> str:
     text, top = report.section("Full text"), "BM25 top 30 of 100,000"
     searches = report.section("Whole searches")
     groups = [
-        beside("A whole hybrid search: words, vectors, ten entries", named(searches, "hybrid, 100,000 entries", ("lancedb",))),
+        beside(
+            "A whole hybrid search: words, vectors, ten entries",
+            named(searches, "hybrid, 100,000 entries", ("lancedb",)),
+        ),
         beside("Vectors: the ten nearest, exactly", named(first_level(report), "100,000 x 384, real", scan)),
         beside("Full text: the best 30 by BM25, five words of a text", named(text, f"{top}, 5 natural words", words)),
         beside("Full text: the best 30 by BM25, five rare words", named(text, f"{top}, 5 rare words", words)),
     ]
     notes = (
-        "Medians on one core, all asked in turns. 384 dimensions, vectors of real texts. lancedb: a full-text index, exact vectors, RRF.",
-        "Vectors and full text are the indexes alone. FTS5 is SQLite's own, with the join that a search needs; tantivy returns addresses.",
+        "Medians on one core, all asked in turns; 384 dimensions. lancedb: a full-text index, exact vectors, RRF.",
+        "Vectors and full text: the indexes alone. FTS5 makes the join that a search needs; tantivy returns addresses.",
     )
     return times("One search of 100,000 entries", groups, "ms", notes, report.origin)
 
@@ -67,9 +72,11 @@ def vectors(report: Report) -> str:
     for figure in first_level(report):
         cases.setdefault(figure.name.partition(" [")[0], []).append(figure)
     bars = [case(name, found) for name, found in cases.items() if any(figure.peer == "best" for figure in found)]
+    if not bars:
+        raise MissingFigure("no exact searches")
     notes = (
-        "The best 10 rows by cosine, exact to float64, on one thread. Bar: against the fastest library; dots: against the others.",
-        "usearch HNSW, which is not exact, is not in it: see the table. An aim is drawn where it was set for the peer that it names.",
+        "The best 10 rows by cosine, exact to float64; one thread. Bar: beside the fastest library; dots: the others.",
+        "An aim is drawn where one was set beside the fastest. usearch HNSW is not exact, so it is in the table only.",
     )
     about = "Times faster than numpy, faiss, simsimd and usearch (exact): rows x dimensions"
     return ratios("The ten nearest vectors", about, [Section("", bars)], notes, report.origin)
@@ -105,14 +112,14 @@ def peers(report: Report) -> str:
         title = f"{heading} · {peer}" if peer else heading
         sections.append(Section(title, [Bar(labelled(f, not peer), f.ratio, f.bar, f.missed) for f in figures]))
     notes = (
-        "Septet does the same work as the other side, in turns, on one core unless a line says otherwise. Grey, to the left: the other",
-        "side is faster. FTS5 gives the same rows and scores to the last bit; the other BM25 is another one.",
+        "Both sides do the same work in turns, on one core unless a line says otherwise. Grey, to the left: the other",
+        "side is faster. FTS5 gives the same rows and scores to the last bit; tantivy's BM25 is another one.",
     )
     return ratios("Beside other programs", "Times faster than the other side", sections, notes, report.origin)
 
 
 def labelled(figure: Figure, with_peer: bool) -> str:
-    name = re.sub(r"^BM25 top 30 of 100,000, ", "", figure.name).replace("documents", "texts")
+    name = re.sub(r"^BM25 top 30 of 100,000, ", "", figure.name).replace("documents", "texts").replace(" in memory", "")
     return f"{name} · {plain_name(figure.peer)}" if with_peer else name
 
 
@@ -130,17 +137,17 @@ def limits(report: Report) -> str:
     kept = sum(not figure.missed for figure in wanted)
     notes = (f"Of all {len(wanted)} aims of the report, those beside peers included, {kept} are reached.",)
     about = "Limit ÷ figure (a rate: figure ÷ limit), so that right of 1 is within the limit"
-    return ratios("Limits set before measuring", about, sections, notes, report.origin)
+    return ratios("Limits set before measuring", about, sections, notes, report.origin, steps=(1, 2, 5))
 
 
 def of_limit(figure: Figure) -> str:
-    return f"{told(figure.ours)} of {told(figure.theirs)} {figure.unit}"
+    return f"{trimmed(figure.ours)} of {trimmed(figure.theirs)} {figure.unit}"
 
 
 def shortened(name: str) -> str:
     changes = (
         ("extra time of the search that finds it", "search after it, extra"),
-        (" entries", ""), (": time beside linear growth", ""), (" values of", ","), ("times the kernels", "× its kernels"),
+        (" entries", ""), (" values of", ","), ("times the kernels", "× its kernels"),
         (", times one thread on one core", ", × one"), ("resident after 1,000 searches", "memory after 1,000 searches"),
         (": times ", ": × "), ("beyond numpy and pydantic", "beyond numpy, pydantic"),
     )  # fmt: skip
@@ -149,10 +156,70 @@ def shortened(name: str) -> str:
     return name
 
 
+#: Lines of the section of whole searches that are told at several sizes, with their names in the chart and colours.
+GROWING = {
+    "hybrid, {} entries, p50": ("hybrid", "one"),
+    "hybrid, one domain of 20, {} entries, p50": ("hybrid, one domain", "four"),
+    "text alone, {} entries, p50": ("text alone", "two"),
+    "one add, {} entries, p50": ("one add", "three"),
+    "extra time of the search that finds it, {} entries, p50": ("extra after an add", "five"),
+}
+
+
+def growth(report: Report) -> str:
+    lines = []
+    for pattern, (name, kind) in GROWING.items():
+        before, after = (re.escape(part) for part in pattern.split("{}"))
+        found = [(re.fullmatch(rf"{before}([\d,]+){after}", f.name), f) for f in report.section("Whole searches")]
+        points = sorted((float(match[1].replace(",", "")), f.ours) for match, f in found if match)
+        if len(points) < 2:
+            raise MissingFigure(f"no two sizes of {pattern!r}")
+        lines.append(Line(name, points, kind))
+    (n, first), (last, _) = lines[0].points[0], lines[0].points[-1]
+    lines.append(Line("hybrid, if linear", [(n, first), (last, first * last / n)], "seven", dashed=True))
+    plot = Plot("entries", "ms", log_x=True, log_y=True)
+    notes = (
+        "Medians on one core, 384 dimensions, ten whole entries, everything in memory. Both scales are logarithmic.",
+        "One domain: of twenty. Extra after an add: what the first search after it takes longer than the one before.",
+    )
+    return curves("From 10,000 entries on", "Milliseconds by the number of entries", lines, plot, notes, report.origin)
+
+
+def threads(report: Report) -> str:
+    """What two threads on two cores give, as times of one."""
+    bars = []
+    for figure in report.section("Several threads"):
+        if figure.peer == "one thread":
+            name = figure.name.replace(" entries, 200 queries, 2 threads", "")
+            bars.append(Bar(name, figure.ratio, figure.bar, figure.missed))
+        elif figure.name.endswith("times one thread on one core"):
+            name = figure.name.partition(", times")[0].replace(" entries", "")
+            bars.append(Bar(name, figure.ours, figure.theirs, figure.missed))
+    for figure in first_level(report):
+        if figure.peer.startswith("one thread"):
+            name = figure.name.partition(" [")[0].replace(", 2 threads", "")
+            bars.append(Bar(f"one scan, {name}", figure.ratio, figure.bar, figure.missed))
+    fits = {figure.name: figure.ours for figure in report.section("TF-IDF")}
+    for name, ours in fits.items():
+        if name.endswith(", 2 threads"):
+            alone = fits[name.replace("2 threads", "1 thread")]
+            bars.append(Bar(name.removesuffix(", 2 threads").replace("documents", "texts"), alone / ours))
+    if not bars:
+        raise MissingFigure("no figures of threads")
+    notes = (
+        "search_many answers 200 queries in one call. One scan takes about a millisecond: a second thread adds nothing.",
+    )
+    return speedups(
+        "What a second core gives", "Times as fast as one thread; 2 would be all of it", bars, notes, report.origin
+    )
+
+
 #: Charts by the name of their file.
 CHARTS: dict[str, Callable[[Report], str]] = {
     "overview": overview,
     "vectors": vectors,
     "peers": peers,
     "limits": limits,
+    "growth": growth,
+    "threads": threads,
 }

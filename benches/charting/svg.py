@@ -64,11 +64,15 @@ class Drawing:
         self, x: float, y: float, words: str, kind: str = "ink", *, anchor: str = "start", size: float = 13,
         bold: bool = False, turned: bool = False,
     ) -> None:  # fmt: skip
-        """Write words with their base line at ``y``; ``turned`` ones run upwards."""
+        """Write words with their base line at ``y``, if there are any; ``turned`` ones run upwards."""
+        if not words:
+            return
         extra = f' text-anchor="{anchor}"' if anchor != "start" else ""
         extra += ' font-weight="600"' if bold else ""
         extra += f' transform="rotate(-90 {plain(x)} {plain(y)})"' if turned else ""
-        self._add(f'<text x="{plain(x)}" y="{plain(y)}" font-size="{plain(size)}"{extra} ', kind, f">{escape(words)}</text>")
+        self._add(
+            f'<text x="{plain(x)}" y="{plain(y)}" font-size="{plain(size)}"{extra} ', kind, f">{escape(words)}</text>"
+        )
 
     def rect(self, x: float, y: float, width: float, height: float, kind: str, *, round: float = 0) -> None:
         corner = f' rx="{plain(round)}"' if round else ""
@@ -80,9 +84,7 @@ class Drawing:
     ) -> None:
         self.path([(x1, y1), (x2, y2)], kind, width=width, dashed=dashed)
 
-    def path(
-        self, points: Sequence[tuple[float, float]], kind: str, *, width: float = 2, dashed: bool = False
-    ) -> None:
+    def path(self, points: Sequence[tuple[float, float]], kind: str, *, width: float = 2, dashed: bool = False) -> None:
         """Join points by straight lines."""
         way = "M" + "L".join(f"{plain(x)} {plain(y)}" for x, y in points)
         extra = ' stroke-dasharray="4 4"' if dashed else ""

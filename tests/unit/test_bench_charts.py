@@ -1,0 +1,211 @@
+import importlib
+import itertools
+import math
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+BENCHES = Path(__file__).parents[2] / "benches"
+SVG = "{http://www.w3.org/2000/svg}"
+FIGURE = "| {name} | {ours} | {theirs} | ms | {peer} | {ratio} | {bar} | {verdict} |\n"
+HEAD = "# Figures\n\n- date: 2030-01-02\n- machine: Some(R) CPU, x86_64, 4 cores, 8 GiB, kernel avx2\n"
+
+
+@pytest.fixture
+def charting(monkeypatch):
+    """Imports a module of `benches/`, and forgets it with the others."""
+    monkeypatch.syspath_prepend(str(BENCHES))
+    before = set(sys.modules)
+    yield importlib.import_module
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] in ("charting", "charts", "run", "race", "table", "peers", "vaults", "corpus"):
+            del sys.modules[name]
+
+
+def bars_of(charting, *bars, **options):
+    module = charting("charting.bars")
+    made = [module.Bar(*bar) if isinstance(bar, tuple) else bar for bar in bars]
+    return ElementTree.fromstring(
+        module.ratios("Title", "About", [module.Section("", made)], ("A note",), "Origin", **options)
+    )
+
+
+def drawn(svg, tag, kind):
+    return [e for e in svg.iter(f"{SVG}{tag}") if kind in e.get("class").split()]
+
+
+def words(svg):
+    return [e.text for e in svg.iter(f"{SVG}text")]
+
+
+def test_the_committed_charts_are_those_of_the_committed_report(charting):
+    report = charting("charting.report").read(BENCHES / "RESULTS.md")
+    for name, draw in charting("charting.figures").CHARTS.items():
+        assert (BENCHES / "charts" / f"{name}.svg").read_text(encoding="utf-8") == draw(report), (
+            f"{name}.svg is not that of RESULTS.md: run python benches/charts.py"
+        )
+
+
+def test_the_same_report_is_drawn_alike_twice(charting, tmp_path):
+    charts, read = charting("charts"), charting("charting.report").read
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        charts.write(read(BENCHES / "RESULTS.md"), folder)
+    names = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert len(names) >= 6
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_a_chart_whose_lines_are_not_in_the_report_is_taken_away_and_named(charting, tmp_path, capsys):
+    results = tmp_path / "RESULTS.md"
+    results.write_text(HEAD + "\n## Vectors\n", encoding="utf-8")
+    (tmp_path / "charts").mkdir()
+    (tmp_path / "charts" / "growth.svg").write_text("of an older run")
+    charting("charts").main(["--results", str(results), "--out", str(tmp_path / "charts")])
+    assert list((tmp_path / "charts").iterdir()) == []
+    assert "no growth.svg" in capsys.readouterr().out
+
+
+def test_a_whole_run_reads_back_what_it_wrote(charting, tmp_path):
+    table, read = charting("table"), charting("charting.report").read
+    rows = [
+        table.faster("a | b", 2.0, 3.0, "numpy", 2.0),
+        table.at_most("limit", 1.0, 4.0),
+        table.plain("told", 1234.0),
+    ]
+    path = tmp_path / "RESULTS.md"
+    path.write_text(table.markdown([("Some", "How.", rows[1:])], ("quiet", "quiet"), "whole sizes"), encoding="utf-8")
+    limit, told = read(path).section("Some")
+    assert (limit.ours, limit.theirs, limit.limit, limit.missed) == (1.0, 4.0, True, False)
+    assert told.ours == 1234.0
+    assert math.isnan(told.theirs)
+    assert not told.wanted
+
+
+def test_what_the_run_judged_missed_is_missed_whatever_rounding_left(charting, tmp_path):
+    path = tmp_path / "RESULTS.md"
+    line = FIGURE.format(name="x", ours=1, theirs=3, peer="faiss", ratio="3.00", bar="3.00", verdict="NOT REACHED")
+    path.write_text(f"{HEAD}\n## Some\n\n{line}", encoding="utf-8")
+    assert charting("charting.report").read(path).section("Some")[0].missed
+
+
+def test_the_origin_names_the_day_and_the_class_of_the_machine(charting, tmp_path):
+    path = tmp_path / "RESULTS.md"
+    path.write_text(HEAD, encoding="utf-8")
+    assert charting("charting.report").read(path).origin == "2030-01-02 · Some CPU, 4 cores, AVX2 · benches/RESULTS.md"
+
+
+def test_a_bar_is_as_long_as_the_logarithm_of_its_ratio(charting):
+    svg = bars_of(charting, ("two", 2.0), ("four", 4.0), ("sixteen", 16.0))
+    lengths = [float(e.get("width")) for e in drawn(svg, "rect", "ours")]
+    assert lengths[1] == pytest.approx(2 * lengths[0], abs=0.02)
+    assert lengths[2] == pytest.approx(4 * lengths[0], abs=0.02)
+
+
+def test_a_ratio_below_one_goes_to_the_left_in_another_colour(charting):
+    svg = bars_of(charting, ("faster", 2.0), ("slower", 0.5))
+    [ours], [theirs] = drawn(svg, "rect", "ours"), drawn(svg, "rect", "theirs")
+    one = float(ours.get("x"))
+    assert float(theirs.get("x")) + float(theirs.get("width")) == pytest.approx(one, abs=0.02)
+    assert theirs.get("width") == ours.get("width")
+
+
+def test_a_bar_that_did_not_reach_its_aim_is_marked_and_says_so(charting):
+    svg = bars_of(charting, ("kept", 4.0, 3.0, False), ("missed", 2.0, 3.0, True), ("free", 5.0))
+    assert len(drawn(svg, "rect", "miss")) == 1
+    assert len(drawn(svg, "rect", "ours")) == 2
+    assert len(drawn(svg, "path", "aim")) == 2
+    assert "aim 3×" in words(svg)
+    assert "aim 3×, not reached" in words(svg)
+    assert "missed 2.00× (aim 3×, not reached)" in svg.find(f"{SVG}desc").text
+
+
+def test_every_aim_missed_in_the_report_is_marked_in_a_chart(charting):
+    report = charting("charting.report").read(BENCHES / "RESULTS.md")
+    missed = {(f.section, f.name, f.bar) for f in report.figures if f.missed}
+    marked = 0
+    for name in ("vectors", "peers", "limits", "threads"):
+        svg = ElementTree.parse(BENCHES / "charts" / f"{name}.svg").getroot()
+        marked += len(drawn(svg, "rect", "miss"))
+    # Single searches beside a batch are no thread's, and the eight threads stand among the limits and the threads.
+    twice = sum("times one thread on one core" in name for _, name, _ in missed)
+    neither = sum(f.missed and f.peer == "single searches" for f in report.figures)
+    assert marked == len(missed) + twice - neither
+
+
+def test_labels_are_escaped(charting):
+    svg = bars_of(charting, ("<b> & \"q\" 'a'", 2.0))
+    assert "<b> & \"q\" 'a'" in words(svg)
+
+
+def test_a_speedup_is_as_long_as_its_value(charting):
+    module, Bar = charting("charting.spans"), charting("charting.bars").Bar
+    svg = ElementTree.fromstring(module.speedups("T", "A", [Bar("a", 0.5), Bar("b", 2.0)], (), "O"))
+    short, long = (float(e.get("width")) for e in drawn(svg, "rect", "ours"))
+    assert long == pytest.approx(4 * short, abs=0.02)
+
+
+def test_a_time_ten_times_as_long_is_one_line_of_the_grid_further(charting):
+    dots = charting("charting.dots")
+    group = dots.Group("work", [dots.Time("Septet", 0.1, ours=True), dots.Time("a", 1.0), dots.Time("b", 10.0)])
+    svg = ElementTree.fromstring(dots.times("T", [group], "ms", (), "O"))
+    [ours] = drawn(svg, "circle", "ours")
+    others = drawn(svg, "circle", "theirs")
+    places = [float(e.get("cx")) for e in (ours, *others)]
+    grid = sorted(float(re.match(r"M([\d.]+)", e.get("d"))[1]) for e in drawn(svg, "path", "grid"))
+    assert places == pytest.approx(grid, abs=0.02)
+
+
+def test_names_that_would_touch_move_apart_and_keep_their_order(charting):
+    spread = charting("charting.curves").spread
+    assert spread([10, 100], 16) == [10, 100]
+    moved = spread([50, 51, 10, 52], 16)
+    assert moved == [35, 51, 10, 67]
+    crowded = sorted(spread([30, 30, 30, 44, 45], 16))
+    assert all(b - a >= 16 - 1e-9 for a, b in itertools.pairwise(crowded))
+
+
+@pytest.mark.parametrize(
+    "value, told", [(0.0468, "0.0468"), (3, "3.00"), (27, "27.0"), (433.2, "433"), (1173, "1,173")]
+)
+def test_a_value_has_the_digits_of_the_table(charting, value, told):
+    assert charting("charting.scales").told(value) == told
+
+
+def test_a_colour_that_does_not_exist_is_no_class(charting):
+    drawing = charting("charting.svg").Drawing(10, 10, "T", "D")
+    with pytest.raises(ValueError, match="'blue-ish'"):
+        drawing.rect(0, 0, 1, 1, "blue-ish")
+
+
+def committed():
+    return sorted([*(BENCHES / "charts").glob("*.svg"), *(BENCHES.parent / "docs" / "pictures").glob("*.svg")])
+
+
+@pytest.mark.parametrize("path", committed(), ids=lambda path: path.name)
+def test_a_committed_picture_is_small_described_and_loads_nothing(path):
+    text = path.read_text(encoding="utf-8")
+    svg = ElementTree.fromstring(text)
+    assert len(text.encode()) < 40_000
+    assert svg.find(f"{SVG}title").text
+    assert len(svg.find(f"{SVG}desc").text) > 40
+    assert "prefers-color-scheme:dark" in text
+    assert "http" not in text.replace('xmlns="http://www.w3.org/2000/svg"', "")
+    assert not {e.tag for e in svg.iter()} & {f"{SVG}{tag}" for tag in ("script", "image", "foreignObject", "a")}
+
+
+@pytest.mark.parametrize("path", committed(), ids=lambda path: path.name)
+def test_nothing_of_a_committed_picture_is_outside_its_frame(path, charting):
+    width_of = charting("charting.svg").width_of
+    svg = ElementTree.parse(path).getroot()
+    _, _, width, height = (float(part) for part in svg.get("viewBox").split())
+    for label in svg.iter(f"{SVG}text"):
+        wide = width_of(label.text, float(label.get("font-size")))
+        x = float(label.get("x")) - wide * {"middle": 0.5, "end": 1}.get(label.get("text-anchor"), 0)
+        if label.get("transform") is None:
+            assert x >= 0, label.text
+            assert x + wide <= width, label.text
+        assert 0 < float(label.get("y")) < height, label.text
