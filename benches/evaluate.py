@@ -4,6 +4,7 @@ python benches/evaluate.py [FOLDER]
 
 FOLDER (default: $SEPTET_DATA/data/cranfield) holds ``corpus.jsonl.gz`` and ``queries.jsonl.gz`` (``id``, ``title``,
 ``text``), ``qrels.tsv`` (query-id, corpus-id, score) and, optionally, ``embeddings.npz`` (``docs``, ``queries``).
+A run over the default folder writes benches/EVAL.json, and the charts of it to benches/charts.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+import charts
+import septet
+from ablation import MEASURE, ablation
 from long_texts import Qrels, joined, vaults
 from ranking_steps import SHARES, auc, steps, thinned
 from septet import Evaluation, Profile, Vault, evaluate
@@ -67,8 +72,40 @@ def main() -> None:
         for name, found in evaluations(vault, collection):
             print(f"{name:36} {found['nDCG@10']:8.4f} {found['R@100']:8.4f}", flush=True)
         evaluate_steps(vault, collection)
-    evaluate_late_vectors(collection)
+        modes = evaluate_ablation(vault, collection)
+        whole = evaluate(vault, collection.queries, collection.qrels, MEASURE, query_vectors=collection.query_vectors)
+    late = evaluate_late_vectors(collection)
+    if folder == default and collection.doc_vectors is not None:
+        tell(collection, modes, [*late, (1.0, round(whole[MEASURE], 5))])
     evaluate_long_texts(collection)
+
+
+def evaluate_ablation(vault: Vault, collection: Collection) -> dict[str, Any]:
+    modes = {}
+    print(f"septet without one of its parts: {MEASURE}, change with its 95 % interval, p")
+    for mode, whole, parts in ablation(vault, collection.queries, collection.qrels, collection.query_vectors):
+        print(f"{mode + ': whole':36} {whole:8.4f}")
+        for part in parts:
+            change = f"{part.change:+.4f} ({part.low:+.4f} to {part.high:+.4f}), {part.p:.4f}"
+            print(f"{mode + ': without ' + part.name:36} {part.value:8.4f} {change}", flush=True)
+        told = [{k: v if isinstance(v, str) else round(v, 5) for k, v in asdict(part).items()} for part in parts]
+        modes[mode] = {"whole": round(whole, 5), "without": told}
+    return modes
+
+
+def tell(collection: Collection, modes: dict[str, Any], late: list[tuple[float, float]]) -> None:
+    """Write what the charts are drawn from, and draw them."""
+    found = {
+        "collection": {"name": "Cranfield", "documents": len(collection.docs), "queries": len(collection.queries)},
+        "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
+        "version": septet.__version__,
+        "measure": MEASURE,
+        "ablation": modes,
+        "late_vectors": late,
+    }
+    charts.EVAL.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(f"wrote {charts.EVAL.name}")
+    charts.write_quality(charts.FOLDER)
 
 
 def evaluated(vault: Vault, collection: Collection, vectors: NDArray[np.float32] | None, **options: Any) -> Evaluation:
@@ -104,17 +141,20 @@ def evaluate_steps(vault: Vault, collection: Collection) -> None:
         print(f"{'confidence, with vectors':36} {auc(vault, questions, collection.query_vectors):8.4f}", flush=True)
 
 
-def evaluate_late_vectors(collection: Collection) -> None:
+def evaluate_late_vectors(collection: Collection) -> list[tuple[float, float]]:
     if collection.doc_vectors is None:
-        return
+        return []
     print("septet with vectors of so many entries")
-    for share in SHARES:
+    told = []
+    for share in (0.0, *SHARES):
         some = replace(collection, doc_vectors=thinned(collection.doc_vectors, share))
         with vault_of(some) as vault:
             found = evaluate(
                 vault, collection.queries, collection.qrels, "nDCG@10", query_vectors=collection.query_vectors
             )
             print(f"{share:36.0%} {found['nDCG@10']:8.4f}", flush=True)
+            told.append((share, round(found["nDCG@10"], 5)))
+    return told
 
 
 def evaluate_long_texts(collection: Collection) -> None:

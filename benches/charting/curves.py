@@ -80,7 +80,7 @@ def frame(drawing: Drawing, lines: Sequence[Line], plot: Plot, bottom: float) ->
         drawing.text(across(mark), bottom + 17, mark_of(mark, plot), "soft", anchor="middle", size=11)
     drawing.line(LEFT, bottom, across.end, bottom, "axis")
     drawing.text((LEFT + across.end) / 2, bottom + 33, plot.x, "soft", anchor="middle", size=12)
-    drawing.text(LEFT - 8, TOP - 9, plot.y, "soft", anchor="end", size=11)
+    drawing.text(20, TOP - 9, plot.y, "soft", size=11)
     return across, up
 
 

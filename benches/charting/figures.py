@@ -206,9 +206,7 @@ def threads(report: Report) -> str:
             bars.append(Bar(name.removesuffix(", 2 threads").replace("documents", "texts"), alone / ours))
     if not bars:
         raise MissingFigure("no figures of threads")
-    notes = (
-        "search_many answers 200 queries in one call. One scan takes about a millisecond: a second thread adds nothing.",
-    )
+    notes = ("search_many answers 200 queries in one call. One scan takes about 1 ms: a second thread adds nothing.",)
     return speedups(
         "What a second core gives", "Times as fast as one thread; 2 would be all of it", bars, notes, report.origin
     )

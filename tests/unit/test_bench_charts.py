@@ -1,5 +1,6 @@
 import importlib
 import itertools
+import json
 import math
 import re
 import sys
@@ -47,6 +48,22 @@ def test_the_committed_charts_are_those_of_the_committed_report(charting):
         assert (BENCHES / "charts" / f"{name}.svg").read_text(encoding="utf-8") == draw(report), (
             f"{name}.svg is not that of RESULTS.md: run python benches/charts.py"
         )
+
+
+def test_the_committed_charts_of_quality_are_those_of_the_committed_evaluation(charting):
+    found = json.loads((BENCHES / "EVAL.json").read_text(encoding="utf-8"))
+    for name, draw in charting("charting.quality").QUALITY.items():
+        committed = (BENCHES / "charts" / f"{name}.svg").read_text(encoding="utf-8")
+        assert committed == draw(found), f"{name}.svg is not that of EVAL.json: run python benches/charts.py"
+
+
+def test_a_change_is_filled_where_its_interval_leaves_out_nothing_changed(charting):
+    module = charting("charting.intervals")
+    rows = [module.Change("sure", -0.02, -0.03, -0.01), module.Change("unsure", -0.01, -0.03, 0.01)]
+    svg = ElementTree.fromstring(module.changes("T", "A", [("H", 0.4, rows)], (), "O"))
+    assert len(drawn(svg, "circle", "ours")) == 1
+    assert len(drawn(svg, "circle", "theirs")) == len(drawn(svg, "circle", "ground")) == 1
+    assert "0.380  −0.020" in words(svg)
 
 
 def test_the_same_report_is_drawn_alike_twice(charting, tmp_path):
