@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.sql')
 
-.PHONY: demo test stress sanitize bench eval mutants wheels sdist wheels-reproducible docs docs-serve lint format clean help
+.PHONY: demo test stress sanitize bench eval mutants wheels sdist wheels-reproducible docs docs-serve pictures lint format clean help
 
 help:  ## list what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -45,7 +45,7 @@ $(VENV)/.peers: pyproject.toml | $(VENV)/.tools $(VENV)/.built
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet --extras cli,bench
 	@touch $@
 
-bench: $(VENV)/.tools $(VENV)/.built $(VENV)/.peers  ## every figure beside others (BENCH="--quick"); writes benches/RESULTS.md
+bench: $(VENV)/.tools $(VENV)/.built $(VENV)/.peers  ## every figure beside others (BENCH="--quick"); writes benches/RESULTS.md and its charts
 	$(BIN)/python benches/run.py $(BENCH)
 	cargo bench
 
@@ -53,6 +53,9 @@ eval: $(VENV)/.tools $(VENV)/.built  ## quality of ranking and fusion on real do
 	$(BIN)/python benches/real_documents.py
 	$(BIN)/python benches/evaluate.py
 	$(BIN)/python benches/fusions.py
+
+pictures: $(VENV)/.tools $(VENV)/.built  ## run what docs/concepts show, and draw it (PICTURES="--draw" draws the last run)
+	$(BIN)/python benches/pictures.py $(PICTURES)
 
 # What must not change unnoticed: fusion, formulas, exact vectors, BM25 and array files.
 MUTATED := rust/fuse.rs rust/formula.rs rust/vectors/codes/*.rs rust/vectors/top_k.rs rust/fts/rank.rs \

@@ -81,7 +81,7 @@ def test_a_chart_whose_lines_are_not_in_the_report_is_taken_away_and_named(chart
     results.write_text(HEAD + "\n## Vectors\n", encoding="utf-8")
     (tmp_path / "charts").mkdir()
     (tmp_path / "charts" / "growth.svg").write_text("of an older run")
-    charting("charts").main(["--results", str(results), "--out", str(tmp_path / "charts")])
+    charting("charts").write(charting("charting.report").read(results), tmp_path / "charts")
     assert list((tmp_path / "charts").iterdir()) == []
     assert "no growth.svg" in capsys.readouterr().out
 
