@@ -1,0 +1,1 @@
+"""What must hold before a version is published, walked item by item. ``python -m release.checklist --help``."""
