@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.sql')
 
-.PHONY: demo test stress sanitize bench eval mutants wheels sdist wheels-reproducible docs docs-serve pictures lint format clean help
+.PHONY: demo test stress sanitize bench eval mutants wheels sdist wheels-reproducible docs docs-serve pictures release-check lint format clean help
 
 help:  ## list what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -93,6 +93,9 @@ docs: $(VENV)/.tools $(VENV)/.built  ## the documentation as a site in target/si
 
 docs-serve: $(VENV)/.tools $(VENV)/.built  ## the same on a loopback port, made anew while you write
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve --dev-addr 127.0.0.1:8001
+
+release-check: $(VENV)/.tools $(VENV)/.built $(VENV)/.release  ## what must hold before a release (CHECK="--quick", "--last", "--only NAME", "--list")
+	$(BIN)/python -m release.checklist $(CHECK)
 
 sanitize:  ## the tests of the crate with AddressSanitizer, if rustup has a nightly toolchain
 	@nightly=$$(rustup toolchain list 2> /dev/null | grep -o '^nightly[^ ]*' | head -1); host=$$(rustc -vV | sed -n 's/host: //p'); \

@@ -28,6 +28,7 @@ ITEMS = (
     Item("wheels", "what is in the wheels", wheels.checked),
     Item("installed", "the wheels in empty environments", wheels.tried, slow=True),
     Item("stranger", "a stranger's first minute", stranger.walked),
+    Item("foreign", "other processors and C libraries", wheels.foreign, slow=True),
     Item("macos", "wheels for macOS", wheels.macos),
 )
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from release.checklist.item import Outcome, Work, failed, held
 
-__all__ = ["MOST_S", "first_example", "wheel_here", "walked"]
+__all__ = ["MOST_S", "first_example", "walked", "wheel_here"]
 
 MOST_S = 60.0
-_EXAMPLE = re.compile(r"^```python\n(.*?)^```\n+```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_EXAMPLE = re.compile(r"^```python\n((?:(?!```).*\n)*)```\n+```text\n((?:(?!```).*\n)*)```", re.MULTILINE)
 
 
 def first_example(readme: str) -> tuple[str, str]:

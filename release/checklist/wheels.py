@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+
 from release.checklist.item import Outcome, Work, failed, held, not_run
 from release.checklist.repository import version_of
 
-__all__ = ["PLATFORMS", "checked", "complete", "macos", "tried"]
+__all__ = ["PLATFORMS", "checked", "complete", "foreign", "macos", "tried"]
+
+#: What runs other machines here.
+_EMULATOR = "qemu-aarch64-static"
 
 #: The ends of the names of the wheels that a Linux machine makes.
 PLATFORMS = ("manylinux_2_17_x86_64", "manylinux_2_17_aarch64", "musllinux_1_2_x86_64", "musllinux_1_2_aarch64")
@@ -40,6 +45,13 @@ def checked(work: Work) -> Outcome:
 def tried(work: Work) -> Outcome:
     """The wheels that this machine runs work in an empty environment of every Python there is."""
     return work.passed(work.python, "-m", "release", "try", "--out", str(work.dist))
+
+
+def foreign(work: Work) -> Outcome:
+    """The crate's tests and the wheels run as aarch64, emulated, and with musl."""
+    if shutil.which(_EMULATOR) is None:
+        return not_run(f"{_EMULATOR} is not installed; the hosted workflow has such machines")
+    return work.passed(work.python, "-m", "release.foreign", "--wheels", str(work.dist), seen="see target/foreign")
 
 
 def macos(_work: Work) -> Outcome:
