@@ -81,7 +81,7 @@ def test_a_vault_of_a_newer_version_is_refused_and_not_touched(kept):
 
 @pytest.mark.parametrize("name", sorted(PROFILES))
 def test_the_numbers_of_a_profile_are_those_of_its_release(name):
-    """`seven-signals`, `six-signals` and the others that are documented never change; `septet` with a line to say so."""
+    """Those that are documented never change; `septet` with a line in the changelog."""
     assert json.loads(json.dumps(BUILTIN[name].to_dict())) == PROFILES[name]
 
 
