@@ -39,8 +39,8 @@ def _wheel_of(platform: str, version: str, names: list[str]) -> str | None:
 
 def checked(work: Work) -> Outcome:
     """Every wheel holds what it should and nothing else: tags, symbols, places, licences, bill of materials."""
-    if work.ran(work.python, "-c", "import auditwheel, elftools").returncode:
-        return not_run("auditwheel or pyelftools is not installed: pip install --group release")
+    if work.ran(work.python, "-c", "import auditwheel, elftools, ziglang").returncode:
+        return not_run("auditwheel, pyelftools or ziglang is not installed: pip install --group release")
     return work.passed(work.python, "-m", "release", "check", "--out", str(work.dist))
 
 

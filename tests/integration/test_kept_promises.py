@@ -79,6 +79,15 @@ def test_a_vault_of_a_newer_version_is_refused_and_not_touched(kept):
     assert kept.read_bytes() == before
 
 
+@pytest.mark.parametrize("lines", sorted(DATA.glob("export-*.jsonl")), ids=lambda path: path.stem)
+def test_lines_that_a_release_exported_are_imported(lines, tmp_path):
+    with Vault(tmp_path / "other.db") as vault:
+        vault.import_(lines)
+        assert answered(vault)[:5] == ANSWERS[:5]
+        assert [link.target for link in vault.links("auth-jwt-001")] == ["cafe"]
+        assert vault.vectors(["auth-jwt-001"]).tolist() == [[1.0, 0.0]]
+
+
 @pytest.mark.parametrize("name", sorted(PROFILES))
 def test_the_numbers_of_a_profile_are_those_of_its_release(name):
     """Those that are documented never change; `septet` with a line in the changelog."""
