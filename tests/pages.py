@@ -91,7 +91,8 @@ def commands_of(block: Block, after: Block | None = None) -> list[Command]:
 
 
 def _of_console(block: Block) -> Iterator[Command]:
-    text, at, printed = "", 0, []
+    text, at = "", 0
+    printed: list[str] = []
     for number, line in enumerate(block.text.splitlines(), block.line + 1):
         if line.startswith("$ "):
             if text:
