@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
+from septet.storage.engine import lacking_full_text, require_version
 from septet.storage.forks import Connection, refuse_inherited
 from septet.storage.migrations import OLDEST, grams_of, stand_ins, steps
 from septet.storage.nul import contains, escaped_json
@@ -127,8 +128,12 @@ def prepare(
     Raises:
         NotAVault: another program's database.
         SchemaTooNew: written by a newer Septet.
+        StoreError: SQLite is too old, or was built without FTS5.
     """
+    require_version(path)
     with translated(path):
+        # Made by FTS5 itself, so it is there if FTS5 is; nothing of the file is read.
+        connection.execute("SELECT fts5(NULL)")
         version = version_of(connection, path)
         if read_only and version:
             return
@@ -318,6 +323,8 @@ def no_room(path: str, wanted: int = 0) -> str | None:
 def store_error(fault: sqlite3.Error, path: str) -> StoreError:
     """Return SQLite's error as Septet's, naming the file and what to do."""
     text = str(fault)
+    if re.search("no such (function|module): fts5", text):
+        return lacking_full_text(path)
     if re.search(r"not a database|malformed", text):
         return NotAVault(f"{path} is not a readable SQLite database ({text}): {RESTORE}, or choose another file")
     if "readonly" in text or "read-only" in text:
