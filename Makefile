@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.sql')
 
-.PHONY: demo test stress sanitize bench eval mutants wheels sdist wheels-reproducible docs docs-serve pictures release-check lint format clean help
+.PHONY: demo test stress sanitize bench eval mutants wheels sdist wheels-reproducible docs docs-serve pictures release-check lowest newest test-sqlite deny lint format clean help
 
 help:  ## list what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -39,6 +39,19 @@ demo: $(VENV)/.built  ## index this Python's documentation and ask six questions
 
 test: $(VENV)/.tools $(VENV)/.built  ## everything that must hold
 	sh tests/run.sh $(BIN)
+
+lowest: $(VENV)/.tools $(VENV)/.built  ## tests that touch dependencies, with the oldest allowed on the oldest Python (BOUNDS=--all)
+	$(BIN)/python tests/bounds.py lowest $(BOUNDS)
+
+newest: $(VENV)/.tools $(VENV)/.built  ## the same with the newest versions on the newest Python here
+	$(BIN)/python tests/bounds.py newest $(BOUNDS)
+
+test-sqlite: $(VENV)/.tools $(VENV)/.built  ## tests of storage with the oldest SQLite that is supported, the newest, and none of FTS5
+	$(BIN)/python tests/other_sqlite.py
+
+deny:  ## licences, sources, duplicates and advisories of crates, if cargo-deny is installed
+	@cargo deny --version > /dev/null 2>&1 || { echo "make deny needs cargo-deny: cargo install cargo-deny --locked"; exit 1; }
+	cargo deny --all-features check
 
 SEPTET_STRESS_S ?= 30
 
