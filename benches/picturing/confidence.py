@@ -27,7 +27,7 @@ def score_and_confidence(found: Mapping[str, Any]) -> str:
     panels = [
         (f"{MODES[mode]}: {what}", values["own"][key], values["foreign"][key])
         for mode, values in told["modes"].items()
-        for what, key in (("score of the first hit", "score"), ("confidence", "confidence"))
+        for what, key in (("first score", "score"), ("confidence", "confidence"))
     ]
     said = "; ".join(f"{title}, area {area(a, b):.3f}" for title, a, b in panels)
     title = "A score ranks, confidence judges"
@@ -82,7 +82,7 @@ def shares(values: Sequence[float]) -> list[float]:
 def by_threshold(found: Mapping[str, Any]) -> str:
     """Draw what a least confidence keeps of either kind."""
     told = found["confidence"]
-    steps = [i / 20 for i in range(21)]
+    steps = [i / 20 for i in range(20)]
     lines = []
     for mode, style in (("hybrid", ("one", "two")), ("text", ("four", "three"))):
         for who, kind, what in (("own", style[0], "answered"), ("foreign", style[1], "foreign")):
@@ -91,8 +91,8 @@ def by_threshold(found: Mapping[str, Any]) -> str:
                 points = [(step, 100 * sum(value >= step for value in values) / len(values)) for step in steps]
                 lines.append(Line(f"{what}, {MODES[mode].lower()}", points, kind))
     plot = Plot(
-        "least confidence of the answer", "% of the questions", within_x=(0, 1), within_y=(0, 100), right=214,
-        marks_x=(0, 0.25, 0.5, 0.75, 1), marks_y=(0, 25, 50, 75, 100), values=False,
+        "least confidence of the answer", "% of the questions", within_x=(0, 0.95), within_y=(0, 100), right=224,
+        marks_x=(0, 0.25, 0.5, 0.75, 0.9), marks_y=(0, 25, 50, 75, 100), values=False,
     )  # fmt: skip
     notes = ("Kept: results.confidence at least as high. 0.5 is meant to be where an answer is as likely as none.",)
     about = (

@@ -79,7 +79,7 @@ def stack(drawing: Drawing, scale: Scale, y: float, one: Mapping[str, Any], used
         if part > 0:
             start, end = scale(reached), scale(reached + part)
             drawing.rect(start, y + 3, end - start - 1, 21, KINDS[name])
-            if end - start > 38:
+            if end - start > 34:
                 drawing.text((start + end) / 2, y + 18, f"{part:.3f}", "ground", anchor="middle", size=11)
             reached += part
     drawing.text(scale(reached) + 8, y + 18, f"{one['score']:.3f}", size=13, bold=True)
