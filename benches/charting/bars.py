@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .scales import Scale, around, told, trimmed
-from .svg import Drawing
+from .svg import Drawing, fitted
 
 __all__ = ["Bar", "Section", "ratios"]
 
@@ -68,9 +68,9 @@ def ratios(
     for section in sections:
         y += HEADING if section.heading else 0
         drawing.text(20, y - 7, section.heading, size=13, bold=True) if section.heading else None
-        for mark in scale.ticks(*steps):
-            kind = "axis" if math.isclose(mark, 1) else "grid"
-            drawing.line(scale(mark), y, scale(mark), y + LINE * len(section.bars), kind)
+        end = y + LINE * len(section.bars)
+        drawing.grid([scale(mark) for mark in scale.ticks(*steps) if not math.isclose(mark, 1)], y, end)
+        drawing.line(scale(1), y, scale(1), end, "axis")
         for bar in section.bars:
             row(drawing, scale, y + LINE / 2, bar)
             y += LINE
@@ -81,12 +81,13 @@ def ratios(
 
 def row(drawing: Drawing, scale: Scale, y: float, bar: Bar) -> None:
     kind = "miss" if bar.missed else "ours" if bar.ratio >= 1 else "theirs"
-    drawing.text(NAMES - 12, y + 4, bar.name, anchor="end", size=12)
+    drawing.text(NAMES - 12, y + 4, fitted(bar.name, 12, NAMES - 24), anchor="end", size=12)
     ends = sorted((scale(1), scale(bar.ratio)))
     drawing.rect(ends[0], y - THICK / 2, max(ends[1] - ends[0], 1), THICK, kind, round=1.5)
     for other in bar.others:
         drawing.dot(scale(other), y, 3, "theirs")
-    if not math.isnan(bar.aim):
+    # The axis is an aim of 1.
+    if not math.isnan(bar.aim) and bar.aim != 1:
         drawing.line(scale(bar.aim), y - 8, scale(bar.aim), y + 8, "aim", width=2)
     # The label stands behind everything that is drawn in its line.
     last = max(scale(value) for value in (1, bar.ratio, *bar.others, *([] if math.isnan(bar.aim) else [bar.aim])))

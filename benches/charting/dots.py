@@ -54,8 +54,7 @@ def times(title: str, groups: Sequence[Group], unit: str, notes: Sequence[str], 
     for group in groups:
         y += HEADING
         drawing.text(20, y - 6, group.work, size=13, bold=True)
-        for mark in scale.ticks():
-            drawing.line(scale(mark), y, scale(mark), y + LINE * len(group.times), "grid")
+        drawing.grid([scale(mark) for mark in scale.ticks()], y, y + LINE * len(group.times))
         for one in group.times:
             row(drawing, scale, y + LINE / 2, one, unit)
             y += LINE

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from .bars import LINE, NAMES, THICK, TOP, WIDTH, Bar, Section, listed
 from .scales import Scale, told, trimmed
-from .svg import Drawing
+from .svg import Drawing, fitted
 
 __all__ = ["speedups"]
 
@@ -31,7 +31,7 @@ def speedups(title: str, about: str, bars: Sequence[Bar], notes: Sequence[str], 
     for i, bar in enumerate(bars):
         y = TOP + LINE * (i + 0.5)
         kind = "miss" if bar.missed else "ours"
-        drawing.text(NAMES - 12, y + 4, bar.name, anchor="end", size=12)
+        drawing.text(NAMES - 12, y + 4, fitted(bar.name, 12, NAMES - 24), anchor="end", size=12)
         drawing.rect(scale(0), y - THICK / 2, scale(bar.ratio) - scale(0), THICK, kind, round=1.5)
         last = bar.ratio
         if not math.isnan(bar.aim):

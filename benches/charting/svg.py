@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-__all__ = ["Drawing", "plain", "width_of"]
+__all__ = ["Drawing", "fitted", "plain", "width_of"]
 
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 #: What each class looks like, on light and on dark pages: fills, then strokes.
@@ -43,6 +43,15 @@ NARROW, WIDE = "iljtfrI.,:;|'!()[] ", "mwMW@%"
 def width_of(text: str, size: float) -> float:
     """Return about how wide a label is: fonts differ, so a little more than in most."""
     return size * sum(0.33 if c in NARROW else 0.9 if c in WIDE else 0.68 if c.isupper() else 0.57 for c in text)
+
+
+def fitted(text: str, size: float, width: float) -> str:
+    """Return a label, cut where it would be wider than there is room."""
+    if width_of(text, size) <= width:
+        return text
+    while text and width_of(text + "…", size) > width:
+        text = text[:-1]
+    return text.rstrip() + "…"
 
 
 def plain(value: float) -> str:
@@ -83,6 +92,11 @@ class Drawing:
         self, x1: float, y1: float, x2: float, y2: float, kind: str, *, width: float = 1, dashed: bool = False
     ) -> None:
         self.path([(x1, y1), (x2, y2)], kind, width=width, dashed=dashed)
+
+    def grid(self, places: Sequence[float], top: float, bottom: float) -> None:
+        """Draw upright lines, as one shape."""
+        way = "".join(f"M{plain(x)} {plain(top)}V{plain(bottom)}" for x in places)
+        self._add(f'<path d="{way}" ', "grid", "/>")
 
     def path(self, points: Sequence[tuple[float, float]], kind: str, *, width: float = 2, dashed: bool = False) -> None:
         """Join points by straight lines."""

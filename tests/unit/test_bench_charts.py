@@ -158,6 +158,37 @@ def test_labels_are_escaped(charting):
     assert "<b> & \"q\" 'a'" in words(svg)
 
 
+def test_a_label_that_is_too_wide_is_cut_and_says_so(charting):
+    svg = bars_of(charting, ("a name of a figure that is far too long for the room that there is beside its bar", 2.0))
+    [label] = [text for text in words(svg) if text.startswith("a name")]
+    assert label.endswith("…")
+    assert len(label) > 30
+
+
+def test_a_hundred_limits_are_still_a_small_chart(charting, tmp_path):
+    figure = {"ours": 2, "theirs": 3, "peer": "limit: at most", "ratio": 1.5, "bar": 1, "verdict": "reached"}
+    lines = "".join(FIGURE.format(name=f"a figure of some section, {i}", **figure) for i in range(5))
+    path = tmp_path / "RESULTS.md"
+    path.write_text(HEAD + "".join(f"\n## Section {i}\n\n{lines}" for i in range(20)), encoding="utf-8")
+    drawn = charting("charting.figures").CHARTS["limits"](charting("charting.report").read(path))
+    assert drawn.count(">2 of 3 ms<") == 100
+    assert len(drawn.encode()) < 40_000
+
+
+def test_a_whole_run_draws_its_charts_and_a_quick_one_does_not(charting, tmp_path, monkeypatch):
+    run, charts = charting("run"), charting("charts")
+    # No section is measured: a report without lines takes the charts of an older one away.
+    monkeypatch.setattr(run, "SECTIONS", {})
+    monkeypatch.setattr(run, "RESULTS", tmp_path / "RESULTS.md")
+    monkeypatch.setattr(charts, "FOLDER", tmp_path)
+    (tmp_path / "growth.svg").write_text("of an older run")
+    run.main(["--quick"])
+    assert (tmp_path / "growth.svg").exists()
+    run.main([])
+    assert not (tmp_path / "growth.svg").exists()
+    assert (tmp_path / "RESULTS.md").exists()
+
+
 def test_a_speedup_is_as_long_as_its_value(charting):
     module, Bar = charting("charting.spans"), charting("charting.bars").Bar
     svg = ElementTree.fromstring(module.speedups("T", "A", [Bar("a", 0.5), Bar("b", 2.0)], (), "O"))
@@ -172,7 +203,7 @@ def test_a_time_ten_times_as_long_is_one_line_of_the_grid_further(charting):
     [ours] = drawn(svg, "circle", "ours")
     others = drawn(svg, "circle", "theirs")
     places = [float(e.get("cx")) for e in (ours, *others)]
-    grid = sorted(float(re.match(r"M([\d.]+)", e.get("d"))[1]) for e in drawn(svg, "path", "grid"))
+    [grid] = [[float(x) for x in re.findall(r"M([\d.]+)", e.get("d"))] for e in drawn(svg, "path", "grid")]
     assert places == pytest.approx(grid, abs=0.02)
 
 
