@@ -55,7 +55,8 @@ def faults_of(path: Path, root: Path = ROOT) -> list[str]:
     faults += [f"{name} is missing" for name in rust if name not in files]
     for name, content in files.items():
         parts = PurePosixPath(name)
-        if UNWANTED_PARTS & set(parts.parts) or parts.suffix in UNWANTED_ENDINGS:
+        # cargo lists hidden files only where git does: an sdist with them could not be made again without git.
+        if name.startswith(".") or UNWANTED_PARTS & set(parts.parts) or parts.suffix in UNWANTED_ENDINGS:
             faults.append(f"{name} does not belong there")
         faults += [f"{name} names {place}" for place in places(root) if place.encode() in content]
     return faults

@@ -46,7 +46,9 @@ def test_what_a_build_needs_is_missed(tmp_path, sources, files, name):
     assert faults_of(packed(tmp_path / "s.tar.gz", files), sources) == [f"{name} is missing"]
 
 
-@pytest.mark.parametrize("name", ["target/release/x", "python/septet/_core.abi3.so", "python/__pycache__/a.py", "a.db"])
+@pytest.mark.parametrize(
+    "name", [".ci/run", "target/release/x", "python/septet/_core.abi3.so", "python/__pycache__/a.py", "a.db"]
+)
 def test_what_was_built_does_not_belong_there(tmp_path, sources, files, name):
     files[name] = b""
     assert faults_of(packed(tmp_path / "s.tar.gz", files), sources) == [f"{name} does not belong there"]
