@@ -9,7 +9,6 @@ from __future__ import annotations
 import fnmatch
 import posixpath
 import re
-from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -40,20 +39,7 @@ CHARTS = "benches/charts"
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Keep the search working from files, by a script of ours where the theme would load one from elsewhere."""
     config.extra["polyfills"] = ["assets/worker.js"]
-    # A page that is awaited from elsewhere may be missing; the list is empty when everything is there.
-    missing = {name for name in site_links.awaited() if not Path(config.docs_dir, name).exists()}
-    config.nav = _without(config.nav, missing)
     return config
-
-
-def _without(entry: Any, missing: set[str]) -> Any:
-    if isinstance(entry, list):
-        kept = [_without(one, missing) for one in entry]
-        return [one for one in kept if one not in (None, {}, [])]
-    if isinstance(entry, dict):
-        kept_pairs = {title: _without(one, missing) for title, one in entry.items()}
-        return {title: one for title, one in kept_pairs.items() if one not in (None, {}, [])}
-    return None if entry in missing else entry
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -106,23 +92,21 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     source = next((path for path, name in PAGES.items() if name == page.file.src_uri), f"docs/{page.file.src_uri}")
     if not (ROOT / source).exists():
         return markdown
-    awaited = {posixpath.normpath(f"docs/{name}") for name in site_links.awaited()}
-    return _led(markdown, source, page.file.src_uri, awaited)
+    return _led(markdown, source, page.file.src_uri)
 
 
-def _led(markdown: str, source: str, page: str, awaited: set[str]) -> str:
+def _led(markdown: str, source: str, page: str) -> str:
     """Return the text with the links of a file of the repository as those of a page of the site."""
     for link in sorted(site_links.links(markdown), key=lambda link: link.start, reverse=True):
         target, mark, fragment = link.target.partition("#")
         if not target or re.match(r"[a-z][a-z0-9+.-]*:", target) or target.startswith("/"):
             continue
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
-        there = not path.startswith("../") and (ROOT / path).exists()
-        if not there and path not in awaited:
+        if path.startswith("../") or not (ROOT / path).exists():
             continue  # MkDocs says so
-        to = _place(path) if there else None
+        to = _place(path)
         if to is None:
-            markdown = _unlinked(markdown, link, source, awaited=not there)
+            markdown = _unlinked(markdown, link, source)
         else:
             relative = posixpath.relpath(to, posixpath.dirname(page) or ".")
             markdown = markdown[: link.start] + relative + mark + fragment + markdown[link.end :]
@@ -143,12 +127,10 @@ def _place(path: str) -> str | None:
     return None
 
 
-def _unlinked(markdown: str, link: site_links.Link, source: str, *, awaited: bool) -> str:
+def _unlinked(markdown: str, link: site_links.Link, source: str) -> str:
     """Return the text with what was linked in the place of the link: the file is in the repository, not on the site."""
     begin = markdown.rfind("[", 0, link.start)
     end = markdown.find(")", link.end) + 1
-    if awaited and begin > 0 and markdown[begin - 1] == "!":
-        return markdown[: begin - 1] + markdown[end:]
     if markdown[link.start - 2 : link.start] != "](" or (begin > 0 and markdown[begin - 1] == "!"):
         raise PluginError(f"{source}: {link.target} is not on the site, and no plain link whose text could stay")
     return markdown[:begin] + markdown[begin + 1 : link.start - 2] + markdown[end:]

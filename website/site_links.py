@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["ROOT", "Link", "anchors", "awaited", "broken", "links", "markdown_files", "without_code"]
+__all__ = ["ROOT", "Link", "anchors", "broken", "links", "markdown_files", "without_code"]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -71,14 +71,6 @@ def anchors(text: str) -> set[str]:
     return found
 
 
-def awaited() -> list[str]:
-    """Return the files that mkdocs.yml lists as awaited: they may be missing until somebody brings them."""
-    config = ROOT / "mkdocs.yml"
-    text = config.read_text(encoding="utf-8") if config.exists() else ""
-    block = re.search(r"^  awaited:\n((?:    - .+\n)*)", text, re.MULTILINE)
-    return re.findall(r"- (\S+)", block[1]) if block else []
-
-
 def markdown_files() -> list[Path]:
     """Return the Markdown files of the repository: those that git follows or would, without git those of the docs."""
     asked = ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "*.md"]
@@ -93,7 +85,6 @@ def markdown_files() -> list[Path]:
 def broken(path: Path) -> Iterator[str]:
     """Yield what is wrong with the links of a file, with the line."""
     text = path.read_text(encoding="utf-8")
-    coming = {(ROOT / "docs" / name).resolve() for name in awaited()}
     for link in links(text):
         line = text.count("\n", 0, link.start) + 1
         target, _, fragment = link.target.partition("#")
@@ -103,8 +94,6 @@ def broken(path: Path) -> Iterator[str]:
             yield f"line {line}: {link.target} is absolute: write it relative to the file"
             continue
         to = (path.parent / target).resolve() if target else path
-        if to in coming:
-            continue
         if not to.is_relative_to(ROOT) or not to.exists():
             yield f"line {line}: {link.target} is not there"
         elif fragment and to.suffix == ".md" and fragment not in anchors(to.read_text(encoding="utf-8")):
