@@ -171,13 +171,14 @@ def main(given: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("which", choices=sorted(ROUNDS))
     parser.add_argument("--all", action="store_true", help="every test, not only those that touch a dependency")
+    parser.add_argument("--wheel", type=Path, help="one that is built already, of this version")
     asked = parser.parse_args(given)
     least = tuple(map(int, re.findall(r"\d+", PROJECT["requires-python"])))
     python, said = chosen(asked.which, pythons(), (least[0], least[1]))
     print(said, flush=True)
     if python is None:
         return 0
-    wheel, codes = built(), []
+    wheel, codes = (asked.wheel.resolve() if asked.wheel else built()), []
     for one in ROUNDS[asked.which]:
         made = prepared(one, python, wheel)
         print(f"== {one.name}: {', '.join(constraints(one.held)) or 'the newest of everything'}", flush=True)

@@ -1,8 +1,8 @@
 """Runs the tests of storage and search on other versions of SQLite: the oldest supported, the newest, one without FTS5.
 
-`make test-sqlite` calls it. The sources of SQLite are those that versions of the crate `libsqlite3-sys` carry; each is
-compiled to a library that takes the place of the system's while the tests run. It needs a C compiler, cargo, and a
-Python that uses the system's library. Arguments are versions of the crate, in place of the two that are tested.
+`make test-sqlite` calls it. The sources of SQLite are those that versions of two crates carry; each is compiled
+to a library that takes the place of the system's while the tests run. It needs a C compiler, cargo, and a Python that
+uses the system's library. Arguments are versions, such as `libsqlite3-sys=0.20.1`, in place of the two that are tested.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 WORK = ROOT / "target" / "sqlite"
-#: Versions of the crate: of the oldest SQLite that is supported, and of the newest there is.
-CRATES = ("0.23.2", "*")
+#: Crates with the oldest SQLite that is supported, which is 3.34.1, and the newest there is.
+CRATES = ("sqlite3-src=0.3.0", "libsqlite3-sys=*")
 #: As distributions build it; what a vault needs is FTS5 and, in old versions, JSON.
 OPTIONS = (
     *("ENABLE_FTS3", "ENABLE_FTS4", "ENABLE_JSON1", "ENABLE_DBSTAT_VTAB", "ENABLE_COLUMN_METADATA", "ENABLE_RTREE"),
@@ -44,20 +44,21 @@ else:
 
 
 def amalgamation(crate: str) -> Path:
-    """Fetch a version of the crate, and return the folder of its SQLite."""
+    """Fetch a version of a crate, and return the folder of its SQLite."""
+    name, _, version = crate.partition("=")
     scratch = WORK / "crates" / re.sub(r"\W", "_", crate)
     (scratch / "src").mkdir(parents=True, exist_ok=True)
     (scratch / "src" / "lib.rs").write_text("", encoding="utf-8")
-    wanted = crate if crate == "*" else f"={crate}"
+    wanted = version if version == "*" else f"={version}"
     (scratch / "Cargo.toml").write_text(
         '[package]\nname = "scratch"\nversion = "0.0.0"\nedition = "2021"\n[workspace]\n[dependencies]\n'
-        f'libsqlite3-sys = {{ version = "{wanted}", default-features = false, features = ["bundled"] }}\n',
+        f'{name} = {{ version = "{wanted}", default-features = false, features = ["bundled"] }}\n',
         encoding="utf-8",
     )
     command = ["cargo", "metadata", "--format-version", "1"]
     found = json.loads(subprocess.run(command, cwd=scratch, check=True, capture_output=True, text=True).stdout)
-    package = next(one for one in found["packages"] if one["name"] == "libsqlite3-sys")
-    return Path(package["manifest_path"]).parent / "sqlite3"
+    package = next(one for one in found["packages"] if one["name"] == name)
+    return next(Path(package["manifest_path"]).parent.glob("*/sqlite3.c")).parent
 
 
 def version_of(sources: Path) -> str:
