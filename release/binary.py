@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
@@ -38,9 +38,10 @@ def read_binary(content: bytes) -> Binary:
     needed, run_paths, exported, versions, debugging = [], [], [], set(), []
     for section in elf.iter_sections():
         if isinstance(section, DynamicSection):
-            needed += [tag.needed for tag in section.iter_tags("DT_NEEDED")]
-            run_paths += [tag.runpath for tag in section.iter_tags("DT_RUNPATH")]
-            run_paths += [tag.rpath for tag in section.iter_tags("DT_RPATH")]
+            tags: list[Any] = list(section.iter_tags())
+            needed += [tag.needed for tag in tags if tag.entry.d_tag == "DT_NEEDED"]
+            run_paths += [tag.runpath for tag in tags if tag.entry.d_tag == "DT_RUNPATH"]
+            run_paths += [tag.rpath for tag in tags if tag.entry.d_tag == "DT_RPATH"]
         elif isinstance(section, SymbolTableSection) and section.name == ".dynsym":
             exported += [
                 symbol.name
