@@ -93,7 +93,8 @@ def python_steps(
         return "; ".join(inside("-I", INSIDE, places.wheel_for(made.target, wheels).name).splitlines())
 
     def suite() -> str:
-        patient = ("--timeout", "3600", "-o", "faulthandler_timeout=4000")
+        # Hypothesis's own profile for slow machines: no test is wrong because its inputs take time to make.
+        patient = ("--timeout", "3600", "-o", "faulthandler_timeout=4000", "--hypothesis-profile", "ci")
         said = inside("-m", "pytest", "-q", "-p", "no:cacheprovider", *patient, *TESTS)
         return said.strip().splitlines()[-1]
 
