@@ -49,9 +49,9 @@ newest: $(VENV)/.tools $(VENV)/.built  ## the same with the newest versions on t
 test-sqlite: $(VENV)/.tools $(VENV)/.built  ## tests of storage with the oldest SQLite that is supported, the newest, and none of FTS5
 	$(BIN)/python tests/other_sqlite.py
 
-deny:  ## licences, sources, duplicates and advisories of crates, if cargo-deny is installed
+deny:  ## licences, sources, duplicates and advisories of crates, if cargo-deny is installed (DENY="licenses bans sources" needs no network)
 	@cargo deny --version > /dev/null 2>&1 || { echo "make deny needs cargo-deny: cargo install cargo-deny --locked"; exit 1; }
-	cargo deny --all-features check
+	cargo deny check $(DENY)
 
 SEPTET_STRESS_S ?= 30
 
