@@ -8,6 +8,8 @@ STD = Runtime("rust-std", "1.95.0", "MIT OR Apache-2.0")
 
 
 def bill_made_in(folder, *, serial, at):
+    # As cargo names a package: by the folder alone where that has its name.
+    root = f"path+file://{folder}#0.1.0" if folder.endswith("/septet") else f"path+file://{folder}#septet@0.1.0"
     return json.dumps(
         {
             "bomFormat": "CycloneDX",
@@ -15,13 +17,13 @@ def bill_made_in(folder, *, serial, at):
             "metadata": {
                 "timestamp": at,
                 "component": {
-                    "bom-ref": f"path+file://{folder}#septet@0.1.0",
+                    "bom-ref": root,
                     "purl": "pkg:cargo/septet@0.1.0?download_url=file://.",
                     "components": [{"purl": "pkg:cargo/septet@0.1.0?download_url=file://.#rust/lib.rs"}],
                 },
             },
             "components": [{"name": "regex", "version": "1.13.1"}],
-            "dependencies": [{"ref": f"path+file://{folder}#septet@0.1.0", "dependsOn": []}],
+            "dependencies": [{"ref": root, "dependsOn": []}],
         }
     ).encode()
 
