@@ -3,6 +3,7 @@
 import random
 import sqlite3
 import threading
+import weakref
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,6 +27,8 @@ class Table:
     def __post_init__(self):
         self.names = ", ".join(f"c{i}" for i in range(self.columns))
         self.sql = sqlite3.connect(":memory:")
+        # Python warns of a connection that nobody closed, from 3.13 on.
+        weakref.finalize(self, self.sql.close)
         self.sql.execute(f"CREATE VIRTUAL TABLE t USING fts5({self.names}, tokenize = '{TOKENIZER}')")
         self.sql.execute("CREATE VIRTUAL TABLE v USING fts5vocab(t, 'row')")
         self.index = _core.TextIndex(self.columns)
