@@ -86,8 +86,9 @@ def test_a_command_loads_its_own_module_and_no_other():
     assert [m for m in modules if m.startswith("septet.cli.commands.")] == ["septet.cli.commands.searching"]
 
 
-#: What the parser of arguments loads itself.
+#: What the parser of arguments loads itself: typer from 0.29 on has pydantic read flags, which looks for its plugins.
 OF_THE_PARSER = {"pathlib", "urllib.parse", "uuid", "pydantic", "pydantic_core", "typing_extensions"}
+OF_THE_PARSER |= {"hashlib", "importlib.metadata", "tempfile"}
 #: Commands and faces that are none of a search's, and what draws on terminals.
 OTHERS = """
     rich septet.cli.demo septet.cli.checkup septet.cli.progress septet.cli.pager septet.cli.catalogue septet.server
