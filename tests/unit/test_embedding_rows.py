@@ -94,7 +94,7 @@ def test_what_a_function_returns_is_refused_unless_it_is_vectors(what):
     [
         GOOD,
         tuple(map(tuple, GOOD)),
-        (row for row in GOOD),
+        pytest.param((row for row in GOOD), id="a generator"),
         np.array(GOOD),
         np.array(GOOD, np.float16),
         np.array(GOOD, np.longdouble),
