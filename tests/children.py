@@ -2,6 +2,7 @@
 
 import os
 import signal
+import stat
 import traceback
 from threading import Thread
 
@@ -62,12 +63,20 @@ class Busy:
         assert not self.faults
 
 
+def open_to_others(folder):
+    """Let others walk into a folder of a test, and return it: those of pytest are private, up to what all share."""
+    for parent in (folder, *folder.parents[:4]):
+        mode = parent.stat().st_mode
+        if mode & stat.S_ISVTX:
+            break
+        parent.chmod(mode | 0o755)
+    return folder
+
+
 def as_nobody(task, *folders):
     """Run a task in a child that has given up being root, whom folders belong to; say whether it came to its end."""
     for folder in folders:
-        # Those of pytest are private, up to the one that all users share.
-        for parent in (folder, *folder.parents[:3]):
-            parent.chmod(parent.stat().st_mode | 0o755)
+        open_to_others(folder)
         for path in (folder, *folder.rglob("*")):
             os.chown(path, NOBODY, NOBODY)
 

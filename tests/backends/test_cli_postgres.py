@@ -17,6 +17,7 @@ from tests.commands import FOREIGN, Commands
 
 from septet import PostgresVault, Vault
 from septet.storage.postgres import vector_index
+from septet.storage.postgres.tables import nearest
 
 pytest.importorskip("typer")
 SECRET = "correct-horse"
@@ -130,16 +131,16 @@ def test_the_doctor_names_an_index_over_vectors_that_a_crash_left_unfinished(fil
         vault.add_many([{"id": f"v{n}", "title": f"Entry {n}", "vector": [1.0, n]} for n in range(3)])
         vault.index_vectors()
         assert filled("doctor", "--offline")[0] == 0
+        with vault._store.reading() as read:
+            (space,) = read.tables.vectors.spaces(read)
         with vault._store.maintaining() as sql:
             sql.execute(
                 "UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(%s)",
-                (f"septet.vectors_{vault._store.vault.number}_1_hnsw",),
+                (f"septet.{nearest.index_name(vault._store.vault, space)}",),
             )
         code, out, _ = filled("doctor", "--offline", "--json")
         check = json.loads(out)["checks"]["vector index"]
         assert code == 3 and check["models"] == ["given"] and "call vault.index_vectors(model='given')" in check["said"]
-        with vault._store.reading() as read:
-            (space,) = read.tables.vectors.spaces(read)
         with vault._store.maintaining() as sql, vector_index._alone(sql, vault._store, space):
             # It is being made.
             assert filled("doctor", "--offline")[0] == 0

@@ -7,16 +7,15 @@ import traceback
 
 import pytest
 
+from children import NOBODY, open_to_others
 from septet import Vault
 
-NOBODY = 65534
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="permissions bind root only after it has stepped down")
 
 
 @pytest.fixture
 def path(tmp_path):
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(0o755)
+    open_to_others(tmp_path)
     made = tmp_path / "v.db"
     with Vault(made) as vault:
         add(vault, "old", 40)

@@ -4,16 +4,15 @@ import os
 import sqlite3
 import subprocess
 import sys
-import traceback
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from children import as_nobody, open_to_others
 from septet import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError, Vault
 from septet.storage.store import Store
 
-NOBODY = 65534
 FILE_NAMES = ["we?ird #%41 é'\".db", "a b.db", "日本.db", "%00.db", "-.db", "x" * 200, ":memory:x", "v.db?mode=ro"]
 
 HOLDER = """
@@ -49,35 +48,13 @@ def path(tmp_path):
     return made
 
 
-def as_nobody(task):
-    """Run a task in a child that has given up being root; it fails here as it failed there."""
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
-            task()
-            code = 0
-        except BaseException:  # noqa: BLE001 - whatever it is, the parent shall fail
-            traceback.print_exc()
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="permissions bind root only after it has stepped down")
 
 
 @pytest.fixture
 def open_folder(tmp_path):
     """A folder that others can walk into: pytest's own are private."""
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(0o755)
-    return tmp_path
+    return open_to_others(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"just text\n", b"\x00" * 4096, b"SQLite format 3", os.urandom(0) + b"\xff" * 100])
@@ -224,7 +201,7 @@ def test_a_file_that_may_not_be_written_says_so_when_it_is_opened_for_writing(at
         with pytest.raises(ReadOnly, match=r"v\.db.*check the permissions"):
             opened_and_written(at_rest)
 
-    as_nobody(task)
+    assert as_nobody(task)
 
 
 @needs_root
@@ -237,7 +214,7 @@ def test_a_folder_that_may_not_be_written_is_named(at_rest):
         with pytest.raises(ReadOnly, match=r"v\.db"):
             opened_and_written(at_rest)
 
-    as_nobody(task)
+    assert as_nobody(task)
 
 
 @needs_root
@@ -249,7 +226,7 @@ def test_a_vault_at_rest_can_be_read_where_nothing_may_be_written(at_rest, mode)
         with Vault(at_rest, read_only=True) as reader:
             assert reader.search("word").ids == ["x"]
 
-    as_nobody(task)
+    assert as_nobody(task)
 
 
 @needs_root
@@ -261,7 +238,7 @@ def test_a_vault_in_use_can_be_read_where_nothing_may_be_written(at_rest):
             with Vault(at_rest, read_only=True) as reader:
                 assert sorted(reader.search("word").ids) == ["x", "y"]
 
-        as_nobody(task)
+        assert as_nobody(task)
 
 
 @needs_root
@@ -277,7 +254,7 @@ def test_what_lies_beside_a_vault_is_used_where_nothing_may_be_written(at_rest):
             assert reader.search("word 7", query_vector=[1, 7], limit=9).ids == wanted
             assert reader._tier.manager.current.postings is not None
 
-    as_nobody(task)
+    assert as_nobody(task)
     assert [str(p) for p in Path(beside).parent.glob("*.arrays")] == [beside]
 
 
@@ -299,7 +276,7 @@ def test_a_folder_beside_a_vault_that_takes_no_writes_is_no_hindrance(open_folde
                 theirs.optimize()
             assert added in theirs.search("word").ids
 
-    as_nobody(task)
+    assert as_nobody(task)
 
 
 @needs_root
@@ -311,7 +288,7 @@ def test_a_file_that_may_not_be_read_says_so(at_rest, read_only):
         with pytest.raises(StoreError, match=r"v\.db.*permissions"):
             Vault(at_rest, read_only=read_only)
 
-    as_nobody(task)
+    assert as_nobody(task)
 
 
 DAMAGED = """

@@ -8,12 +8,11 @@ import threading
 
 import pytest
 
+from children import NOBODY, open_to_others
 from septet import CallableEmbedder, StoreBusy, StoreError, Vault, filesystem
 from septet.storage import connection
 from septet.storage.checking import full_text_faults
 from septet.storage.store import Store
-
-NOBODY = 65534
 
 WORKER = """
 import sys
@@ -182,8 +181,7 @@ def test_a_process_that_is_killed_while_it_writes_loses_nothing_that_it_acknowle
 def test_a_write_that_was_broken_off_is_never_read_as_if_it_were_at_rest(synchronised):
     path = synchronised / "v.db"
     subprocess.run([sys.executable, "-c", KILLED, str(path)], timeout=60)
-    for parent in (synchronised, *synchronised.parents[:3]):
-        parent.chmod(0o755)
+    open_to_others(synchronised)
     child = os.fork()
     if not child:
         code = 1

@@ -86,7 +86,8 @@ def twin(chunks, bm25, cosine, *, aging, with_vector, min_score, limit, diversit
 
     def compare(one, other):
         for at in (0, 1):
-            if not math.isclose(one[at], other[at], abs_tol=1e-9):
+            # Vectors are stored as float32: what is alike but for its rounding is not equal, and differs by 1e-9.
+            if not math.isclose(one[at], other[at], rel_tol=0, abs_tol=1e-13):
                 return -1 if one[at] > other[at] else 1
         return -1 if one[2] < other[2] else 1
 
@@ -110,7 +111,7 @@ def unlike(rows, chunks, diversity):
             return (1 - diversity) * relevance[at] - diversity * near
 
         best = max(value(at) for at in left)
-        chosen = next(at for at in left if value(at) >= best - 1e-9)
+        chosen = next(at for at in left if value(at) >= best - 1e-13)
         order.append(chosen)
         left.remove(chosen)
     return [rows[at] for at in order]

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from integration.test_files import as_nobody, needs_root
+from children import as_nobody, open_to_others
+from integration.test_files import needs_root
 from septet import EntryError
 from septet._core import shown_path
 from septet.files.roots import CURATED, LAYOUTS, Root, root_at
@@ -277,8 +278,7 @@ def test_a_name_that_looks_like_an_escaped_one_is_told_where_both_are_there(tmp_
 @needs_root
 @pytest.mark.parametrize("mode", [0o000, 0o444])
 def test_a_folder_that_cannot_be_read_is_told_and_the_others_are_found(tmp_path, mode):
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(0o755)
+    open_to_others(tmp_path)
     made(tmp_path, "a/x.md", "b/y.md", "c/z.md")
     (tmp_path / "b").chmod(mode)
 
@@ -291,13 +291,12 @@ def test_a_folder_that_cannot_be_read_is_told_and_the_others_are_found(tmp_path,
         assert not scan_of_it.found
         assert not scan_of_it.missing
 
-    as_nobody(task)
+    assert as_nobody(task)
 
 
 @needs_root
 def test_a_folder_whose_rules_cannot_be_read_shows_nothing_that_they_may_hide(tmp_path):
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(0o755)
+    open_to_others(tmp_path)
     made(tmp_path, "a/x.md", "b/secret.md", "b/.gitignore")
     (tmp_path / "b" / ".gitignore").chmod(0)
 
@@ -306,7 +305,7 @@ def test_a_folder_whose_rules_cannot_be_read_shows_nothing_that_they_may_hide(tm
         assert paths_of(root) == ["a/x.md"]
         assert told(root) == {("b", "unreadable")}
 
-    as_nobody(task)
+    assert as_nobody(task)
 
 
 @pytest.mark.parametrize("path", ["gone", "gone/deeper", "a.md/below"])
