@@ -14,5 +14,6 @@ step cargo fmt --check
 step cargo clippy --all-targets --quiet -- -D warnings
 step cargo clippy --features python --quiet -- -D warnings
 step cargo test --quiet
-step "$bin/python" -m pytest -q
+# Half of what a test takes it waits: for a process, a server or a disk.
+step "$bin/python" -m pytest -q -n auto --maxprocesses 4 --dist worksteal
 step sh tests/wheel.sh "$bin"

@@ -44,6 +44,7 @@ def every_check():
 
 APPLY = [
     "check_do_not_raise_errors_in_init_or_set_param",
+    "check_estimator_cloneable",
     "check_estimator_repr",
     "check_estimator_tags_renamed",
     "check_get_params_invariance",
