@@ -169,7 +169,9 @@ class Shell:
         # As pip writes it: some commands say how they were called.
         script.write_text(f"#!{sys.executable}\nfrom septet.cli import main\n\nmain()\n")
         script.chmod(0o755)
-        foreign = re.compile(r"SEPTET_|XDG_|OPENAI_|VOYAGE_|GEMINI_|COLUMNS$|\w+_proxy$", re.IGNORECASE)
+        foreign = re.compile(
+            r"SEPTET_|XDG_|OPENAI_|VOYAGE_|GEMINI_|COLUMNS$|PYTHONUNBUFFERED$|\w+_proxy$", re.IGNORECASE
+        )
         self._environment = {name: value for name, value in os.environ.items() if not foreign.match(name)}
         path = f"{programs}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
         self._environment |= {"HOME": str(home), "PATH": path, "NO_COLOR": "1", "TZ": "UTC"}

@@ -259,3 +259,17 @@ def test_json_among_the_arguments_may_be_deep(septet, text):
 def test_a_path_that_is_too_long_is_an_error_about_the_path(septet):
     _, err = septet("search", "x", "--vault", "v" * 5_000)
     assert "could not be written" not in err and "too long" in err
+
+
+def test_results_stand_before_what_is_said_of_them_where_both_go_to_one_pipe(tmp_path):
+    with Vault(tmp_path / "v.db") as vault:
+        vault.add(id="stored", title="A word")
+        vault.remember("A word of a talk")
+    environment = {name: value for name, value in Shell(tmp_path).env.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-m", "septet", "search", "word", "--format", "ids"]
+    pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    done = subprocess.run(command, **pipe, env=environment, cwd=tmp_path, timeout=60, check=True, text=True)
+    assert re.findall("^stored$|^note memories_left_out", done.stdout, re.MULTILINE) == [
+        "stored",
+        "note memories_left_out",
+    ]

@@ -102,6 +102,8 @@ def _escaped(text: str) -> str:
 
 def say(message: str) -> None:
     """Print a message of one line to standard error."""
+    # Results stand before what is said of them, in one file or pipe too.
+    sys.stdout.flush()
     print(flat(message), file=sys.stderr)
 
 
