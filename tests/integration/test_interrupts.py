@@ -3,10 +3,13 @@
 import sqlite3
 import sys
 import threading
+from contextlib import closing
 
 import pytest
 
 from septet import Vault
+from septet.storage import connection
+from septet.storage.forks import Connection
 
 
 @pytest.mark.parametrize("function", ["begin_reading", "open_read_view", "open", "recall", "ranked", "read", "close"])
@@ -48,3 +51,22 @@ def test_an_interrupt_while_connections_are_closed_before_a_fork_leaves_the_vaul
             vault._store.close_connections()
         vault.add(id="a", title="token")
         assert vault.search("token").ids == ["a"]
+
+
+class Late(Connection):
+    """A connection with an interrupt right after a transaction was committed."""
+
+    def execute(self, sql, *arguments):
+        done = super().execute(sql, *arguments)
+        if sql == "COMMIT":
+            raise KeyboardInterrupt
+        return done
+
+
+def test_an_interrupt_right_after_a_vault_was_made_is_an_interrupt_and_the_vault_is_whole(tmp_path):
+    made = tmp_path / "v.db"
+    with closing(sqlite3.connect(made, isolation_level=None, factory=Late)) as sql, pytest.raises(KeyboardInterrupt):
+        connection.prepare(sql, str(made), read_only=False, busy_timeout_s=1.0)
+    with Vault(made) as vault:
+        vault.add(title="A word")
+        assert vault.search("word").total == 1

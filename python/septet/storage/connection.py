@@ -151,7 +151,9 @@ def prepare(
             _bring_up(connection, version_of(connection, path))
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            # An interrupt may come when everything is done, a full disk may have ended the transaction.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
 
 
