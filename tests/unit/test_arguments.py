@@ -55,10 +55,10 @@ def test_what_is_shown_of_any_value_is_short_and_printable(name):
 
 
 @pytest.mark.parametrize("name", ["two\nlines.npy", "\x1b[31mred.npy"])
-def test_an_error_is_one_line_whatever_the_name_of_a_file(tmp_path, name):
+def test_an_error_is_one_line_whatever_the_name_of_a_file(vault, tmp_path, name):
     path = tmp_path / name
     path.write_bytes(b"of no use" * 1_000)
-    for opened in (Vault, VectorIndex.open, resolve, Vault(":memory:").import_):
+    for opened in (Vault, VectorIndex.open, resolve, vault.import_):
         with pytest.raises(SeptetError) as refused:
             opened(path / "inside")
         assert str(refused.value).isprintable() and name not in str(refused.value)
@@ -266,13 +266,18 @@ def test_what_is_within_the_bounds_is_stored(vault):
 # -- other calls -------------------------------------------------------------------------------------------------------
 
 
+def at_an_odd_time():
+    with Vault(":memory:", clock=lambda: "x") as vault:
+        vault.search("a")
+
+
 def test_what_a_call_cannot_take_is_refused_with_what_was_seen_and_what_was_wanted(vault):
     options = EmbeddingOptions
     for call, error, said in [
         (lambda: Vault(":memory:", embedder=42), EmbeddingConfigError, "embedder is 42: wanted an embedder"),
         (lambda: Vault(":memory:", embedding_options={}), EmbeddingConfigError, "embedding_options is {}"),
         (lambda: Vault(":memory:", clock=5), StoreError, "clock is 5: wanted a function"),
-        (lambda: Vault(":memory:", clock=lambda: "x").search("a"), StoreError, r"what clock\(\) returned is 'x'"),
+        (at_an_odd_time, StoreError, r"what clock\(\) returned is 'x'"),
         (lambda: options(batch_texts=1.5), EmbeddingConfigError, "batch_texts is 1.5: wanted a whole number"),
         (lambda: options(poll_s=float("inf")), EmbeddingConfigError, "poll_s is inf: wanted a number"),
         (lambda: Federation([]), TierError, r"tiers is \[\]: wanted a dict"),

@@ -59,9 +59,11 @@ def as_a_memory(**window):
 
 
 def over_a_lower_copy(**window):
-    higher = vault_of({"id": "k", "title": "kumquat", **window})
-    lower = vault_of({"id": "o", "title": "kumquat pie"})
-    with Federation({"agent": higher, "team": lower}, clock=lambda: NOW) as both:
+    with (
+        vault_of({"id": "k", "title": "kumquat", **window}) as higher,
+        vault_of({"id": "o", "title": "kumquat pie"}) as lower,
+        Federation({"agent": higher, "team": lower}, clock=lambda: NOW) as both,
+    ):
         return both.search("kumquat").ids
 
 
