@@ -70,8 +70,13 @@ def same_again(targets: list[Target], out: Path) -> bool:
         for target in (*targets, None):
             again = reproduce.built_elsewhere(target, Path(work))
             first = out / again.name
-            found = reproduce.differences(first, again) if first.is_file() else ["was not built before"]
-            rows.append((again.name, "the same bytes" if not found else f"differs in {', '.join(found[:5])}"))
+            if not first.is_file():
+                said = f"is not in {out.name}/, so there is nothing to compare with"
+            elif found := reproduce.differences(first, again):
+                said = f"differs in {', '.join(found[:5])}"
+            else:
+                said = "the same bytes"
+            rows.append((again.name, said))
     print(table(("file", "built again elsewhere"), rows))
     return all(said == "the same bytes" for _, said in rows)
 
