@@ -14,6 +14,6 @@ step cargo fmt --check
 step cargo clippy --all-targets --quiet -- -D warnings
 step cargo clippy --features python --quiet -- -D warnings
 step cargo test --quiet
-# Half of what a test takes it waits: for a process, a server or a disk.
+# Tests wait for processes, servers and disks; others run meanwhile.
 step "$bin/python" -m pytest -q -n auto --maxprocesses 4 --dist worksteal
 step sh tests/wheel.sh "$bin"
