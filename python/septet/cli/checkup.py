@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import septet
+from septet import _core
 from septet.cli.catalogue import key_said
 from septet.cli.check import Check
 from septet.cli.exits import PROVIDER, STORE, USAGE
@@ -40,8 +41,15 @@ def checkup(embedding: str | None, vault: VaultPlace | None, *, timeout_s: float
         timeout_s: how long to wait for the provider; None sends nothing.
     """
     python = platform.python_version()
-    versions = {"septet": septet.__version__, "python": python, "sqlite": sqlite3.sqlite_version}
-    said = f"Septet {septet.__version__}, Python {python}, SQLite {sqlite3.sqlite_version}"
+    machine = f"{platform.system()} {platform.machine()}"
+    versions = {
+        "septet": septet.__version__,
+        "python": python,
+        "sqlite": sqlite3.sqlite_version,
+        "machine": machine,
+        "kernel": _core.kernel(),
+    }
+    said = f"Septet {septet.__version__}, Python {python}, SQLite {sqlite3.sqlite_version}, {machine} ({_core.kernel()})"
     found = [Check("versions", "ok", said, versions)]
     try:
         settings = find(embedding)
