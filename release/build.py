@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from release import licences, sbom, toolchain
+from release import licences, page, sbom, toolchain
 from release.checks import MODULE, Expected
 from release.crates import Crate, crates_of
 from release.targets import ROOT, Target
@@ -71,13 +71,16 @@ def with_common_name(module: bytes, target: Target) -> bytes:
 
 
 def completed(wheel: Wheel, third_party: str, parts: Sequence[sbom.Runtime], epoch: int) -> dict[str, bytes]:
-    """The members of a wheel with the licences of others, and with a bill of materials that is the same anywhere."""
+    """The members of a wheel with the licences of others, a bill of materials that is the same anywhere, and a page
+    whose links lead into the repository, if the metadata names one."""
     members = dict(wheel.members)
     bill = f"{wheel.dist_info}/sboms/{sbom.FILE_NAME}"
     members[bill] = sbom.settled(members[bill], parts, epoch)
     members[f"{wheel.dist_info}/licenses/{licences.FILE_NAME}"] = third_party.encode()
     metadata = f"{wheel.dist_info}/METADATA"
     head, blank, body = members[metadata].decode().partition("\n\n")
+    if source := page.source_of(wheel.metadata):
+        body = page.absolute(body, source, wheel.metadata["Version"])
     members[metadata] = f"{head}\nLicense-File: {licences.FILE_NAME}{blank}{body}".encode()
     return members
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from release import licences, sbom
+from release import licences, page, sbom
 from release.binary import Binary, read_binary
 from release.wheelfile import record_of
 
@@ -161,6 +161,13 @@ def check_contents(wheel: Wheel, expected: Expected) -> list[str]:
     return faults + [f"{name} does not belong into dist-info" for name in dist_info if not allowed.fullmatch(name)]
 
 
+def check_page(wheel: Wheel, expected: Expected) -> list[str]:
+    """Links on the page that an index shows lead into the repository, if the metadata names it."""
+    if page.source_of(wheel.metadata) is None:
+        return []
+    return [f"the page links to {target}" for target in page.relative_in(str(wheel.metadata.get_payload()))]
+
+
 def check_record(wheel: Wheel, expected: Expected) -> list[str]:
     """RECORD, by which installers verify and uninstall, has every file with its digest."""
     record = f"{wheel.dist_info}/RECORD"
@@ -181,6 +188,7 @@ CHECKS: dict[str, Callable[[Wheel, Expected], list[str]]] = {
     "licences": check_licences,
     "sbom": check_sbom,
     "contents": check_contents,
+    "page": check_page,
     "record": check_record,
 }
 

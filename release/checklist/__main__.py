@@ -15,6 +15,7 @@ __all__ = ["ITEMS", "main", "walk"]
 ITEMS = (
     Item("tree", "everything is committed", repository.tree),
     Item("version", "one version, said alike", repository.version),
+    Item("addresses", "where the project is found", repository.addresses),
     Item("tag", "its tag is free", repository.tag),
     Item("changelog", "users are told, with the day", repository.changelog),
     Item("licences", "licences and advisories of crates", sources.licences),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from release.checklist.item import Outcome, Work, failed, held
 
-__all__ = ["changelog", "section_of", "tag", "tree", "version", "version_of"]
+__all__ = ["addresses", "changelog", "section_of", "tag", "tree", "version", "version_of"]
 
 _VERSION = re.compile(r'^version = "([^"]+)"$', re.MULTILINE)
 _LOCKED = re.compile(r'^name = "septet"\nversion = "([^"]+)"$', re.MULTILINE)
@@ -48,6 +48,17 @@ def version(work: Work) -> Outcome:
     return held(stated)
 
 
+def addresses(work: Work) -> Outcome:
+    """pyproject.toml names the repository, where the links of the page on the index lead."""
+    table = re.search(
+        r"^\[project\.urls\]\n((?:[^\[].*\n)*)", (work.root / "pyproject.toml").read_text("utf-8"), re.MULTILINE
+    )
+    source = re.search(r'^Source = "(https://[^"]+)"$', table[1] if table else "", re.MULTILINE)
+    if source is None:
+        return failed('pyproject.toml names no repository: write `Source = "https://..."` below `[project.urls]`')
+    return held(source[1])
+
+
 def tag(work: Work) -> Outcome:
     """The version has no tag, or the commit at hand is the tagged one."""
     name = f"v{version_of(work.root)}"
@@ -72,6 +83,8 @@ def changelog(work: Work) -> Outcome:
         return failed(f"CHANGELOG.md has no section {wanted}")
     if "unreleased" in text.lower():
         return failed("CHANGELOG.md says unreleased: give the section its day, as in `## 1.2.3 (2030-01-31)`")
+    if "before the first release" in (work.root / "README.md").read_text(encoding="utf-8").lower():
+        return failed("README.md says how to do without a release: take `Before the first release` out")
     try:
         day = date.fromisoformat(section[0].strip("()"))
     except ValueError:

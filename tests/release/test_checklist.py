@@ -29,7 +29,8 @@ def work(tmp_path):
     for name, text in {
         "Cargo.toml": '[package]\nname = "septet"\nversion = "1.2.3"\n',
         "Cargo.lock": '[[package]]\nname = "septet"\nversion = "1.2.3"\n',
-        "pyproject.toml": '[project]\ndynamic = ["version"]  # Cargo.toml has it\n',
+        "pyproject.toml": '[project]\ndynamic = ["version"]  # Cargo.toml has it\n\n'
+        '[project.urls]\nSource = "https://code.example.org/septet"\n\n[tool.ruff]\n',
         "CHANGELOG.md": CHANGES,
         "README.md": README,
         "Makefile": "lowest:\n\ttrue\n\nnewest:\n\tfalse\n",
@@ -54,6 +55,7 @@ def write(work, name, text):
 HOLDING = {
     "tree": repository.tree,
     "version": repository.version,
+    "addresses": repository.addresses,
     "tag": repository.tag,
     "changelog": repository.changelog,
     "charts": sources.charts,
@@ -110,6 +112,17 @@ def test_a_changelog_that_does_not_tell_of_the_version_fails(work, text, said):
     write(work, "CHANGELOG.md", text)
     outcome = repository.changelog(work)
     assert outcome.state == "FAILED" and said in outcome.said
+
+
+def test_a_readme_that_says_what_to_do_before_the_first_release_fails(work):
+    write(work, "README.md", README + "\nBefore the first release: from a checkout.\n")
+    assert repository.changelog(work).said.startswith("README.md says how to do without a release")
+
+
+@pytest.mark.parametrize("urls", ["", "[project.urls]\n", '[tool.other]\nSource = "https://code.example.org/septet"\n'])
+def test_a_project_without_an_address_fails(work, urls):
+    write(work, "pyproject.toml", f'[project]\ndynamic = ["version"]\n\n{urls}')
+    assert repository.addresses(work).said.startswith("pyproject.toml names no repository")
 
 
 @pytest.mark.parametrize("name", ["a.svg", "b.svg"])

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import small_wheels as wheels
-from release import checks
+from release import build, checks
 from release.licences import FILE_NAME as THIRD_PARTY
 from release.sbom import FILE_NAME as SBOM
 from release.targets import TARGETS
@@ -209,3 +209,25 @@ def test_the_same_members_make_the_same_bytes_in_any_order(tmp_path, members):
     second = wheels.written(tmp_path, dict(reversed(members.items()))).path.read_bytes()
     assert first == second
     assert list(Wheel(tmp_path / wheels.NAME).members)[-1] == f"{wheels.DIST_INFO}/RECORD"
+
+
+def test_a_page_with_links_into_a_checkout_is_refused_where_the_repository_is_known(said, members):
+    metadata = f"{wheels.DIST_INFO}/METADATA"
+    page = "See [how](docs/start.md), [where](#where) and [who](https://example.org).\n\n```text\n[x](y.md)\n```\n"
+    head = members[metadata]
+    members[metadata] = head + b"\n" + page.encode()
+    assert said(checks.check_page) == []
+    members[metadata] = head + b"Project-URL: Source, https://code.example.org/septet\n\n" + page.encode()
+    assert said(checks.check_page) == ["the page links to docs/start.md"]
+
+
+def test_a_completed_wheel_has_a_page_whose_links_lead_into_the_repository(tmp_path, members):
+    page = "![Chart](benches/a.svg) [how](docs/start.md#ten), [where](#where)\n\n```python\n'[x](y.md)'\n```\n"
+    metadata = f"{wheels.DIST_INFO}/METADATA"
+    members[metadata] += b"Project-URL: Source, https://code.example.org/septet/\n\n" + page.encode()
+    done = build.completed(wheels.written(tmp_path, members), "texts", (), wheels.EPOCH)[metadata].decode()
+    assert done.partition("\n\n")[2] == (
+        "![Chart](https://code.example.org/septet/raw/v0.1.0/benches/a.svg) "
+        "[how](https://code.example.org/septet/blob/v0.1.0/docs/start.md#ten), [where](#where)\n\n"
+        "```python\n'[x](y.md)'\n```\n"
+    )
