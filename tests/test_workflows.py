@@ -12,9 +12,16 @@ if not FOLDER.is_dir():
     pytest.skip("there is no .github: an sdist brings none", allow_module_level=True)
 WORKFLOWS = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in FOLDER.glob("workflows/*.yml")}
 JOBS = {f"{name}/{job}": body for name, whole in WORKFLOWS.items() for job, body in whole["jobs"].items()}
-STEPS = [(name, step) for name, job in JOBS.items() for step in job["steps"]]
+STEPS = [(name, step) for name, job in JOBS.items() for step in job.get("steps", [])]
 #: What a job may do; all others only read.
 MAY = {"release/publish": {"id-token": "write", "attestations": "write"}}
+
+
+def runs_of(job):
+    """What the steps of a job run."""
+    return "\n".join(step.get("run", "") for step in job.get("steps", []))
+
+
 RUNS = "\n".join(step.get("run", "") for _, step in STEPS)
 
 
@@ -31,7 +38,8 @@ def test_a_workflow_may_do_nothing_by_itself_and_does_not_run_twice_at_once(name
 @pytest.mark.parametrize("name", JOBS)
 def test_a_job_may_read_and_only_the_last_may_publish(name):
     assert JOBS[name]["permissions"] == MAY.get(name, {"contents": "read"})
-    assert JOBS[name]["timeout-minutes"] <= 120
+    # A job that calls a workflow has the limits of its jobs.
+    assert "uses" in JOBS[name] or JOBS[name]["timeout-minutes"] <= 120
 
 
 def test_nothing_is_published_before_everything_else_is_done_and_a_maintainer_agrees():
@@ -67,6 +75,16 @@ def test_wheels_are_made_for_each_machine_that_the_tools_know():
 
     made = WORKFLOWS["release"]["jobs"]["linux"]["strategy"]["matrix"]["target"]
     assert sorted(made) == sorted(TARGETS)
+
+
+def test_releases_are_built_by_the_compiler_that_the_tools_name():
+    from release.toolchain import RUSTC
+
+    assert {whole["env"]["RUSTUP_TOOLCHAIN"] for whole in WORKFLOWS.values()} == {RUSTC}
+    building = [job for name, job in JOBS.items() if "make " in runs_of(job) or "-m release" in runs_of(job)]
+    assert building
+    for job in building:
+        assert "rustup toolchain install" in runs_of(job) or "release.checklist" in runs_of(job), job["name"]
 
 
 def test_a_question_asks_for_what_answers_need():
