@@ -116,7 +116,7 @@ release-check: $(VENV)/.tools $(VENV)/.built $(VENV)/.release  ## what must hold
 
 sanitize:  ## the tests of the crate with AddressSanitizer, if rustup has a nightly toolchain
 	@nightly=$$(rustup toolchain list 2> /dev/null | grep -o '^nightly[^ ]*' | head -1); host=$$(rustc -vV | sed -n 's/host: //p'); \
-	if [ -z "$$nightly" ]; then echo "make sanitize needs a nightly toolchain: rustup toolchain install nightly"; else \
+	if [ -z "$$nightly" ]; then echo "make sanitize needs a nightly toolchain: rustup toolchain install nightly"; exit 1; else \
 	RUSTFLAGS="-Zsanitizer=address -Copt-level=1" cargo "+$$nightly" test --lib --target "$$host" --target-dir target/sanitize; fi
 
 .PHONY: test-foreign

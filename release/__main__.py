@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import platform
 import sys
 import tempfile
 from pathlib import Path
 
 from release import reproduce, sdist, trying
-from release.build import build_wheel, expected_of
+from release.build import build_wheel, expected_of, runtimes
 from release.checks import faults_of
 from release.report import row_of, table
 from release.targets import ROOT, TARGETS, Target, target_of
-from release.toolchain import ToolchainError, ensure_std, run, source_date
+from release.toolchain import RUSTC, ToolchainError, ensure_std, run, rustc_version, source_date
 from release.wheelfile import Wheel
 
 WHEEL_HEAD = ("file", "bytes", "symbols", "checks")
@@ -23,7 +24,7 @@ def check(wheels: list[Path]) -> bool:
     rows, held = [], True
     for path in wheels:
         wheel = Wheel(path)
-        faults = faults_of(wheel, expected_of(target_of(path.name)))
+        faults = faults_of(wheel, expected_of(target_of(path.name), runtimes()))
         for name, found in faults.items():
             for fault in found:
                 print(f"{path.name}: {name}: {fault}")
@@ -35,6 +36,8 @@ def check(wheels: list[Path]) -> bool:
 
 def build(targets: list[Target], out: Path) -> list[Path]:
     """Build the wheels of the targets, saying of each which way was taken."""
+    if (release := rustc_version()["release"]) != RUSTC:
+        print(f"rustc {release} is not {RUSTC}, by which releases are built: the bytes will differ", flush=True)
     built = []
     for target in targets:
         print(f"{target.name}: {ensure_std(target)}; linked by zig, as {target.policy}", flush=True)
@@ -42,18 +45,24 @@ def build(targets: list[Target], out: Path) -> list[Path]:
     return built
 
 
-def make_sdist(out: Path) -> bool:
-    """Build the sdist, check its files, build a wheel from it and use that."""
-    path = sdist.build_sdist(out)
+def check_sdist(path: Path) -> bool:
+    """Check the files of an sdist, print what is wrong with them, and say whether nothing is."""
     faults = sdist.faults_of(path)
     for fault in faults:
         print(f"{path.name}: {fault}")
     print(f"{path.name}: {path.stat().st_size:,} bytes, {len(sdist.files_in(path))} files, {len(faults)} faults")
+    return not faults
+
+
+def make_sdist(out: Path) -> bool:
+    """Build the sdist, check its files, build a wheel from it and use that."""
+    path = sdist.build_sdist(out)
+    held = check_sdist(path)
     with tempfile.TemporaryDirectory() as work:
         wheel = sdist.wheel_from(path, Path(work), target_dir=ROOT / "target" / "sdist")
         tried = trying.try_wheel(wheel, Path(sys.executable))
     print(f"built from it, without git and offline, on {tried.python}: {tried.said}")
-    return not faults and tried.held
+    return held and tried.held
 
 
 def try_all(wheel: Path) -> bool:
@@ -83,10 +92,14 @@ def same_again(targets: list[Target], out: Path) -> bool:
 
 def native(wheels: list[Path]) -> list[Path]:
     """Those of the wheels that this machine can run."""
-    import platform
-
     tag = f"manylinux_2_17_{platform.machine()}"
     return [wheel for wheel in wheels if tag in wheel.name]
+
+
+def check_all(files: list[Path], out: Path) -> bool:
+    """Check wheels, and the sdist in out; wheels for macOS were checked where they were built."""
+    held = check([file for file in files if "macosx" not in file.name])
+    return all([held, *map(check_sdist, sorted(out.glob("*.tar.gz")))])
 
 
 def changed_sources() -> str:
@@ -107,22 +120,25 @@ def main() -> int:
     asked = parser.parse_args()
     targets = [TARGETS[name] for name in asked.only or TARGETS]
     files = asked.files or sorted(asked.out.glob("*.whl"))
-    if asked.command in ("wheels", "reproduce") and changed_sources():
-        print("sources were changed since the last commit")
+    changed = bool(changed_sources())
+    if changed:
+        print("sources were changed since the last commit: what is built of them is no release")
     print(f"sources of {source_date()}")
     if asked.command == "wheels":
         built = build(targets, asked.out)
         held = check(built)
-        return not all([held, *map(try_all, native(built))])
+        return not all([held, *map(try_all, native(built))]) or changed
     if asked.command == "sdist":
-        return not make_sdist(asked.out)
+        return not make_sdist(asked.out) or changed
     if not files:
         print(f"no wheels in {asked.out}")
         return 1
     if asked.command == "check":
-        return not check(files)
+        return not check_all(files, asked.out)
     if asked.command == "try":
-        return not all(map(try_all, native(files)))
+        if not (tried := native(files)):
+            print(f"{asked.out} has no wheel for this machine")
+        return not tried or not all(map(try_all, tried))
     return not same_again(targets, asked.out)
 
 

@@ -138,6 +138,8 @@ def places(root: Path) -> tuple[str, ...]:
     return tuple(sorted(f"{place}/" for place in found if len(place.parts) > 1))
 
 
-def expected_of(target: Target, root: Path = ROOT) -> Expected:
-    """What a wheel for the target, built from these sources, is checked against."""
-    return Expected(target, tuple(crates_of(target, root)), runtimes(), locked(root), package_files(root), places(root))
+def expected_of(target: Target, parts: Sequence[sbom.Runtime], root: Path = ROOT) -> Expected:
+    """What a wheel for the target, built from these sources with these parts of a toolchain, is checked against."""
+    crates, readme = tuple(crates_of(target, root)), (root / "README.md").read_text(encoding="utf-8")
+    files, epoch = package_files(root), toolchain.source_date()
+    return Expected(target, crates, tuple(parts), locked(root), files, places(root), readme, epoch)

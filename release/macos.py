@@ -9,7 +9,8 @@ import tempfile
 from pathlib import Path
 
 from release import licences, sbom, toolchain
-from release.build import completed, maturin
+from release.build import completed, expected_of, maturin
+from release.checks import faults_of
 from release.crates import Crate, crates_of
 from release.targets import ROOT, Target
 from release.wheelfile import Wheel, write_wheel
@@ -29,6 +30,11 @@ def notices(crates: list[Crate]) -> list[licences.Notice]:
     return [*map(licences.of_crate, crates), *std]
 
 
+def runtime() -> sbom.Runtime:
+    """What the toolchain links into a wheel beside the crates."""
+    return sbom.Runtime("rust-std", toolchain.rustc_version()["release"], "MIT OR Apache-2.0")
+
+
 def build(target: Target, out: Path) -> Path:
     """Build the wheel and put it into out."""
     epoch = toolchain.source_date()
@@ -39,23 +45,27 @@ def build(target: Target, out: Path) -> Path:
         built = Wheel(next(Path(work).glob("*.whl")))
     if target.platform not in built.path.name:
         raise ValueError(f"{built.path.name} is not for {target.platform}")
-    std = sbom.Runtime("rust-std", toolchain.rustc_version()["release"], "MIT OR Apache-2.0")
     third_party = licences.rendered(notices(crates_of(target)))
     out.mkdir(parents=True, exist_ok=True)
-    write_wheel(out / built.path.name, completed(built, third_party, (std,), epoch), epoch)
+    write_wheel(out / built.path.name, completed(built, third_party, (runtime(),), epoch), epoch)
     return out / built.path.name
 
 
 def main() -> int:
-    """Build the wheel of this machine; 1 where it is no Mac."""
+    """Build and check the wheel of this machine; 1 where it is no Mac, or something does not hold."""
     parser = argparse.ArgumentParser(prog="python -m release.macos", description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="the folder of what is built (dist/)")
     asked = parser.parse_args()
     if sys.platform != "darwin":
         print("wheels for macOS are built on a Mac: its linker and its system's libraries are needed", file=sys.stderr)
         return 1
-    print(build(MACS[platform.machine()], asked.out))
-    return 0
+    target = MACS[platform.machine()]
+    wheel = Wheel(build(target, asked.out))
+    faults = faults_of(wheel, expected_of(target, [runtime()]))
+    print(wheel.path)
+    for name, found in faults.items():
+        print(f"{name}: {'; '.join(found) or 'holds'}")
+    return int(any(faults.values()))
 
 
 if __name__ == "__main__":

@@ -6,10 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from email.message import Message
 
-__all__ = ["absolute", "relative_in", "source_of"]
+__all__ = ["absolute", "source_of"]
 
 #: What stands in the metadata for the entry of `[project.urls]` in pyproject.toml that names the repository.
 _SOURCE = re.compile(r"Source\s*,\s*(https://\S+?)/?")
@@ -25,12 +24,6 @@ def source_of(metadata: Message) -> str | None:
     return next((match[1] for match in found if match), None)
 
 
-def _linked(text: str, change: Callable[[re.Match[str]], str]) -> str:
-    # What stands between fences is code and shows itself.
-    parts = _FENCED.split(text)
-    return "".join(part if number % 2 else _LINK.sub(change, part) for number, part in enumerate(parts))
-
-
 def absolute(text: str, source: str, version: str) -> str:
     """Return the page with links to files as addresses in the repository, at the tag of the version."""
 
@@ -40,17 +33,6 @@ def absolute(text: str, source: str, version: str) -> str:
             return link[0]
         return f"{image}{words}({source}/{'raw' if image else 'blob'}/v{version}/{target.removeprefix('./')})"
 
-    return _linked(text, led)
-
-
-def relative_in(text: str) -> list[str]:
-    """Return the targets of links that lead nowhere outside of a checkout, each once."""
-    found: dict[str, None] = {}
-
-    def seen(link: re.Match[str]) -> str:
-        if not _WHOLE.match(link[3]):
-            found[link[3]] = None
-        return link[0]
-
-    _linked(text, seen)
-    return list(found)
+    # What stands between fences is code and shows itself.
+    parts = _FENCED.split(text)
+    return "".join(part if number % 2 else _LINK.sub(led, part) for number, part in enumerate(parts))

@@ -59,6 +59,8 @@ def faults_of(path: Path, root: Path = ROOT) -> list[str]:
         if name.startswith(".") or UNWANTED_PARTS & set(parts.parts) or parts.suffix in UNWANTED_ENDINGS:
             faults.append(f"{name} does not belong there")
         faults += [f"{name} names {place}" for place in places(root) if place.encode() in content]
+        if (source := root / name).is_file() and source.read_bytes() != content:
+            faults.append(f"{name} differs from the source")
     return faults
 
 

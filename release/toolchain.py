@@ -9,6 +9,8 @@ from pathlib import Path
 
 from release.targets import ROOT, Target
 
+#: The compiler of releases, here and in the workflows: another one makes other bytes.
+RUSTC = "1.95.0"
 #: The first second that a zip file can date.
 OLDEST_EPOCH = 315_532_800
 
@@ -89,7 +91,7 @@ def environment(target: Target, root: Path, target_dir: Path, epoch: int) -> dic
     """
     run(["cargo", "fetch", "--locked", "--target", target.triple], cwd=root)
     flags = remapped(root, target_dir)
-    if target.glibc is None:
+    if "musl" in target.triple:
         # A library that Python loads shares the C library of the process.
         flags += ["-C", "target-feature=-crt-static"]
     unwanted = ("RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_BUILD_TARGET", "MATURIN_PEP517_ARGS")

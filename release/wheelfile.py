@@ -28,6 +28,8 @@ class Wheel:
         self.path = path
         with zipfile.ZipFile(path) as archive:
             self.members = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
+            #: When the members were made, as zip keeps it: year to second, in steps of two seconds.
+            self.dates = {info.date_time for info in archive.infolist()}
 
     @cached_property
     def dist_info(self) -> str:

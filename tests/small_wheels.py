@@ -4,7 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from release import licences
+from release import licences, page
 from release.checks import MODULE, Expected
 from release.crates import Crate
 from release.sbom import FILE_NAME, Runtime
@@ -16,6 +16,9 @@ EPOCH = 1_700_000_000
 CRATE = Crate("regex", "1.13.1", "MIT OR Apache-2.0", Path("regex"))
 STD = Runtime("rust-std", "1.95.0", "MIT OR Apache-2.0")
 FILES = {"septet/__init__.py": b"", "septet/py.typed": b"", "septet/storage/schema.sql": b"CREATE TABLE entries (id)"}
+SOURCE = "https://code.example.org/septet"
+#: Of its links one leads into the repository, one to a heading, and one is code.
+README = "![Chart](benches/a.svg) [how](docs/start.md#ten), [where](#where)\n\n```python\n'[x](y.md)'\n```\n"
 DIST_INFO = "septet-0.1.0.dist-info"
 NAME = f"septet-0.1.0-cp310-abi3-{TARGET.platform}.whl"
 #: What a module of this machine is compiled from: it shows its entry point and asks for nothing.
@@ -47,13 +50,14 @@ def bill_of(*components):
 def members_of(module):
     notices = [licences.Notice(str(part), "MIT", ("Permission is granted",)) for part in (CRATE, STD)]
     metadata = "Metadata-Version: 2.4\nName: septet\nVersion: 0.1.0\n"
+    metadata += f"Project-URL: Source, {SOURCE}\n"
     for name in ("LICENSE-MIT", "LICENSE-APACHE", licences.FILE_NAME):
         metadata += f"License-File: {name}\n"
     tag = NAME.removesuffix(".whl").split("-", 2)[2]
     return {
         **FILES,
         MODULE: module,
-        f"{DIST_INFO}/METADATA": metadata.encode(),
+        f"{DIST_INFO}/METADATA": f"{metadata}\n{page.absolute(README, SOURCE, '0.1.0')}".encode(),
         f"{DIST_INFO}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n".encode(),
         f"{DIST_INFO}/licenses/LICENSE-MIT": b"MIT",
         f"{DIST_INFO}/licenses/LICENSE-APACHE": b"Apache",
@@ -69,4 +73,4 @@ def written(folder, members, name=NAME):
 
 
 def expected():
-    return Expected(TARGET, (CRATE,), (STD,), (("regex", "1.13.1"),), FILES, ("/builder/checkout/",))
+    return Expected(TARGET, (CRATE,), (STD,), (("regex", "1.13.1"),), FILES, ("/builder/checkout/",), README, EPOCH)

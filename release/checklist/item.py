@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-__all__ = ["ROOT", "Item", "Outcome", "State", "Work", "failed", "held", "not_run"]
+__all__ = ["ROOT", "Item", "Outcome", "State", "Work", "failed", "held", "not_run", "outcome_of"]
 
 #: The checkout that this folder stands in.
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,10 +50,7 @@ class Work(NamedTuple):
 
     def passed(self, *command: str, seen: str = "", env: Mapping[str, str] | None = None) -> Outcome:
         """Run a command that must end with 0; its last lines say what is wrong."""
-        done = self.ran(*command, env={**os.environ, **(env or {})})
-        if done.returncode == 0:
-            return held(seen or _last(done.stdout, 1))
-        return failed(f"{' '.join(command[:4])} ended with {done.returncode}: {_last(done.stdout + done.stderr, 5)}")
+        return outcome_of(self.ran(*command, env={**os.environ, **(env or {})}), " ".join(command[:4]), seen)
 
 
 class Item(NamedTuple):
@@ -79,6 +76,13 @@ def failed(said: str) -> Outcome:
 def not_run(why: str) -> Outcome:
     """It was not looked at, for a reason that is told."""
     return Outcome("not run here", why)
+
+
+def outcome_of(done: subprocess.CompletedProcess[str], command: str, seen: str = "") -> Outcome:
+    """Return what a command came to by how it ended; its last lines say what was seen, or what is wrong."""
+    if done.returncode == 0:
+        return held(seen or _last(done.stdout, 1))
+    return failed(f"{command} ended with {done.returncode}: {_last(done.stdout + done.stderr, 5)}")
 
 
 def _last(said: str, lines: int) -> str:

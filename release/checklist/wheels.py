@@ -52,7 +52,7 @@ def tried(work: Work) -> Outcome:
 def foreign(work: Work) -> Outcome:
     """The crate's tests and the wheels run as aarch64, emulated, and with musl."""
     if shutil.which(_EMULATOR) is None:
-        return not_run(f"{_EMULATOR} is not installed; the hosted workflow has such machines")
+        return not_run(f"{_EMULATOR} is not installed: apt install qemu-user-static")
     return work.passed(work.python, "-m", "release.foreign", "--wheels", str(work.dist), seen="see target/foreign")
 
 

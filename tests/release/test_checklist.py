@@ -133,6 +133,8 @@ def test_a_chart_that_is_not_that_of_the_figures_fails(work, name):
 
 def test_tests_with_other_versions_that_fail_or_are_not_there_fail(work):
     assert sources.newest(work).said.startswith("make newest ended with 2")
+    write(work, "Makefile", "lowest:\n\t@echo SKIPPED lowest: there is no Python 3.10\n")
+    assert sources.lowest(work) == not_run("SKIPPED lowest: there is no Python 3.10")
     write(work, "Makefile", "")
     assert sources.lowest(work) == failed("the Makefile has no target lowest")
 
@@ -223,6 +225,13 @@ def test_what_failed_later_is_no_longer_taken(work):
     last.keep(work, "tests", held("2,000 passed"))
     last.keep(work, "tests", failed("1 failed"))
     assert last.kept(work, "tests") is None
+
+
+def test_what_held_of_other_wheels_is_not_taken(work):
+    for name in ("installed", "tests"):
+        last.keep(work, name, held("4 Pythons"))
+    (work.dist / "septet-1.2.3.tar.gz").write_bytes(b"another")
+    assert last.kept(work, "installed") is None and last.kept(work, "tests") is not None
 
 
 def test_the_command_ends_with_1_when_an_item_fails_and_with_0_when_none_does(monkeypatch):

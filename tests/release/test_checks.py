@@ -54,7 +54,7 @@ def test_a_wheel_of_another_platform_is_refused(said):
 
 
 def test_a_name_that_says_more_than_the_metadata_is_refused(said):
-    assert "WHEEL lists" in said(checks.check_tag, wheels.NAME.replace(".whl", ".linux_x86_64.whl"))[0]
+    assert "WHEEL lists" in " ".join(said(checks.check_tag, wheels.NAME.replace(".whl", ".linux_x86_64.whl")))
 
 
 def test_auditwheel_finds_a_newer_glibc_than_the_tag_says(said, members, tmp_path):
@@ -211,23 +211,39 @@ def test_the_same_members_make_the_same_bytes_in_any_order(tmp_path, members):
     assert list(Wheel(tmp_path / wheels.NAME).members)[-1] == f"{wheels.DIST_INFO}/RECORD"
 
 
-def test_a_page_with_links_into_a_checkout_is_refused_where_the_repository_is_known(said, members):
-    metadata = f"{wheels.DIST_INFO}/METADATA"
-    page = "See [how](docs/start.md), [where](#where) and [who](https://example.org).\n\n```text\n[x](y.md)\n```\n"
-    head = members[metadata]
-    members[metadata] = head + b"\n" + page.encode()
+def test_a_page_whose_links_lead_into_a_checkout_is_refused(said, members):
+    members[f"{wheels.DIST_INFO}/METADATA"] = members[f"{wheels.DIST_INFO}/METADATA"].replace(b"/blob/v0.1.0/", b"")
+    assert said(checks.check_page) == ["METADATA has another text than README.md, or other links"]
+
+
+def test_the_page_of_a_project_without_an_address_is_the_readme_as_it_is(said, members):
+    head = members[f"{wheels.DIST_INFO}/METADATA"].decode().partition("Project-URL")[0]
+    members[f"{wheels.DIST_INFO}/METADATA"] = f"{head}\n{wheels.README}".encode()
     assert said(checks.check_page) == []
-    members[metadata] = head + b"Project-URL: Source, https://code.example.org/septet\n\n" + page.encode()
-    assert said(checks.check_page) == ["the page links to docs/start.md"]
 
 
 def test_a_completed_wheel_has_a_page_whose_links_lead_into_the_repository(tmp_path, members):
-    page = "![Chart](benches/a.svg) [how](docs/start.md#ten), [where](#where)\n\n```python\n'[x](y.md)'\n```\n"
     metadata = f"{wheels.DIST_INFO}/METADATA"
-    members[metadata] += b"Project-URL: Source, https://code.example.org/septet/\n\n" + page.encode()
+    head = members[metadata].decode().partition("\n\n")[0]
+    members[metadata] = f"{head}\n\n{wheels.README}".encode()
     done = build.completed(wheels.written(tmp_path, members), "texts", (), wheels.EPOCH)[metadata].decode()
     assert done.partition("\n\n")[2] == (
         "![Chart](https://code.example.org/septet/raw/v0.1.0/benches/a.svg) "
         "[how](https://code.example.org/septet/blob/v0.1.0/docs/start.md#ten), [where](#where)\n\n"
         "```python\n'[x](y.md)'\n```\n"
     )
+
+
+def test_a_wheel_of_an_earlier_commit_is_refused(tmp_path, members):
+    wheel = wheels.written(tmp_path, members)
+    assert checks.check_date(wheel, wheels.expected()) == []
+    assert checks.check_date(wheel, wheels.expected()._replace(epoch=wheels.EPOCH + 60)) == [
+        "members are of (2023, 11, 14, 22, 13, 20), the commit of (2023, 11, 14, 22, 14, 20)"
+    ]
+
+
+def test_a_name_that_promises_an_older_system_too_is_refused(said, members):
+    name = wheels.NAME.replace("manylinux_2_17", "manylinux_2_5_x86_64.manylinux_2_17")
+    tags = b"".join(f"Tag: cp310-abi3-{of}_x86_64\n".encode() for of in ("manylinux_2_5", "manylinux_2_17"))
+    members[f"{wheels.DIST_INFO}/WHEEL"] = b"Wheel-Version: 1.0\n" + tags
+    assert said(checks.check_tag, name) == ["the name promises cp310-abi3-manylinux_2_5_x86_64 too"]

@@ -54,6 +54,11 @@ def test_what_was_built_does_not_belong_there(tmp_path, sources, files, name):
     assert faults_of(packed(tmp_path / "s.tar.gz", files), sources) == [f"{name} does not belong there"]
 
 
+def test_an_sdist_of_an_earlier_commit_is_told_by_its_files(tmp_path, sources, files):
+    files["rust/lib.rs"] = b"// as it was before"
+    assert faults_of(packed(tmp_path / "s.tar.gz", files), sources) == ["rust/lib.rs differs from the source"]
+
+
 def test_an_sdist_names_no_path_of_the_build_machine(tmp_path, sources, files):
     files["PKG-INFO"] = b"built in /builder/checkout/septet"
     faults = faults_of(packed(tmp_path / "s.tar.gz", files), sources)
