@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .scales import Scale, around, told, trimmed
-from .svg import Drawing, fitted
+from .svg import Drawing, fitted, width_of
 
 __all__ = ["Bar", "Section", "ratios"]
 
-WIDTH, NAMES, RIGHT = 760, 330, 132
+WIDTH, NAMES = 760, 330
+#: What is left free to the right of the scale: the least, and the most where values would run into verdicts.
+RIGHT = range(132, 300, 4)
 TOP, LINE, THICK, HEADING = 66, 21, 11, 28
 
 
@@ -61,7 +63,9 @@ def ratios(
     drawing = Drawing(WIDTH, height, title, f"{about}. {listed(sections)}. Logarithmic scale; {origin}.")
     drawing.text(20, 30, title, size=16, bold=True)
     drawing.text(20, 50, about, "soft", size=12)
-    scale, bottom = Scale(low, high, NAMES, WIDTH - RIGHT, log=True), TOP + body
+    scales = [Scale(low, high, NAMES, WIDTH - right, log=True) for right in RIGHT]
+    scale = next((s for s in scales if all(apart(s, bar) for bar in bars)), scales[-1])
+    bottom = TOP + body
     for mark in scale.ticks(*steps):
         drawing.text(scale(mark), bottom + 14, f"{trimmed(mark)}×", "soft", anchor="middle", size=11)
     y = float(TOP)
@@ -79,6 +83,21 @@ def ratios(
     return drawing.svg()
 
 
+def valued(bar: Bar) -> str:
+    return bar.value or f"{told(bar.ratio)}×"
+
+
+def behind(scale: Scale, bar: Bar) -> float:
+    """Return where the value of a bar stands: behind everything that is drawn in its line."""
+    drawn = (1, bar.ratio, *bar.others, *([] if math.isnan(bar.aim) else [bar.aim]))
+    return max(scale(value) for value in drawn) + 8
+
+
+def apart(scale: Scale, bar: Bar) -> bool:
+    """Whether the value of a bar ends before its verdict begins."""
+    return behind(scale, bar) + width_of(valued(bar), 13.5) + 8 <= WIDTH - 16 - width_of(bar.verdict, 11)
+
+
 def row(drawing: Drawing, scale: Scale, y: float, bar: Bar) -> None:
     kind = "miss" if bar.missed else "ours" if bar.ratio >= 1 else "theirs"
     drawing.text(NAMES - 12, y + 4, fitted(bar.name, 12, NAMES - 24), anchor="end", size=12)
@@ -89,11 +108,8 @@ def row(drawing: Drawing, scale: Scale, y: float, bar: Bar) -> None:
     # The axis is an aim of 1.
     if not math.isnan(bar.aim) and bar.aim != 1:
         drawing.line(scale(bar.aim), y - 8, scale(bar.aim), y + 8, "aim", width=2)
-    # The label stands behind everything that is drawn in its line.
-    last = max(scale(value) for value in (1, bar.ratio, *bar.others, *([] if math.isnan(bar.aim) else [bar.aim])))
-    drawing.text(
-        last + 8, y + 4, bar.value or f"{told(bar.ratio)}×", kind if kind != "theirs" else "soft", size=12, bold=True
-    )
+    colour = kind if kind != "theirs" else "soft"
+    drawing.text(behind(scale, bar), y + 4, valued(bar), colour, size=12, bold=True)
     drawing.text(WIDTH - 16, y + 4, bar.verdict, "miss" if bar.missed else "soft", anchor="end", size=11)
 
 
@@ -102,8 +118,7 @@ def listed(sections: Sequence[Section]) -> str:
     said = []
     for section in sections:
         bars = ", ".join(
-            f"{bar.name} {bar.value or told(bar.ratio) + '×'}" + (f" ({bar.verdict})" if bar.verdict else "")
-            for bar in section.bars
+            f"{bar.name} {valued(bar)}" + (f" ({bar.verdict})" if bar.verdict else "") for bar in section.bars
         )
         said.append(f"{section.heading}: {bars}" if section.heading else bars)
     return "; ".join(said)

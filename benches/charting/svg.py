@@ -36,13 +36,13 @@ STROKES = {
     "miss-line": ("#c2410c", "#fb923c"),
     **{f"{name}-line": FILLS[name] for name in ("one", "two", "three", "four", "five", "six", "seven")},
 }
-#: Widths of characters as shares of the size, of a common sans-serif; what is not named is 0.56.
+#: Widths of characters as shares of the size, of a wide sans-serif (DejaVu); what is not named is 0.61.
 NARROW, WIDE = "iljtfrI.,:;|'!()[] ", "mwMW@%"
 
 
 def width_of(text: str, size: float) -> float:
     """Return about how wide a label is: fonts differ, so a little more than in most."""
-    return size * sum(0.33 if c in NARROW else 0.9 if c in WIDE else 0.68 if c.isupper() else 0.57 for c in text)
+    return size * sum(0.35 if c in NARROW else 0.9 if c in WIDE else 0.68 if c.isupper() else 0.61 for c in text)
 
 
 def fitted(text: str, size: float, width: float) -> str:

@@ -175,6 +175,17 @@ def test_a_hundred_limits_are_still_a_small_chart(charting, tmp_path):
     assert len(drawn.encode()) < 40_000
 
 
+def test_limits_with_much_room_are_counted_and_not_drawn(charting, tmp_path):
+    kinds = {"missed": (0.5, "NOT REACHED"), "close": (1.5, "reached"), "roomy": (4, "reached")}
+    figure = {"ours": 2, "theirs": 3, "peer": "limit: at most", "bar": 1}
+    lines = "".join(FIGURE.format(name=n, ratio=ratio, verdict=said, **figure) for n, (ratio, said) in kinds.items())
+    path = tmp_path / "RESULTS.md"
+    path.write_text(f"{HEAD}\n## A section\n\n{lines}", encoding="utf-8")
+    drawn = charting("charting.figures").CHARTS["limits"](charting("charting.report").read(path))
+    assert "missed" in drawn and "close" in drawn and "roomy" not in drawn
+    assert "Not drawn: 1 limits" in drawn and "Of all 3 aims" in drawn
+
+
 def test_a_whole_run_draws_its_charts_and_a_quick_one_does_not(charting, tmp_path, monkeypatch):
     run, charts = charting("run"), charting("charts")
     # No section is measured: a report without lines takes the charts of an older one away.
