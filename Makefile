@@ -53,6 +53,12 @@ deny:  ## licences, sources, duplicates and advisories of crates, if cargo-deny 
 	@cargo deny --version > /dev/null 2>&1 || { echo "make deny needs cargo-deny: cargo install cargo-deny --locked"; exit 1; }
 	cargo deny check $(DENY)
 
+.PHONY: msrv
+msrv:  ## compile with the oldest Rust that Cargo.toml allows, which rustup fetches
+	rust=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); rustup toolchain install "$$rust" --profile minimal && \
+	export RUSTUP_TOOLCHAIN="$$rust" CARGO_TARGET_DIR=target/msrv && \
+	cargo check --locked --all-targets && cargo check --locked --features python
+
 SEPTET_STRESS_S ?= 30
 
 stress: $(VENV)/.tools $(VENV)/.built  ## random campaigns of kills, forks, full disks and more (SEPTET_STRESS_S=30 seconds each)
