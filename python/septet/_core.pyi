@@ -530,11 +530,14 @@ def spans(texts: Sequence[str], terms: Sequence[str], prefixes: int, grams: bool
         grams: look for the grams of the texts too.
     """
 
-def query_terms(text: str, stop_words: bool | Set[str], grams: bool, most: int) -> tuple[tuple[str, ...], int, bool]:
+def query_terms(
+    text: str, stop_words: bool | Set[str], grams: bool, most: int, least: int = 2
+) -> tuple[tuple[str, ...], int, bool]:
     """Cut a query into the terms of a full-text search by the documented steps; see `septet.query.parse`.
 
     Args:
         stop_words: what is left out: True the documented words, False none, or these.
+        least: words of fewer characters are left out where there are others.
 
     Returns:
         At most ``most`` terms, how many were left out, and whether FTS5 takes a term for several tokens (a phrase).
@@ -549,7 +552,7 @@ def cascade_words(text: str, stop_words: bool | Set[str], most: int) -> tuple[tu
     """
 
 def needed_words(
-    text: str, stop_words: bool | Set[str], grams: bool, most: int
+    text: str, stop_words: bool | Set[str], grams: bool, most: int, least: int = 2
 ) -> tuple[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...], bool]:
     """Return the words that an entry must hold to hold a whole query, each once: those that `query_terms` keeps.
 

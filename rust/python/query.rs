@@ -30,14 +30,16 @@ impl From<Dropped> for StopWords {
 
 /// Cut a query into the terms of a full-text search.
 #[pyfunction]
+#[pyo3(signature = (text, stop_words, grams, most, least = 2))]
 pub(super) fn query_terms<'py>(
     py: Python<'py>,
     text: &str,
     stop_words: Dropped,
     grams: bool,
     most: i64,
+    least: i64,
 ) -> PyResult<(Bound<'py, PyTuple>, usize, bool)> {
-    let found = search::query_terms(text, &stop_words.into(), grams, count("most", most)?);
+    let found = search::query_terms(text, &stop_words.into(), grams, count("most", most)?, count("least", least)?);
     Ok((PyTuple::new(py, found.terms)?, found.cut, found.has_phrase))
 }
 
@@ -46,14 +48,17 @@ type NeededParts = Vec<(Vec<String>, Vec<String>)>;
 
 /// Return the words that an entry must hold to hold the whole query, and whether FTS5 takes one for several tokens.
 #[pyfunction]
+#[pyo3(signature = (text, stop_words, grams, most, least = 2))]
 pub(super) fn needed_words<'py>(
     py: Python<'py>,
     text: &str,
     stop_words: Dropped,
     grams: bool,
     most: i64,
+    least: i64,
 ) -> PyResult<(Bound<'py, PyTuple>, bool)> {
-    let (words, has_phrase) = search::needed_words(text, &stop_words.into(), grams, count("most", most)?);
+    let (words, has_phrase) =
+        search::needed_words(text, &stop_words.into(), grams, count("most", most)?, count("least", least)?);
     let each = |word: Needed| Ok((PyTuple::new(py, word.forms)?, PyTuple::new(py, word.pieces)?));
     let words = words.into_iter().map(each).collect::<PyResult<Vec<_>>>()?;
     Ok((PyTuple::new(py, words)?, has_phrase))

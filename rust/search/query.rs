@@ -5,7 +5,6 @@ use rustc_hash::FxHashSet;
 use crate::fts::index_terms;
 use crate::terms::{self, Needed};
 
-const LEAST_CHARS: usize = 2;
 /// No entry is looked for that holds all of more words than this, in so many forms and pieces together.
 pub const MOST_NEEDED: (usize, usize) = (64, 256);
 
@@ -80,10 +79,10 @@ pub struct Terms {
 
 /// Cut a query into terms by the documented steps.
 ///
-/// Words of under two characters are dropped, unless none would be left; stop words likewise; grams
+/// Words of under `least` characters are dropped, unless none would be left (documented is 2); stop words likewise; grams
 /// (see [`terms::query_grams`]) are added for what FTS5's `unicode61` cannot cut.
-pub fn query_terms(text: &str, stop_words: &StopWords, grams: bool, most: usize) -> Terms {
-    let mut kept = kept(terms::words(text), stop_words, String::as_str);
+pub fn query_terms(text: &str, stop_words: &StopWords, grams: bool, most: usize, least: usize) -> Terms {
+    let mut kept = kept(text, terms::words(text), stop_words, least, String::as_str);
     if grams {
         let plain: FxHashSet<&str> = kept.iter().map(String::as_str).collect();
         let more: Vec<String> =
@@ -100,8 +99,8 @@ pub fn query_terms(text: &str, stop_words: &StopWords, grams: bool, most: usize)
 /// several tokens; no words if they are too many ([`MOST_NEEDED`]).
 ///
 /// They are those that [`query_terms`] keeps. What FTS5 makes no token of cannot be held, and is not needed.
-pub fn needed_words(text: &str, stop_words: &StopWords, grams: bool, most: usize) -> (Vec<Needed>, bool) {
-    let mut words = kept(terms::needed(text, grams), stop_words, |word| word.forms[0].as_str());
+pub fn needed_words(text: &str, stop_words: &StopWords, grams: bool, most: usize, least: usize) -> (Vec<Needed>, bool) {
+    let mut words = kept(text, terms::needed(text, grams), stop_words, least, |word| word.forms[0].as_str());
     words.truncate(most);
     let mut has_phrase = false;
     let mut is_indexed = |term: &String| {
@@ -120,13 +119,34 @@ pub fn needed_words(text: &str, stop_words: &StopWords, grams: bool, most: usize
 }
 
 /// The words of a query that are searched for.
-fn kept<W>(words: Vec<W>, stop_words: &StopWords, name: impl Fn(&W) -> &str) -> Vec<W> {
-    let long = |word: &W| name(word).chars().nth(LEAST_CHARS - 1).is_some();
+fn kept<W>(text: &str, words: Vec<W>, stop_words: &StopWords, least: usize, name: impl Fn(&W) -> &str) -> Vec<W> {
+    let long = |word: &W| match name(word).chars().collect::<Vec<_>>()[..] {
+        // Of scripts without blanks pairs are searched for, and `t` of `don't` is no word.
+        [one] => least <= 1 && !terms::is_unspaced(one) && !is_left_over(text, one),
+        ref all => all.len() >= least,
+    };
     let kept = filtered(words, long);
     match stop_words {
         StopWords::None => kept,
         _ => filtered(kept, |word| !stop_words.has(name(word))),
     }
+}
+
+/// Whether a single letter stands behind an apostrophe wherever it stands alone in a text.
+fn is_left_over(text: &str, letter: char) -> bool {
+    let mut before = [' '; 2];
+    let mut found = false;
+    for c in text.chars().chain([' ']) {
+        let [apostrophe, one] = before;
+        if one.to_lowercase().eq([letter]) && !c.is_alphanumeric() && !apostrophe.is_alphanumeric() {
+            if !matches!(apostrophe, '\'' | '\u{2019}') {
+                return false;
+            }
+            found = true;
+        }
+        before = [one, c];
+    }
+    found
 }
 
 /// What passes, or everything if nothing does.
@@ -143,7 +163,7 @@ mod tests {
     }
 
     fn terms_of(text: &str, drop: bool, most: usize) -> Vec<String> {
-        query_terms(text, &english(drop), true, most).terms
+        query_terms(text, &english(drop), true, most, 2).terms
     }
 
     #[test]
@@ -155,9 +175,23 @@ mod tests {
     }
 
     #[test]
+    fn single_letters_and_digits_are_words_where_so_few_are_enough() {
+        let of = |text: &str| query_terms(text, &StopWords::English, true, 9, 1).terms.join(" ");
+        assert_eq!(of("Chapter 7"), "chapter 7");
+        assert_eq!(of("what is vitamin C, or plan b"), "vitamin c plan b");
+        assert_eq!(of("why don't Bob\u{2019}s keys rotate"), "don bob keys rotate");
+        assert_eq!(of("vitamin D isn't in Bob's list of D"), "vitamin d isn bob list d");
+        assert_eq!(of("'s"), "s");
+        assert_eq!(of("a I"), "a i");
+        assert_eq!(of("水 温度"), "温度");
+        assert_eq!(needed_words("Chapter 7", &StopWords::English, true, 9, 1).0.len(), 2);
+        assert_eq!(needed_words("Chapter 7", &StopWords::English, true, 9, 2).0.len(), 1);
+    }
+
+    #[test]
     fn the_words_that_are_needed_are_those_that_are_searched_for() {
         let of = |text: &str, drop, most| {
-            let (words, phrase) = needed_words(text, &english(drop), true, most);
+            let (words, phrase) = needed_words(text, &english(drop), true, most, 2);
             (words.into_iter().map(|word| word.forms[0].clone()).collect::<Vec<_>>().join(" "), phrase)
         };
         assert_eq!(of("What is a JWT token, JWT?", true, 9), ("jwt token".to_owned(), false));
@@ -165,13 +199,13 @@ mod tests {
         assert_eq!(of("the", true, 9).0, "the");
         assert_eq!(of("a b", false, 9).0, "a b");
         assert_eq!(of("one two three", false, 2).0, "one two");
-        assert!(needed_words("?!", &StopWords::English, true, 9).0.is_empty());
+        assert!(needed_words("?!", &StopWords::English, true, 9, 2).0.is_empty());
         let many = |count: usize| (0..count).map(|i| format!("w{i:03} ")).collect::<String>();
-        assert_eq!(needed_words(&many(64), &StopWords::None, false, 256).0.len(), 64);
-        assert!(needed_words(&many(65), &StopWords::None, false, 256).0.is_empty());
+        assert_eq!(needed_words(&many(64), &StopWords::None, false, 256, 2).0.len(), 64);
+        assert!(needed_words(&many(65), &StopWords::None, false, 256, 2).0.is_empty());
         // A word of 200 characters has 199 pairs, two have too many.
-        assert_eq!(needed_words(&"水".repeat(200), &StopWords::None, true, 256).0[0].pieces.len(), 199);
-        assert!(needed_words(&"水".repeat(300), &StopWords::None, true, 256).0.is_empty());
+        assert_eq!(needed_words(&"水".repeat(200), &StopWords::None, true, 256, 2).0[0].pieces.len(), 199);
+        assert!(needed_words(&"水".repeat(300), &StopWords::None, true, 256, 2).0.is_empty());
     }
 
     #[test]
@@ -184,14 +218,14 @@ mod tests {
         let cut = of("one two three the four", 3);
         assert_eq!((cut.words.len(), cut.cut, cut.has_phrase, cut.vague), (3, 1, false, false));
         assert_eq!(terms_of("the what", true, 9), ["the", "what"]);
-        assert_eq!(query_terms("the what red", &stop, false, 9).terms, ["red"]);
+        assert_eq!(query_terms("the what red", &stop, false, 9, 2).terms, ["red"]);
     }
 
     #[test]
     fn grams_follow_the_words_and_the_rest_of_a_long_query_is_cut() {
-        let found = query_terms("getUserName red red", &StopWords::None, true, 3);
+        let found = query_terms("getUserName red red", &StopWords::None, true, 3, 2);
         assert_eq!(found.terms[..3], ["getusername", "red", "red"]);
         assert!(found.cut > 0);
-        assert!(query_terms("getUserName", &StopWords::None, false, 9).terms == ["getusername"]);
+        assert!(query_terms("getUserName", &StopWords::None, false, 9, 2).terms == ["getusername"]);
     }
 }

@@ -89,7 +89,8 @@ def test_a_changed_profile_without_a_name_says_what_it_was_made_from():
 
 # fmt: off
 TEXT_RULES = {
-    "match": "any", "stop_words": "keep", "grams": True, "max_terms": 256, "snippet": "match", "snippet_chars": 120,
+    "match": "any", "stop_words": "keep", "least_chars": 2, "grams": True,
+    "max_terms": 256, "snippet": "match", "snippet_chars": 120,
     "typos": True,
     "feedback": {"rows": 5, "terms": 20, "agreeing": 2, "covered": 0.85},
     "min_terms": 3,

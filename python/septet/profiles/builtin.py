@@ -146,6 +146,7 @@ SEPTET = Profile.known(
     description="The seven signals over the relevance that measured best; scores from 0 to 1 in every mode.",
     text=TextRules.known(
         stop_words="drop",
+        least_chars=1,
         grams=True,
         weights=ColumnWeights.known(id=1.0, title=2.0, description=1.0, context=1.0, tags=1.0),
     ),

@@ -92,8 +92,9 @@ class TextQuery(NamedTuple):
 def parse(text: str, rules: TextRules) -> TextQuery:
     """Turn a query into terms by the documented steps.
 
-    Split on everything that is no letter, digit or combining mark, lower-case, drop terms under two characters (unless
-    none would be left), optionally drop stop words (likewise), and add grams for what ``unicode61`` cannot cut.
+    Split on everything that is no letter, digit or combining mark, lower-case, drop terms under ``least_chars`` (2, as
+    documented, unless the rules say otherwise, or none would be left), optionally drop stop words (likewise), and add
+    grams for what ``unicode61`` cannot cut.
     """
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode("utf-8")
@@ -102,10 +103,10 @@ def parse(text: str, rules: TextRules) -> TextQuery:
         words, cut, phrase, vague = cascade_words(text, drop, rules.max_terms)
         steps = _cascade(words, rules.min_terms)
         return TextQuery(text, words, cut, False, phrase, steps=steps, columns=rules.weighed, vague=vague)
-    terms, cut, phrase = query_terms(text, drop, rules.grams, rules.max_terms)
+    terms, cut, phrase = query_terms(text, drop, rules.grams, rules.max_terms, rules.least_chars)
     if rules.match == "any":
         return TextQuery(text, terms, cut, rules.grams, phrase)
-    needed, also_phrase = needed_words(text, drop, rules.grams, rules.max_terms)
+    needed, also_phrase = needed_words(text, drop, rules.grams, rules.max_terms, rules.least_chars)
     return TextQuery(text, terms, cut, rules.grams, phrase or also_phrase, needed=needed)
 
 

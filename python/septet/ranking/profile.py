@@ -106,6 +106,8 @@ class TextRules(Checked):
             than so many are; then any word will do. None drops none.
         stop_words: ``drop`` leaves the 95 English stop words out, unless nothing else is left; a list leaves these out.
             A cascade leaves single letters out, too, and finds nothing where nothing else is left.
+        least_chars: words of fewer characters are left out where a query has others; not in a cascade. With 1 the ``7``
+            of `chapter 7` counts, and the ``t`` of `don't` does not.
         grams: add character pairs, folded words and parts of identifiers (see `septet.query.parse`); not in a cascade.
         max_terms: longer queries are cut, with a note.
         feedback: how the column ``feedback`` is filled, if a signal reads it.
@@ -119,6 +121,7 @@ class TextRules(Checked):
     match: Literal["any", "all", "cascade"] = "any"
     min_terms: Annotated[int, Bounds(ge=1, le=4096)] | None = 3
     stop_words: Literal["keep", "drop"] | Annotated[tuple[str, ...], Bounds(max_length=10_000)] = "keep"
+    least_chars: Annotated[int, Bounds(ge=1, le=64)] = 2
     grams: bool = True
     max_terms: Annotated[int, Bounds(ge=1, le=4096)] = 256
     feedback: Feedback = field(default_factory=Feedback.known)
