@@ -315,7 +315,7 @@ def test_links_and_feedback_that_fit_nothing_are_skipped(vault):
     ],
 )
 def test_names_in_map_that_no_record_has_are_noted(vault, names, missing):
-    records = [{"name": f"n{n}", "title": "t", "meta": {"by": "x"}} for n in range(3)]
+    records = [{"name": f"n{n}", "title": f"t{n}", "meta": {"by": "x"}} for n in range(3)]
     records[2]["rare"] = 1
     done = vault.import_(records, map=names)
     assert done.entries == 3

@@ -113,3 +113,15 @@ def test_a_stream_has_no_total_before_its_end(vault):
     lines = io.StringIO("".join(f'{{"title": "t {n}"}}\n' for n in range(5_001)))
     vault.import_(lines, progress=lambda *seen: told.append(seen))
     assert told == [(5_000, None), (5_001, 5_001)]
+
+
+@pytest.mark.parametrize("between", [0, 1, 6_000])
+def test_records_of_one_id_are_one_entry_and_a_note_names_it(between):
+    records = [{"id": "9", "title": "one"}, *({"id": f"other {n}", "title": "other"} for n in range(between))]
+    with Vault(":memory:") as vault:
+        found = vault.import_([*records, {"id": "9", "title": "uno"}])
+        assert (found.entries, len(vault), vault.get("9").title) == (between + 1, between + 1, "uno")
+        assert found.notes == ("1 record has an id that came before, such as '9': the last one counts",)
+        again = vault.import_([*records, {"id": "9", "title": "uno"}, {"id": "9", "title": "uno"}])
+        assert (again.entries, vault.get("9").title) == (between + 1, "uno")
+        assert again.notes[0].startswith("2 records have an id")

@@ -42,13 +42,15 @@ class Imported:
     """What an import did.
 
     Attributes:
-        entries: how many entries of the source are stored now, those that are unchanged included.
+        entries: how many entries of the source are stored now, those that are unchanged included. Records of one id are
+            one entry: the last of them.
         links: how many links were stored.
         feedback: how many rows of feedback were stored.
         unchanged: entries that were stored already just as they are; nothing was written for them.
         skipped: records that were not stored.
         errors: the first 100 of them.
-        notes: what was taken to mean something, such as dates without a zone, and names in ``map`` that no record has.
+        notes: what was taken to mean something, such as dates without a zone, names in ``map`` that no record has, and
+            ids that came twice.
     """
 
     entries: int

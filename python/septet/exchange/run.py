@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ __all__ = ["import_from"]
 
 #: So many faults are kept to be shown.
 MOST_FAULTS = 100
+#: So many ids are followed, to tell of those that come again.
+MOST_FOLLOWED = 1_000_000
 #: So much text may wait to be checked as one block.
 WAITING_BYTES = 4_000_000
 #: What an export marks, beside entries, and the texts that it must have.
@@ -81,6 +83,9 @@ class _Loading:
     ) -> None:
         self.vault, self.mapper, self.on_error, self.words, self.progress = vault, mapper, on_error, words, progress
         self.stored = self.unchanged = self.skipped = self.seen = 0
+        #: Hashes of the ids that came, how many came again, and the first of these.
+        self.came: set[int] = set()
+        self.again, self.first_again = 0, ""
         self.faults: list[ImportFault] = []
         self.others: list[tuple[ImportFault, str, Mapping[str, Any]]] = []
         #: Entries that wait to be checked as one block: fields, vector, model, words, place, whether times were given.
@@ -126,8 +131,10 @@ class _Loading:
             raise
         if self.progress is not None:
             self.progress(self.stored, self.stored)
-        notes = (*source.notes, *self.mapper.times.notes(), *self.mapper.notes())
-        return Imported(self.stored, linked, given, self.unchanged, self.skipped, tuple(self.faults), notes)
+        notes = (*source.notes, *self.mapper.times.notes(), *self.mapper.notes(), *self._repeated())
+        return Imported(
+            self.stored - self.again, linked, given, self.unchanged, self.skipped, tuple(self.faults), notes
+        )
 
     def _read(self, source: Source) -> None:
         records = iter(source)
@@ -227,8 +234,23 @@ class _Loading:
     def _flush(self) -> None:
         """Store the batch, and begin another one."""
         if self.batch.rows:
+            self._follow(row.id for row in self.batch.rows)
             self._put(self._changed(), self.places)
         self._renew()
+
+    def _follow(self, ids: Iterable[str]) -> None:
+        """Count ids that came before: of such records the vault keeps the last."""
+        for id in ids:
+            if (number := hash(id)) in self.came:
+                self.again += 1
+                self.first_again = self.first_again or id
+            elif len(self.came) < MOST_FOLLOWED:
+                self.came.add(number)
+
+    def _repeated(self) -> Iterator[str]:
+        if self.again:
+            records = "1 record has" if self.again == 1 else f"{self.again} records have"
+            yield f"{records} an id that came before, such as {shown(self.first_again)}: the last one counts"
 
     def _changed(self) -> Batch:
         """Return the batch without the entries that are stored just so."""
