@@ -49,7 +49,9 @@ def checkup(embedding: str | None, vault: VaultPlace | None, *, timeout_s: float
         "machine": machine,
         "kernel": _core.kernel(),
     }
-    said = f"Septet {septet.__version__}, Python {python}, SQLite {sqlite3.sqlite_version}, {machine} ({_core.kernel()})"
+    said = (
+        f"Septet {septet.__version__}, Python {python}, SQLite {sqlite3.sqlite_version}, {machine} ({_core.kernel()})"
+    )
     found = [Check("versions", "ok", said, versions)]
     try:
         settings = find(embedding)

@@ -4,7 +4,8 @@
 >>> index.add(vectors)
 >>> ids, scores = index.search(query, 10)
 
-Results are always exact: ids, order and scores are those of a scan in float64 of the float32 vectors.
+Results are always exact: ids, order and scores are those of a scan in float64 of the float32 vectors, for cosines of
+the vectors at length 1.
 """
 
 from __future__ import annotations

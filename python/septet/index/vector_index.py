@@ -237,8 +237,9 @@ class VectorIndex:
     ) -> Nearest | list[Nearest]:
         """Find the ``k`` best vectors, exactly.
 
-        Scores are those of a float64 scan of the float32 vectors and query; of equal ones, the vector that came first
-        is first. (For ``l2``, equal means equal squared distances.)
+        Scores are those of a float64 scan of the float32 vectors and query, for ``cosine`` both brought to length 1 in
+        float32 before; of equal ones, the vector that came first is first. (For ``l2``, equal means equal squared
+        distances.)
 
         Args:
             query: one query ``(d,)``, or several ``(q, d)``, which is faster than one call each.

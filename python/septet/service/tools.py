@@ -182,8 +182,8 @@ _TOOLS: Mapping[str, Tool] = {
             telling.changed_text,
             "Store a fact, decision or preference worth knowing in later conversations; returns its id. One fact per "
             "call, in words that make sense without this conversation. Not for secrets, nor for what files hold "
-            "already. The same text again changes nothing.",
-            # Without an id it can overwrite nothing but the same text.
+            "already. The same text again is the same memory: what is left out stays as it is.",
+            # Without an id it changes no other text; what it is given replaces topics and times of the same one.
             effect="adds",
         ),
         _tool(

@@ -13,7 +13,7 @@ from septet.fields import OnSimilar
 from septet.ranking.pool import Candidate
 from septet.storage.tables.entries import EntryRow
 
-__all__ = ["KEEP", "SIMILARITY", "Near", "chars", "merged_fields", "nearness", "row_entry"]
+__all__ = ["KEEP", "SIMILARITY", "Near", "chars", "merged_fields", "nearness", "row_entry", "said_again"]
 
 #: Without a word entries are not compared.
 KEEP: OnSimilar = "keep"
@@ -69,3 +69,18 @@ def merged_fields(old: Entry, new: Entry, *, longer: bool) -> Mapping[str, Any]:
 def chars(entry: Entry) -> int:
     """Return how long the texts of an entry are."""
     return len(entry.title) + len(entry.description) + len(entry.context)
+
+
+def said_again(known: Entry, made: Entry, given: Mapping[str, object]) -> dict[str, Any] | None:
+    """Return what an entry of a known text becomes by the fields that are given with it; None if its text is another.
+
+    What is not given stays: a text that is only repeated gets no more trust than it had, and keeps its end.
+
+    Args:
+        made: the entry that the text and the fields would make.
+        given: fields by name; None is not given, and neither are no tags.
+    """
+    if (known.title, known.description) != (made.title, made.description):
+        return None
+    names = [name for name, value in given.items() if value is not None] + ["tags"] * bool(made.tags)
+    return {name: getattr(made, name) for name in names if getattr(known, name) != getattr(made, name)}

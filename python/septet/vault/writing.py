@@ -9,14 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from septet.arguments import called, listed, shown, utf8
-from septet.drafts import checked_patch, merged_attrs, revise
+from septet.drafts import checked_patch, draft, merged_attrs, revise
 from septet.entry import Entry
 from septet.errors import EntryError, EntryNotFound, SeptetError
 from septet.profiles import ProfileLike, resolve
 from septet.storage.protocol import Store, Writing
 from septet.storage.tables.history import Keeping
 from septet.storage.tables.links import Link, checked
-from septet.vault.alike import KEEP, SIMILARITY, Near, nearness
+from septet.vault.alike import KEEP, SIMILARITY, Near, nearness, said_again
 from septet.vault.batch import MOST_IDS, Batch, fields_of, item_fields, items_of, stopped, words_a_part
 
 if TYPE_CHECKING:
@@ -282,14 +282,13 @@ class Writable(ABC):
         """Store a memory (a fact, a lesson, a preference, a session) and return its id.
 
         A memory is an entry of the kind ``memory``. `recall` finds memories; searches find them among entries, with
-        ``include_memories=True``. `forget` deletes them.
+        ``include_memories=True``. The same text and details again are the same memory: what is not given of it stays.
 
         Args:
             text: what to remember, such as "Bob owns the billing service"; the title of the entry.
             details: more about it; the description of the entry.
             topics: what it is about, in single words; the tags of the entry.
-            context: another name of ``text``.
-            summary: another name of ``details``.
+            context, summary: other names of ``text`` and ``details``.
             id: made from text and details if missing.
             vector: as for `add`.
             model: as for `add`.
@@ -309,7 +308,15 @@ class Writable(ABC):
         title, more = context if text is None else text, given[0] if given else ""
         named = {"title": title, "description": more, "tags": topics, "kind": "memory", "type": "session"}
         whole: Any = {**named, **fields, "id": id}
-        return self.add(vector=vector, model=model, on_similar=on_similar, similarity=similarity, **whole)
+        made = draft(whole, now=self._clock()).entry
+        with self._store.bookkeeping() as write:
+            row = write.tables.entries.find(write, [made.id]).get(made.id)
+        changes: Any = None if row is None else said_again(row.to_entry(), made, fields)
+        if changes is None:
+            return self.add(vector=vector, model=model, on_similar=on_similar, similarity=similarity, **whole)
+        if changes or vector is not None or model is not None:
+            self.update(made.id, vector=vector, model=model, **changes)
+        return made.id
 
     def link(self, source: str, target: str, type: str = "related", *, note: str = "") -> None:
         """Link two entries; an existing link gets the new type and note.
