@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -68,3 +69,24 @@ def test_no_file_that_a_command_opens_gets_the_number_of_a_closed_stream(home):
     shell(home, f"{shlex.quote(sys.executable)} -c {shlex.quote(script)} <&- >&- 2>&-")
     number, _, said = (home / "told").read_text().partition(" ")
     assert int(number) > 2 and said == "[True, True, True]\n"
+
+
+@pytest.mark.parametrize("command", ["stats", "search tea", "add 'Black tea'", "export -", "optimize"])
+def test_where_the_working_directory_is_gone_whole_paths_work(home, command):
+    code, _, said = shell(home, f"mkdir gone; cd gone; rmdir ../gone; $septet {command} --vault {home}/v.db")
+    assert code == 0, said
+
+
+@pytest.mark.parametrize("command", ["add 'Black tea' --vault a.db", "sync notes", "export o.jsonl", "backup o.db"])
+def test_where_the_working_directory_is_gone_a_relative_path_is_refused_with_the_reason(home, command):
+    code, out, said = shell(home, f"mkdir gone; cd gone; rmdir ../gone; $septet {command}")
+    assert (code, out) == (3, "")
+    assert "the working directory is gone" in said and "the output" not in said
+
+
+def test_only_output_that_cannot_be_written_is_said_to_be(home):
+    if not Path("/dev/full").exists():
+        pytest.skip("no full disk to write to")
+    for command in ("search tea", "get tea --json", "search tea --format csv", "stats"):
+        code, _, said = shell(home, f"$septet {command} > /dev/full")
+        assert (code, said) == (3, "septet: the output could not be written: No space left on device\n")

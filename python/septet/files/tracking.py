@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from septet.arguments import exact, file_path, listed, shown, utf8
+from septet.arguments import absolute, exact, file_path, listed, shown, utf8
 from septet.drafts import draft
 from septet.entry import TRUSTS
 from septet.errors import EntryError
@@ -227,10 +227,9 @@ def forget(write: Writing, name: str) -> int:
         EntryError: there is no such root.
     """
     known = files.roots(write)
-    path = os.path.realpath(os.path.expanduser(name)) if "\0" not in name else name
-    row = next((row for row in known if row.name == name), None) or next(
-        (r for r in known if path in (r.path, os.path.realpath(r.path))), None
-    )
+    row = next((row for row in known if row.name == name), None)
+    if row is None and "\0" not in name:
+        row = _followed_at(known, os.path.realpath(absolute(os.path.expanduser(name))))
     if row is None:
         names = ", ".join(repr(one.name) for one in known) or "none"
         raise EntryError(f"the vault follows no root {shown(name)}: known are {names}")
@@ -254,7 +253,7 @@ def by_root(paths: object, followed: Sequence[Followed]) -> dict[int, list[str]]
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     found: dict[int, list[str]] = {}
     for value in listed(given, "paths", EntryError, "paths of files", MOST_PATHS):
-        plain = os.path.abspath(os.path.expanduser(file_path(value, "a path", EntryError)))
+        plain = os.path.abspath(absolute(os.path.expanduser(file_path(value, "a path", EntryError))))
         folder, name = os.path.split(plain)
         real_path = os.path.join(os.path.realpath(folder), name)
         fits = False
