@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -90,3 +91,10 @@ def test_only_output_that_cannot_be_written_is_said_to_be(home):
     for command in ("search tea", "get tea --json", "search tea --format csv", "stats"):
         code, _, said = shell(home, f"$septet {command} > /dev/full")
         assert (code, said) == (3, "septet: the output could not be written: No space left on device\n")
+
+
+def test_the_demo_ends_with_the_reader_of_its_output_as_other_commands_do(home):
+    for command in ("search tea", "demo --path d.db"):
+        # The reader is gone long before anything is printed.
+        code, _, said = shell(home, f"$septet {command} | true; exit ${{PIPESTATUS[0]}}")
+        assert (code, said) == (128 + signal.SIGPIPE, "")
