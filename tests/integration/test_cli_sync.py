@@ -262,3 +262,10 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not(septet, notes):
     os.close(leader)
     assert b"syncing" in shown and b"/3002" in shown
     assert septet("sync", "notes", "--force")[2] == ""
+
+
+def test_watching_without_its_package_is_refused_before_anything_is_stored(septet, notes, monkeypatch):
+    monkeypatch.setitem(sys.modules, "watchfiles", None)
+    code, out, said = septet("watch", "notes")
+    assert (code, out) == (2, "") and "pip install 'septet[watch]'" in said
+    assert [one.name for one in septet.home.iterdir()] == ["notes"]

@@ -41,7 +41,10 @@ def watch(
     Needs the package watchfiles: pip install 'septet[watch]'.
     """
     from septet.cli import settings
+    from septet.files.events import events_of_system
 
+    # Says that the package is missing before the folder is read and remembered.
+    events_of_system()
     made = settings.find(embedding).embedder
     file = file_only(vault, "watch", FOLDERS)
     with existing(file, read_only=False, **made) if root is None else writable(file, **made) as opened:
