@@ -11,6 +11,7 @@ import typer
 from septet.cli.commands.syncing import FOLDERS, left_out
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing, file_only, writable
+from septet.cli.stopping import heed_termination
 from septet.cli.terminal import flat, print_json, say
 from septet.errors import EntryError
 
@@ -36,7 +37,7 @@ def watch(
     embedding: Embedding = None,
     vault: VaultPath = None,
 ) -> None:
-    """Keep a vault in step with its folders; a line for each sync; ends at Ctrl-C.
+    """Keep a vault in step with its folders; a line for each sync; ends at Ctrl-C or SIGTERM.
 
     Needs the package watchfiles: pip install 'septet[watch]'.
     """
@@ -49,6 +50,7 @@ def watch(
     file = file_only(vault, "watch", FOLDERS)
     with existing(file, read_only=False, **made) if root is None else writable(file, **made) as opened:
         try:
+            heed_termination()
             if root is not None:
                 _told(opened.sync(root))
             if not (folders := [one.path for one in opened.roots()]):
@@ -76,7 +78,7 @@ def status(as_json: AsJson = False, vault: VaultPath = None) -> None:
 
 
 def _wait(watcher: Watcher) -> None:
-    """Say what goes wrong, and that it is over, until Ctrl-C."""
+    """Say what goes wrong, and that it is over, until it is told to end."""
     fault = None
     while not watcher.wait(1.0):
         if watcher.last_error != fault:
