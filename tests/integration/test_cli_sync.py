@@ -269,3 +269,25 @@ def test_watching_without_its_package_is_refused_before_anything_is_stored(septe
     code, out, said = septet("watch", "notes")
     assert (code, out) == (2, "") and "pip install 'septet[watch]'" in said
     assert [one.name for one in septet.home.iterdir()] == ["notes"]
+
+
+@pytest.mark.parametrize("command", ["sync", "watch", "demo"])
+def test_a_folder_without_a_name_is_not_the_working_directory(septet, notes, command):
+    code, out, said = septet(command, "")
+    assert (code, out) == (2, "") and "empty" in said
+    assert [one.name for one in septet.home.iterdir()] == ["notes"]
+
+
+def test_a_file_without_a_name_is_none_of_a_folder(septet, notes):
+    assert septet("sync", "notes")[0] == 0
+    code, out, said = septet("sync", "--only", "")
+    assert (code, out) == (2, "") and "empty" in said
+
+
+@pytest.mark.parametrize("command", ["sync", "watch"])
+def test_a_device_is_not_followed(septet, notes, command):
+    os.mkfifo(septet.home / "pipe")
+    for odd in ("/dev/null", "pipe"):
+        code, out, said = septet(command, odd)
+        assert (code, out) == (2, "") and "name a folder, or a regular file" in said
+    assert sorted(one.name for one in septet.home.iterdir()) == ["notes", "pipe"]

@@ -180,7 +180,8 @@ def follow(
         more: ``chunking``, ``redact`` and ``trust``.
 
     Raises:
-        EntryError: an option does not fit, the root is new and not there, or its name is taken.
+        EntryError: an option does not fit, the root is new and not there, it is a device, a pipe or a socket, or its
+            name is taken.
     """
     wanted = root_at(path)
     with store.reading() as read:
@@ -188,6 +189,8 @@ def follow(
     there = _followed_at(known, wanted.path)
     if there is None and not os.path.exists(wanted.path):
         raise EntryError(f"{shown(wanted.path)} is not there: name a folder, or a file")
+    if os.path.exists(wanted.path) and not (os.path.isdir(wanted.path) or os.path.isfile(wanted.path)):
+        raise EntryError(f"{shown(wanted.path)} is a device, a pipe or a socket: name a folder, or a regular file")
     if there is not None and name is not None and utf8(name, "name", EntryError).strip() != there.name:
         raise EntryError(
             f"{shown(there.path)} is followed as {shown(there.name)}, which stays: forget_root({there.name!r}) first"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,12 +34,13 @@ _Globs = list[str] | None
 
 
 def sync(
+    # Text: a `Path` of an empty one, which a variable that is not set becomes, is the working directory.
     root: Annotated[
-        Path | None,
+        str | None,
         typer.Argument(metavar="DIR", help="A folder, or one file; without it, all that the vault follows."),
     ] = None,
     only: Annotated[
-        list[Path] | None, typer.Option("--only", metavar="FILE", help="Only this file of them; repeat for more.")
+        list[str] | None, typer.Option("--only", metavar="FILE", help="Only this file of them; repeat for more.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="What the chunks have as source; default the folder's name.")] = None,
     layout: Annotated[
@@ -158,7 +158,7 @@ def _globs(given: _Globs) -> _Globs:
     return [] if given == [""] else given or None
 
 
-def _chunking(opened: Vault, root: Path | None, given: dict[str, Any]) -> Chunking | None:
+def _chunking(opened: Vault, root: str | None, given: dict[str, Any]) -> Chunking | None:
     """Return how to cut texts: what is given, and the rest as it was for this folder."""
     if not given:
         return None

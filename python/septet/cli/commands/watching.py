@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,7 +26,8 @@ SHOWN = 10
 
 
 def watch(
-    root: Annotated[Path | None, typer.Argument(metavar="DIR", help="A folder to follow, beside those before.")] = None,
+    # Text, as for `septet sync`.
+    root: Annotated[str | None, typer.Argument(metavar="DIR", help="A folder to follow, beside those before.")] = None,
     interval: Annotated[
         float, typer.Option("--interval", metavar="SECONDS", help="Compare everything so often.")
     ] = 60.0,
