@@ -111,10 +111,8 @@ def _print_root(root: RootStatus) -> None:
     if root.pending:
         news = f"{_size(root.pending_bytes)}, {counted(root.pending_messages, 'message')}"
         print(f"  {counted(len(root.pending), 'transcript')} with little news ({news}), to be read by `septet sync`")
-    for one in (*root.problems, *root.skipped)[:SHOWN]:
-        print(f"  {left_out(one)}")
-    if (rest := len(root.problems) + len(root.skipped) - SHOWN) > 0:
-        print(f"  left out {rest:,} more")
+    for line in left_out((*root.problems, *root.skipped), SHOWN):
+        print(f"  {line}")
     if root.problem:
         print(f"  problem: {flat(root.problem)}")
 
