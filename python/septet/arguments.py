@@ -14,9 +14,10 @@ from datetime import datetime
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
-from septet.errors import EntryError, printable
+from septet.errors import EntryError, StoreError, printable
 
 __all__ = [
+    "absolute",
     "as_epoch",
     "as_text",
     "called",
@@ -197,6 +198,23 @@ def as_text(value: object) -> object:
         with suppress(TypeError):
             return os.fspath(value)
     return value
+
+
+def absolute(path: str) -> str:
+    """Return a path that names the same file after a change of the working directory.
+
+    Raises:
+        StoreError: the path is relative, and the working directory was deleted.
+    """
+    # Not by pathlib, here and in a search: it takes 3 ms to load.
+    if os.path.isabs(path):  # noqa: PTH117
+        return path
+    try:
+        return os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118
+    except FileNotFoundError:
+        raise StoreError(
+            f"{path} cannot be found: the working directory is gone; change to another, or name the whole path"
+        ) from None
 
 
 def file_path(value: object, name: str, error: type[Exception]) -> str:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from septet.arguments import printable
+from septet.arguments import absolute, printable
 from septet.errors import StoreError
 
 __all__ = [
@@ -67,7 +67,7 @@ def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "
     """
     if not os.fspath(target) or "\0" in os.fspath(target):
         raise StoreError(f"{target!r} is not a file name: {cure}")
-    path = Path(target).absolute()
+    path = Path(absolute(os.fspath(target)))
     mode = checked_target(path, of, cure)
     try:
         with unfinished(path.parent) as part:

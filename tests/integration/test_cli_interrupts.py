@@ -184,6 +184,33 @@ def test_optimizing_that_is_stopped_leaves_nothing_half_done(tmp_path, seconds):
     assert Path(told["path"]).exists()
 
 
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_watching_ends_well_when_it_is_told_to_end(tmp_path, sent):
+    pytest.importorskip("watchfiles")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "tea.md").write_text("# Tea\n\nSteep it.\n")
+    with running(tmp_path, "watch", "notes") as process:
+        assert process.stdout.readline().endswith(" s\n")
+        assert process.stderr.readline().startswith("watching ")
+        process.send_signal(sent)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (0, "stopped\n")
+    assert held(tmp_path) == 1
+
+
+def test_a_sync_that_leaves_a_file_out_is_done_and_one_that_has_no_folder_is_not(tmp_path):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "tea.md").write_text("# Tea\n\nSteep it.\n")
+    (notes / "odd.md").write_bytes(b"\0\1\2")
+    for ready, code in ((True, 0), (False, 1)):
+        if not ready:
+            notes.rename(tmp_path / "away")
+        with running(tmp_path, "sync", *(["notes"] if ready else [])) as process:
+            _, said = process.communicate(timeout=60)
+        assert (process.returncode, "left out odd.md: binary" in said) == (code, ready), said
+
+
 DEAF = """
 import sys, time
 from septet.cli.stopping import heed_interrupts

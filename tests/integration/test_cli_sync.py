@@ -141,11 +141,14 @@ def test_files_left_out_are_named_with_reasons_on_standard_error(septet, notes):
 
 def test_of_a_file_that_is_taken_in_it_is_said_what_is_wrong_and_not_that_it_is_left_out(septet, notes):
     (notes / "odd.md").write_text("---\ntitle: Fixing: it\n---\nThe hinge.\n")
-    fault = "odd.md: front matter is not valid YAML at line 2; it stays in the text"
+    fault = "took odd.md: front matter is not valid YAML at line 2; it stays in the text"
     assert septet("sync", "notes")[2].splitlines() == [fault]
     assert f"\n  {fault}\n" in septet("status")[1]
     assert f"\n{fault}\n" in septet("demo", "notes")[1]
     assert septet("search", "hinge")[0] == 0
+    for command in (("sync",), ("sync", "--force")):
+        _, out, said = septet(*command)
+        assert said.splitlines() == [fault] and ", 1 with a remark in " in out and "skipped" not in out
     (notes / ".gitignore").write_text("\\\ndeep\n")
     assert ".gitignore: a line of it is no glob; its other lines hold" in septet("sync")[2].splitlines()
 
@@ -162,7 +165,24 @@ def test_json_is_the_whole_report(septet, notes):
     code, out, _ = septet("sync", "notes", "--json")
     report = json.loads(out)
     assert code == 0 and report["roots"] == ["notes"] and report["files_added"] == 2 and report["complete"] is True
-    assert report["skipped"] == [{"path": "link.md", "reason": "symlink", "root": "notes"}]
+    assert report["skipped"] == [{"path": "link.md", "reason": "symlink", "root": "notes", "taken": False}]
+
+
+def test_what_is_left_out_and_what_is_taken_with_a_remark_are_told_apart(septet, notes):
+    (notes / "link.md").symlink_to("tea.md")
+    (notes / "data.md").write_bytes(b"\0\1\2" * 100)
+    for number in range(22):
+        (notes / f"latin{number:02}.md").write_bytes("# Caf\u00e9\n".encode("latin-1"))
+    for command in (("sync", "notes"), ("sync",), ("sync", "--force")):
+        code, out, said = septet(*command)
+        assert code == 0 and ", 2 skipped, 22 with a remark in " in out
+        assert "left out link.md: symlink\n" in said and "took latin00.md: not UTF-8 from byte 5 on" in said
+        assert said.endswith("more with a remark\n")
+    report = json.loads(septet("sync", "--json")[1])
+    taken = {one["path"]: one["taken"] for one in report["skipped"]}
+    assert len(taken) == 24 and [path for path, is_taken in taken.items() if not is_taken] == ["link.md", "data.md"]
+    told = json.loads(septet("status", "--json")[1])["roots"][0]
+    assert {one["path"]: one["taken"] for one in (*told["skipped"], *told["problems"])} == taken
 
 
 def test_what_is_left_to_do_is_exit_code_1(septet, notes):
@@ -262,3 +282,32 @@ def test_a_terminal_sees_progress_and_a_pipe_does_not(septet, notes):
     os.close(leader)
     assert b"syncing" in shown and b"/3002" in shown
     assert septet("sync", "notes", "--force")[2] == ""
+
+
+def test_watching_without_its_package_is_refused_before_anything_is_stored(septet, notes, monkeypatch):
+    monkeypatch.setitem(sys.modules, "watchfiles", None)
+    code, out, said = septet("watch", "notes")
+    assert (code, out) == (2, "") and "pip install 'septet[watch]'" in said
+    assert [one.name for one in septet.home.iterdir()] == ["notes"]
+
+
+@pytest.mark.parametrize("command", ["sync", "watch", "demo"])
+def test_a_folder_without_a_name_is_not_the_working_directory(septet, notes, command):
+    code, out, said = septet(command, "")
+    assert (code, out) == (2, "") and "empty" in said
+    assert [one.name for one in septet.home.iterdir()] == ["notes"]
+
+
+def test_a_file_without_a_name_is_none_of_a_folder(septet, notes):
+    assert septet("sync", "notes")[0] == 0
+    code, out, said = septet("sync", "--only", "")
+    assert (code, out) == (2, "") and "empty" in said
+
+
+@pytest.mark.parametrize("command", ["sync", "watch"])
+def test_a_device_is_not_followed(septet, notes, command):
+    os.mkfifo(septet.home / "pipe")
+    for odd in ("/dev/null", "pipe"):
+        code, out, said = septet(command, odd)
+        assert (code, out) == (2, "") and "name a folder, or a regular file" in said
+    assert sorted(one.name for one in septet.home.iterdir()) == ["notes", "pipe"]

@@ -299,3 +299,13 @@ def test_a_block_takes_the_configuration_of_the_environment_along(tmp_path, monk
     monkeypatch.setenv("SEPTET_CONFIG", "c.toml")
     assert arguments("--documented-names")[0][-3:] == ["--config", str(tmp_path / "c.toml"), "--documented-names"]
     assert "'$'" in arguments("--vault", "a$b.db")[1]
+
+
+def test_a_block_for_a_server_that_lacks_its_extra_says_so(tmp_path, monkeypatch):
+    septet = Commands(tmp_path, monkeypatch)
+    there = septet("mcp", "--install", "claude")
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    code, text, said = septet("mcp", "--install", "claude")
+    assert (code, text) == there[:2]
+    note, *rest = said.splitlines(keepends=True)
+    assert note.endswith("pip install 'septet[mcp]'\n") and "".join(rest) == there[2]

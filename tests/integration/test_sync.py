@@ -235,7 +235,9 @@ def test_files_that_are_no_text_are_reported_and_fail_nothing(vault, notes):
     reasons = {one.path: one.reason for one in report.skipped}
     assert reasons["binary.md"] == "binary" and reasons["latin.md"].startswith("not UTF-8 from byte 5")
     assert "�" in next(e.description for e in vault if e.span.path == "latin.md")
-    assert {one.path for one in vault.sync().skipped} == {"binary.md", "latin.md"}
+    for found in (report, vault.sync(), vault.sync(force=True)):
+        assert {one.path: one.taken for one in found.skipped} == {"binary.md": False, "latin.md": True}
+        assert ", 1 skipped, 1 with a remark in " in str(found)
 
 
 @pytest.mark.parametrize("name", ["a b", "ä-ö", "a'b\"c", "日本", "a;b&c", "%41", "[x](y)", "a\\b", "#1", "-f", "🦉"])

@@ -248,3 +248,21 @@ def test_a_limit_on_the_size_of_files_ends_a_sync_with_an_error_that_names_it(va
     assert {"herons.md", "birds/owls.md"} <= {entry.span.path for entry in vault}
     assert vault.sync(timeout_s=5).complete
     assert picture(vault) == fresh(notes)
+
+
+def test_what_is_neither_a_folder_nor_a_regular_file_is_not_followed(vault, notes, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for odd in ("/dev/null", tmp_path / "pipe"):
+        with pytest.raises(EntryError, match="name a folder, or a regular file"):
+            vault.sync(odd)
+    with pytest.raises(EntryError, match="it is empty"):
+        vault.sync("")
+    assert vault.roots() == [] and len(vault) == 0
+    # A file that is followed and became one of these keeps what is stored.
+    herons = notes / "herons.md"
+    vault.sync(herons)
+    herons.unlink()
+    os.mkfifo(herons)
+    with pytest.raises(EntryError, match="name a folder, or a regular file"):
+        vault.sync(herons)
+    assert len(vault) == 1

@@ -16,6 +16,7 @@ _GARBAGE_AFTER = 100_000
 
 def main() -> None:
     """Run the command line with the arguments of the process, and exit."""
+    _open_streams()
     import gc
 
     gc.set_threshold(_GARBAGE_AFTER, 20, 20)
@@ -36,6 +37,22 @@ def main() -> None:
         # While modules were loaded, before a command could say more.
         os._exit(_INTERRUPTED)
     _end(code)
+
+
+def _open_streams() -> None:
+    """Have the standard streams that are closed (``>&-``) read and write nothing, as /dev/null does.
+
+    Else the next file that is opened gets the number of a closed one: what is printed would be written into a vault.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number is this one. Programs that are started, such as an editor, get it too.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        if getattr(sys, name) is None:
+            # Not from the number: another file may have it already.
+            setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def _end(code: int) -> None:

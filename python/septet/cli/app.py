@@ -22,7 +22,7 @@ from septet.cli import commands
 from septet.cli.completing import completion_asked
 from septet.cli.exits import NOTHING, OK, PROVIDER, STORE, USAGE
 from septet.cli.stopping import stoppable
-from septet.cli.terminal import guarded, say
+from septet.cli.terminal import OutputFault, guarded, say
 from septet.errors import EmbeddingConfigError, EmbeddingError, EntryNotFound, SeptetError, StoreError
 
 __all__ = ["app", "run"]
@@ -165,16 +165,26 @@ def _code() -> int:
     except MemoryError:
         say("septet: the memory of this machine is not enough for that")
         return STORE
-    except OSError as fault:
-        if fault.filename is not None:
-            # A path that the system does not take, such as one that is too long.
-            say(f"septet: {fault.filename}: {fault.strerror}")
-            return STORE
-        # Standard output failed, for example on a full disk. Flushing the buffer at exit must not fail again.
+    except OutputFault as fault:
+        # Flushing the buffer at exit must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         say(f"septet: the output could not be written: {fault.strerror}")
         return STORE
+    except OSError as fault:
+        say(f"septet: {_told(fault)}")
+        return STORE
     return OK
+
+
+def _told(fault: OSError) -> str:
+    """Return what a fault of the system is about, such as a path that is too long."""
+    if fault.filename is not None:
+        return f"{fault.filename}: {fault.strerror}"
+    try:
+        os.getcwd()  # noqa: PTH109 - pathlib asks for it as well
+    except FileNotFoundError:
+        return "the working directory is gone: change to another"
+    return fault.strerror or str(fault) or type(fault).__name__
 
 
 def _show_version(wanted: bool) -> None:

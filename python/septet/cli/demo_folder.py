@@ -209,10 +209,8 @@ def _print_taken(out: Screen, vault: Vault, report: SyncReport, took_s: float) -
         f"{counted(report.files_seen, 'file')} ({report.bytes / 1e6:.1f} MB) of {flat(report.roots[0])}, read and "
         f"indexed in {took_s:.2f} s: {counted(held.entries, 'chunk')} and {counted(held.links, 'link')}.\n"
     )
-    for one in report.skipped[:SHOWN]:
-        out.print(Line(left_out(one), "dim"))
-    if len(report.skipped) > SHOWN:
-        out.print(Line(f"left out {len(report.skipped) - SHOWN:,} more", "dim"))
+    for line in left_out(report.skipped, SHOWN):
+        out.print(Line(line, "dim"))
     if report.skipped:
         out.print()
 

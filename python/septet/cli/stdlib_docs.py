@@ -14,6 +14,7 @@ import io
 import os
 import pkgutil
 import re
+import signal
 import sys
 import sysconfig
 import types
@@ -77,7 +78,12 @@ def words_of(name: str) -> list[str]:
 def _quiet() -> Iterator[None]:
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
-        yield
+        try:
+            yield
+        finally:
+            # tkinter has the process ignore it, behind Python's back: `septet demo | head -1` ends as others do.
+            if (before := signal.getsignal(signal.SIGPIPE)) is not None:
+                signal.signal(signal.SIGPIPE, before)
 
 
 def _modules(progress: Progress | None) -> dict[str, types.ModuleType]:

@@ -12,7 +12,7 @@ import typer
 from septet.cli.exits import INTERRUPTED
 from septet.cli.terminal import say
 
-__all__ = ["heed_interrupts", "stoppable"]
+__all__ = ["heed_interrupts", "heed_termination", "stoppable"]
 
 
 def heed_interrupts() -> None:
@@ -23,6 +23,12 @@ def heed_interrupts() -> None:
     # A command in the background of a script is to ignore them.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _first)
+
+
+def heed_termination() -> None:
+    """Let SIGTERM end a command as an interrupt does, where it runs until it is told to end."""
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _first)
 
 
 def _first(number: int, _frame: FrameType | None) -> None:

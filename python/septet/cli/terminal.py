@@ -13,7 +13,18 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-__all__ = ["escaped", "flat", "guarded", "harmless", "print_json", "print_json_line", "say", "say_notes", "unguarded"]
+__all__ = [
+    "OutputFault",
+    "escaped",
+    "flat",
+    "guarded",
+    "harmless",
+    "print_json",
+    "print_json_line",
+    "say",
+    "say_notes",
+    "unguarded",
+]
 
 #: C0 but tab and line feed, DEL, C1, and the marks that embed, override or isolate a direction of writing.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -27,6 +38,39 @@ def harmless(text: str) -> str:
 def flat(text: str) -> str:
     """Return a harmless text on one line, so that it cannot pose as another one."""
     return harmless(" ".join(text.split()))
+
+
+class OutputFault(OSError):
+    """What is printed could not be written, for example to a full disk."""
+
+
+class _Output:
+    """A text stream whose faults are told from those of all else that a command reads and writes."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text; return its length."""
+        try:
+            return self._stream.write(text)
+        except OSError as fault:
+            raise OutputFault(fault.errno, fault.strerror) from fault
+
+    def writelines(self, lines: list[str]) -> None:
+        """Write texts."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        try:
+            self._stream.flush()
+        except OSError as fault:
+            raise OutputFault(fault.errno, fault.strerror) from fault
 
 
 class _Guarded:
@@ -68,7 +112,8 @@ def escaped(stream: TextIO) -> TextIO:
 def guarded() -> Iterator[None]:
     """Guard standard output and standard error: also what argument parsers, warnings and tracebacks write."""
     out, err = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = _Guarded(out), _Guarded(err)
+    told: list[Any] = [_Output(out), _Output(err)]
+    sys.stdout, sys.stderr = map(_Guarded, told)
     yield
     # After an error they stay: Python prints its traceback at the end of the process.
     sys.stdout, sys.stderr = out, err

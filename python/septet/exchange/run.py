@@ -347,8 +347,13 @@ class _Loading:
     def _stopped(self, place: ImportFault, fault: Exception) -> BatchError:
         where = place.path or f"{self.source.unit} {place.line}"
         said = cut(str(fault)) or type(fault).__name__
+        kept = (
+            f"the {self.stored} entries before it are stored, the others are not"
+            if self.stored
+            else "nothing was stored"
+        )
         return BatchError(
-            f"{where}: {said}; the {self.stored} entries before it are stored, the others are not",
+            f"{where}: {said}; {kept}",
             written=self.stored,
             index=self.seen,
         )

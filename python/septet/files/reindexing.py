@@ -76,7 +76,7 @@ class Rebuild:
         tally: Tally,
         clock: Callable[[], float],
         bring: Callable[[Sequence[Prepared]], None],
-        say: Callable[[str, str], None],
+        say: Callable[..., None],
         embed_ahead: EmbedAhead | None,
     ) -> None:
         self._store, self._of, self._prepare, self._lease, self._tally = store, followed, prepare, lease, tally
@@ -177,7 +177,7 @@ class Rebuild:
             tally.add("bytes", one.size)
             tally.add_redacted(one.redacted)
             for said in (*([one.reason] if one.reason else []), *one.problems):
-                self._say(before.path, said)
+                self._say(before.path, said, taken=one.after is not None)
             try:
                 made, texts = _staged_of(one, self._of.given)
             except ValueError as fault:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-__all__ = ["PendingFile", "RootInfo", "SkippedFile", "SyncReport", "Tally", "counted"]
+__all__ = ["PendingFile", "RootInfo", "SkippedFile", "SyncReport", "Tally", "counted", "remarked"]
 
 
 class SkippedFile(NamedTuple):
-    """A file that is not in the vault, or only in part.
+    """A file that is not in the vault, or that is in it with something odd about it.
 
     Attributes:
         path: below the root, or absolute where no root has it.
@@ -18,11 +18,14 @@ class SkippedFile(NamedTuple):
             ``unreadable``, ``binary``, ``not_a_file``, ``changing``, ``vanished``, ``missing``, ``ending``, ``name``),
             else a sentence.
         root: the name of the root.
+        taken: whether it is in the vault all the same; then ``reason`` says what was odd, such as bytes that are not
+            UTF-8.
     """
 
     path: str
     reason: str
     root: str = ""
+    taken: bool = False
 
 
 class PendingFile(NamedTuple):
@@ -83,8 +86,8 @@ class SyncReport:
         chunks_removed: chunks erased.
         bytes: read.
         reindexed: roots whose chunks were all made in another way, and took the place of those before at once.
-        skipped: files left out, with the reason.
-        problems: what else went wrong, in sentences: a root that is not there, a file that is not UTF-8.
+        skipped: files left out, with the reason, and those that were ``taken`` all the same, with what was odd.
+        problems: what else went wrong, in sentences: a root that is not there, no room on the disk.
         redacted: how many secrets were masked, by rule.
         took_s: from the call to the return.
         complete: whether the vault equals the disk as it was when the sync began, apart from what ``skipped`` names.
@@ -128,8 +131,10 @@ class SyncReport:
         parts += (f"{name} reindexed" for name in self.reindexed)
         if self.redacted:
             parts.append(f"{counted(sum(self.redacted.values()), 'secret')} masked")
-        if self.skipped:
-            parts.append(f"{len(self.skipped):,} skipped")
+        if out := sum(not one.taken for one in self.skipped):
+            parts.append(f"{out:,} skipped")
+        if odd := len({(one.root, one.path) for one in self.skipped if one.taken}):
+            parts.append(f"{odd:,} with a remark")
         if self.problems:
             parts.append(counted(len(self.problems), "problem"))
         if not self.complete:
@@ -172,14 +177,29 @@ class Tally:
         for rule, number in redacted.items():
             self.redacted[rule] = self.redacted.get(rule, 0) + number
 
+    def skip(self, path: str, reason: str, root: str, *, taken: bool) -> None:
+        """Note a file that is left out, or that is taken in with a remark."""
+        self.skipped[remarked(path, reason, root) if taken else SkippedFile(path, reason, root)] = None
+
     def report(self, roots: Sequence[str], took_s: float) -> SyncReport:
         """Return everything as a report."""
         known = {one.name for one in fields(SyncReport)}
         assert known >= self.counts.keys()
+        # What was read with a remark may still be what the vault cannot hold.
+        out = {(one.root, one.path) for one in self.skipped if not one.taken}
+        skipped = dict.fromkeys(
+            one._replace(taken=one.taken and (one.root, one.path) not in out) for one in self.skipped
+        )
         return SyncReport(
-            roots=tuple(roots), skipped=tuple(self.skipped), problems=tuple(self.problems), redacted=self.redacted,
+            roots=tuple(roots), skipped=tuple(skipped), problems=tuple(self.problems), redacted=self.redacted,
             reindexed=tuple(self.reindexed), took_s=took_s, complete=self.complete, **self.counts,
         )  # fmt: skip
+
+
+def remarked(path: str, problem: str, root: str) -> SkippedFile:
+    """Return a file of the vault that there is something to say of."""
+    # Of a binary one it has no text: it only knows that it need not be read again.
+    return SkippedFile(path, problem, root, taken=problem != "binary")
 
 
 def counted(number: int, noun: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, cast
 
 from septet._core import check_globs
-from septet.arguments import as_text, cut, file_path, flag, listed, shown, utf8
+from septet.arguments import absolute, as_text, cut, file_path, flag, listed, shown, utf8
 from septet.errors import EntryError
 
 __all__ = ["CURATED", "LAYOUTS", "MOST_GLOBS", "Layout", "Root", "is_memory_path", "root_at"]
@@ -111,9 +111,10 @@ def root_at(
 
     Raises:
         EntryError: an argument does not fit; the message names it.
+        StoreError: the path is relative, and the working directory was deleted.
     """
     given = os.path.expanduser(file_path(path, "root", EntryError))
-    real = utf8(os.path.realpath(given), "root", EntryError)
+    real = utf8(os.path.realpath(absolute(given)), "root", EntryError)
     options = {
         "layout": layout,
         "paths": paths,

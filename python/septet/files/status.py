@@ -9,7 +9,7 @@ from typing import Any
 
 from septet.files.drift import drift_of, why_unknown_of
 from septet.files.lease import is_running
-from septet.files.report import PendingFile, SkippedFile
+from septet.files.report import PendingFile, SkippedFile, remarked
 from septet.files.sources import scan
 from septet.files.tracking import followed_of
 from septet.storage.store import Store
@@ -152,7 +152,7 @@ def _root_status(row: RootRow, held: list[FileRow], chunks: int, device: int | N
         gone=drift.gone,
         pending=drift.pending,
         skipped=tuple(SkippedFile(one.path, one.reason, row.name) for one in seen.skipped),
-        problems=tuple(SkippedFile(one.path, one.problem, row.name) for one in held if one.problem is not None),
+        problems=tuple(remarked(one.path, one.problem, row.name) for one in held if one.problem is not None),
         missing=drift.why,
         rebuilding=followed.is_read_otherwise,
         synced_at=row.synced_at,

@@ -18,7 +18,7 @@ from septet.files.mentions import link_mentions, targets_of
 from septet.files.planning import Plan, plan_of
 from septet.files.preparing import Prepared, Preparer, Task, ahead
 from septet.files.reindexing import EmbedAhead, Rebuild, clean
-from septet.files.report import SkippedFile, SyncReport, Tally
+from septet.files.report import SyncReport, Tally
 from septet.files.storing import erase_files, in_order, store_plans
 from septet.files.tracking import Followed, followed_now, still_followed
 from septet.files.turns import Asked
@@ -169,7 +169,7 @@ class _Run:
             self._begin_identity()
         for row in same:
             if row.problem is not None:
-                self._say(row.path, row.problem)
+                self._say(row.path, row.problem, taken=True)
         self._erase(gone)
         self._bring(tasks)
         return seen
@@ -298,7 +298,7 @@ class _Run:
         for one in batch:
             tally.add("bytes", one.size)
             for said in (*([one.reason] if one.reason else []), *one.problems):
-                self._say(one.task.found.path, said)
+                self._say(one.task.found.path, said, taken=one.after is not None)
             tally.add_redacted(one.redacted)
         touched = [one for one in ready if one.drafts is None]
         plans = self._plans([one for one in ready if one.drafts is not None])
@@ -378,8 +378,8 @@ class _Run:
 
     # -- saying --------------------------------------------------------------------------------------------------------
 
-    def _say(self, path: str, reason: str) -> None:
-        self._tally.skipped[SkippedFile(path, reason, self._of.name)] = None
+    def _say(self, path: str, reason: str, *, taken: bool = False) -> None:
+        self._tally.skip(path, reason, self._of.name, taken=taken)
 
     def _problem(self, said: str) -> None:
         self._problems.append(said)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from septet.arguments import exact, file_path, listed, shown, utf8
+from septet.arguments import absolute, exact, file_path, listed, shown, utf8
 from septet.drafts import draft
 from septet.entry import TRUSTS
 from septet.errors import EntryError
@@ -180,7 +180,8 @@ def follow(
         more: ``chunking``, ``redact`` and ``trust``.
 
     Raises:
-        EntryError: an option does not fit, the root is new and not there, or its name is taken.
+        EntryError: an option does not fit, the root is new and not there, it is a device, a pipe or a socket, or its
+            name is taken.
     """
     wanted = root_at(path)
     with store.reading() as read:
@@ -188,6 +189,8 @@ def follow(
     there = _followed_at(known, wanted.path)
     if there is None and not os.path.exists(wanted.path):
         raise EntryError(f"{shown(wanted.path)} is not there: name a folder, or a file")
+    if os.path.exists(wanted.path) and not (os.path.isdir(wanted.path) or os.path.isfile(wanted.path)):
+        raise EntryError(f"{shown(wanted.path)} is a device, a pipe or a socket: name a folder, or a regular file")
     if there is not None and name is not None and utf8(name, "name", EntryError).strip() != there.name:
         raise EntryError(
             f"{shown(there.path)} is followed as {shown(there.name)}, which stays: forget_root({there.name!r}) first"
@@ -227,10 +230,9 @@ def forget(write: Writing, name: str) -> int:
         EntryError: there is no such root.
     """
     known = files.roots(write)
-    path = os.path.realpath(os.path.expanduser(name)) if "\0" not in name else name
-    row = next((row for row in known if row.name == name), None) or next(
-        (r for r in known if path in (r.path, os.path.realpath(r.path))), None
-    )
+    row = next((row for row in known if row.name == name), None)
+    if row is None and "\0" not in name:
+        row = _followed_at(known, os.path.realpath(absolute(os.path.expanduser(name))))
     if row is None:
         names = ", ".join(repr(one.name) for one in known) or "none"
         raise EntryError(f"the vault follows no root {shown(name)}: known are {names}")
@@ -254,7 +256,7 @@ def by_root(paths: object, followed: Sequence[Followed]) -> dict[int, list[str]]
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     found: dict[int, list[str]] = {}
     for value in listed(given, "paths", EntryError, "paths of files", MOST_PATHS):
-        plain = os.path.abspath(os.path.expanduser(file_path(value, "a path", EntryError)))
+        plain = os.path.abspath(absolute(os.path.expanduser(file_path(value, "a path", EntryError))))
         folder, name = os.path.split(plain)
         real_path = os.path.join(os.path.realpath(folder), name)
         fits = False

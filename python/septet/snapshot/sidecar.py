@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from septet import _core
+from septet.arguments import absolute
 from septet.spaces import Space
-from septet.storage.connection import absolute
 from septet.storage.forks import renew_in_children
 from septet.storage.store import Reading, store_id, writer_at
 from septet.storage.tables.entries import purged_at

@@ -11,6 +11,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
+from septet.arguments import absolute
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
 from septet.storage.engine import lacking_full_text, require_version
 from septet.storage.forks import Connection, refuse_inherited
@@ -22,7 +23,6 @@ __all__ = [
     "BUSY_TIMEOUT_S",
     "MEMORY",
     "SCHEMA_VERSION",
-    "absolute",
     "connect",
     "no_room",
     "prepare",
@@ -49,12 +49,6 @@ _LOGGED = ("synchronous=NORMAL",)
 _UNLOGGED = ("synchronous=FULL", "mmap_size=0")
 #: How long the removal of a log waits for those who have the file open with it.
 UNLOG_WAIT_S = 1.0
-
-
-def absolute(path: str) -> str:
-    """Return a path that names the same file after a change of the working directory."""
-    # Not by pathlib, here and in a search: it takes 3 ms to load.
-    return os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118
 
 
 def connect(

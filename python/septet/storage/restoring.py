@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from septet.arguments import absolute
 from septet.errors import NotAVault, StoreBusy, StoreError
 from septet.storage.checking import full_text_faults
 from septet.storage.connection import APPLICATION_ID, SCHEMA_VERSION, connect, translated, version_of
@@ -43,7 +44,7 @@ def restore(
         if not given or "\0" in given:
             raise StoreError(f"{given!r} is not a file name: name a file")
     # A link keeps pointing where it points.
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(absolute(path)))
     _refuse(backup, path, target)
     try:
         mode = stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else 0o600
@@ -96,7 +97,7 @@ def _refuse(backup: str, path: str, target: Path) -> None:
 
 def _opened(backup: str) -> sqlite3.Connection:
     """Open a backup of a known version."""
-    source = connect(os.path.abspath(backup), mode="ro")  # noqa: PTH100
+    source = connect(os.path.abspath(absolute(backup)), mode="ro")  # noqa: PTH100
     try:
         with translated(backup):
             if not version_of(source, backup):

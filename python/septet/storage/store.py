@@ -11,9 +11,10 @@ from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
 
 from septet._core import Lock, Readers, ReadTransaction, WriteTransaction
+from septet.arguments import absolute
 from septet.errors import Closed, ReadOnly, StoreError
 from septet.notes import Note
-from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, absolute, connect, prepare, store_error, translated
+from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, connect, prepare, store_error, translated
 from septet.storage.forks import (
     Connection,
     close_before_forks,

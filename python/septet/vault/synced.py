@@ -93,7 +93,8 @@ class Synced:
         Options that are not given stay as they were.
 
         Raises:
-            EntryError: an option does not fit, there is no such folder, or no folder that the vault follows has a path.
+            EntryError: an option does not fit, there is no such folder, the root is neither a folder nor a regular
+                file, or no folder that the vault follows has a path.
             ReadOnly: the vault was opened for reading.
             StoreError: the vault cannot be written, or its disk has too little room for chunks made anew: these are not
                 begun, and all else is done. A file that cannot be read is no error, but in the report.

@@ -93,6 +93,8 @@ def _print(
     documented_names: bool,
 ) -> None:
     """Print the block of a program, and where it belongs on standard error."""
+    from importlib.util import find_spec
+
     from septet.cli.terminal import unguarded
     from septet.mcp.clients import CLIENTS, block
     from septet.service.configuration import CONFIG_VARIABLE
@@ -120,6 +122,8 @@ def _print(
     arguments += ["--read-only"] * read_only + ["--documented-names"] * documented_names
     if any("$" in text for text in arguments):
         say(f"note: a path has a '$', which {program} may take for the name of a variable")
+    if find_spec("mcp") is None:
+        say("note: the server needs the extra before a program can start it: pip install 'septet[mcp]'")
     say(f"{CLIENTS[program].place}:")
     out = unguarded(sys.stdout)
     out.write(block(program, arguments))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,12 +35,13 @@ _Globs = list[str] | None
 
 
 def sync(
+    # Text: a `Path` of an empty one, which a variable that is not set becomes, is the working directory.
     root: Annotated[
-        Path | None,
+        str | None,
         typer.Argument(metavar="DIR", help="A folder, or one file; without it, all that the vault follows."),
     ] = None,
     only: Annotated[
-        list[Path] | None, typer.Option("--only", metavar="FILE", help="Only this file of them; repeat for more.")
+        list[str] | None, typer.Option("--only", metavar="FILE", help="Only this file of them; repeat for more.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="What the chunks have as source; default the folder's name.")] = None,
     layout: Annotated[
@@ -130,9 +131,19 @@ def forget_root(
         say(f"erased {opened.forget_root(name):,} chunks of {name} from {opened.path}")
 
 
-def left_out(one: SkippedFile) -> str:
-    """Return a line that says why a file is not in the vault, or what is wrong with one that is."""
+def left_out(skipped: Sequence[SkippedFile], most: int) -> list[str]:
+    """Return lines that say why files are not in the vault, or what is odd about those that are: of so many, a line."""
+    taken = sum(one.taken for one in skipped[most:])
+    lines = [_left_out(one) for one in skipped[:most]]
+    if out := len(skipped[most:]) - taken:
+        lines.append(f"left out {out:,} more")
+    return [*lines, f"took {taken:,} more with a remark"] if taken else lines
+
+
+def _left_out(one: SkippedFile) -> str:
     where = flat(one.path or one.root)
+    if one.taken:
+        return f"took {where}: {flat(one.reason)}"
     if one.reason == "bad_rule":
         return f"{where}: a line of it is no glob; its other lines hold"
     # A sentence says itself what became of the file.
@@ -158,7 +169,7 @@ def _globs(given: _Globs) -> _Globs:
     return [] if given == [""] else given or None
 
 
-def _chunking(opened: Vault, root: Path | None, given: dict[str, Any]) -> Chunking | None:
+def _chunking(opened: Vault, root: str | None, given: dict[str, Any]) -> Chunking | None:
     """Return how to cut texts: what is given, and the rest as it was for this folder."""
     if not given:
         return None
@@ -186,10 +197,8 @@ def _stored(opened: Vault) -> str:
 
 
 def _say_left_out(report: SyncReport) -> None:
-    for one in report.skipped[:SHOWN]:
-        say(left_out(one))
-    if len(report.skipped) > SHOWN:
-        say(f"left out {len(report.skipped) - SHOWN:,} more")
+    for line in left_out(report.skipped, SHOWN):
+        say(line)
     for said in report.problems:
         say(f"problem: {said}")
     for rule, number in sorted(report.redacted.items()):

@@ -16,8 +16,9 @@ __all__ = ["demo"]
 
 
 def demo(
+    # Text, as for `septet sync`.
     folder: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="A folder of Markdown or text to ask instead; it is only read.")
+        str | None, typer.Argument(metavar="DIR", help="A folder of Markdown or text to ask instead; it is only read.")
     ] = None,
     question: Annotated[
         list[str] | None, typer.Option("--ask", metavar="TEXT", help="Ask DIR this; repeat for more.")
@@ -43,8 +44,10 @@ def demo(
         demonstration.run(out, path)
         return
     from septet.cli import demo_folder
+    from septet.files.roots import root_at
 
+    root_at(folder)
     made = settings.find(embedding).embedder if embedding else {}
     options: dict[str, Any] = {"command": demonstration.command(), "profile": profile, "embedding": made}
-    if not demo_folder.run(out, folder, path, question or [], **options):
+    if not demo_folder.run(out, Path(folder), path, question or [], **options):
         raise typer.Exit(NOTHING)

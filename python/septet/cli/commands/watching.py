@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +10,7 @@ import typer
 from septet.cli.commands.syncing import FOLDERS, left_out
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing, file_only, writable
+from septet.cli.stopping import heed_termination
 from septet.cli.terminal import flat, print_json, say
 from septet.errors import EntryError
 
@@ -26,7 +26,8 @@ SHOWN = 10
 
 
 def watch(
-    root: Annotated[Path | None, typer.Argument(metavar="DIR", help="A folder to follow, beside those before.")] = None,
+    # Text, as for `septet sync`.
+    root: Annotated[str | None, typer.Argument(metavar="DIR", help="A folder to follow, beside those before.")] = None,
     interval: Annotated[
         float, typer.Option("--interval", metavar="SECONDS", help="Compare everything so often.")
     ] = 60.0,
@@ -36,16 +37,20 @@ def watch(
     embedding: Embedding = None,
     vault: VaultPath = None,
 ) -> None:
-    """Keep a vault in step with its folders; a line for each sync; ends at Ctrl-C.
+    """Keep a vault in step with its folders; a line for each sync; ends at Ctrl-C or SIGTERM.
 
     Needs the package watchfiles: pip install 'septet[watch]'.
     """
     from septet.cli import settings
+    from septet.files.events import events_of_system
 
+    # Says that the package is missing before the folder is read and remembered.
+    events_of_system()
     made = settings.find(embedding).embedder
     file = file_only(vault, "watch", FOLDERS)
     with existing(file, read_only=False, **made) if root is None else writable(file, **made) as opened:
         try:
+            heed_termination()
             if root is not None:
                 _told(opened.sync(root))
             if not (folders := [one.path for one in opened.roots()]):
@@ -73,7 +78,7 @@ def status(as_json: AsJson = False, vault: VaultPath = None) -> None:
 
 
 def _wait(watcher: Watcher) -> None:
-    """Say what goes wrong, and that it is over, until Ctrl-C."""
+    """Say what goes wrong, and that it is over, until it is told to end."""
     fault = None
     while not watcher.wait(1.0):
         if watcher.last_error != fault:
@@ -106,10 +111,8 @@ def _print_root(root: RootStatus) -> None:
     if root.pending:
         news = f"{_size(root.pending_bytes)}, {counted(root.pending_messages, 'message')}"
         print(f"  {counted(len(root.pending), 'transcript')} with little news ({news}), to be read by `septet sync`")
-    for one in (*root.problems, *root.skipped)[:SHOWN]:
-        print(f"  {left_out(one)}")
-    if (rest := len(root.problems) + len(root.skipped) - SHOWN) > 0:
-        print(f"  left out {rest:,} more")
+    for line in left_out((*root.problems, *root.skipped), SHOWN):
+        print(f"  {line}")
     if root.problem:
         print(f"  problem: {flat(root.problem)}")
 
