@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from septet.arguments import called, real, shown, utf8
+from septet.arguments import called, clock_time, real, shown, utf8
 from septet.entry import MAX_ID_CHARS
 from septet.errors import SeptetError, TierError
 from septet.federation.copies import CopiedTiers
@@ -88,7 +88,7 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
 
     def _clock(self) -> float:
         if self._given_clock is not None:
-            return real(self._given_clock(), "what clock() returned", TierError)
+            return clock_time(self._given_clock(), TierError)
         return next((v._clock() for v in self._by_priority()), time.time())
 
     def __repr__(self) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from math import inf
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import called, real, whole
+from septet.arguments import BEGIN_OF_DATES, END_OF_DATES, called, clock_time, whole
 from septet.errors import ReadOnly, StoreError
 from septet.profiles import ProfileLike, resolve
 from septet.storage.protocol import Store
@@ -103,8 +102,9 @@ class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, 
             raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to {to} it")
 
     def _clock(self) -> float:
+        # Without a call more: every search asks.
         now = self._now()
-        return now if type(now) is float and -inf < now < inf else real(now, "what clock() returned", StoreError)
+        return now if type(now) is float and BEGIN_OF_DATES <= now < END_OF_DATES else clock_time(now, StoreError)
 
     def _embeds(self) -> bool:
         # Every search asks this.
