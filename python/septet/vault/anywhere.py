@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from septet.arguments import BEGIN_OF_DATES, END_OF_DATES, called, clock_time, whole
 from septet.errors import ReadOnly, StoreError
 from septet.profiles import ProfileLike, resolve
+from septet.storage.forks import OfOneProcess
 from septet.storage.protocol import Store
 from septet.vault.copies import Copied
 from septet.vault.embedded import Embedded
@@ -38,8 +39,10 @@ __all__ = ["AnyVault"]
 MOST_VERSIONS = 1_000_000
 
 
-class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, Retrievable):
+class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, Retrievable, OfOneProcess):
     """An open vault: a file (`septet.Vault`), or one on a server (`septet.PostgresVault`)."""
+
+    _elsewhere = "open it in the other process by its path"
 
     _store: Store
     _tier: Tier
