@@ -17,10 +17,13 @@ from typing import Any, TypeVar
 from septet.errors import EntryError, StoreError, printable
 
 __all__ = [
+    "BEGIN_OF_DATES",
+    "END_OF_DATES",
     "absolute",
     "as_epoch",
     "as_text",
     "called",
+    "clock_time",
     "cut",
     "exact",
     "file_path",
@@ -34,6 +37,10 @@ __all__ = [
     "whole",
 ]
 
+#: The first second of the year 1.
+BEGIN_OF_DATES = -62_135_596_800
+#: The first second of the year 10000: no date in seconds is so late, every one in milliseconds from 1978 on is.
+END_OF_DATES = 253_402_300_800
 #: A path may be as long as Linux takes it.
 MOST_PATH_BYTES = 4_096
 #: The flag of the code of an async function, as `inspect` calls it, which searches do not load.
@@ -151,6 +158,15 @@ def real(
         if math.isfinite(found) and (least is None or found >= least) and (most is None or found <= most):
             return found
     raise error(f"{name} is {shown(value)}: wanted a number {_range(least, most)}".rstrip())
+
+
+def clock_time(now: object, error: type[Exception]) -> float:
+    """Return what a clock of the caller's returned as epoch seconds.
+
+    Raises:
+        error: no number, or no time in the years 1 to 9999, as one in milliseconds is not.
+    """
+    return real(now, "what clock() returned", error, BEGIN_OF_DATES, END_OF_DATES - 1)
 
 
 def _range(least: float | None, most: float | None) -> str:

@@ -25,7 +25,8 @@
         └── Closed                      the vault was closed
 
 Each message says what was found, what was wanted, and what to do. ``code`` is the name of the class in snake case, such
-as ``entry_not_found``: what MCP and HTTP send beside the message.
+as ``entry_not_found``: what MCP and HTTP send beside the message. Errors can be pickled and copied, with attributes and
+notes.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -83,6 +86,17 @@ class SeptetError(Exception):
     def __str__(self) -> str:
         # Paths and ids in it may hold anything.
         return printable(self.args[0]) if self.args else ""
+
+    def __reduce__(self) -> tuple[Callable[..., SeptetError], tuple[object, ...], dict[str, object]]:
+        # Exceptions call their class with the message alone, which those that want more refuse; in a pool of processes
+        # the parent then waits for ever.
+        return _again, (type(self), *self.args), self.__dict__
+
+
+def _again(kind: type[SeptetError], *args: object) -> SeptetError:
+    """Make an error again that was pickled or copied; attributes and notes follow as its state."""
+    made: SeptetError = kind.__new__(kind, *args)
+    return made
 
 
 class EntryError(SeptetError, ValueError):

@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta, timezone
 
-from septet.arguments import exact, shown
+from septet.arguments import END_OF_DATES, exact, shown
 from septet.errors import EntryError
 
-__all__ = ["END_OF_DATES", "Times"]
+__all__ = ["Times"]
 
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?)?",
     re.ASCII,
 )
 _NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,9})?", re.ASCII)
-#: The first second of the year 10000: no date in seconds is so late, every one in milliseconds from 1978 on is.
-END_OF_DATES = 253_402_300_800
 
 
 class Times:

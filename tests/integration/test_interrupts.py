@@ -1,5 +1,6 @@
 """An interrupt leaves what it stopped usable."""
 
+import _thread
 import sqlite3
 import sys
 import threading
@@ -70,3 +71,30 @@ def test_an_interrupt_right_after_a_vault_was_made_is_an_interrupt_and_the_vault
     with Vault(made) as vault:
         vault.add(title="A word")
         assert vault.search("word").total == 1
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"description": {"$contains": "LONG"}},
+        {"attrs.x": {"$contains": "LONG"}},
+        {"attrs.nul": "long\0"},
+        {"tags": {"$contains": "LONG"}},
+    ],
+    ids=lambda where: next(iter(where)),
+)
+@pytest.mark.parametrize("change", [Vault.update_many, Vault.delete], ids=lambda change: change.__name__)
+def test_an_interrupt_while_sqlite_filters_is_an_interrupt_and_nothing_is_changed(tmp_path, change, where):
+    given = {"description": "a long text", "attrs": {"x": "long", "nul": "long\0"}, "tags": ["long"]}
+    options = {"domain": "new"} if change is Vault.update_many else {}
+    with Vault(tmp_path / "v.db") as vault:
+        vault.add_many({"id": f"e{i}", "title": "word", "attrs": {"nul": "\0"}} for i in range(400))
+        vault.add(id="last", title="word", **given)
+        # Called in the middle of a statement, after so many of SQLite's steps: no row has come back by then.
+        vault._store._writer.set_progress_handler(_thread.interrupt_main, 2_000)
+        with pytest.raises(KeyboardInterrupt):
+            change(vault, where=where, **options)
+        vault._store._writer.set_progress_handler(None, 0)
+        assert vault.get("last").domain != "new"
+        assert vault.count() == 401
+        assert change(vault, where=where, **options) == 1

@@ -1,6 +1,7 @@
 """Files of an older schema: upgraded when opened for writing, read as they are when not."""
 
 import sqlite3
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -110,6 +111,29 @@ def test_an_upgrade_that_fails_leaves_the_file_as_it_was(old):
         Vault(old)
     assert schema(old) == before
     assert version(old) == 1
+
+
+def test_an_upgrade_that_is_interrupted_is_an_interrupt_and_leaves_the_file_as_it_was(old):
+    with closing(sqlite3.connect(old)) as sql:
+        sql.execute("UPDATE entries SET title = 'Größe'")
+        sql.commit()
+
+    def interrupt(frame, event, _argument):
+        if event == "call" and frame.f_code.co_name == "tags_of":
+            sys.settrace(None)
+            raise KeyboardInterrupt
+
+    before, tracing = schema(old), sys.gettrace()
+    sys.settrace(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Vault(old)
+    finally:
+        sys.settrace(tracing)
+    assert schema(old) == before
+    assert version(old) == 1
+    with Vault(old) as vault:
+        assert vault.search("groesse").ids == ["a", "b"]
 
 
 def test_a_version_that_was_never_written_is_refused(old):

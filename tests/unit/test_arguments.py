@@ -271,6 +271,35 @@ def at_an_odd_time():
         vault.search("a")
 
 
+OUTSIDE_OF_DATES = [float("nan"), float("inf"), 1e300, -1e18, 10**400, 1_760_000_000_000.0, 253_402_300_800, None]
+
+
+@pytest.mark.parametrize("now", OUTSIDE_OF_DATES, ids=shown)
+def test_a_clock_that_tells_no_time_of_these_millennia_is_refused_and_nothing_is_stored(now):
+    said = r"what clock\(\) returned is .*: wanted a number from -62,135,596,800 to 253,402,300,799"
+    with Vault(":memory:", clock=lambda: now) as vault, Vault(":memory:") as sound:
+        for call in (
+            lambda: vault.add(id="a", title="ducks swim"),
+            lambda: vault.add_many([{"title": "ducks swim"}]),
+            lambda: vault.search("ducks"),
+        ):
+            with pytest.raises(SeptetError, match=said):
+                call()
+        assert vault.count() == 0
+        with (
+            Federation({"own": sound}, clock=lambda: now) as both,
+            pytest.raises(TierError, match=said),
+        ):
+            both.search("ducks")
+
+
+@pytest.mark.parametrize("now", [-62_135_596_800, 0, 1_000.5, 253_402_300_799.0])
+def test_any_date_may_be_the_time_of_a_clock(now):
+    with Vault(":memory:", clock=lambda: now) as vault:
+        vault.add(id="a", title="ducks swim")
+        assert vault.get("a").created_at == now
+
+
 def test_what_a_call_cannot_take_is_refused_with_what_was_seen_and_what_was_wanted(vault):
     options = EmbeddingOptions
     for call, error, said in [

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 from septet.aio.workers import Workers, ended
 from septet.errors import Closed
+from septet.storage.forks import OfOneProcess
 from septet.threads import call_on_thread
 
 if TYPE_CHECKING:
@@ -62,12 +63,14 @@ def mirrored_static(function: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, A
     return twin
 
 
-class Mirror(ABC, Generic[_S]):
+class Mirror(OfOneProcess, ABC, Generic[_S]):
     """Something that is opened, asked and closed on threads.
 
     A subclass says in its body which methods it has, so that type checkers see them. Those of the other class that it
     does not name are there all the same.
     """
+
+    _elsewhere = "open it in the other process"
 
     def __init_subclass__(cls, of: type | None = None) -> None:
         super().__init_subclass__()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from septet.aio.mirror import mirrored
 from septet.aio.workers import Workers
 from septet.retrieval.retriever import Retriever
+from septet.storage.forks import OfOneProcess
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncRetriever"]
 
 
-class AsyncRetriever:
+class AsyncRetriever(OfOneProcess):
     """A `Retriever` for asyncio: the same methods with the same arguments, awaited, on the threads of its vault.
 
     `AsyncVault.retriever` and `AsyncFederation.retriever` return it.
@@ -23,6 +24,8 @@ class AsyncRetriever:
     Attributes:
         blocking: the retriever, for code without a loop; both may be used at the same time.
     """
+
+    _elsewhere = "make it in the other process, of a vault opened there"
 
     def __init__(self, retriever: Retriever, workers: Workers) -> None:
         self.blocking = retriever

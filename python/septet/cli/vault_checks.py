@@ -84,7 +84,11 @@ def _full_text(path: Path) -> Check:
 
 
 def _sidecar(path: Path, entries: int) -> Check:
-    sidecar, store = Sidecar(str(path), read_only=True), Store(str(path), read_only=True)
+    sidecar = Sidecar(str(path), read_only=True)
+    if sidecar.linked:
+        said = f"{shown(sidecar.folder)} is a link, which may lead anywhere: searches do without it; remove the link"
+        return Check("sidecar", "fault", said, {"path": None}, STORE)
+    store = Store(str(path), read_only=True)
     try:
         with store.reading() as read:
             found, place, now = sidecar.latest(read), sidecar.current_file(read), read.generation

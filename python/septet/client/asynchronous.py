@@ -30,7 +30,7 @@ from septet.client.transport import (
 from septet.entry import Entry
 from septet.errors import Closed, EntryError
 from septet.ranking.pool import Candidate
-from septet.storage.forks import renew_in_children
+from septet.storage.forks import OfOneProcess, renew_in_children
 from septet.vault.alike import KEEP, SIMILARITY
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ __all__ = ["AsyncSeptet"]
 _R = TypeVar("_R")
 
 
-class AsyncSeptet:
+class AsyncSeptet(OfOneProcess):
     """A vault that a server holds, for asyncio: the methods of `Client` with the same arguments, awaited.
 
     Event loops of several threads may share it; each has connections of its own. A call that is cancelled is given up:
@@ -63,6 +63,8 @@ class AsyncSeptet:
     Raises:
         StoreError: an argument is none of these.
     """
+
+    _elsewhere = "make it in the other process by its url"
 
     def __init__(
         self,

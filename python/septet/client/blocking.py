@@ -25,7 +25,7 @@ from septet.client.transport import (
 )
 from septet.entry import Entry
 from septet.errors import Closed
-from septet.storage.forks import renew_in_children
+from septet.storage.forks import OfOneProcess, renew_in_children
 
 if TYPE_CHECKING:
     import httpx
@@ -43,7 +43,7 @@ IDLE_S = 2.0
 MOST_CONNECTIONS = 64
 
 
-class Client(RemoteMember):
+class Client(RemoteMember, OfOneProcess):
     """A vault that a server holds (``septet serve``): the methods of `Vault`, with its arguments, results and errors.
 
     A `Federation` takes it as a tier, with the results of a vault on this machine. Threads may share it, and a forked
@@ -60,6 +60,8 @@ class Client(RemoteMember):
     Raises:
         StoreError: an argument is none of these. The server is asked when a method is called, not before.
     """
+
+    _elsewhere = "make it in the other process by its url"
 
     def __init__(
         self,

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from septet.arguments import cut, exact, shown
+from septet.arguments import END_OF_DATES, cut, exact, shown
 from septet.entry import FIELDS
 from septet.errors import EntryError
-from septet.times import END_OF_DATES, Times
+from septet.times import Times
 
 __all__ = ["Mapper", "title_of"]
 

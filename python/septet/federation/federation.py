@@ -9,7 +9,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from septet.arguments import called, real, shown, utf8
+from septet.arguments import called, clock_time, real, shown, utf8
 from septet.entry import MAX_ID_CHARS
 from septet.errors import SeptetError, TierError
 from septet.federation.copies import CopiedTiers
@@ -21,6 +21,7 @@ from septet.federation.writing import WritableTiers
 from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
 from septet.search.tier_threads import TierThreads
+from septet.storage.forks import OfOneProcess
 from septet.tiers import Tier
 from septet.vault.anywhere import AnyVault
 from septet.vault.retrieved import Retrievable
@@ -38,7 +39,7 @@ MAX_PRIORITY = 2.0
 
 
 @watched
-class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, FollowingTiers, Retrievable):
+class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, FollowingTiers, Retrievable, OfOneProcess):
     """Several vaults, each a tier with a priority, searched together: slow ones side by side on threads.
 
     When tiers hold entries with the same id, the copy of the tier with the highest priority replaces the others before
@@ -59,6 +60,8 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
         TierError: no dict of vaults and clients, a priority out of range, or one for an unknown tier.
         ProfileError: an unknown or malformed profile.
     """
+
+    _elsewhere = "open its vaults in the other process and make one of them"
 
     def __init__(
         self,
@@ -88,7 +91,7 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
 
     def _clock(self) -> float:
         if self._given_clock is not None:
-            return real(self._given_clock(), "what clock() returned", TierError)
+            return clock_time(self._given_clock(), TierError)
         return next((v._clock() for v in self._by_priority()), time.time())
 
     def __repr__(self) -> str:

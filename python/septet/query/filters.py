@@ -331,8 +331,15 @@ def _scalar(field: str, value: Any) -> Scalar:
             raise QueryError(f"{field} is a number: it cannot be compared with {shown(value)}")
         return _checked_text(field, value)
     if isinstance(value, (int, float)) and (field not in FILTER_FIELDS or field in _LINE_FIELDS):
-        return as_epoch(value, field, QueryError) if isinstance(value, float) else _bounded(field, value)
+        return _finite(field, value) if isinstance(value, float) else _bounded(field, value)
     raise QueryError(f"{field} cannot be compared with {shown(value)} ({type(value).__name__})")
+
+
+def _finite(field: str, value: float) -> float:
+    if not math.isfinite(value):
+        why = "NaN equals nothing and is in no order" if math.isnan(value) else "no number is infinite"
+        raise QueryError(f"{field} is compared with {shown(value)}: {why}; wanted a finite number")
+    return value
 
 
 def _bounded(field: str, value: int) -> int:

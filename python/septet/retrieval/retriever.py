@@ -23,6 +23,7 @@ from septet.retrieval.planning.policy import Policy
 from septet.retrieval.planning.query_words import normalized
 from septet.retrieval.rules import Rules
 from septet.retrieval.running import Runner
+from septet.storage.forks import OfOneProcess
 from septet.watch.hooks import Watch
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ MOST_QUERY_CHARS, MOST_SCOPE = 100_000, 100
 _TELLING: ContextVar[bool] = ContextVar("septet_telling_retrieval", default=False)
 
 
-class Retriever:
+class Retriever(OfOneProcess):
     """Retrieves from several corpora: plans, asks them side by side, fuses what they find, and judges the evidence.
 
     `Vault.retriever` and `Federation.retriever` make it. Threads may share it, and forked processes may use it.
@@ -50,6 +51,8 @@ class Retriever:
         policy: the knobs.
         corpora: what can be asked, by name.
     """
+
+    _elsewhere = "make it in the other process, of a vault opened there"
 
     def __init__(
         self,

@@ -9,14 +9,12 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from types import TracebackType
-from typing import Any
 
 from septet.arguments import absolute
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
 from septet.storage.engine import lacking_full_text, require_version
 from septet.storage.forks import Connection, refuse_inherited
-from septet.storage.migrations import OLDEST, grams_of, stand_ins, steps
-from septet.storage.nul import contains, escaped_json
+from septet.storage.migrations import OLDEST, stand_ins, upgrade
 
 __all__ = [
     "APPLICATION_ID",
@@ -91,13 +89,12 @@ def connect(
             raise
         for pragma in (*(_LARGE if writer else _SMALL), *(_LOGGED if alone else _UNLOGGED), "temp_store=MEMORY"):
             connection.execute(f"PRAGMA {pragma}")
-        # SQLite's own lower() knows ASCII only.
-        connection.create_function("casefold", 1, _casefold, deterministic=True)
+        # SQLite's own lower() knows ASCII only. Native, as all that SQL calls must be: when an interrupt comes in a
+        # function written in Python, sqlite3 drops it and raises an error of its own.
+        connection.create_function("casefold", 1, str.casefold, deterministic=True)
         if mode == "ro" and (version := int(connection.execute("PRAGMA user_version").fetchone()[0])) > 0:
             for statement in stand_ins(version):
                 connection.execute(statement)
-        connection.create_function("json_contains", 2, contains, deterministic=True)
-        connection.create_function("escaped_json", 1, escaped_json, deterministic=True)
         return connection
 
 
@@ -189,9 +186,7 @@ def _bring_up(connection: sqlite3.Connection, version: int) -> None:
         )
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     else:
-        connection.create_function("grams_of", 4, grams_of, deterministic=True)
-        for statement in steps(version):
-            connection.execute(statement)
+        upgrade(connection, version)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
@@ -233,10 +228,6 @@ def _switch_to_journal(connection: sqlite3.Connection) -> None:
 def _uri(path: str) -> str:
     """Return a file's name as SQLite takes it with options behind: three characters have a meaning in it."""
     return f"file://{absolute(path).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}"
-
-
-def _casefold(value: Any) -> Any:
-    return value.casefold() if isinstance(value, str) else value
 
 
 def _at_rest(path: str) -> bool:

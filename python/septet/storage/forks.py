@@ -12,7 +12,7 @@ import os
 import sqlite3
 from contextlib import AbstractContextManager, suppress
 from threading import get_ident
-from typing import ClassVar, Protocol
+from typing import ClassVar, NoReturn, Protocol
 from weakref import WeakSet, WeakValueDictionary
 
 from septet._core import Lock, leak, open_gate, shut_gate
@@ -21,6 +21,7 @@ from septet.errors import ForkedInUse, StoreError
 __all__ = [
     "Connection",
     "Forked",
+    "OfOneProcess",
     "close_before_forks",
     "is_open",
     "may_use_copies",
@@ -40,6 +41,17 @@ class Forked(Protocol):
 
     def after_fork(self) -> None:
         """Replace locks and drop what another thread may have left half done."""
+
+
+class OfOneProcess:
+    """Something with connections, locks or threads: it is neither pickled nor copied, unless a subclass says how."""
+
+    #: What to do instead.
+    _elsewhere: ClassVar[str]
+
+    def __getstate__(self) -> NoReturn:
+        # What pickle and copy expect of such things.
+        raise TypeError(f"{type(self).__name__} is neither pickled nor copied: {self._elsewhere}")
 
 
 class Connected(Protocol):

@@ -1,7 +1,8 @@
-"""From older schemas to the present one, each step in SQL; a file is upgraded in one transaction, or not at all."""
+"""From older schemas to the present one, step by step; a file is upgraded in one transaction, or not at all."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
@@ -9,7 +10,10 @@ from septet._core import grams
 from septet.entry import tags_of
 from septet.storage.tables.fragments import SEARCHABLE
 
-__all__ = ["OLDEST", "grams_of", "stand_ins", "steps"]
+__all__ = ["OLDEST", "stand_ins", "upgrade"]
+
+#: Stands among the steps for terms that SQLite cannot make.
+_GRAMS = "grams"
 
 #: What brings a file from the version before to the version named. A file of an older version, opened for reading, is
 #: read as it is, with `stand_ins` for what its tables lack.
@@ -34,8 +38,7 @@ _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
             # Words with accents got terms of their own.
             "INSERT INTO grams_fts (grams_fts) VALUES ('delete-all')",
             "INSERT INTO memories_fts (memories_fts) VALUES ('delete-all')",
-            "UPDATE entries SET grams = grams_of(title, description, context, tags) "
-            "WHERE live AND title || description || context || tags GLOB '*[^ -~]*'",
+            _GRAMS,
             "INSERT INTO grams_fts (rowid, grams) SELECT e.row, e.grams FROM entries e "
             f"WHERE e.live AND {SEARCHABLE} AND e.grams <> ''",
             "INSERT INTO memories_fts (rowid, id, context, summary, topics, grams) "
@@ -85,11 +88,6 @@ _STAND_INS: Mapping[int, tuple[str, ...]] = MappingProxyType(
 OLDEST = min(_STEPS) - 1
 
 
-def grams_of(title: str, description: str, context: str, tags_json: str) -> str:
-    """Return the extra index terms of an entry: what `grams_of` in the steps stands for."""
-    return " ".join(grams("\n".join((title, description, context, *tags_of(tags_json)))))
-
-
 def stand_ins(version: int) -> Iterator[str]:
     """Yield the statements that stand in for what a file of an older version lacks, for one connection that reads."""
     for target, statements in _STAND_INS.items():
@@ -97,8 +95,22 @@ def stand_ins(version: int) -> Iterator[str]:
             yield from statements
 
 
-def steps(version: int) -> Iterator[str]:
-    """Yield the statements that bring a file of an older version to the present one."""
+def upgrade(connection: sqlite3.Connection, version: int) -> None:
+    """Bring a file of an older version to the present one, inside a transaction."""
     for target in sorted(_STEPS):
-        if target > version:
-            yield from _STEPS[target]
+        for statement in _STEPS[target] if target > version else ():
+            if statement == _GRAMS:
+                _make_grams(connection)
+            else:
+                connection.execute(statement)
+
+
+def _make_grams(connection: sqlite3.Connection) -> None:
+    """Make the extra index terms of the entries anew that may have any from characters beyond ASCII."""
+    rows = connection.execute(
+        "SELECT row, title, description, context, tags FROM entries "
+        "WHERE live AND title || description || context || tags GLOB '*[^ -~]*'"
+    )
+    # Not by a function in SQL: an interrupt in one would be an error of SQLite.
+    made = ((" ".join(grams("\n".join((*texts, *tags_of(tags))))), row) for row, *texts, tags in rows)
+    connection.executemany("UPDATE entries SET grams = ? WHERE row = ?", made)

@@ -2,21 +2,30 @@ r"""Texts with NUL in SQLite's JSON, which ends a text there.
 
 Such texts go through JSON escaped: NUL as ``\1\2`` and ``\1`` as ``\1\3``. No two texts become one, their order stays,
 and texts without either character, nearly all, stay as they are.
+
+SQLite escapes them itself: a function of Python that it calls loses the interrupt that comes within.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 from septet._core import text_set
 
-__all__ = ["among", "contains", "escaped", "escaped_json", "listed", "unescaped"]
+__all__ = ["among", "escaped", "escaped_json", "listed", "plain", "unescaped"]
 
 #: What stands in JSON for a text that must be escaped, and for some that need not be.
 _MARK = "\\u000"
-_LISTED = "(SELECT key, replace(replace(value, char(1, 2), char(0)), char(1, 3), char(1)) AS value FROM json_each(?))"
+
+
+def plain(sql: str) -> str:
+    """Return, as SQL, the text that an escaped one stands for."""
+    return f"replace(replace({sql}, char(1, 2), char(0)), char(1, 3), char(1))"
+
+
+_LISTED = f"(SELECT key, {plain('value')} AS value FROM json_each(?))"
 
 
 def escaped(text: str) -> str:
@@ -47,20 +56,11 @@ def among(values: Sequence[str] | Sequence[float]) -> tuple[str, str, int]:
     return "json_each(?)", json.dumps(numbers), len(numbers)
 
 
-def escaped_json(value: str) -> str:
-    """Return JSON whose texts have no NUL; the names in objects stay. SQL calls it on those that `_MARK` is in."""
-    return json.dumps(_escaped(json.loads(value)), ensure_ascii=False, separators=(",", ":"))
-
-
-def contains(value: object, part: str) -> bool:
-    """Say whether an escaped text contains another, whatever their case."""
-    text = value if isinstance(value, str) else ""
-    return part.casefold() in unescaped(text).casefold()
-
-
-def _escaped(value: Any) -> Any:
-    if isinstance(value, str):
-        return escaped(value)
-    if isinstance(value, list):
-        return [_escaped(item) for item in value]
-    return {name: _escaped(item) for name, item in value.items()} if isinstance(value, dict) else value
+def escaped_json(column: str) -> str:
+    """Return, as SQL, the JSON of a column with its texts and names escaped."""
+    # No JSON holds the character itself. With pairs of backslashes out of the way, each that is left begins an escape.
+    out = rf"replace({column}, '\\', char(2))"
+    for before, after in ((r"\u0001", r"\u0001\u0003"), (r"\u0000", r"\u0001\u0002")):
+        out = f"replace({out}, '{before}', '{after}')"
+    # Nearly no text has either.
+    return rf"CASE WHEN instr({column}, '{_MARK}') THEN replace({out}, char(2), '\\') ELSE {column} END"

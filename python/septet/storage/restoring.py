@@ -243,6 +243,9 @@ def put_log_aside(path: str, logs: Mapping[str, tuple[int, int] | None]) -> None
 def _remove_arrays(target: Path) -> None:
     """Remove what searches kept of the old vault; it would be ignored."""
     folder = Path(f"{target}{ARRAYS}")
+    if folder.is_symlink():
+        # It may lead anywhere.
+        return
     with suppress(OSError):
         for file in folder.iterdir():
             if file.suffix in (".arrays", ".part") or file.name == "lock":

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from math import inf
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import called, real, whole
+from septet.arguments import BEGIN_OF_DATES, END_OF_DATES, called, clock_time, whole
 from septet.errors import ReadOnly, StoreError
 from septet.profiles import ProfileLike, resolve
+from septet.storage.forks import OfOneProcess
 from septet.storage.protocol import Store
 from septet.vault.copies import Copied
 from septet.vault.embedded import Embedded
@@ -39,8 +39,10 @@ __all__ = ["AnyVault"]
 MOST_VERSIONS = 1_000_000
 
 
-class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, Retrievable):
+class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, Retrievable, OfOneProcess):
     """An open vault: a file (`septet.Vault`), or one on a server (`septet.PostgresVault`)."""
+
+    _elsewhere = "open it in the other process by its path"
 
     _store: Store
     _tier: Tier
@@ -103,8 +105,9 @@ class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, 
             raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to {to} it")
 
     def _clock(self) -> float:
+        # Without a call more: every search asks.
         now = self._now()
-        return now if type(now) is float and -inf < now < inf else real(now, "what clock() returned", StoreError)
+        return now if type(now) is float and BEGIN_OF_DATES <= now < END_OF_DATES else clock_time(now, StoreError)
 
     def _embeds(self) -> bool:
         # Every search asks this.

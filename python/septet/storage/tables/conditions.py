@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from septet.query.plan import Plan
 from septet.ranking.pool import json_text
-from septet.storage.nul import among, escaped
+from septet.storage.nul import among, escaped, escaped_json, plain
 from septet.storage.tables.fragments import FINDABLE, MEMORY, SEARCHABLE
 
 if TYPE_CHECKING:
@@ -166,7 +166,8 @@ def _compare(item: Compare) -> Condition:
     if item.operator == "$exists":
         return Condition(f"{column} IS {'NOT ' if item.value else ''}NULL")
     if item.operator == "$contains":
-        return Condition(f"instr(casefold({column}), casefold(?)) > 0", (item.value,))
+        held = f"instr(casefold(CAST({column} AS TEXT)), ?) > 0"
+        return Condition(f"CASE WHEN {column} IS NULL THEN 0 ELSE {held} END", (cast("str", item.value).casefold(),))
     if item.operator == "$in":
         texts, numbers, others = by_type(values_of(item))
         source, parameter, _ = among(texts or numbers)
@@ -234,12 +235,11 @@ def _of_members(field: str, sql: str, inside: Condition) -> Condition:
 def json_source(field: str) -> tuple[str, tuple[object, ...]]:
     """Return the arguments of a function of JSON that name a field, and their parameters; its texts are escaped."""
     column = "tags" if field == "tags" else "attrs"
-    # Only a text in which NUL may be takes the detour through Python.
-    whole = f"CASE WHEN instr(e.{column}, '\\u000') THEN escaped_json(e.{column}) ELSE e.{column} END"
+    whole = escaped_json(f"e.{column}")
     if field == "tags":
         return whole, ()
     # SQLite compares a path with the names in the JSON text as written there, so they are escaped in the same way.
-    return f"{whole}, ?", ("$" + "".join(f".{json_text(part)}" for part in field.split(".")[1:]),)
+    return f"{whole}, ?", ("$" + "".join(f".{json_text(escaped(part))}" for part in field.split(".")[1:]),)
 
 
 def by_type(values: Sequence[Any]) -> tuple[Sequence[str], Sequence[float], Sequence[Scalar]]:
@@ -259,7 +259,8 @@ def _members(
 ) -> list[Condition]:
     """Compare one member ``j``; text is not ordered with numbers."""
     if operator == "$contains":
-        return [Condition(f"{_TEXT} AND json_contains(j.value, ?)", (v,)) for v in texts]
+        held = f"CASE WHEN {_TEXT} THEN instr(casefold({plain('j.value')}), ?) > 0 ELSE 0 END"
+        return [Condition(held, (v.casefold(),)) for v in texts]
     out = [Condition(f"j.type = '{'true' if v else 'false'}'") for v in others if v is not None]
     for kind, some in ((_TEXT, texts), (_NUMBER, numbers)):
         if operator == "$in":

@@ -72,6 +72,8 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
         EmbeddingConfigError: as for `Vault`.
     """
 
+    _elsewhere = "open it in the other process by its address"
+
     _store: PostgresStore
     _tier: PostgresTier
 
