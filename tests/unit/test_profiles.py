@@ -90,8 +90,7 @@ def test_a_changed_profile_without_a_name_says_what_it_was_made_from():
 # fmt: off
 TEXT_RULES = {
     "match": "any", "stop_words": "keep", "least_chars": 2, "grams": True,
-    "max_terms": 256, "snippet": "match", "snippet_chars": 120,
-    "typos": True,
+    "max_terms": 256, "snippet": "match", "snippet_chars": 120, "typos": True,
     "feedback": {"rows": 5, "terms": 20, "agreeing": 2, "covered": 0.85},
     "min_terms": 3,
     "weights": {"id": 1.0, "title": 1.0, "description": 1.0, "context": 1.0, "tags": 1.0},
