@@ -1,5 +1,6 @@
 """The checklist of a release: whatever does not hold makes it fail, and what was not run is told as such."""
 
+import os
 import subprocess
 import sys
 from datetime import date, timedelta
@@ -137,6 +138,28 @@ def test_tests_with_other_versions_that_fail_or_are_not_there_fail(work):
     assert sources.lowest(work) == not_run("SKIPPED lowest: there is no Python 3.10")
     write(work, "Makefile", "")
     assert sources.lowest(work) == failed("the Makefile has no target lowest")
+
+
+@pytest.mark.parametrize(
+    ("fails", "said", "state"),
+    [
+        ("nothing", "", "ok"),
+        ("bans", "two versions", "FAILED"),
+        ("advisories", "a flaw was found", "FAILED"),
+        ("advisories", "failed to fetch advisory database", "not run here"),
+    ],
+)
+def test_licences_are_checked_without_a_network_and_advisories_with_one(
+    work, monkeypatch, tmp_path, fails, said, state
+):
+    write(work, "deny.toml", "")
+    for name in ("cargo", "cargo-deny"):
+        (tmp_path / name).write_text(
+            f'#!/bin/sh\ncase "$*" in *{fails}*) echo "{said}" >&2; exit 1;; esac\n', encoding="utf-8"
+        )
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert sources.licences(work).state == state
 
 
 @pytest.mark.parametrize("look", [sources.licences, sources.docs, sources.workflows, sources.tests])
