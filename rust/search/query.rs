@@ -120,10 +120,14 @@ pub fn needed_words(text: &str, stop_words: &StopWords, grams: bool, most: usize
 
 /// The words of a query that are searched for.
 fn kept<W>(text: &str, words: Vec<W>, stop_words: &StopWords, least: usize, name: impl Fn(&W) -> &str) -> Vec<W> {
-    let long = |word: &W| match name(word).chars().collect::<Vec<_>>()[..] {
-        // Of scripts without blanks pairs are searched for, and `t` of `don't` is no word.
-        [one] => least <= 1 && !terms::is_unspaced(one) && !is_left_over(text, one),
-        ref all => all.len() >= least,
+    let left_over = if least <= 1 { left_over(text) } else { FxHashSet::default() };
+    let long = |word: &W| {
+        let mut letters = name(word).chars();
+        match (letters.next(), letters.next()) {
+            // Of scripts without blanks pairs are searched for, and `t` of `don't` is no word.
+            (Some(one), None) => least <= 1 && !terms::is_unspaced(one) && !left_over.contains(&one),
+            _ => name(word).chars().nth(least.saturating_sub(1)).is_some(),
+        }
     };
     let kept = filtered(words, long);
     match stop_words {
@@ -132,21 +136,21 @@ fn kept<W>(text: &str, words: Vec<W>, stop_words: &StopWords, least: usize, name
     }
 }
 
-/// Whether a single letter stands behind an apostrophe wherever it stands alone in a text.
-fn is_left_over(text: &str, letter: char) -> bool {
+/// The letters, in lower case, that stand alone in a text, behind an apostrophe wherever they do. In one pass: a query may
+/// be of megabytes.
+fn left_over(text: &str) -> FxHashSet<char> {
+    let (mut behind, mut free) = (FxHashSet::default(), FxHashSet::default());
     let mut before = [' '; 2];
-    let mut found = false;
     for c in text.chars().chain([' ']) {
         let [apostrophe, one] = before;
-        if one.to_lowercase().eq([letter]) && !c.is_alphanumeric() && !apostrophe.is_alphanumeric() {
-            if !matches!(apostrophe, '\'' | '\u{2019}') {
-                return false;
-            }
-            found = true;
+        if one.is_alphanumeric() && !c.is_alphanumeric() && !apostrophe.is_alphanumeric() {
+            let alone = if matches!(apostrophe, '\'' | '\u{2019}') { &mut behind } else { &mut free };
+            alone.extend(one.to_lowercase());
         }
         before = [one, c];
     }
-    found
+    behind.retain(|letter| !free.contains(letter));
+    behind
 }
 
 /// What passes, or everything if nothing does.
@@ -182,6 +186,9 @@ mod tests {
         assert_eq!(of("why don't Bob\u{2019}s keys rotate"), "don bob keys rotate");
         assert_eq!(of("vitamin D isn't in Bob's list of D"), "vitamin d isn bob list d");
         assert_eq!(of("'s"), "s");
+        // Linear in the query: by a pass for each letter this would take hours.
+        let long = format!("{} {}", "word ".repeat(400_000), "b ".repeat(400_000));
+        assert_eq!(query_terms(&long, &StopWords::English, false, usize::MAX, 1).terms.len(), 800_000);
         assert_eq!(of("a I"), "a i");
         // A character of a script without blanks is asked for as a gram, behind the words.
         assert_eq!(of("水 温度"), "温度 水");
