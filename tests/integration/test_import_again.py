@@ -125,3 +125,14 @@ def test_records_of_one_id_are_one_entry_and_a_note_names_it(between):
         again = vault.import_([*records, {"id": "9", "title": "uno"}, {"id": "9", "title": "uno"}])
         assert (again.entries, vault.get("9").title) == (between + 1, "uno")
         assert again.notes[0].startswith("2 records have an id")
+
+
+@pytest.mark.parametrize("wrong", [{3}, {1, 3}, {2, 3}, {0, 1, 2, 3}])
+def test_a_record_that_is_skipped_does_not_count_as_one_that_came_before(wrong):
+    with Vault(":memory:") as vault:
+        vault.add(id="first", title="t", vector=[1, 2])
+        records = [{"id": "9", "title": f"t {n}", "vector": [1, 2, 3] if n in wrong else [1, 2]} for n in range(4)]
+        done = vault.import_(records, on_error="skip")
+        assert (done.entries, done.skipped, len(vault)) == (len(wrong) < 4, len(wrong), 1 + (len(wrong) < 4))
+        again = 3 - len(wrong)
+        assert [note.split()[0] for note in done.notes] == ([f"{again}"] if again > 0 else [])

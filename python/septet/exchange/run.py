@@ -234,12 +234,11 @@ class _Loading:
     def _flush(self) -> None:
         """Store the batch, and begin another one."""
         if self.batch.rows:
-            self._follow(row.id for row in self.batch.rows)
             self._put(self._changed(), self.places)
         self._renew()
 
     def _follow(self, ids: Iterable[str]) -> None:
-        """Count ids that came before: of such records the vault keeps the last."""
+        """Count stored records whose id was stored before: of such the vault keeps the last."""
         for id in ids:
             if (number := hash(id)) in self.came:
                 self.again += 1
@@ -274,6 +273,7 @@ class _Loading:
         changed = [row.id in fresh for row in batch.rows]
         self.unchanged += changed.count(False)
         self.stored += changed.count(False)
+        self._follow(row.id for row, new in zip(batch.rows, changed) if not new)
         self.places = [place for place, new in zip(self.places, changed) if new]
         return _some(batch, changed)
 
@@ -296,6 +296,7 @@ class _Loading:
             self._put(_some(batch, [not one for one in first]), places[half:])
             return
         self.stored += len(batch.rows)
+        self._follow(row.id for row in batch.rows)
 
     def _link(self, records: Sequence[Mapping[str, Any]]) -> None:
         found = (Link(r["source"], r["target"], r.get("type", "related"), r.get("note", "")) for r in records)
