@@ -255,7 +255,8 @@ MIXED = ["title,id", "one,1", '"two', 'lines",2', ",3", "four,4", "five,5,6", "s
 
 
 def test_an_import_stops_at_a_record_that_cannot_be_stored(vault):
-    with pytest.raises(BatchError, match=r"^line 5: title and description are missing.*; nothing was stored$") as stopped:
+    why = r"^line 5: title and description are missing.*; nothing was stored$"
+    with pytest.raises(BatchError, match=why) as stopped:
         vault.import_(MIXED, format="csv")
     assert (stopped.value.written, stopped.value.index, len(vault)) == (0, 2, 0)
 
