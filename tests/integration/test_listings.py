@@ -17,6 +17,7 @@ from septet import (
     VectorError,
 )
 from septet.listing.names import Names
+from septet.storage.tables import listings
 
 NOW = 1_700_000_000.0
 
@@ -232,6 +233,23 @@ def test_iteration_goes_in_the_order_of_storing_and_survives_writes(vault):
         vault.add(id=f"new{len(seen)}", title="new") if len(seen) < 5 else None
     assert seen == [f"{n:03}" for n in range(599)]
     assert [entry.title for entry in vault if entry.id == "598"] == ["other"]
+
+
+def test_iteration_sees_what_there_was_or_what_took_its_place(vault, monkeypatch):
+    fill(vault, 20)
+    last_row = listings.last_row
+
+    def renewed_behind(read):
+        last = last_row(read)
+        with Vault(vault.path) as other:
+            other.delete(where={"title": {"$contains": "entry"}})
+            other.add(id="new", title="new")
+        return last
+
+    monkeypatch.setattr(listings, "last_row", renewed_behind)
+    assert len(list(vault)) == 20
+    monkeypatch.undo()
+    assert [entry.id for entry in vault] == ["new"]
 
 
 def test_writes_of_other_processes_restores_and_purges_are_seen(vault, tmp_path):

@@ -100,8 +100,8 @@ def _about(vault: AnyVault, call: Mapping[str, Any]) -> dict[str, Any]:
 
 def _part(vault: AnyVault, call: Mapping[str, Any]) -> dict[str, Any]:
     """Return some hundred entries behind a row; without a last one, up to what is the last one now."""
-    last = vault._last_row() if call["last"] is None else whole(call["last"], "last", QueryError, 0, MOST_ROW)
-    found = vault._part(whole(call["row"], "row", QueryError, 0, MOST_ROW), last)
+    given = None if call["last"] is None else whole(call["last"], "last", QueryError, 0, MOST_ROW)
+    last, found = vault._part(whole(call["row"], "row", QueryError, 0, MOST_ROW), given)
     return {"last": last, "entries": [list(one) for one in found]}
 
 

@@ -122,26 +122,28 @@ class Listed(ABC):
         """Go through all entries in the order in which they were first stored, some hundred in memory at a time.
 
         Each part is read by itself, so the vault may be written meanwhile: what is added is not visited, what is
-        deleted or changed is visited as it then is.
+        deleted or changed is visited as it then is. The first part and the last entry are of one moment.
         """
         for part in self._parts():
             yield from part
 
     def _parts(self) -> Iterator[list[Entry]]:
         """Yield all entries, some hundred at a time."""
-        last, row = self._last_row(), 0
-        while found := self._part(row, last):
-            row = found[-1].row
+        last, found = self._part(0, None)
+        while found:
             yield [candidate.to_entry() for candidate in found]
+            last, found = self._part(found[-1].row, last)
 
-    def _last_row(self) -> int:
-        with self._store.reading() as read:
-            return read.tables.listings.last_row(read)
+    def _part(self, row: int, last: int | None) -> tuple[int, list[Candidate]]:
+        """Return some hundred entries behind a row, none where there is no more, and the last row that counts.
 
-    def _part(self, row: int, last: int) -> list[Candidate]:
-        """Return some hundred entries behind a row, up to the last one; none where there is no more."""
+        Args:
+            last: that row; None for the last one of now, which is of the same moment as the entries: what is written
+                anew between the two would be missing.
+        """
         with self._store.reading() as read:
-            return read.tables.listings.run(read, row, last)
+            end = read.tables.listings.last_row(read) if last is None else last
+            return end, read.tables.listings.run(read, row, end)
 
     @abstractmethod
     def _listed(
