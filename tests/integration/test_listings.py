@@ -17,7 +17,6 @@ from septet import (
     VectorError,
 )
 from septet.listing.names import Names
-from septet.storage.tables import listings
 
 NOW = 1_700_000_000.0
 
@@ -237,6 +236,8 @@ def test_iteration_goes_in_the_order_of_storing_and_survives_writes(vault):
 
 def test_iteration_sees_what_there_was_or_what_took_its_place(vault, monkeypatch):
     fill(vault, 20)
+    with vault._store.reading() as read:
+        listings = read.tables.listings
     last_row = listings.last_row
 
     def renewed_behind(read):
