@@ -12,6 +12,8 @@ ROOT_SUITE, ROOT_PYTHON = "bookworm", "3.11"
 ROOT_PACKAGES = ("python3.11", "libstdc++6")
 #: The release whose source of Python is built with musl.
 SOURCE_SUITE, SOURCE_PYTHON = "trixie", "3.13"
+#: What Debian calls the machines.
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -35,8 +37,8 @@ def arm64_root(folder: Path) -> Path:
 class Sources:
     """The release that Python's source and musl are taken from, with apt's lists of it in a folder of their own."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, machine: str) -> None:
+        self._folder, self._machine = folder, machine
         lists = folder / "apt" / "sources.list"
         # Nothing of this machine's apt changes.
         settings = {
@@ -44,6 +46,7 @@ class Sources:
             "Dir::Etc::SourceParts": "/dev/null",
             "Dir::State::Lists": folder / "apt" / "lists",
             "Dir::Cache": folder / "apt",
+            "APT::Architecture": ARCHITECTURES[machine],
             "APT::Sandbox::User": "root",
         }
         self._apt = [
@@ -64,7 +67,7 @@ class Sources:
         """musl's loader, which is its C library too, unpacked."""
         package = self._got("musl_*.deb", "download", "musl")
         run(["dpkg", "-x", package, self._folder / "root"])
-        return self._folder / "root" / "usr" / "lib" / "ld-musl-x86_64.so.1"
+        return self._folder / "root" / "usr" / "lib" / f"ld-musl-{self._machine}.so.1"
 
     def _got(self, files: str, *command: str) -> Path:
         run([*self._apt, *command], cwd=self._folder)

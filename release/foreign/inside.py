@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from packaging.tags import sys_tags
+from packaging.tags import cpython_tags, sys_tags
 from packaging.utils import parse_wheel_filename
 
 import septet
@@ -35,10 +35,18 @@ def instructions() -> str:
     return " ".join(names)
 
 
+def is_musl() -> bool:
+    """Whether this Python was built with musl."""
+    return "musl" in sysconfig.get_config_var("EXT_SUFFIX")
+
+
 def the_tag_is_one_of_this_python(wheel: str) -> str:
     """The tag of the wheel that the interpreter knows as its own."""
     tags = parse_wheel_filename(wheel)[3]
     known = tags & set(sys_tags())
+    if is_musl() and not known:
+        # musl's version is read from the program's own file, and under an emulator that is a script.
+        known = tags & set(cpython_tags(platforms=[f"musllinux_1_2_{platform.machine()}"]))
     assert known, f"{wheel} is not for this Python"
     return sorted(str(tag) for tag in known)[0]
 
@@ -88,8 +96,7 @@ def searches_equal_the_float64_scan(n: int = 3000, d: int = 100, q: int = 12, k:
 def main(wheel: str) -> None:
     """Print a line for each thing that was seen."""
     # `platform` knows no musl.
-    musl = "musl" in sysconfig.get_config_var("EXT_SUFFIX")
-    libc = "musl" if musl else " ".join(platform.libc_ver())
+    libc = "musl" if is_musl() else " ".join(platform.libc_ver())
     print(f"Python {platform.python_version()} {platform.machine()} {libc} numpy {np.__version__}")
     print(f"SQLite {sqlite3.sqlite_version}; processor: {instructions()}; default {_core.kernel()}")
     print(the_tag_is_one_of_this_python(wheel))

@@ -46,32 +46,44 @@ class Place(NamedTuple):
         return self.folder / "lib" / f"python{self.version}" / "site-packages"
 
 
-def emulator(root: Path) -> list[str]:
-    """How a program of arm64 is started with the libraries of a root; QEMU_CPU says as which processor."""
-    return ["qemu-aarch64-static", "-L", str(root)]
+def emulator(root: Path | None = None) -> list[str]:
+    """How a program of arm64 is started, with the libraries of a root; QEMU_CPU says as which processor."""
+    return ["qemu-aarch64-static", *(["-L", str(root)] if root else [])]
 
 
 def aarch64(folder: Path) -> Place:
     """Debian's Python for arm64 under qemu."""
     root = debian.arm64_root(folder)
     place = Place(TARGETS["manylinux-aarch64"], debian.ROOT_PYTHON, GLIBC, folder / "environment")
-    real = root / "usr" / "bin" / f"python{place.version}"
-    place.python.parent.mkdir(parents=True, exist_ok=True)
-    # The name it was called by is what Python takes for itself, and calls again for a process of its own.
-    start = shlex.join([*emulator(root), "-0"])
-    place.python.write_text(f'#!/bin/sh\nexec {start} "$0" {shlex.quote(str(real))} "$@"\n')
-    place.python.chmod(0o755)
-    (place.folder / "pyvenv.cfg").write_text(f"home = {real.parent}\ninclude-system-site-packages = false\n")
+    _emulated(place, emulator(root), root / "usr" / "bin" / f"python{place.version}")
     return place
 
 
 def x86_64_musl(folder: Path) -> Place:
     """A Python built with musl, which this machine runs itself."""
-    python = musl.built_python(folder)
+    python = musl.built_python(folder, "x86_64")
     place = Place(TARGETS["musllinux-x86_64"], debian.SOURCE_PYTHON, MUSL, folder / "environment")
     if not place.python.exists():
         run([python, "-m", "venv", "--without-pip", place.folder])
     return place
+
+
+def aarch64_musl(folder: Path, builder: Path) -> Place:
+    """A Python built with musl for aarch64, under qemu; `builder` has that for x86-64, which helps to build it."""
+    python = musl.built_python(folder, "aarch64", musl.built_python(builder, "x86_64"))
+    place = Place(TARGETS["musllinux-aarch64"], debian.SOURCE_PYTHON, MUSL, folder / "environment")
+    # Its loader is named by its whole path.
+    _emulated(place, emulator(), python)
+    return place
+
+
+def _emulated(place: Place, start: list[str], python: Path) -> None:
+    """Make what is called as the Python of a place: qemu with the real one."""
+    place.python.parent.mkdir(parents=True, exist_ok=True)
+    # The name it was called by is what Python takes for itself, and calls again for a process of its own.
+    place.python.write_text(f'#!/bin/sh\nexec {shlex.join([*start, "-0"])} "$0" {shlex.quote(str(python))} "$@"\n')
+    place.python.chmod(0o755)
+    (place.folder / "pyvenv.cfg").write_text(f"home = {python.parent}\ninclude-system-site-packages = false\n")
 
 
 def wheel_for(target: Target, wheels: Path) -> Path:

@@ -18,7 +18,6 @@ PACKAGES = {
     "qemu-aarch64-static": "qemu-user-static",
     "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
     "mmdebstrap": "mmdebstrap",
-    "musl-gcc": "musl-tools",
     "make": "make",
     "gcc": "gcc",
 }
