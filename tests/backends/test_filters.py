@@ -3,9 +3,10 @@
 from itertools import product
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from examples import heavy
 from postgres_copies import copy
 from septet import Vault
 from septet.query.filters import Holds, parse_where
@@ -19,10 +20,6 @@ from septet.storage.postgres.tables.phrases import Among, settled
 from septet.storage.tables import candidates as local_candidates
 from twins.filter_cases import CASES, ENTRIES, NULLS, PARTS
 from twins.filters import DRAWN, FILTERS
-
-steady = settings(
-    derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +79,7 @@ def test_each_operator_lets_through_what_it_says(table, where, wanted):
     assert "".join(ids(table, where)) == wanted
 
 
-@steady
+@heavy()
 @given(DRAWN, st.lists(FILTERS, min_size=4, max_size=4))
 def test_random_filters_let_the_same_random_entries_through(both, store, entries, wheres):
     local, copied = both
@@ -195,7 +192,7 @@ WORDED = st.lists(
 )
 
 
-@steady
+@heavy()
 @given(WORDED, some_words, st.sampled_from(NAMES), st.booleans())
 def test_words_and_phrases_and_beginnings_let_the_same_entries_through(both, store, entries, asked, name, memories):
     local, copied = both

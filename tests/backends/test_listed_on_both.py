@@ -4,16 +4,13 @@ import json
 import random
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from examples import heavy
 from property.test_listing_twin import DRAWN, FACET, LIMIT, MOMENT, ORDER, agrees, held_by, pages_of
 from septet import Federation, PostgresVault, Vault
 from twins.filters import FILTERS
-
-steady = settings(
-    derandomize=True, deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +37,7 @@ def without_nul(value):
     return "\\u0000" not in json.dumps(value).replace("\\\\u0000", "")
 
 
-@steady
+@heavy()
 @given(DRAWN, FILTERS, ORDER, MOMENT, FACET, LIMIT)
 def test_pages_cursors_counts_and_facets_are_those_of_a_local_vault(
     both, entries, where, order_by, as_of, facet, limit
@@ -61,7 +58,7 @@ def test_pages_cursors_counts_and_facets_are_those_of_a_local_vault(
     assert sorted(e.id for e in remote) == sorted(e.id for e in local)
 
 
-@steady
+@heavy()
 @given(DRAWN, DRAWN, FILTERS, ORDER, MOMENT, FACET, LIMIT, st.booleans())
 def test_a_file_and_a_server_are_listed_as_one_whichever_is_the_higher(
     both, first, second, where, order_by, as_of, facet, limit, turned

@@ -6,9 +6,10 @@ import json
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import heavy
 from septet import _core
 from septet.storage.postgres.analysis import GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS, WORDS, Texts
 from septet.storage.postgres.store import PostgresStore
@@ -144,7 +145,7 @@ def test_faults_are_found(store):
 
 
 @given(st.lists(st.tuples(*[st.text(max_size=20) | TEXTS_DRAWN] * 4, TAGS), max_size=5))
-@settings(max_examples=60, deadline=None)
+@heavy()
 def test_the_analysis_of_texts_is_what_the_slow_one_says(items):
     texts = []
     for at, (title, description, context, more, tags) in enumerate(items):

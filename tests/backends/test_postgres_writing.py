@@ -7,8 +7,9 @@ import threading
 from itertools import count
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
+from examples import heavy
 from septet.errors import EntryError
 from septet.query.filters import parse_where
 from septet.storage.postgres import locks
@@ -29,7 +30,7 @@ def store(dsn, vault_name):
 
 
 @given(STEPS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@heavy()
 def test_any_writes_leave_what_sqlite_has_and_counts_of_all_of_it(dsn, steps):
     local = Store(":memory:")
     remote = PostgresStore(dsn, f"twin-{next(_names)}", buckets=3)

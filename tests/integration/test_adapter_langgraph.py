@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("langgraph")
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore, GetOp, InvalidNamespaceError, ListNamespacesOp, PutOp, SearchOp
@@ -313,7 +313,6 @@ def test_a_search_takes_a_star_for_a_label_and_not_for_all_of_them(store, peer):
 labels = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=".\x00"), min_size=1, max_size=12)
 
 
-@settings(derandomize=True, deadline=None)
 @given(st.lists(labels, min_size=1, max_size=4).map(tuple), st.lists(labels, min_size=1, max_size=4).map(tuple), labels)
 def test_namespaces_are_kinds_and_back_and_no_two_items_share_an_id(one, other, key):
     assert namespace_of(kind_of(one)) == one

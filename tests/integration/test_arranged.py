@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from doubles import Letters
@@ -37,7 +37,6 @@ def candidates(draw):
     return scores, np.maximum(likeness, likeness.T)
 
 
-@settings(max_examples=150, deadline=None)
 @given(made=candidates(), most=st.integers(0, 10), diversity=st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]))
 def test_the_next_is_relevant_and_unlike_those_before(made, most, diversity):
     scores, likeness = made

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import heavy
 from septet import Federation, QueryError, Vault
 from septet._core import index_terms
 
@@ -40,7 +41,7 @@ def begins(entry, prefix):
     return bool(stems)
 
 
-@settings(max_examples=60, deadline=None)
+@heavy()
 @given(entries, some_words, some_words, some_words, st.booleans())
 def test_the_filters_are_those_of_a_slow_twin(given_entries, must, must_not, phrase, vectors):
     rng = np.random.default_rng(1)

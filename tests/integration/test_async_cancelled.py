@@ -9,7 +9,7 @@ import threading
 import weakref
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gates import Gate
@@ -325,7 +325,6 @@ def test_a_loop_that_ends_without_its_tasks_leaves_nothing_behind(tmp_path, capl
         task._log_destroy_pending = False
 
 
-@settings(max_examples=20, deadline=None)
 @given(
     st.integers(1, 3),
     st.lists(st.tuples(st.sampled_from(["add", "search", "many", "delete"]), st.integers(0, 3)), max_size=25),

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import BatchError, Entry, EntryError, Federation, Vault, VectorError
@@ -197,7 +197,6 @@ ITEMS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=150)
 @given(items=ITEMS, split=st.sampled_from([None, 10]))
 def test_a_list_is_stored_as_its_items_are_from_an_iterator(items, split):
     told = []

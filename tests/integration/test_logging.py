@@ -5,9 +5,10 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import heavy
 from septet import CallableEmbedder, Federation, Vault
 from septet.errors import EmbeddingRefused, SeptetError
 from septet.watch import watching
@@ -154,7 +155,7 @@ def test_a_reranker_that_fails_is_told_without_its_words(caplog):
 WORDS = st.lists(st.sampled_from([SECRET, "ducks", "the", '"', "-", "2026"]), max_size=8).map(" ".join)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@heavy()
 @given(WORDS, st.sampled_from(["search", "recall", "explain", "similar", "search_many"]), st.integers(0, 2))
 def test_no_text_of_a_query_or_an_entry_is_told_above_debug(caplog, query, method, wrong):
     """``wrong`` makes the call fail, or the vault closed."""

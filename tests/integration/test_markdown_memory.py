@@ -8,9 +8,10 @@ from functools import cmp_to_key
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import heavy
 from septet import Federation, Vault
 from septet.ranking.diversity import word_set
 
@@ -117,7 +118,7 @@ def unlike(rows, chunks, diversity):
     return [rows[at] for at in order]
 
 
-@settings(max_examples=60, deadline=None)
+@heavy()
 @given(
     chunks=CHUNKS,
     query=QUERIES,

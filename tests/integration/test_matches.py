@@ -6,7 +6,7 @@ import json
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import Match, QueryError, Vault
@@ -118,7 +118,6 @@ def test_odd_arguments_of_an_excerpt_are_refused(vault, bad):
 pieces = st.lists(st.sampled_from(["renewal", "renewed", "Crème", "the", "😀", "\n", "東京都", "x" * 30]), max_size=40)
 
 
-@settings(max_examples=150, deadline=None)
 @given(pieces.map(" ".join), st.integers(1, 60), st.booleans())
 def test_a_passage_is_a_part_of_the_text_and_has_the_most_it_can(text, chars, marked):
     entry = Entry(id="i", title="t", description=text)
@@ -137,7 +136,6 @@ def test_a_passage_is_a_part_of_the_text_and_has_the_most_it_can(text, chars, ma
         assert any(text[m.start : m.end] in inner for m in fitting)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.text(max_size=60), st.text(min_size=1, max_size=8))
 def test_a_term_matches_exactly_where_its_tokens_are(text, term):
     entry = Entry(id="i", title="t", description=text.encode("utf-8", "replace").decode())

@@ -4,10 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from doubles import Letters, down
+from examples import heavy
 from septet import AsyncVault, BatchError, EntryError, Federation, ReadOnly, Vault, VectorError
 from septet.entry import TRUSTS
 
@@ -35,7 +36,7 @@ def cosine(a, b):
 # -- whole ranges ------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@heavy()
 @given(vectors=st.lists(VECTORS, max_size=8), least=THRESHOLDS, many=st.booleans())
 def test_of_entries_with_vectors_those_are_skipped_that_are_near_one_stored_before(vectors, least, many):
     kept, wanted = [], []
@@ -57,7 +58,7 @@ def test_of_entries_with_vectors_those_are_skipped_that_are_near_one_stored_befo
         assert seen(vault) == sorted(map(str, kept))
 
 
-@settings(max_examples=30, deadline=None)
+@heavy()
 @given(texts=st.lists(TEXTS, max_size=8), least=THRESHOLDS)
 def test_without_vectors_words_decide_as_similar_does(texts, least):
     with Vault(":memory:", clock=lambda: 1_000.0) as vault, Vault(":memory:", clock=lambda: 1_000.0) as twin:

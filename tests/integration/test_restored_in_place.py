@@ -7,9 +7,10 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import heavy
 from septet import StoreBusy, Vault, VaultReplaced
 from septet.snapshot.catch_up import precedes
 from septet.snapshot.maintenance import Build
@@ -250,7 +251,7 @@ STEPS = st.lists(
 
 
 @given(steps=STEPS)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@heavy()
 def test_any_order_of_writes_and_restores_leaves_searches_equal_to_those_of_a_new_vault(tmp_path_factory, steps):
     folder = tmp_path_factory.mktemp("any")
     with Vault(folder / "v.db", clock=lambda: NOW) as vault, Vault(folder / "v.db", clock=lambda: NOW) as other:

@@ -6,9 +6,10 @@ from datetime import datetime, timezone
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import heavy
 from septet import Federation, QueryError, SeptetError, Vault
 from septet.tiers.local.tier import LocalSession
 
@@ -64,7 +65,7 @@ def check(target, query, **options):
     assert (found.ids, plain.facets) == (plain.ids, {})
 
 
-@settings(max_examples=25, deadline=None)
+@heavy()
 @given(
     st.integers(0, 40),
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=3),

@@ -5,10 +5,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from doubles import Letters, down
+from examples import heavy
 from septet import EntryNotFound, Federation, QueryError, TierError, Vault, VectorError, _core
 from septet.similar import Like
 from septet.vector import query_vector
@@ -59,7 +60,7 @@ def worlds(draw):
     return texts, [draw(VECTORS) for _ in range(min(share, len(texts)))], draw(st.integers(1, 14))
 
 
-@settings(max_examples=40, deadline=None)
+@heavy()
 @given(world=worlds(), asked=VECTORS)
 def test_vectors_are_compared_with_every_entry_that_has_one(world, asked):
     texts, vectors, limit = world
@@ -75,7 +76,7 @@ def test_vectors_are_compared_with_every_entry_that_has_one(world, asked):
             assert near.weights == {"cosine": 1.0}
 
 
-@settings(max_examples=40, deadline=None)
+@heavy()
 @given(world=worlds(), asked=TEXTS)
 def test_words_are_compared_with_every_entry_where_there_is_no_vector(world, asked):
     texts, vectors, limit = world

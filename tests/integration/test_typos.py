@@ -1,7 +1,7 @@
 """Words that no entry holds: a note says what may be meant, and exact matches are never diluted."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import Federation, QueryError, Vault
@@ -121,7 +121,6 @@ def edits(a, b):
 words = st.text("abcdé", min_size=3, max_size=9)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(words, min_size=1, max_size=30), words, st.integers(0, 2))
 def test_the_words_near_another_are_those_of_a_slow_twin(held, word, most):
     with Vault(":memory:") as vault:

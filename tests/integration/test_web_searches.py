@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import Federation, QueryError, Vault
@@ -183,7 +183,6 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.text(max_size=40) | st.lists(PIECES, max_size=14).map("".join), st.booleans())
 def test_no_query_is_an_error(shared, query, vectors):
     options = {"query_vector": [1.0, 0, 0, 0]} if vectors else {}

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import heavy
 from septet import Federation, ProfileError, Vault, _core
 
 WORDS = "red fox blue owl green yak pond lake".split()
@@ -37,7 +38,7 @@ def twin(rows, terms, weights, k1, b):
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@heavy()
 @given(
     first=TEXTS,
     terms=st.lists(st.sampled_from(WORDS), min_size=1, max_size=5),

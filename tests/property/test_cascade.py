@@ -3,15 +3,15 @@
 import sqlite3
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import heavy
 from septet import Federation, Vault, _core
 from septet.profiles.load import resolve
 from septet.query.parse import parse
 from septet.tiers.local.read_view import ReadView
 
-steady = settings(derandomize=True, deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 NOW = 1_760_000_000.0
 COLUMNS = ("id", "title", "description", "context", "tags")
 #: Words that begin like each other, in their stems too.
@@ -122,7 +122,7 @@ def both_ways(vault, query, **options):
         return from_memory, vault.search(query, **options)
 
 
-@steady
+@heavy()
 @given(vaults, st.lists(st.tuples(queries, profiles, st.sampled_from([None, "a"])), min_size=1, max_size=6))
 def test_the_first_step_with_an_answer_is_the_answer_with_the_scores_of_fts5(given, asked):
     numbered = [(at + 1, {**entry, "id": f"e{at}"}) for at, entry in enumerate(given)]
@@ -137,7 +137,7 @@ def test_the_first_step_with_an_answer_is_the_answer_with_the_scores_of_fts5(giv
                 assert (found.ids, found.total) == ([id for id, _ in wanted[1][:2]], wanted[2])
 
 
-@steady
+@heavy()
 @given(vaults, queries, profiles, st.booleans())
 def test_memory_and_sqlite_tell_the_same_of_confidence_facets_and_ranks(given, query, profile, everything):
     kinds = ["entry", "memory"]
@@ -158,7 +158,7 @@ def test_memory_and_sqlite_tell_the_same_of_confidence_facets_and_ranks(given, q
             assert repr(one.matched_by) in leg.detail
 
 
-@steady
+@heavy()
 @given(vaults, queries, profiles, st.data())
 def test_vectors_bring_entries_that_the_step_does_not_find_and_do_not_change_the_others(given, query, profile, data):
     some = st.lists(st.integers(1, 9), min_size=2, max_size=2)
@@ -175,7 +175,7 @@ def test_vectors_bring_entries_that_the_step_does_not_find_and_do_not_change_the
             assert {hit.id: hit.raw["bm25"] for hit in found} == {id: scores.get(id, 0.0) for id in found.ids}
 
 
-@steady
+@heavy()
 @given(vaults, queries, profiles, st.integers(1, 10))
 def test_ranks_of_two_lists_are_fused_as_documented(given, query, profile, limit):
     numbered = [{**entry, "id": f"e{at}", "vector": [1 + at, 30]} for at, entry in enumerate(given)]

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from septet import EntryError, chunk_markdown
@@ -42,20 +42,17 @@ def cut(text, tokens, overlap, variant):
 @example("", 1, 0)
 @example("a" + "😀" * 40, 8, 2)
 @example("\n" * 70, 8, 8)
-@settings(max_examples=250, deadline=None)
 def test_chunks_are_those_of_the_slow_twin(text, tokens, overlap):
     for variant in VARIANTS:
         assert cut(text, tokens, overlap, variant) == twin.chunks(text, tokens, overlap, variant)
 
 
 @given(TEXTS, TOKENS, OVERLAPS, st.sampled_from(["capped", "entries"]))
-@settings(max_examples=150, deadline=None)
 def test_no_chunk_costs_more_than_the_budget_with_what_it_repeats(text, tokens, overlap, variant):
     assert all(twin.cost(chunk.text) <= max(32, 4 * tokens) for chunk in cut(text, tokens, overlap, variant))
 
 
 @given(TEXTS, TOKENS, OVERLAPS, st.sampled_from(VARIANTS))
-@settings(max_examples=150, deadline=None)
 def test_chunks_cover_every_line_in_order(text, tokens, overlap, variant):
     found = cut(text, tokens, overlap, variant)
     lines = text.split("\n")
@@ -70,14 +67,12 @@ def test_chunks_cover_every_line_in_order(text, tokens, overlap, variant):
 
 
 @given(TEXTS, TOKENS, st.sampled_from(["capped", "entries"]))
-@settings(max_examples=150, deadline=None)
 def test_without_overlap_the_chunks_are_the_text_but_for_the_line_ends_between_them(text, tokens, variant):
     found = cut(text, tokens, 0, variant)
     assert re.sub("\n", "", "".join(chunk.text for chunk in found)) == re.sub("\n", "", text)
 
 
 @given(TEXTS, st.integers(1, 40))
-@settings(max_examples=150, deadline=None)
 def test_pieces_of_bytes_are_the_text_and_no_larger_than_the_limit(text, most):
     text = text.encode("utf-8", "replace").decode()
     found = split_utf8(text, most)
@@ -88,7 +83,6 @@ def test_pieces_of_bytes_are_the_text_and_no_larger_than_the_limit(text, most):
 
 
 @given(TEXTS, TOKENS, st.integers(1, 40), st.sampled_from(VARIANTS))
-@settings(max_examples=60, deadline=None)
 def test_a_limit_of_bytes_cuts_each_chunk_by_itself(text, tokens, most, variant):
     whole = cut(text, tokens, 2, variant)
     parts = chunk_markdown(text, tokens=tokens, overlap=2, variant=variant, max_bytes=most)

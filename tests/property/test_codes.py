@@ -5,13 +5,12 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from septet import _core
 
-steady = settings(derandomize=True, deadline=None, max_examples=250)
 levels = pytest.mark.parametrize("level", _core.kernels())
 fronts = (None, True, False)
 
@@ -62,7 +61,6 @@ def coded(rows):
 
 
 @levels
-@steady
 @given(st.data())
 def test_any_numbers(level, data):
     n, d = data.draw(st.integers(0, 40)), data.draw(st.integers(0, 20))

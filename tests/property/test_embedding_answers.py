@@ -7,7 +7,7 @@ import json
 import httpx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import EmbeddingError, GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, VoyageEmbedder
@@ -36,7 +36,6 @@ MADE = [
 
 
 @pytest.mark.parametrize("make", MADE, ids="openai voyage gemini ollama".split())
-@settings(deadline=None)
 @given(answer=ANSWER, status=st.sampled_from([200, 200, 200, 204, 302, 400, 413, 429, 500]))
 def test_no_answer_makes_anything_but_rows_or_an_error(make, answer, status):
     def reply(request: httpx.Request) -> httpx.Response:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import httpx
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from embedding_server import text_rows
@@ -80,7 +80,6 @@ def test_tokens_are_never_more_than_bytes(text):
     assert estimate_tokens(text) <= size(text) or not text
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.text(st.sampled_from("abc déж日😀"), min_size=1, max_size=40).filter(str.strip), max_size=12),
     st.integers(1, 5),

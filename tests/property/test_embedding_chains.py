@@ -4,11 +4,12 @@ from collections import Counter
 from itertools import permutations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chains import Switched, opened
 from doubles import down, letters, refused
+from examples import heavy
 from septet import EmbeddingOptions
 
 SIZES = {"test/a": 32, "test/b": 16, "test/c": 8}
@@ -77,7 +78,7 @@ def searched(vault, models, number):
     assert (found.weights["vector"] > 0) is bool(plan.embeddings) or failed
 
 
-@settings(max_examples=20, deadline=None)
+@heavy()
 @given(st.lists(STEPS, min_size=5, max_size=25), st.sampled_from([1, 4, 100]))
 def test_whatever_comes_and_goes_each_space_is_its_own_models_and_paid_for_once(tmp_path_factory, steps, batch):
     path = tmp_path_factory.mktemp("chain") / "v.db"

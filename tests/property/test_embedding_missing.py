@@ -1,7 +1,7 @@
 """Whatever is written, embedded, refused or interrupted: what is missing is what a look at every entry says."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from doubles import Letters, down, refused
@@ -74,7 +74,6 @@ def lacking(vault, model):
     return set(wanted)
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
 @given(st.lists(ACTIONS, max_size=14))
 def test_what_is_missing_is_what_a_look_at_every_entry_says(tmp_path_factory, actions):
     path = tmp_path_factory.mktemp("v") / "v.db"

@@ -17,11 +17,12 @@ import urllib.parse
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from embedding_server import ROUTES, EmbeddingServer
 from embedding_server.batches import Batches, Outcome
+from examples import heavy
 from job_world import World, fill
 from septet import EmbeddingConfigError, EmbeddingError, GeminiEmbedder, OpenAIEmbedder, Vault
 from septet.embedding.config import config_of
@@ -94,7 +95,7 @@ def seen(text, key):
 
 
 @pytest.mark.parametrize("how", ECHOES)
-@settings(deadline=None, max_examples=6)
+@heavy()
 @given(key=KEYS, before=st.text(max_size=10), after=st.text(max_size=10))
 def test_no_way_of_writing_a_key_passes(how, key, before, after):
     echoed = ECHOES[how](key)
@@ -104,7 +105,6 @@ def test_no_way_of_writing_a_key_passes(how, key, before, after):
     assert "[key]" in masked and "wrong" in masked
 
 
-@settings(deadline=None, max_examples=30)
 @given(key=KEYS, text=st.text(string.ascii_lowercase + " ", max_size=200))
 def test_a_text_without_a_key_stays_as_it_is(key, text):
     if not seen(text, key):
@@ -118,7 +118,6 @@ def test_a_short_key_is_masked_as_a_whole(key):
 
 
 @pytest.mark.parametrize("make", [OpenAIEmbedder, GeminiEmbedder], ids=["openai", "gemini"])
-@settings(deadline=None, max_examples=30)
 @given(key=KEYS, how=st.sampled_from(sorted(ECHOES)), status=st.sampled_from([200, 301, 400, 401, 404, 429, 500, 503]))
 def test_nothing_of_an_error_holds_a_key(make, key, how, status):
     echoed = ECHOES[how](key)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import _core
@@ -72,7 +72,6 @@ texts_of = st.lists(st.lists(st.integers(0, WORDS - 1), min_size=1, max_size=POS
 
 
 @pytest.mark.parametrize("kernel", _core.kernels())
-@settings(derandomize=True, deadline=None, max_examples=40)
 @given(
     seed=st.integers(0, 2**16),
     shape=st.sampled_from([(8, 2, 20), (48, 4, 33), (30, 1, 64), (33, 3, 7), (96, 3, 130)]),

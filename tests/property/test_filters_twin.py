@@ -1,15 +1,13 @@
 """A filter as SQL lets through exactly what a slow reading of it in Python lets through."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import heavy
 from septet import Vault
 from twins.filters import DRAWN, FILTERS, slowly
 
-steady = settings(derandomize=True, deadline=None, max_examples=250)
 
-
-@steady
 @given(DRAWN, FILTERS)
 def test_sql_and_a_slow_reading_in_python_agree(entries, where):
     with Vault(":memory:", clock=lambda: 10.0) as made:
@@ -21,7 +19,7 @@ def test_sql_and_a_slow_reading_in_python_agree(entries, where):
 ODD_TAGS = st.text(st.sampled_from('ab"\\,[]/ é\u2028😀%_'), min_size=1, max_size=4).filter(str.strip)
 
 
-@settings(max_examples=60, deadline=None)
+@heavy()
 @given(held=st.lists(st.lists(ODD_TAGS, max_size=3), min_size=1, max_size=6), asked=st.lists(ODD_TAGS, max_size=10))
 def test_tags_are_compared_whole_whatever_they_are_made_of(held, asked):
     with Vault(":memory:") as vault:

@@ -8,13 +8,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import _core
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-steady = settings(derandomize=True, deadline=None, max_examples=300)
 
 SAMPLES = {
     "Latin": "Crème brûlée, naïve Ångström; Größe & Straße. Łódź Đà Nẵng İstanbul ŒUVRE ﬁn",
@@ -119,7 +118,6 @@ def test_long_tokens_are_cut_where_fts5_cuts_them():
     )
 
 
-@steady
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=50))
 def test_terms_of_any_text(text):
     assert_same_terms([text])

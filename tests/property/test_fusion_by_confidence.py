@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from retrieved import hit
@@ -14,8 +14,6 @@ from septet.errors import QueryError
 from septet.retrieval.confident import by_confidence, confident
 from septet.retrieval.corpus import Item, RankedList
 from septet.retrieval.fusion import changed_hit, rrf
-
-steady = settings(derandomize=True, deadline=None, max_examples=150)
 
 keys = st.sampled_from("abcdefgh")
 shares = st.integers(0, 20).map(lambda tenths: tenths / 20)
@@ -38,7 +36,6 @@ def ranked(scores, name="text", corpus="docs", weight=1.0):
 lists_of = st.lists(st.tuples(likely, names, corpora), max_size=5)
 
 
-@steady
 @given(several, st.data())
 def test_doubts_multiply_as_fractions_do(lists, data):
     weights = data.draw(st.lists(st.integers(0, 3), min_size=len(lists), max_size=len(lists)))
@@ -52,14 +49,12 @@ def test_doubts_multiply_as_fractions_do(lists, data):
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
 
 
-@steady
 @given(likely)
 def test_what_one_list_alone_holds_keeps_its_probability(scores):
     assert by_key(confident([scores])) == pytest.approx(scores, abs=1e-9)
     assert by_key(confident([{}, scores, {}])) == by_key(confident([scores]))
 
 
-@steady
 @given(several, st.data(), shares)
 def test_more_confidence_never_lowers_a_score_or_a_place(lists, data, more):
     at = [place for place, scores in enumerate(lists) if scores]
@@ -73,14 +68,12 @@ def test_more_confidence_never_lowers_a_score_or_a_place(lists, data, more):
     assert [one.key for one in after].index(key) <= [one.key for one in before].index(key)
 
 
-@steady
 @given(several, st.data())
 def test_the_order_of_the_lists_decides_between_equal_scores_alone(lists, data):
     order = data.draw(st.permutations(range(len(lists))))
     assert by_key(confident([lists[at] for at in order])) == by_key(confident(lists))
 
 
-@steady
 @given(lists_of)
 def test_each_kind_of_evidence_counts_once(drawn):
     found = by_confidence([ranked(*one) for one in drawn])
@@ -95,7 +88,6 @@ def test_each_kind_of_evidence_counts_once(drawn):
     assert [one.item.hit.score for one in found] == [one.fused.score for one in found]
 
 
-@steady
 @given(lists_of)
 def test_everything_that_was_found_is_there_once_with_the_lists_that_told_it(drawn):
     lists = [ranked(*one) for one in drawn]
@@ -106,14 +98,12 @@ def test_everything_that_was_found_is_there_once_with_the_lists_that_told_it(dra
         assert all(lists[place].items[rank].key == one.item.key for place, rank, _ in one.fused.parts)
 
 
-@steady
 @given(likely, names, st.lists(names, max_size=3))
 def test_a_lone_list_keeps_its_order_whatever_its_confidences(scores, name, empty):
     lists = [*(ranked({}, other) for other in empty), ranked(scores, name)]
     assert [one.item.key for one in by_confidence(lists)] == list(scores)
 
 
-@steady
 @given(st.lists(st.lists(keys, unique=True, max_size=6), max_size=4))
 def test_lists_that_tell_no_confidence_are_fused_by_rank(lists):
     silent = [ranked(dict.fromkeys(one, 0.0)) for one in lists]
@@ -122,7 +112,6 @@ def test_lists_that_tell_no_confidence_are_fused_by_rank(lists):
     ]
 
 
-@steady
 @given(likely, likely, st.lists(keys, unique=True, min_size=1, max_size=6))
 def test_beside_lists_that_tell_none_the_order_by_confidence_counts_as_one_list(words, near, paths):
     assume(any(words.values()) and any(near.values()))
@@ -140,7 +129,6 @@ def test_a_weight_is_how_often_the_evidence_counts():
     assert [one.item.key for one in by_confidence([ranked({"a": 0.5}, weight=0.0), ranked({"b": 0.1})])] == ["b"]
 
 
-@steady
 @given(likely, likely)
 def test_another_phrasing_is_half_the_evidence(words, other):
     assume(any(words.values()) and any(other.values()))

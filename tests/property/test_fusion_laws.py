@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from septet.profiles import BUILTIN
@@ -12,8 +12,6 @@ from septet.ranking.fusion import Col, Columns, Const, Only, Rrf, Scale, Sum, Te
 from septet.ranking.pool import Pool
 from septet.ranking.profile import COLUMNS
 from septet.ranking.score import score
-
-steady = settings(derandomize=True, deadline=None, max_examples=150)
 
 RANGES = dict.fromkeys(COLUMNS, (0.0, 1.0)) | {"bm25": (0.0, 40.0), "cosine": (-1.0, 1.0)}
 #: A corpus column is known for all candidates or for none, but cosines may be missing for some.
@@ -39,7 +37,6 @@ unchanged = st.sampled_from([p for p in BUILTIN.values() if p.signal_names == tu
 kinds_of_rows = st.sampled_from(["text", "hybrid"])
 
 
-@steady
 @given(pools(), profiles, kinds_of_rows)
 def test_the_breakdown_sums_to_the_score(pool, profile, row):
     found = score(pool, profile, profile.weights[row])
@@ -52,7 +49,6 @@ def test_the_breakdown_sums_to_the_score(pool, profile, row):
             assert parts[name] == pytest.approx(0 if value is None else weight * value, abs=1e-12)
 
 
-@steady
 @given(pools(), kinds_of_rows)
 def test_scores_of_the_default_profile_lie_between_zero_and_one(pool, row):
     profile = BUILTIN["septet"]
@@ -62,7 +58,6 @@ def test_scores_of_the_default_profile_lie_between_zero_and_one(pool, row):
         assert math.fsum(found.weights) == pytest.approx(1)
 
 
-@steady
 @given(pools(least=1), st.sampled_from(["seven-signals", "six-signals"]), kinds_of_rows)
 def test_scores_of_the_documented_profiles_stay_under_their_sum_of_weights(pool, name, row):
     profile = BUILTIN[name]
@@ -72,7 +67,6 @@ def test_scores_of_the_documented_profiles_stay_under_their_sum_of_weights(pool,
     assert np.all((found.scores >= least - 1e-12) & (found.scores <= math.fsum(profile.weights[row].values()) + 1e-12))
 
 
-@steady
 @given(pools(least=1), profiles, kinds_of_rows, st.data())
 def test_more_of_a_signal_never_lowers_a_score(pool, profile, row, data):
     assume(pool.columns)
@@ -99,7 +93,6 @@ def ranks_equals(profile, pool):
     return False
 
 
-@steady
 @given(pools(least=1), profiles, kinds_of_rows, st.randoms(use_true_random=False))
 def test_another_order_of_candidates_only_changes_the_order(pool, profile, row, random):
     assume(not ranks_equals(profile, pool))
@@ -112,7 +105,6 @@ def test_another_order_of_candidates_only_changes_the_order(pool, profile, row, 
     assert np.all(ranked[:-1] >= ranked[1:])
 
 
-@steady
 @given(pools(least=1), unchanged, kinds_of_rows)
 def test_the_order_is_by_score_and_then_by_place(pool, profile, row):
     found = score(pool, profile, profile.weights[row])
@@ -176,7 +168,6 @@ EXPRESSIONS = st.recursive(
 )
 
 
-@steady
 @given(EXPRESSIONS, st.data())
 def test_expressions_equal_their_slow_twins(expression, data):
     size = data.draw(st.integers(1, 4))

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from retrieved import hit
@@ -24,8 +24,6 @@ from septet.retrieval.fusion import (
     rrf,
 )
 
-steady = settings(derandomize=True, deadline=None, max_examples=150)
-
 keys = st.sampled_from("abcdefgh")
 ranked = st.lists(keys, unique=True, max_size=8)
 several = st.lists(ranked, max_size=6)
@@ -39,7 +37,6 @@ def by_key(fused):
     return {one.key: one.score for one in fused}
 
 
-@steady
 @given(several, st.data(), ks, first_ranks)
 def test_ranks_add_up_as_fractions_do(lists, data, k, first):
     weights = data.draw(st.lists(weights_of, min_size=len(lists), max_size=len(lists)))
@@ -55,7 +52,6 @@ def test_ranks_add_up_as_fractions_do(lists, data, k, first):
         assert [place for place, _, _ in one.parts] == [at for at, keys_ in enumerate(lists) if one.key in keys_]
 
 
-@steady
 @given(several, st.data(), ks)
 def test_a_better_rank_never_lowers_a_score(lists, data, k):
     at = [place for place, keys_ in enumerate(lists) if len(keys_) > 1]
@@ -73,7 +69,6 @@ def test_a_better_rank_never_lowers_a_score(lists, data, k):
     assert all(by_key(after)[other] == by_key(before)[other] for other in others)
 
 
-@steady
 @given(several, st.data(), ks, first_ranks)
 def test_the_order_of_the_lists_decides_between_equal_scores_alone(lists, data, k, first):
     weights = data.draw(st.lists(weights_of, min_size=len(lists), max_size=len(lists)))
@@ -85,7 +80,6 @@ def test_the_order_of_the_lists_decides_between_equal_scores_alone(lists, data, 
     assert [item.score for item in one] == [item.score for item in other]
 
 
-@steady
 @given(several, ks)
 def test_equal_scores_keep_the_order_in_which_they_were_met(lists, k):
     met = list(dict.fromkeys(key for keys_ in lists for key in keys_))
@@ -93,14 +87,12 @@ def test_equal_scores_keep_the_order_in_which_they_were_met(lists, k):
     assert [one.key for one in found] == sorted(met, key=lambda key: -by_key(found)[key])
 
 
-@steady
 @given(ranked, weights_of, ks, first_ranks)
 def test_a_lone_list_keeps_its_order(keys_, weight, k, first):
     assert [one.key for one in rrf([keys_], [weight], k=k, first_rank=first)] == keys_
     assert [one.key for one in rrf([[], keys_, []], k=k, first_rank=first)] == keys_
 
 
-@steady
 @given(several, ks, st.sampled_from([0.25, 2.0, 1024.0]))
 def test_scores_grow_with_all_weights(lists, k, times):
     plain = rrf(lists, k=k)
@@ -109,7 +101,6 @@ def test_scores_grow_with_all_weights(lists, k, times):
     assert [one.score for one in heavy] == pytest.approx([times * one.score for one in plain], rel=1e-12)
 
 
-@steady
 @given(several, ranked, ks, st.data())
 def test_a_list_that_is_empty_or_weighs_nothing_changes_nothing(lists, more, k, data):
     at = data.draw(st.integers(0, len(lists)))
@@ -120,14 +111,12 @@ def test_a_list_that_is_empty_or_weighs_nothing_changes_nothing(lists, more, k, 
     assert [(one.key, one.score) for one in silent] == [(one.key, one.score) for one in empty] == plain
 
 
-@steady
 @given(several, st.data())
 def test_a_repeated_key_counts_once_at_its_best_rank(lists, data):
     repeated = [[*keys_, *data.draw(st.lists(st.sampled_from(keys_), max_size=3))] if keys_ else [] for keys_ in lists]
     assert rrf(repeated) == rrf(lists)
 
 
-@steady
 @given(several)
 def test_what_several_lists_hold_is_one_hit(lists):
     made = [RankedList("text", "notes", [Item(key, hit(key)) for key in keys_]) for keys_ in lists]
@@ -137,7 +126,6 @@ def test_what_several_lists_hold_is_one_hit(lists):
     assert [(one.item.hit.id, one.item.hit.score) for one in found] == [(f.key, f.score) for f in rrf(lists)]
 
 
-@steady
 @given(scores, scores, st.floats(0, 1))
 def test_a_leg_alone_keeps_its_scores_and_an_overlap_lies_between_both(vector, text, weight):
     found = by_key(convex(vector, text, weight))
@@ -149,7 +137,6 @@ def test_a_leg_alone_keeps_its_scores_and_an_overlap_lies_between_both(vector, t
             assert score == legs[0]
 
 
-@steady
 @given(scores, st.dictionaries(keys, st.floats(0, 50), max_size=8), st.floats(0, 1))
 def test_calibrated_scores_lie_between_zero_and_one_and_agreement_never_costs(cosines, bm25, weight):
     found = by_key(calibrated(cosines, bm25, weight))
@@ -161,7 +148,6 @@ def test_calibrated_scores_lie_between_zero_and_one_and_agreement_never_costs(co
                 assert by_key(calibrated(cosines, without, weight))[key] <= found[key] + 1e-12
 
 
-@steady
 @given(st.lists(st.dictionaries(keys, st.integers(-50, 50).map(float), max_size=8), max_size=4))
 def test_distributions_keep_the_order_of_each_list(lists):
     for scored in lists:
@@ -173,7 +159,6 @@ def test_distributions_keep_the_order_of_each_list(lists):
     assert by_key(dbsf(moved)) == pytest.approx(by_key(dbsf(lists)), abs=1e-9)
 
 
-@steady
 @given(scores, scores, st.floats(0, 1))
 def test_unknown_scores_are_as_if_they_had_not_been_found(vector, text, weight):
     holes = {**vector, "unknown": math.nan}

@@ -4,13 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import _core
 from septet.ranking.pool import searched_text
-
-steady = settings(derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 WORDS = """auth authentication authors token tokens tokenizer refresh refreshing gate gateway kiwi plum quince café
 cafeteria größe 東京タワー 東京 мир getUserName sha256 db""".split()
@@ -148,7 +146,6 @@ def assert_equal(found, wanted):
         np.testing.assert_array_equal(values, others[name], err_msg=name)
 
 
-@steady
 @given(
     corpora,
     queries,
@@ -256,7 +253,6 @@ def test_a_cascade_and_a_term_of_both_tables_want_what_was_not_given():
         Part(corpus, [0], [0, 1], both).corpus.term_counts(["kiwi"], True)
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
 @given(st.lists(st.tuples(*[st.text(max_size=30) | texts] * 6), max_size=6))
 def test_an_analysis_counts_what_the_indexes_count(rows):
     searched = [" ".join(row[1:5]) for row in rows]

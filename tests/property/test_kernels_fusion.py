@@ -4,13 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from septet import _core
 
-steady = settings(derandomize=True, deadline=None, max_examples=100)
 finite = st.floats(-1e6, 1e6)
 maybe = st.one_of(finite, st.just(math.nan))
 
@@ -19,7 +18,6 @@ def doubles(values) -> np.ndarray:
     return np.array(values, dtype=np.float64)
 
 
-@steady
 @given(st.data())
 def test_contributions_are_weight_times_value_and_nan_gives_none(data):
     c, m = data.draw(st.integers(0, 6)), data.draw(st.integers(0, 9))
@@ -46,7 +44,6 @@ def slow_rrf(lists, weights, k, first_rank):
     return ranked, [scores[i] for i in ranked]
 
 
-@steady
 @given(
     st.lists(st.tuples(st.lists(st.integers(-3, 9), max_size=8), st.floats(-2, 2)), max_size=4),
     st.floats(0.5, 100),
@@ -66,7 +63,6 @@ def test_rrf_counts_ranks_from_one_with_k_sixty():
     assert (ids.tolist(), scores.tolist()) == ([4, 2], [1 / 61, 1 / 62])
 
 
-@steady
 @given(hnp.arrays(np.float64, st.integers(0, 40), elements=st.sampled_from([-math.inf, -2.0, -0.0, 0.0, 1.0, 2.0])))
 def test_order_is_stable(values):
     formula = _core.Formula([("col", "a")], missing="share")
@@ -77,7 +73,6 @@ def test_order_is_stable(values):
 tags = st.lists(st.sampled_from(["jwt", "JWT", "auth", "é", ""]), max_size=5)
 
 
-@steady
 @given(tags, st.lists(tags, max_size=5))
 def test_jaccard_is_that_of_sets(query, candidates):
     def slow(a, b):
@@ -101,7 +96,6 @@ def slow_decay(now, created, updated, valid_from, valid_until, half_life_s, ramp
     return remaining / (ramp * window)
 
 
-@steady
 @given(
     finite,
     st.lists(st.tuples(maybe, maybe, maybe, maybe), max_size=8),

@@ -8,13 +8,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer as SklearnVectorizer
 
+from examples import heavy
 from septet import _core
-
-steady = settings(derandomize=True, deadline=None, max_examples=100)
 
 # Letters, marks, digits and separators of several scripts, old enough for every Unicode version in use.
 SCRIPTS = "abzABZ019_- .,'éÉßøĐœİıΑςσДйیक\u0301\u093f\u0308漢字かカーｶ한국กิ水½²Ⓐ\u200d\u200c\u00ad☃👍\n\u00a0"
@@ -28,13 +27,11 @@ def slots(*numbers: int) -> np.ndarray:
     return np.array(numbers, dtype=np.int64)
 
 
-@steady
 @given(ascii_texts)
 def test_ascii_words_are_the_alphanumeric_runs(text):
     assert _core.words(text) == re.findall("[a-z0-9]+", text.lower())
 
 
-@steady
 @given(texts)
 def test_words_are_lower_case_without_separators(text):
     for word in _core.words(text):
@@ -42,7 +39,6 @@ def test_words_are_lower_case_without_separators(text):
         assert _core.words(word) == [word]
 
 
-@steady
 @given(texts)
 def test_folding_twice_changes_nothing_more(text):
     for word in _core.words(text):
@@ -50,7 +46,6 @@ def test_folding_twice_changes_nothing_more(text):
         assert _core.fold(word.upper()).isascii() or not _core.fold(word).isascii()
 
 
-@steady
 @given(texts)
 def test_query_grams_are_distinct_and_found_among_the_index_grams(text):
     asked = _core.query_grams(text)
@@ -58,7 +53,6 @@ def test_query_grams_are_distinct_and_found_among_the_index_grams(text):
     assert set(asked) <= set(_core.grams(text))
 
 
-@steady
 @given(st.text("abc DEF,.-_", max_size=30).map(str.lower))
 def test_plain_lower_case_text_has_no_grams(text):
     assert _core.grams(text) == _core.query_grams(text) == []
@@ -88,7 +82,6 @@ def test_every_folded_letter_is_found_in_full_text():
     assert lost == []
 
 
-@steady
 @given(ascii_texts)
 def test_ascii_tokens_follow_the_documented_rule(text):
     cleaned = re.sub(r"[^a-z0-9\s-]", " ", text.lower(), flags=re.ASCII)
@@ -96,7 +89,6 @@ def test_ascii_tokens_follow_the_documented_rule(text):
     assert _core.tokenize(text) == wanted
 
 
-@steady
 @given(texts)
 def test_tokens_do_not_depend_on_case_or_composition(text):
     assert _core.tokenize(text.replace("é", "e\u0301")) == _core.tokenize(text)
@@ -115,7 +107,6 @@ def slow_cosine(frequencies, query, text):
     return dot / math.sqrt(math.fsum(w * w for w in a.values()) * math.fsum(w * w for w in b.values()))
 
 
-@steady
 @given(st.lists(sentences, min_size=1, max_size=8), sentences, st.data())
 def test_cosines_equal_the_formula(corpus, query, data):
     index = _core.TermIndex()
@@ -127,7 +118,6 @@ def test_cosines_equal_the_formula(corpus, query, data):
     assert ((found >= 0) & (found <= 1)).all()
 
 
-@steady
 @given(st.lists(sentences, max_size=6), st.lists(sentences, max_size=6), st.data())
 def test_frequencies_moved_equal_frequencies_counted_afresh(first, second, data):
     index = _core.TermIndex()
@@ -173,7 +163,6 @@ def test_threads_read_while_one_appends():
 
 
 @pytest.mark.parametrize("tokens", ["words", "signals"])
-@steady
 @given(st.lists(st.one_of(texts, sentences), max_size=8), st.lists(sentences, max_size=3))
 def test_tfidf_equals_scikit_learn(tokens, corpus, others):
     # scikit-learn refuses an empty vocabulary.
@@ -202,7 +191,6 @@ words_of_any_length = st.lists(
 ).map(" ".join)
 
 
-@steady
 @given(st.lists(words_of_any_length, max_size=6))
 def test_words_of_random_unicode_are_those_of_scikit_learn(corpus):
     corpus = [*corpus, "anchor word"]
@@ -218,7 +206,7 @@ def test_words_of_random_unicode_are_those_of_scikit_learn(corpus):
 
 
 @pytest.mark.parametrize("tokens", ["words", "signals"])
-@settings(max_examples=15, deadline=None, derandomize=True)
+@heavy()
 @given(st.lists(words_of_any_length, min_size=1, max_size=8))
 def test_the_number_of_threads_does_not_show(tokens, corpus):
     # Enough text for several units of work, each with words of its own.

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from examples import heavy
 from septet import _core
 
-steady = settings(derandomize=True, deadline=None, max_examples=60)
 levels = pytest.mark.parametrize("level", _core.kernels())
 
 # A coarse grid makes ties; neighbours of 1 make scores that float32 cannot tell apart; the rest goes to the limits.
@@ -65,7 +65,7 @@ def test_every_level_of_the_processor_is_offered_and_tested():
 
 
 @levels
-@steady
+@heavy()
 @given(st.data())
 def test_top_k_equals_the_float64_scan(level, data):
     n, d = data.draw(st.integers(0, 70)), data.draw(st.integers(0, 35))
@@ -109,7 +109,6 @@ def test_rows_that_float32_cannot_tell_apart_come_in_float64_order(level):
 
 
 @levels
-@steady
 @given(st.data())
 def test_scores_are_within_float64_rounding_of_the_truth(level, data):
     d = data.draw(st.integers(1, 100))
@@ -120,7 +119,7 @@ def test_scores_are_within_float64_rounding_of_the_truth(level, data):
     assert abs(found - math.fsum(products)) <= 1.01 * bound
 
 
-@steady
+@heavy()
 @given(st.data())
 def test_cosine_at_equals_the_formula(data):
     n, d = data.draw(st.integers(1, 20)), data.draw(st.integers(1, 35))
@@ -137,7 +136,6 @@ def test_cosine_at_equals_the_formula(data):
     np.testing.assert_allclose(found, [slow(rows[i].tolist()) for i in at], rtol=0, atol=1e-14)
 
 
-@steady
 @given(st.data())
 def test_unit_rows_have_length_one_and_the_direction_they_had(data):
     rows = data.draw(matrices(data.draw(st.integers(0, 8)), data.draw(st.integers(1, 35))))

@@ -4,13 +4,11 @@ from collections import Counter
 from datetime import datetime, timezone
 from math import inf
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import Federation, Vault
 from twins.filters import ATTRS, FILTERS, TAG, TEXT, slowly
-
-steady = settings(derandomize=True, deadline=None, max_examples=120)
 
 SEVERITIES = ["suggestion", "warning", "critical"]
 TIMES = ["created_at", "updated_at", "valid_from", "valid_until"]
@@ -145,7 +143,6 @@ def held_by(vault):
     return {e.id: e for e in vault.load(["a", "b", "c", "d", "e", "é", "B"])}
 
 
-@steady
 @given(st.lists(WRITES, min_size=1, max_size=3), FILTERS, ORDER, MOMENT, FACET, LIMIT)
 def test_listings_and_a_slow_reading_in_python_agree_after_every_write(writes, where, order_by, as_of, facet, limit):
     with Vault(":memory:", clock=lambda: 10.0) as vault:
@@ -157,7 +154,6 @@ def test_listings_and_a_slow_reading_in_python_agree_after_every_write(writes, w
                 agrees(vault, held_by(vault), where, order_by, as_of, facet, limit)
 
 
-@steady
 @given(st.lists(st.tuples(DRAWN, DRAWN), min_size=1, max_size=2), FILTERS, ORDER, MOMENT, FACET, LIMIT)
 def test_tiers_are_listed_as_one_with_the_copies_of_the_highest(writes, where, order_by, as_of, facet, limit):
     with Vault(":memory:", clock=lambda: 10.0) as low, Vault(":memory:", clock=lambda: 10.0) as high:

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import _core
@@ -81,6 +81,5 @@ def test_headings_and_links_of_real_documents_are_those_of_another_parser(path):
 
 
 @given(st.lists(LINES, max_size=9).map("\n".join))
-@settings(max_examples=400, deadline=None)
 def test_headings_and_links_of_random_markdown_are_those_of_another_parser(text):
     compare(text)

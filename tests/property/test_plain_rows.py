@@ -7,7 +7,7 @@ from enum import Enum
 from hashlib import blake2b
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from septet import EntryError, _core
@@ -16,7 +16,6 @@ from septet.entry import FIELDS
 from septet.ranking.pool import json_text
 from septet.storage.tables.entries import checked_row, row_of
 
-steady = settings(derandomize=True, deadline=None, max_examples=300)
 NOW = 1_700_000_000.0
 
 
@@ -80,7 +79,6 @@ def looked_at(given_fields):
         return str(fault)
 
 
-@steady
 @given(fields)
 @example({"title": "t", "created_at": 3, "updated_at": 2})
 @example({"title": "t", "valid_from": 3.0, "valid_until": 2.5})
@@ -124,7 +122,6 @@ def test_what_is_no_dict_is_left_to_the_checks():
         assert plain(value) is None
 
 
-@steady
 @given(st.lists(st.text(max_size=300).filter(lambda t: t.isprintable()), max_size=3))
 @example(["a" * 120])
 @example(["a" * 121])
@@ -166,7 +163,6 @@ attrs = st.dictionaries(
 )
 
 
-@steady
 @example({"a": 1, Word.A: 2})
 @example({"a": [math.nan]})
 @example(OrderedDict(a=1))

@@ -4,14 +4,13 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieved import hit
 from septet.errors import QueryError
 from septet.retrieval.recall.presenting import LEAST_CHARS, MOST_CHARS, cut_at_sentence, formatted, present
 
-steady = settings(derandomize=True, deadline=None, max_examples=150)
 texts = st.text(max_size=400) | st.text("ab. !?\n。é\u0301", max_size=400)
 scores = st.lists(st.floats(0, 1), max_size=25).map(lambda found: sorted(found, reverse=True))
 
@@ -29,7 +28,6 @@ def storable(text):
     return text.encode("utf-8", "ignore").decode().replace("\0", "")
 
 
-@steady
 @given(texts, st.integers(1, 500))
 def test_a_cut_text_is_a_beginning_of_bounded_length(text, most):
     shown = cut_at_sentence(text, most)
@@ -40,7 +38,6 @@ def test_a_cut_text_is_a_beginning_of_bounded_length(text, most):
     assert text.startswith(kept) and len(kept) <= most and len(shown) <= most + 3
 
 
-@steady
 @given(results(), st.integers(80, 20_000), st.floats(0, 1), st.integers(1, 30), st.integers(0, 5))
 def test_what_is_shown_keeps_to_the_budget_the_floor_and_the_counts(hits, budget, floor, most, least):
     shown = present(hits, char_budget=budget, relevance_floor=floor, max_results=most, at_least=least)
@@ -62,7 +59,6 @@ def test_what_is_shown_keeps_to_the_budget_the_floor_and_the_counts(hits, budget
         )
 
 
-@steady
 @given(results())
 def test_no_text_leaves_its_passage(hits):
     shown = present(hits)

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import heavy
 from septet import Vault, _core
 from septet.tiers.local.read_view import open_read_view
 
-steady = settings(derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 NOW = 1_760_000_000.0
 WORDS = "alpha beta gamma delta kiwi plum quince getUserName 東京タワー café".split()
 
@@ -53,7 +53,7 @@ def pool_of(snapshot, plan, take):
     return snapshot.rows[slots].tolist(), columns
 
 
-@steady
+@heavy()
 @given(
     st.lists(entries, min_size=1, max_size=40),
     st.lists(st.tuples(texts, st.one_of(st.none(), vectors)), min_size=1, max_size=6),

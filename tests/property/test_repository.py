@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import _core
@@ -18,7 +18,6 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("repository")
 
 
-@settings(max_examples=60, deadline=None)
 @given(paths=st.sets(st.lists(PARTS, min_size=1, max_size=3).map(tuple), max_size=12), query=QUERIES)
 def test_paths_rank_as_each_alone_scores(tmp_path_factory, paths, query):
     root = tmp_path_factory.mktemp("paths")
@@ -53,7 +52,6 @@ def test_names_are_near_as_documented(name, others):
 NAMES = st.lists(st.sampled_from(["get", "user", "Name", "parse", "config", "HTTP"]), min_size=1, max_size=3)
 
 
-@settings(max_examples=40, deadline=None)
 @given(names=st.lists(NAMES.map("_".join), min_size=1, max_size=6, unique=True), data=st.data())
 def test_a_definition_is_found_first_by_its_own_name(folder, names, data):
     (folder / "a.py").write_text("".join(f"def {name}(): 1\n" for name in names))

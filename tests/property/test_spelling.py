@@ -5,12 +5,10 @@ import threading
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import _core
-
-steady = settings(derandomize=True, deadline=None, max_examples=300)
 
 # Letters, marks, digits, joiners, separators and emoji; some fold to several letters, some to none.
 SCRIPTS = "abzABZ019_- .,'éÉßøĐœİıﬁŉΑςσДйیكُـक\u0301\u093f\u0308漢字かカーｶ한국กิ水½²ﷺⒶ\u200d\u200c\u00ad☃👍\n\u00a0𠀀"
@@ -75,7 +73,6 @@ def same(index, query, corpus, slots):
     np.testing.assert_allclose(found, [wanted[slot] for slot in slots], rtol=1e-10, atol=1e-12)
 
 
-@steady
 @given(batches, st.lists(texts, min_size=1, max_size=4), st.data())
 def test_scores_are_those_of_the_texts_between_appends(appended, queries, data):
     index, corpus = _core.SpellingIndex(), []
@@ -88,7 +85,6 @@ def test_scores_are_those_of_the_texts_between_appends(appended, queries, data):
             same(index, query, corpus, slots)
 
 
-@steady
 @given(st.lists(texts, min_size=1, max_size=8), texts)
 def test_the_history_of_the_index_does_not_show(corpus, query):
     whole, backward = _core.SpellingIndex(), _core.SpellingIndex()
@@ -163,7 +159,6 @@ def test_several_threads_append():
     same(index, "red7 grun shared", corpus, range(600))
 
 
-@steady
 @given(st.lists(texts, min_size=1, max_size=10), st.data())
 def test_statistics_move_to_what_counting_from_scratch_gives(corpus, data):
     index = _core.SpellingIndex()

@@ -7,10 +7,10 @@ from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from examples import heavy
 from septet import Vault, VectorError, _core
 from septet.drafts import draft
 from septet.snapshot.manager import SnapshotManager
@@ -278,10 +278,4 @@ def answers(vault, query, options):
 
 
 TestVaults = Vaults.TestCase
-TestVaults.settings = settings(
-    derandomize=True,
-    deadline=None,
-    max_examples=20,
-    stateful_step_count=25,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-)
+TestVaults.settings = heavy()

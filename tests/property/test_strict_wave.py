@@ -3,14 +3,14 @@
 import random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import heavy
 from septet import Federation, Vault, _core
 from septet.storage.tables import fulltext
 from septet.tiers.local.read_view import open_read_view
 
-steady = settings(derandomize=True, deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 NOW = 1_760_000_000.0
 ALL = {"extends": "septet", "name": "all words", "text": {"match": "all"}}
 ANY = {"extends": "septet", "name": "any word"}
@@ -80,7 +80,7 @@ def in_order(read, plan, known, words):
     return ranked, sum(whole.values())
 
 
-@steady
+@heavy()
 @given(
     st.lists(entries, min_size=1, max_size=40),
     st.lists(queries, min_size=1, max_size=4),

@@ -6,10 +6,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from examples import heavy
 from septet import Vault
 from septet.files.chunking import Chunking
 
@@ -177,5 +177,5 @@ class Synced(RuleBasedStateMachine):
         assert len(entries) == len(hits)
 
 
-Synced.TestCase.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)
+Synced.TestCase.settings = heavy()
 TestSynced = Synced.TestCase

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from examples import heavy
 from septet import VectorIndex, _core, top_k
 
-steady = settings(derandomize=True, deadline=None, max_examples=80)
 D = 5
 
 components = st.one_of(
@@ -62,7 +62,7 @@ def plain(found):
 
 @pytest.mark.parametrize("metric", ["cosine", "ip", "l2"])
 @pytest.mark.parametrize("own", [False, True])
-@steady
+@heavy()
 @given(data=st.data())
 def test_whatever_is_done_the_answer_is_that_of_a_list(metric, own, data):
     index, twin, known = VectorIndex(D, metric=metric), Twin(metric), []
@@ -113,7 +113,6 @@ def test_whatever_is_done_the_answer_is_that_of_a_list(metric, own, data):
 
 
 @pytest.mark.parametrize("metric", ["cosine", "ip", "l2"])
-@steady
 @given(data=st.data())
 def test_the_rows_of_a_matrix_are_found_alike(metric, data):
     rows, queries = data.draw(vectors(data.draw(st.integers(0, 30)))), data.draw(vectors(2))

@@ -1,12 +1,11 @@
 """Windows of a text, as Python sees them: characters and lines, and nothing lost."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import _core
 
-steady = settings(derandomize=True, deadline=None, max_examples=300)
 texts = st.one_of(
     st.lists(
         st.sampled_from(["word ", "Ende. ", "漢字。", "line\n", "\n\n", "👩‍👩‍👧‍👦 ", "x" * 40, "é"]), max_size=200
@@ -15,7 +14,6 @@ texts = st.one_of(
 )
 
 
-@steady
 @given(texts, st.integers(1, 30))
 def test_windows_cover_a_text_in_characters_and_name_its_lines(text, words):
     end = 0

@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import Federation, Vault
@@ -52,7 +52,6 @@ def slow(costs, scores, max_tokens, *, skips, confident, enough):
     return kept, left_out
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(st.integers(0, 60), st.floats(0, 1)), max_size=12),
     st.integers(1, 200),

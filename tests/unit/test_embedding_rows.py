@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from doubles import Letters
@@ -151,7 +151,6 @@ FORMATS = [
 
 
 @pytest.mark.parametrize("batch_format", FORMATS, ids=lambda f: type(f).__name__)
-@settings(deadline=None, max_examples=300)
 @given(body=JSON)
 def test_whatever_is_said_of_a_batch_job_is_read_or_refused(batch_format, body):
     for read in (batch_format.file_id, batch_format.job_id, batch_format.status, batch_format.listed_jobs):
@@ -164,7 +163,6 @@ def test_whatever_is_said_of_a_batch_job_is_read_or_refused(batch_format, body):
 
 
 @pytest.mark.parametrize("batch_format", FORMATS, ids=lambda f: type(f).__name__)
-@settings(deadline=None, max_examples=100)
 @given(lines=st.lists(st.one_of(st.binary(max_size=9), JSON), max_size=8))
 def test_every_line_of_results_fails_on_its_own(batch_format, lines):
     written = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]

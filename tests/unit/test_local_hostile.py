@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet.embedding.local.embedder import LocalEmbedder
@@ -318,7 +318,6 @@ def test_hostile_weights_are_refused_with_their_file(folder, what):
         assert "fetch" in str(refused.value) and len(str(refused.value)) < 1_000
 
 
-@settings(deadline=None, max_examples=150)
 @given(at=st.integers(0, 10**6), new=st.binary(min_size=1, max_size=8), data=st.data())
 def test_whatever_bytes_are_changed_there_are_vectors_or_an_error(tmp_path_factory, at, new, data):
     folder = Tiny().write(tmp_path_factory.getbasetemp() / "changed")

@@ -1,7 +1,7 @@
 """Measures of rankings: by hand, and against the field's own tool."""
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from septet.errors import QueryError
@@ -66,7 +66,6 @@ def test_what_names_no_measure_is_refused(names):
 NAMES = st.integers(0, 30).map("d{}".format)
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     ranked=st.dictionaries(st.sampled_from(["1", "2", "3"]), st.lists(NAMES, max_size=25, unique=True)),
     grades=st.dictionaries(

@@ -4,14 +4,12 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from septet import Federation, QueryError, Vault
 from septet.query.parse import parse
 from septet.ranking.profile import TextRules
-
-steady = settings(derandomize=True, deadline=None, max_examples=300)
 
 KEEP = TextRules(stop_words="keep", grams=False)
 DROP = TextRules(stop_words="drop", grams=False)
@@ -81,7 +79,6 @@ def test_hostile_queries_get_an_answer(vault, text, profile):
 
 
 @pytest.mark.parametrize("rules", [KEEP, DROP, GRAMS], ids=["keep", "drop", "grams"])
-@steady
 @example(text='"')
 @example(text="\x00")
 @example(text="\ud800")
@@ -94,7 +91,6 @@ def test_sqlite_takes_the_expression_made_from_any_text(fts, rules, text):
         assert '"' not in "".join(query.terms)
 
 
-@steady
 @given(st.text())
 def test_terms_are_lower_case_and_within_the_limit(text):
     query = parse(text, TextRules(max_terms=5))

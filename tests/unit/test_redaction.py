@@ -6,7 +6,7 @@ import random
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from secrets_planted import KINDS, planted
@@ -65,7 +65,6 @@ def test_a_redacted_text_is_not_changed_again(text):
     assert ALL.redact(once.text) == (once.text, {})
 
 
-@settings(max_examples=50)
 @given(st.sampled_from(KINDS), st.integers(0, 10_000), st.text(max_size=40), st.text(max_size=40))
 def test_a_secret_is_hidden_among_any_text_once_for_all_and_lines_keep_their_numbers(kind, seed, before, after):
     text, secret = planted(kind, random.Random(seed))

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
@@ -76,7 +76,6 @@ def equal(ours, fitted, corpus, others):
         assert found.to_scipy().has_canonical_format
 
 
-@settings(derandomize=True, deadline=None, max_examples=250)
 @given(corpus=texts, given=parameters, threads=st.sampled_from([1, 2]))
 def test_any_parameters_give_the_numbers_of_scikit_learn(corpus, given, threads):
     fitted = theirs(corpus, given)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet.files.transcripts import hear, wrapped
@@ -158,7 +158,6 @@ def cut_slowly(said, units):
     return [part for part in (*parts, rest) if part]
 
 
-@settings(max_examples=300, deadline=None)
 @given(said=st.text("ab  é語😀", max_size=60), units=st.integers(2, 12))
 def test_long_messages_are_cut_at_blanks_whatever_their_script(said, units):
     assert wrapped(said, units) == (cut_slowly(said, units) or [said])
@@ -183,7 +182,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=250, deadline=None)
 @given(
     kind=st.sampled_from(["message", "user", "assistant", "response_item"]) | VALUES, rest=VALUES, literal=st.booleans()
 )

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from septet.retrieval.recall.wording import age_spread, exact_matches, kept_words, title_overlap, top_terms
@@ -11,7 +11,6 @@ from septet.retrieval.recall.wording import age_spread, exact_matches, kept_word
 ages = st.lists(st.floats(0, 1e9), min_size=2, max_size=20)
 
 
-@settings(derandomize=True, deadline=None)
 @given(ages, st.floats(1e-3, 1e3))
 def test_a_spread_lies_between_even_and_one(given_ages, times):
     now = 2e9
