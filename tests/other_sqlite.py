@@ -25,9 +25,9 @@ OPTIONS = (
 )
 TESTS = (
     *("unit/test_engine.py", "property", "golden/test_fts.py"),
-    *(f"integration/test_{name}.py" for name in ("vault", "migrations", "restore", "restored_in_place", "listings")),
-    *(f"integration/test_{name}.py" for name in ("history", "split", "memories", "postings", "sync", "groups")),
-    *(f"integration/test_{name}.py" for name in ("sidecar", "portable", "opening", "pages", "staged", "processes")),
+    *(f"*/test_{name}.py" for name in ("vault", "migrations", "restore", "restored_in_place", "listings")),
+    *(f"*/test_{name}.py" for name in ("history", "split", "memories", "postings", "sync", "groups")),
+    *(f"*/test_{name}.py" for name in ("sidecar", "portable", "opening", "pages", "staged", "processes")),
 )
 #: What a vault says where SQLite has no FTS5. The file must not have been touched.
 REFUSED = """
@@ -106,7 +106,7 @@ def main(crates: tuple[str, ...]) -> int:
             print(f"SKIPPED SQLite {version}: this Python brings SQLite {used_by(folder)} of its own")
             continue
         print(f"== SQLite {version}", flush=True)
-        tests = [ROOT / "tests" / name for name in TESTS]
+        tests = [path for name in TESTS for path in sorted((ROOT / "tests").glob(name))]
         if python_with(folder, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", *tests):
             failed.append(version)
     without = compiled(amalgamation(crates[-1]), full_text=False)

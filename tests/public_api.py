@@ -1,6 +1,6 @@
 """Print every public name with its signature, a line each: what the promise of compatibility covers.
 
-`python tests/public_api.py > tests/public_api.txt` after a change that is meant.
+`python tests/public_api.py > tests/house/public_api.txt` after a change that is meant.
 """
 
 import dataclasses

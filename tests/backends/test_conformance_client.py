@@ -1,4 +1,4 @@
-"""What tests/integration/test_client.py says of a client of a vault holds on every backend."""
+"""What tests/servers/test_client.py says of a client of a vault holds on every backend."""
 
 from backends.conformance import conforms
 

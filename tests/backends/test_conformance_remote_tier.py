@@ -1,4 +1,4 @@
-"""What tests/integration/test_remote_tier.py says of a vault that a server holds is true on every backend."""
+"""What tests/servers/test_remote_tier.py says of a vault that a server holds is true on every backend."""
 
 from backends.conformance import conforms
 

@@ -12,7 +12,7 @@ import pytest
 import septet
 from septet import AsyncFederation, AsyncVault, Federation, Vault
 from septet.aio.workers import CHUNK, Workers
-from septet.errors import BatchError, Closed, EntryError, EntryNotFound, NotAVault, StoreError, TierError
+from septet.errors import Closed, EntryError, EntryNotFound, NotAVault, StoreError, TierError
 
 PACKAGE = str(Path(septet.__file__).parent)
 AIO = str(Path(PACKAGE) / "aio")
@@ -216,25 +216,6 @@ def test_a_source_may_ask_the_vault_that_it_feeds():
     async def ask():
         async with AsyncVault(":memory:", max_workers=1) as vault:
             assert len(await vault.add_many(counted(20, ask=lambda i: vault.get(str(i))))) == 20
-
-    asyncio.run(ask())
-
-
-@pytest.mark.parametrize(("bad", "written"), [(0, 0), (4_999, 0), (5_000, 5_000), (5_003, 5_000), (10_001, 10_000)])
-@pytest.mark.parametrize("how", ["the source fails", "an item is refused"])
-def test_an_async_iterable_that_fails_says_how_much_is_stored(bad, written, how):
-    async def spoilt():
-        async for item in counted(10_050):
-            yield {"title": 3} if item["id"] == str(bad) else item
-
-    async def ask():
-        async with AsyncVault(":memory:") as vault:
-            source = counted(10_050, fail_at=bad) if how == "the source fails" else spoilt()
-            with pytest.raises(BatchError, match=f"item {bad} could not be stored: .*the {written} entries") as caught:
-                await vault.add_many(source)
-            assert (caught.value.index, caught.value.written) == (bad, written)
-            assert isinstance(caught.value.__cause__, OSError if how == "the source fails" else EntryError)
-            assert (await vault.stats()).entries == written
 
     asyncio.run(ask())
 

@@ -2,11 +2,8 @@
 
 import asyncio
 import builtins
-import gc
-import subprocess
 import sys
 import threading
-import weakref
 
 import pytest
 from hypothesis import given
@@ -39,43 +36,6 @@ def test_a_write_that_is_cancelled_on_its_thread_ends_at_once_for_the_caller_and
             return (await vault.search("ducks", limit=20)).ids
 
     assert sorted(asyncio.run(ask())) == sorted(map(str, range(10)))
-
-
-def test_what_waits_for_a_thread_is_dropped_when_it_is_cancelled(tmp_path):
-    gate = Gate()
-
-    class Title(str):
-        __slots__ = ("__weakref__",)
-
-    async def ask():
-        async with AsyncVault(tmp_path / "vault.db", clock=gate, max_workers=1) as vault:
-            gate.shut()
-            first = asyncio.create_task(vault.add(id="first", title="ducks"))
-            await gate.held()
-            title = Title("geese")
-            seen = weakref.ref(title)
-            rest = [asyncio.create_task(vault.add(id=f"{i}", title=title)) for i in range(5)]
-            del title
-            await asyncio.sleep(0)
-            for task in rest[:-1]:
-                task.cancel()
-            assert {type(one) for one in await asyncio.gather(*rest[:-1], return_exceptions=True)} == {
-                asyncio.CancelledError
-            }
-            rest[-1].cancel()
-            await asyncio.gather(*rest, return_exceptions=True)
-            rest.clear()
-            del task
-            # The loop itself holds a task until its next turn.
-            await asyncio.sleep(0)
-            gc.collect()
-            # Nothing holds what they were to store, although their thread has not come to them.
-            assert seen() is None
-            gate.open.set()
-            await first
-            return (await vault.stats()).entries
-
-    assert asyncio.run(ask()) == 1
 
 
 def test_what_is_iterated_when_it_is_cancelled_is_closed_by_the_thread_that_asks_it():
@@ -232,28 +192,6 @@ def test_closing_does_not_wait_for_ever(tmp_path, monkeypatch):
             await stuck
 
     asyncio.run(ask())
-
-
-FORKED = """
-import asyncio, os, sys
-from septet import AsyncVault, Vault
-vault = AsyncVault.of(Vault(sys.argv[1]), max_workers=2)
-async def ask():
-    await asyncio.gather(*(vault.add(title=f"ducks {i}") for i in range(4)))
-    return (await vault.search("ducks")).ids
-found = asyncio.run(ask())
-child = os.fork()
-if child == 0:
-    again = asyncio.run(asyncio.wait_for(ask(), 20))
-    os._exit(0 if set(found) == set(again) and len(again) == 4 else 1)
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-
-
-def test_a_forked_child_has_threads_of_its_own(tmp_path):
-    command = [sys.executable, "-W", "ignore", "-c", FORKED, str(tmp_path / "vault.db")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == "0", done.stderr
 
 
 def test_a_block_that_is_cancelled_closes_the_vault(tmp_path):

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
 
@@ -148,27 +145,3 @@ def test_odd_texts_are_asked_nothing_odd(septet, text):
 def test_a_wrong_argument_is_refused(septet, args, said):
     code, out, err = septet("demo", *args)
     assert (code, out) == (2, "") and said in err
-
-
-def test_on_a_terminal_somebody_may_ask_on(septet, notes):
-    import pty
-
-    leader, follower = pty.openpty()
-    command = [sys.executable, "-m", "septet", "demo", "notes"]
-    os.write(leader, b"cold cellar\nzebra\n\n")
-    environment = {**os.environ, "TERM": "xterm"}
-    with subprocess.Popen(
-        command, stdin=follower, stdout=follower, stderr=follower, cwd=septet.home, env=environment
-    ) as run:
-        os.close(follower)
-        shown = b""
-        try:
-            while part := os.read(leader, 65_536):
-                shown += part
-        except OSError:
-            pass  # the other end was closed: Linux says so with EIO
-        assert run.wait() == 0
-    os.close(leader)
-    heard = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode()).partition("an empty line ends.")[2]
-    assert re.search(r"cold cellar   [\d.]+ ms", heard) and "deep/cheese.md#L1-L6" in heard
-    assert "nothing found" in heard and "search zebra" in heard

@@ -7,15 +7,11 @@ import json
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
-import time
 
 import pytest
 
 from commands import Commands
 from septet import Vault
-from septet.storage.tables import claims
 
 pytest.importorskip("typer")
 
@@ -52,18 +48,6 @@ def doctor(vault, monkeypatch):
     return run
 
 
-@pytest.fixture
-def doctor_process(vault):
-    def run(*arguments):
-        environment = {**os.environ, "HOME": str(vault.parent), "SEPTET_EMBEDDING": ""}
-        environment.pop("XDG_CONFIG_HOME", None)
-        command = [sys.executable, "-m", "septet", "doctor", "--json", "--vault", str(vault), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
-        return told(done.returncode, done.stdout, done.stderr)
-
-    return run
-
-
 def told(code, printed, said):
     assert "Traceback" not in said, said
     return code, json.loads(printed)["checks"], said
@@ -83,18 +67,6 @@ def changed(path, *statements):
         for statement in statements:
             sql.execute(statement)
         sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def test_a_sound_vault_is_left_as_it_is(vault, doctor_process):
-    before = vault.read_bytes()
-    assert doctor_process()[0] == 0
-    code, found, said = doctor_process("--fix")
-    assert (code, said) == (0, "")
-    assert [found[name]["state"] for name in ("vault", "file", "full text", "sidecar", "left behind")] == [
-        *["ok"] * 4,
-        "none",
-    ]
-    assert vault.read_bytes() == before
 
 
 FULL_TEXT = {
@@ -150,36 +122,6 @@ def test_a_sidecar_that_is_behind_or_gone_is_no_fault_and_is_brought_up_to_date(
         file.unlink()
     assert doctor()[1]["sidecar"]["cure"] == "write one"
     assert doctor("--fix")[1]["sidecar"]["state"] == "ok"
-
-
-def test_what_ended_processes_left_is_cleared_and_what_running_ones_hold_stays(vault, doctor_process):
-    dead = subprocess.run(
-        [sys.executable, "-c", "from septet.storage.tables.claims import new_owner; print(new_owner())"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
-    later = time.time() + 3_600
-    with contextlib.closing(sqlite3.connect(vault)) as sql, sql:
-        rows = [
-            ("m/1", "a", dead, later),
-            ("m/1", "b", claims.new_owner(), later),
-            ("m/1", "c", "elsewhere 1 2 3", 5.0),
-        ]
-        sql.executemany("INSERT INTO claims (model, key, owner, until) VALUES (?, ?, ?, ?)", rows)
-    half, export = vault.parent / "v.db.septet/9-abc.arrays.part", vault.parent / f".septet-{'a' * 16}.part"
-    for file in (half, export):
-        file.write_bytes(b"half")
-        os.utime(file, (1.0, 1.0))
-    code, found, _ = doctor_process()
-    assert (code, found["left behind"]["claims"], found["left behind"]["files"]) == (0, 2, 2)
-    code, found, said = doctor_process("--fix")
-    assert "cleared 2 claims and 2 files" in said
-    assert (code, found["left behind"]["state"]) == (0, "none")
-    assert not half.exists()
-    assert not export.exists()
-    with contextlib.closing(sqlite3.connect(vault)) as sql:
-        assert sql.execute("SELECT key FROM claims").fetchall() == [("b",)]
 
 
 def test_a_file_that_is_damaged_itself_is_left_as_it_is(vault, doctor):

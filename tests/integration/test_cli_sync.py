@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
@@ -13,7 +12,6 @@ pytest.importorskip("typer")
 pytest.importorskip("rich")
 
 from commands import Commands
-from embedding_server import EmbeddingServer, faults
 from septet import Vault
 
 
@@ -247,41 +245,6 @@ def test_without_a_vault_or_a_folder_it_says_how_to_begin(septet, notes):
     assert code == 2 and "follows no folder: `septet sync DIR` begins to" in err
     code, _, err = septet("sync", "--exclude", "*.txt")
     assert code == 2 and "name the root" in err
-
-
-def test_chunks_are_embedded_where_an_embedder_is_configured(septet, notes):
-    with EmbeddingServer() as server:
-        block = {"provider": "openai", "model": "small", "dimensions": 8, "apiKey": "good-key", "baseUrl": server.url}
-        (septet.home / "e.json").write_text(json.dumps(block))
-        code, out, _ = septet("sync", "notes", "--embedding", "e.json", "--json")
-        assert code == 0 and json.loads(out)["embedded"]["failed"] == 0
-        with Vault(septet.home / "v.db") as vault:
-            assert [space.entries for space in vault.stats().spaces] == [2]
-        (notes / "new.md").write_text("# New\n\nOne more.\n")
-        server.script(*[faults.status(401, "no", **{"x-should-retry": "false"})] * 20)
-        code, _, err = septet("sync", "--embedding", "e.json")
-        assert code == 4 and "note " in err
-    assert len(chunks(septet.home)) == 3
-
-
-def test_a_terminal_sees_progress_and_a_pipe_does_not(septet, notes):
-    import pty
-
-    for number in range(3_000):
-        (notes / f"{number}.md").write_text(f"# Note {number}\n")
-    leader, follower = pty.openpty()
-    command = [sys.executable, "-m", "septet", "sync", "notes"]
-    with subprocess.Popen(command, stderr=follower, stdout=subprocess.DEVNULL, cwd=septet.home):
-        os.close(follower)
-        shown = b""
-        try:
-            while part := os.read(leader, 65_536):
-                shown += part
-        except OSError:
-            pass  # the other end was closed: Linux says so with EIO
-    os.close(leader)
-    assert b"syncing" in shown and b"/3002" in shown
-    assert septet("sync", "notes", "--force")[2] == ""
 
 
 def test_watching_without_its_package_is_refused_before_anything_is_stored(septet, notes, monkeypatch):

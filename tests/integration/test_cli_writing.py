@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from datetime import datetime, timezone
 
 import pytest
@@ -113,21 +110,6 @@ def test_entries_are_deleted_by_id_and_by_filter_after_a_look(septet):
     assert septet("delete", "--where", "{}")[0] == 2 and entry("tea") is not None
 
 
-@pytest.mark.parametrize(("answer", "options", "left"), [(b"n\n", [], True), (b"\n", [], True), (b"y\n", [], False)])
-def test_on_a_terminal_a_delete_asks_first(septet, answer, options, left):
-    pty = pytest.importorskip("pty")
-    mine, theirs = pty.openpty()
-    command = [sys.executable, "-m", "septet", "delete", "tea", *options]
-    done = subprocess.Popen(command, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, env=dict(os.environ))
-    os.close(theirs)
-    os.write(mine, answer)
-    code = done.wait(timeout=60)
-    done.communicate()
-    os.close(mine)
-    assert (entry("tea") is not None) == left
-    assert code == (1 if left else 0)
-
-
 def test_with_yes_and_without_a_terminal_nothing_is_asked(septet):
     assert septet("delete", "tea", "--yes") == (0, "", "deleted 1 entry\n")
     assert septet("delete", "jwt-1") == (0, "", "deleted 1 entry\n")
@@ -186,17 +168,6 @@ def test_a_query_that_is_refused_does_not_end_those_behind_it(septet):
     assert code == 0 and len(lines) == 3
     assert lines[2]["hits"][0]["id"] == "tea"
     assert "error" not in lines[2] and all(set(line) >= {"query"} for line in lines)
-
-
-def test_an_answer_comes_before_the_next_question_is_asked(septet):
-    command = [sys.executable, "-m", "septet", "search", "-"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ)) as process:
-        for query, id in (("tea", "tea"), ("rotation", "jwt-2")):
-            process.stdin.write(f"{query}\n".encode())
-            process.stdin.flush()
-            assert json.loads(process.stdout.readline())["hits"][0]["id"] == id
-        process.stdin.close()
-        assert process.wait(timeout=60) == 0
 
 
 def test_queries_from_standard_input_have_one_format(septet):

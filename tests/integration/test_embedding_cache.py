@@ -1,6 +1,5 @@
 """The embedding cache: shared by whoever names the file, bounded, and never in the way."""
 
-import os
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -56,20 +55,6 @@ def test_a_second_opening_and_another_thread_see_what_was_kept(cache, tmp_path):
     other.close()
     with ThreadPoolExecutor(4) as threads:
         assert all(threads.map(lambda _: found(cache, 2), range(8)))
-
-
-def test_a_forked_child_uses_the_cache_and_the_parent_goes_on(cache):
-    cache.put(MADE, rows(1))
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            cache.put(MADE, rows(2))
-            code = 0 if found(cache, 1, 2) else 1
-        finally:
-            os._exit(code)
-    assert os.waitpid(child, 0)[1] == 0
-    assert sorted(found(cache, 1, 2)) == ["text 1", "text 2"]
 
 
 def foreign(path):

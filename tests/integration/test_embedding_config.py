@@ -36,13 +36,3 @@ def test_no_provider_is_no_embedder_and_no_note(tmp_path, config):
     with Vault(tmp_path / "v.db", embedder=config) as vault:
         vault.add(title="red apples")
         assert vault.search("apples").notes == ()
-
-
-def test_a_provider_that_cannot_be_reached_costs_a_vault_nothing_but_its_vectors(tmp_path):
-    config = {"provider": "openai", "apiKey": "sk-secret", "baseUrl": "http://127.0.0.1:9/", "queryTimeoutS": 0.2}
-    with Vault(tmp_path / "v.db", embedder=config) as vault:
-        assert vault.embedding_status().model == "openai/text-embedding-3-small"
-        vault.add(title="red apples")
-        assert len(vault.search("apples")) == 1
-        report = vault.embed()
-        assert report.missing == 1 and "sk-secret" not in str(report)

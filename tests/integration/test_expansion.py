@@ -5,7 +5,6 @@ import threading
 
 import pytest
 
-from children import forked
 from septet.errors import QueryError
 from septet.query.deadline import deadline_of
 from septet.retrieval.expansion.expanding import MOST_CALLS, Expanding
@@ -259,17 +258,3 @@ def test_arguments_out_of_range_are_refused_by_name(arguments):
         patient(Model(), **arguments)
     with pytest.raises(QueryError, match="expander"):
         patient("a model", **arguments)
-
-
-def test_a_forked_child_asks_anew_and_waits_for_no_call_of_its_parent(held):
-    expanding = patient(held, timeout_s=LONG_S)
-    expanding.begin("q")
-    assert held.reached.wait(LONG_S)
-
-    def child():
-        held.answer = lambda query: [f"{query} of the child"]
-        assert expanding.begin("q").result().variants == ("q", "q of the child")
-
-    assert forked(child)
-    held.go.set()
-    assert expanding.begin("q").result().variants == ("q", "q late")

@@ -1,15 +1,11 @@
 """A memory of another program is asked first; while it fails the vault behind it answers, and says so."""
 
-import json
 import re
-import subprocess
 import sys
 import threading
 
 import pytest
 
-from children import forked
-from embedding_server import EmbeddingServer, faults
 from septet import ExternalFirst, Federation, QueryError, StoreError, Vault
 
 FOUND = [
@@ -196,67 +192,4 @@ def test_where_both_fail_the_error_names_both_reasons(tmp_path):
     memory = ExternalFirst(other, vault, name="qmd")
     vault.close()
     with pytest.raises(StoreError, match=r"qmd raised OSError: connection refused; and the vault behind it: .*closed"):
-        memory.search("rotate")
-
-
-def test_another_program_over_its_command_line(vault, tmp_path):
-    answers = [{"docid": "n1", "file": "notes/a.md", "title": "Keys", "text": "rotate keys in May", "score": 0.8}]
-    program = tmp_path / "program.py"
-    program.write_text(f"import sys; assert sys.argv[1] != 'crash'; print({json.dumps(answers)!r})", encoding="utf-8")
-
-    def ask(query, limit):
-        command = [sys.executable, str(program), query, str(limit)]
-        said = subprocess.run(command, capture_output=True, check=True, timeout=20).stdout
-        return [
-            {"id": r["docid"], "title": r["title"], "description": r["text"], "source": r["file"], "score": r["score"]}
-            for r in json.loads(said)
-        ]
-
-    memory = ExternalFirst(ask, vault, name="program", timeout_s=20, rest_s=0)
-    assert memory.search("keys").ids == ["n1"]
-    crashed = memory.search("crash")
-    assert "program raised CalledProcessError" in crashed.notes[0].cause
-    assert memory.search("keys").ids == ["n1"]
-
-
-def test_a_child_of_a_fork_searches_too(vault):
-    memory = ExternalFirst(Other(), vault)
-
-    def search():
-        assert memory.search("rotate").ids == ["x1", "x2"]
-
-    with memory._lock.hold():
-        assert forked(search)
-
-
-def test_every_level_of_fallback_is_told(tmp_path):
-    """The other memory; the first model; the second one; words alone; nothing."""
-    other = Other()
-    with EmbeddingServer() as one, EmbeddingServer() as two:
-        second = {"provider": "ollama", "model": "second", "baseUrl": two.url}
-        first = {"provider": "openai", "model": "first", "baseUrl": f"{one.url}/v1", "apiKey": "good-key"}
-        vault = Vault(tmp_path / "v.db", embedder={**first, "fallback": [second]})
-        with vault:
-            vault.add_many({"id": f"v{n}", "title": f"rotate crops {n}"} for n in range(12))
-            vault.wait_embedded(20)
-            one.script(*[faults.QUOTA] * 1_000)
-            vault.add(title="rotate more")
-            vault.wait_embedded(20)
-            memory = ExternalFirst(other, vault, name="qmd", rest_s=0)
-            codes = []
-
-            def search(query):
-                found = memory.search(query)
-                codes.append(([note.code for note in found.notes], found.degraded, bool(found)))
-
-            search("keys")
-            other.fault = OSError("connection refused")
-            search("rotate crops 2")
-            two.script(*[faults.status(402)] * 1_000)
-            search("rotate crops 3")
-    assert codes[0] == ([], False, True)
-    assert codes[1] == (["external_failed", "embedding_fallback"], True, True)
-    said, degraded, found = codes[2]
-    assert said[:3] == ["external_failed", "embedding_refused", "embedding_refused"] and degraded and found
-    with pytest.raises(StoreError, match="connection refused; and the vault"):
         memory.search("rotate")

@@ -7,7 +7,7 @@ import pytest
 from integration.test_following import LONG, NEW, WORDS, made, message, paths_of, until
 from integration.test_sources import agrees
 from integration.test_sources import made as of_files
-from integration.test_watching import silent, watcher_of
+from processes.test_watching import silent, watcher_of
 from septet import Vault
 from septet.files.roots import root_at
 from septet.files.sources import scan

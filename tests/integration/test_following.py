@@ -1,7 +1,6 @@
 """A vault that looks at the disk by itself: before searches, when it is opened; and how far it says it is behind."""
 
 import json
-import os
 import shutil
 import threading
 import time
@@ -273,19 +272,6 @@ def test_several_threads_share_a_look(vault, notes):
     for thread in threads:
         thread.join()
     assert found == [1] * 8
-
-
-def test_a_forked_child_looks_for_itself(vault, notes):
-    assert vault.search("rivers")
-    (notes / "fresh.md").write_text("numbat\n", encoding="utf-8")
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            code = 0 if len(vault.search("numbat")) == 1 else 2
-        finally:
-            os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_opening_a_vault_may_begin_a_sync(tmp_path, notes):

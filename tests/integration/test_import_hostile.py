@@ -7,8 +7,6 @@ import csv
 import io
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
@@ -121,21 +119,6 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, kind):
         path.symlink_to({"device": "/dev/null", "endless device": "/dev/zero", "loop": path}[kind])
     with Vault(":memory:") as vault, pytest.raises(EntryError, match=r"cannot be read|NUL character"):
         vault.import_(path)
-
-
-def test_the_command_line_refuses_what_is_no_file_too(tmp_path):
-    pytest.importorskip("typer")
-    path = tmp_path / "in.jsonl"
-    os.mkfifo(path)
-    done = subprocess.run(
-        [sys.executable, "-m", "septet", "import", str(path), "--vault", str(tmp_path / "v.db")],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 2 and "it is a pipe" in done.stderr and "`-`" in done.stderr
-    assert not (tmp_path / "v.db").exists()
 
 
 def test_a_record_of_an_array_is_read_up_to_a_bound():

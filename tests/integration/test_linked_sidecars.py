@@ -3,7 +3,7 @@
 import pytest
 
 from commands import Commands
-from septet import StoreError, Vault
+from septet import StoreError
 from septet.snapshot.sidecar import Sidecar
 from septet.snapshot.sidecar_state import LEAST_SLOTS
 from sidecars import entry, folder_of, opened, until, wanted
@@ -61,12 +61,6 @@ def test_a_redaction_says_what_it_left(path):
     with opened(path) as vault:
         problems = vault.redact().problems
     assert [problem for problem in problems if "it is a link" in problem]
-
-
-def test_restoring_a_backup_leaves_what_is_behind_it(path, tmp_path):
-    with opened(path) as vault:
-        vault.backup(tmp_path / "backup.db")
-    assert Vault.restore(tmp_path / "backup.db", path) == LEAST_SLOTS + 1
 
 
 def test_no_part_of_it_is_swept_or_dropped(path):

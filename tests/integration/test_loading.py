@@ -35,16 +35,6 @@ def test_a_transaction_ends_when_its_vectors_are_large(vault):
     assert told == [128, 140]
 
 
-LARGE = "x " * (4 << 20)
-
-
-@pytest.mark.parametrize("fields", [{"description": LARGE}, {"attrs": {"why": LARGE}}], ids=["text", "attrs"])
-def test_a_transaction_ends_when_its_entries_are_large(vault, fields):
-    told = []
-    vault.add_many(({"title": f"word {i}", **fields} for i in range(5)), progress=lambda done, _: told.append(done))
-    assert told == [4, 5]
-
-
 def test_the_last_model_of_a_batch_is_the_one_an_entry_keeps(vault):
     given = [("x", "a", [1, 0]), ("y", "a", [0, 1]), ("x", "b", [1, 0, 0]), ("x", "b", [0, 1, 0])]
     vault.add_many({"id": i, "title": i, "vector": v, "model": m} for i, m, v in given)

@@ -1,8 +1,6 @@
 """The logger ``septet`` tells of writes, searches, sidecars and embedding, and repeats no text above DEBUG."""
 
 import logging
-import subprocess
-import sys
 
 import pytest
 from hypothesis import given
@@ -179,29 +177,3 @@ def test_no_text_of_a_query_or_an_entry_is_told_above_debug(caplog, query, metho
             vault.delete(f"{SECRET}1")
     assert said(caplog, "septet.write")
     assert SECRET not in " ".join(r.getMessage() for r in caplog.records)
-
-
-PROGRAM = """
-import sys
-if sys.argv[1] == "early":
-    import logging
-from septet import Vault
-with Vault(":memory:") as vault:
-    vault.add(title="ducks")
-    vault.search("ducks", query_vector=[1.0])
-    if sys.argv[1] == "late":
-        import logging
-    # Notes that there are no vectors.
-    assert vault.search("ducks", query_vector=[1.0]).degraded
-if sys.argv[1] != "never":
-    print(logging.getLogger("septet").handlers)
-print("logging" in sys.modules)
-"""
-
-
-@pytest.mark.parametrize(("when", "last"), [("early", "True"), ("late", "True"), ("never", "False")])
-def test_a_program_that_sets_up_no_logging_sees_none_and_does_not_load_it(when, last):
-    done = subprocess.run([sys.executable, "-c", PROGRAM, when], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    assert done.stdout.splitlines()[-1] == last
-    assert done.stdout.count("NullHandler") == (0 if when == "never" else 1)

@@ -2,8 +2,6 @@
 
 import io
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -82,20 +80,6 @@ def test_plain_objects_with_a_title_are_entries(tmp_path):
         assert vault.import_(path).entries == 2
         assert [h.title for h in vault.search("two")] == ["two"]
         assert [s.model for s in vault.stats().spaces] == ["m"]
-
-
-def test_an_open_vault_is_no_source_and_keeps_its_locks(tmp_path):
-    path = tmp_path / "v.db"
-    (tmp_path / "link").symlink_to(path)
-    with Vault(path) as vault:
-        for source in (path, tmp_path / "link"):
-            with pytest.raises(EntryError, match="is a vault that is open"):
-                vault.import_(source)
-        # It would take itself for the last one that has the vault open, and remove the log.
-        subprocess.run(
-            [sys.executable, "-c", "import septet, sys; septet.Vault(sys.argv[1]).close()", path], check=True
-        )
-        vault.add(title="word")
 
 
 def test_progress_is_told_during_an_import():

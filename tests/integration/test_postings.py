@@ -148,15 +148,3 @@ def test_what_only_vectors_find_has_the_score_of_its_words_whichever_ranks_them(
         (few,) = (hit for hit in vault.search(query, limit=3, **ask) if hit.id == "far")
         (all_found,) = (hit for hit in vault.search(query, limit=100, **ask) if hit.id == "far")
         assert few.signals["words"] == all_found.signals["words"] > 0
-
-
-def test_a_vault_can_be_closed_while_its_postings_are_built(tmp_path):
-    rng = random.Random(3)
-    vault = Vault(tmp_path / "v.db", clock=lambda: NOW)
-    vault.add_many(entry(rng, i) for i in range(12_000))
-    vault.search("alpha")
-    vault.search("alpha")
-    vault.close()
-    with Vault(tmp_path / "v.db", clock=lambda: NOW) as again:
-        built(again)
-        assert_memory_equals_fts5(again)

@@ -2,12 +2,11 @@
 
 import json
 import math
-import os
 import threading
 
 import pytest
 
-from corpora_told import LONG_S, Held, Told
+from corpora_told import LONG_S, Told
 from retrieved import hit
 from septet import Federation, QueryError, Vault, VectorError
 from septet.errors import Closed, EntryError, ProfileError, StoreError
@@ -74,19 +73,6 @@ def test_hits_come_from_every_corpus_that_has_some(retriever):
         False,
         "bm25",
     )
-
-
-@pytest.mark.parametrize("query", [QUERY, "token", "jobs in sqlite", "nothing of that kind", ""])
-def test_the_parts_of_a_score_sum_to_it_and_ranks_are_those_in_the_lists(retriever, query):
-    found = retriever.retrieve(query)
-    places = {}
-    for one in found.lists:
-        for rank, item in enumerate(one.items, 1):
-            places.setdefault(item.hit.id, set()).add(rank)
-    for one in found:
-        assert math.isclose(math.fsum(one.breakdown.values()), one.score, rel_tol=1e-12)
-        assert one.breakdown.keys() == one.signals.keys()
-        assert set(one.signals.values()) <= places[one.id]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 1_000])
@@ -231,17 +217,6 @@ def test_a_corpus_that_answers_something_else_has_failed_and_the_others_answer(v
         assert found.ids and found.degraded
 
 
-def test_what_is_late_is_left_out_and_said(vault):
-    slow = Held("slow")
-    with vault.retriever(corpora={"slow": slow}, timeout_s=0.5) as retriever:
-        found = retriever.retrieve(QUERY)
-        assert ("deadline", "slow") in [(note.code, note.tier) for note in found.notes]
-        assert "auth" in found.ids
-        (wave, *_) = found.envelope.waves
-        assert {one.corpus: one.state for one in wave.asked}["slow"] == "late"
-    slow.gate.set()
-
-
 def test_threads_may_share_a_retriever(retriever):
     alone = plain(retriever.retrieve(QUERY))
     found, barrier = [], threading.Barrier(8)
@@ -321,23 +296,6 @@ def test_a_recall_of_one_vault_costs_its_searches_and_no_thread(vault, monkeypat
     assert not started
     # One for each source and leg.
     assert 3 <= len(searched) <= 6
-
-
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_retrieves_with_the_retriever_of_its_parent(tmp_path):
-    with Vault(tmp_path / "v.db") as vault:
-        vault.add(id="a", title="ducks swim")
-        with vault.retriever(timeout_s=LONG_S) as retriever:
-            assert retriever.retrieve("ducks").ids == ["a"]
-            child = os.fork()
-            if child == 0:
-                # Whatever happens, the child ends here.
-                try:
-                    os._exit(0 if retriever.retrieve("ducks").ids == ["a"] else 1)
-                finally:
-                    os._exit(2)
-            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-            assert retriever.retrieve("ducks").ids == ["a"]
 
 
 def test_the_envelope_says_how_sqlite_works_on_the_vault_and_nothing_of_a_federation(vault, tmp_path):

@@ -5,8 +5,6 @@ import time
 
 import pytest
 
-from embedding_server import EmbeddingServer, faults
-from embedding_server.chat import chat
 from septet import Vault
 
 LONG_S = 30.0
@@ -24,12 +22,6 @@ def vault():
         yield made
 
 
-@pytest.fixture
-def server():
-    with EmbeddingServer(routes=[chat(lambda user: '["renew credentials", "Rotate Keys"]')], keys=()) as made:
-        yield made
-
-
 def found(retrieval):
     return {hit.id for hit in retrieval}
 
@@ -42,27 +34,6 @@ def test_what_only_other_words_find_is_found_too(vault, profile):
         both = retriever.retrieve("rotate keys", timeout_s=LONG_S)
     assert "e1" not in alone and "e2" in alone
     assert {"e1", "e2"} <= found(both) and "expansion_failed" not in [note.code for note in both.notes]
-
-
-def test_a_chat_model_of_the_configuration_is_asked_once_for_a_query(vault, server):
-    config = {"profile": "recall", **CONFIG, "expansion": {"model": "small", "baseUrl": server.url, "timeoutS": 20}}
-    with vault.retriever(config) as retriever:
-        for _ in range(3):
-            assert "e1" in found(retriever.retrieve("rotate keys", timeout_s=2 * LONG_S))
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("fault", [faults.slow_body, faults.no_answer, faults.html, faults.status(500)])
-def test_a_server_that_fails_leaves_what_the_query_finds_and_a_note(vault, server, profile, fault):
-    server.script(fault)
-    expansion = {"model": "small", "baseUrl": server.url, "timeoutS": 0.5}
-    config = {"profile": profile, "expansion": expansion, **(CONFIG if profile == "recall" else {})}
-    with vault.retriever(config) as retriever:
-        first, second = (retriever.retrieve(query, timeout_s=LONG_S) for query in ("rotate crops", "rotate keys"))
-    for retrieval in (first, second):
-        assert "e2" in found(retrieval) and "expansion_failed" in [note.code for note in retrieval.notes]
-    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("profile", PROFILES)

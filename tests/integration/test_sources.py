@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from children import as_nobody, open_to_others
-from integration.test_files import needs_root
 from septet import EntryError
 from septet._core import shown_path
 from septet.files.roots import CURATED, LAYOUTS, Root, root_at
@@ -273,39 +271,6 @@ def test_a_name_that_looks_like_an_escaped_one_is_told_where_both_are_there(tmp_
     root = root_at(tmp_path)
     assert paths_of(root) == ["\\xff.md"]
     assert told(root) == {("\\xff.md", "duplicate")}
-
-
-@needs_root
-@pytest.mark.parametrize("mode", [0o000, 0o444])
-def test_a_folder_that_cannot_be_read_is_told_and_the_others_are_found(tmp_path, mode):
-    open_to_others(tmp_path)
-    made(tmp_path, "a/x.md", "b/y.md", "c/z.md")
-    (tmp_path / "b").chmod(mode)
-
-    def task():
-        root = root_at(tmp_path)
-        assert paths_of(root) == ["a/x.md", "c/z.md"]
-        assert {path.split("/")[0] for path, reason in told(root) if reason == "unreadable"} == {"b"}
-        assert found_at(root, "b/y.md") is None
-        scan_of_it = scan(root_at(tmp_path / "b"))
-        assert not scan_of_it.found
-        assert not scan_of_it.missing
-
-    assert as_nobody(task)
-
-
-@needs_root
-def test_a_folder_whose_rules_cannot_be_read_shows_nothing_that_they_may_hide(tmp_path):
-    open_to_others(tmp_path)
-    made(tmp_path, "a/x.md", "b/secret.md", "b/.gitignore")
-    (tmp_path / "b" / ".gitignore").chmod(0)
-
-    def task():
-        root = root_at(tmp_path)
-        assert paths_of(root) == ["a/x.md"]
-        assert told(root) == {("b", "unreadable")}
-
-    assert as_nobody(task)
 
 
 @pytest.mark.parametrize("path", ["gone", "gone/deeper", "a.md/below"])

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from children import Busy, as_nobody
+from children import Busy
 from septet import Vault
 from septet.files.steady import print_of, read_steadily
 from synced import fresh, ids, paths, picture
@@ -223,33 +223,6 @@ def test_a_time_of_change_may_be_any(vault, notes, seconds):
 
 
 # -- what cannot be read ---------------------------------------------------------------------------------------------
-
-
-@needs_root
-def test_what_cannot_be_read_stays_in_the_vault_and_is_told(tmp_path, notes):
-    (tmp_path / "own").mkdir()
-
-    def task():
-        owls = notes / "birds" / "owls.md"
-        with Vault(tmp_path / "own" / "v.db") as vault:
-            vault.sync(notes)
-            before = ids(vault)
-            for closed in (notes / "birds", owls, notes):
-                mode = closed.stat().st_mode
-                closed.chmod(0)
-                for report in (vault.sync(force=True), vault.sync(paths=[owls]), vault.sync()):
-                    assert report.files_removed == 0 and ids(vault) == before
-                    if closed != owls:
-                        assert [one.reason for one in report.skipped] == ["unreadable"]
-                    assert report.complete == (closed != notes)
-                problem = vault.roots()[0].problem
-                assert problem is None if closed != notes else "cannot be read (Permission denied)" in problem
-                closed.chmod(mode)
-                assert vault.sync().complete and vault.roots()[0].problem is None
-            owls.unlink()
-            assert vault.sync(paths=[owls]).files_removed == 1
-
-    assert as_nobody(task, notes, tmp_path / "own")
 
 
 @needs_root

@@ -2,12 +2,11 @@
 
 import os
 import threading
-import time
 
 import pytest
 
 from septet import Chunking, Vault
-from septet.files import lease, syncing, tracking
+from septet.files import syncing, tracking
 from synced import fresh, picture
 
 KEY = "ghp_" + "Zq7x" * 9
@@ -117,22 +116,6 @@ def test_a_redaction_that_waits_for_a_first_sync_has_all_that_it_brought_masked_
         fill(folder, range(10), f"{TEXT}more")
         vault.sync()
         assert len(vault) >= 10 and not any(KEY in e.description for e in vault)
-
-
-def test_nobody_syncs_while_a_redaction_reads_on_and_finds_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(lease, "LEASE_S", 1.5)
-    fill(tmp_path / "notes", range(200), "no secret")
-    reports = []
-    with Vault(tmp_path / "v.db") as vault, Vault(tmp_path / "v.db") as other:
-        vault.sync(tmp_path / "notes")
-
-        def looked(done, _):
-            time.sleep(0.45)
-            reports.append(other.sync(timeout_s=0))
-
-        vault.redact(progress=looked)
-        assert len(reports) >= 4 and not any(report.complete for report in reports)
-        assert other.sync().complete
 
 
 def test_options_that_others_set_at_the_same_moment_stay(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from integration.test_following import made, message, until
-from integration.test_watching import silent, watcher_of
+from processes.test_watching import silent, watcher_of
 from septet import Vault
 
 

@@ -1,12 +1,8 @@
 """Exports and backups: nothing that is ours or in use is written over, and a file appears whole or not at all."""
 
-import gc
 import io
 import os
-import socket
 import stat
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -102,27 +98,6 @@ def test_a_file_beside_which_an_old_log_lies_is_refused(vault, write, tmp_path):
     (tmp_path / "copy.db-journal").write_bytes(b"old")
     with pytest.raises(StoreError, match=r"copy\.db-journal lies beside it"):
         write(vault, tmp_path / "copy.db")
-
-
-def test_what_is_no_file_is_refused_with_what_to_do_instead(vault, write, tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "folder").mkdir()
-    bound = socket.socket(socket.AF_UNIX)
-    bound.bind(str(tmp_path / "socket"))
-    (tmp_path / "out").symlink_to("/dev/null")
-    kinds = {
-        "pipe": "a named pipe",
-        "folder": "a folder",
-        "socket": "a socket",
-        "/dev/null": "a device",
-        "out": "a device",
-    }
-    for name, kind in kinds.items():
-        with pytest.raises(StoreError, match=f"is {kind}, not a file: name a file"):
-            write(vault, tmp_path / name)
-    assert Path("/dev/null").is_char_device()
-    assert (tmp_path / "pipe").is_fifo()
-    bound.close()
 
 
 def test_an_open_stream_takes_what_a_device_would(vault):
@@ -241,31 +216,6 @@ def test_a_folder_that_vanishes_is_named_and_not_the_vault(vault, write, tmp_pat
     assert "v.db" not in str(told.value)
 
 
-FULL = """
-import resource, signal, sys
-from septet import StoreError, Vault
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-vault = Vault(sys.argv[1], read_only=True)
-resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
-try:
-    getattr(vault, sys.argv[2])(sys.argv[3])
-except StoreError as fault:
-    print(fault)
-"""
-
-
-@pytest.mark.parametrize("how", ["export", "backup"])
-def test_a_target_without_room_is_named_and_not_the_vault(vault, tmp_path, how):
-    fill(vault, 600)
-    (tmp_path / "small").mkdir()
-    out = tmp_path / "small" / "out"
-    command = [sys.executable, "-c", FULL, vault.path, how, str(out)]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert told.startswith(f"{out} cannot be written")
-    assert "v.db" not in told
-    assert names(tmp_path / "small") == []
-
-
 def test_a_vault_that_is_damaged_is_named_and_not_the_target(tmp_path):
     with Vault(tmp_path / "v.db") as made:
         fill(made, 600)
@@ -279,37 +229,3 @@ def test_a_vault_that_is_damaged_is_named_and_not_the_target(tmp_path):
         else:
             pytest.fail("half a vault was copied")
     assert not (tmp_path / "copy.db").exists()
-
-
-def test_an_interrupt_at_any_line_leaves_the_old_file_or_the_new_one_and_no_other(tmp_path):
-    (tmp_path / "out").write_text("old")
-    before, line, done = sys.gettrace(), 0, False
-    while not done:
-        left = line = line + 1
-
-        def interrupt(frame, event, _argument):
-            nonlocal left
-            if frame.f_code.co_name not in ("complete_file", "unfinished", "complete", "export_like"):
-                return None
-            left -= event == "line"
-            if left == 0:
-                sys.settrace(None)
-                raise KeyboardInterrupt
-            return interrupt
-
-        def export_like():
-            with complete_file(tmp_path / "out") as part:
-                os.write(part.descriptor, b"new")
-
-        sys.settrace(interrupt)
-        try:
-            export_like()
-            done = True
-        except KeyboardInterrupt:
-            # What is left to the collector was never handed out.
-            gc.collect()
-        finally:
-            sys.settrace(before)
-        assert names(tmp_path) == ["out"]
-        assert (tmp_path / "out").read_text() in ("old", "new")
-    assert line > 20

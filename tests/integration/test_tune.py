@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from septet import Federation, QueryError, Vault, evaluate, feedback_judgements, tune, undo_tuning
-from septet.profiles import BUILTIN, resolve
+from septet.profiles import resolve
 
 NOW = 1e9
 EACH = 12
@@ -68,21 +68,6 @@ def test_weights_that_matter_are_found_and_the_gain_is_real(mattering):
     after = evaluate(other.vault, other.queries, other.qrels, "nDCG@10", profile=tuned.profile)
     assert after.compare(before)["nDCG@10"].low > 0.1
     assert abs(after["nDCG@10"] - tuned.gain.after) < 0.1
-
-
-def test_weights_that_do_not_matter_are_refused_but_for_about_one_seed_in_forty():
-    accepted = []
-    for seed in range(24):
-        found = made(seed, matters=False, topics=14)
-        tuned = tune(found.vault, found.queries, found.qrels, folds=3)
-        found.vault.close()
-        if tuned.accepted:
-            accepted.append(seed)
-        else:
-            assert tuned.reason.startswith("not above noise")
-            assert tuned.profile == BUILTIN["septet"]
-            assert tuned.gain.low <= 0
-    assert len(accepted) <= 3
 
 
 def test_few_queries_are_refused(mattering):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from integration.test_following import WORDS, made, paths_of, until
-from integration.test_watching import Told, silent, watcher_of, write
+from processes.test_watching import Told, silent, watcher_of, write
 from septet import Vault
 from septet.files.watching import MOST_PATHS
 

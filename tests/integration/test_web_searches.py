@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import heavy
 from septet import Federation, QueryError, Vault
 
 NOW = 1_767_312_000.0  # 2026-01-02
@@ -183,6 +184,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
+@heavy()
 @given(st.text(max_size=40) | st.lists(PIECES, max_size=14).map("".join), st.booleans())
 def test_no_query_is_an_error(shared, query, vectors):
     options = {"query_vector": [1.0, 0, 0, 0]} if vectors else {}

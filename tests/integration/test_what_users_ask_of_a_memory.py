@@ -3,9 +3,6 @@
 import asyncio
 import json
 import os
-import subprocess
-import sys
-import textwrap
 import threading
 
 import pytest
@@ -135,27 +132,6 @@ def test_a_sync_that_says_it_is_complete_has_left_nothing_out(tmp_path, notes):
 
 
 # 4: vectors without an extension -------------------------------------------------------------------------------------
-
-
-def test_vectors_need_no_extension_of_sqlite(tmp_path, notes):
-    code = """
-        import sys
-        def refuse(event, _):
-            if event in ("sqlite3.enable_load_extension", "sqlite3.load_extension"):
-                raise RuntimeError(event)
-        sys.addaudithook(refuse)
-        sys.modules["sqlite_vec"] = None
-        from septet import CallableEmbedder, Vault
-        embedder = CallableEmbedder(
-            lambda texts: [[1.0, 9.0 * ("owls" in text), 0.0] for text in texts], model="m", dimensions=3
-        )
-        with Vault(sys.argv[1], embedder=embedder) as vault:
-            vault.sync(sys.argv[2])
-            assert vault.wait_embedded(20)
-            found = vault.load(vault.search("birds of the night", query_vector=[1.0, 9.0, 0.0], limit=8).ids)
-            assert len(found) == 8 and all("owls" in one.description for one in found), found
-    """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code), tmp_path / "v.db", notes], check=True, timeout=60)
 
 
 # 5: no provider ------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Top-k from 8-bit codes against the float64 scan, at every SIMD level of the machine."""
 
-import os
 import threading
 
 import numpy as np
@@ -283,17 +282,6 @@ def test_searches_while_rows_are_appended():
 
 
 # Python warns of what is tested here: a fork while other threads sleep.
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_child_has_threads_of_its_own():
-    rng = np.random.default_rng(5)
-    rows = rng.standard_normal((5_000, 32), dtype=np.float32)
-    codes = coded(rows)
-    wanted = codes.top_k(rows[0], rows, 5, threads=3)
-    child = os.fork()
-    if child == 0:
-        found = codes.top_k(rows[0], rows, 5, threads=3)
-        os._exit(0 if all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True)) else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_arguments_that_do_not_fit():

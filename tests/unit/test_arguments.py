@@ -45,15 +45,6 @@ def vault():
 # -- what errors show --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", odd_values.ALL)
-def test_what_is_shown_of_any_value_is_short_and_printable(name):
-    text = shown(odd_values.ALL[name]())
-    assert text
-    assert len(text) <= 1_000
-    assert text.isprintable()
-    text.encode("utf-8")
-
-
 @pytest.mark.parametrize("name", ["two\nlines.npy", "\x1b[31mred.npy"])
 def test_an_error_is_one_line_whatever_the_name_of_a_file(vault, tmp_path, name):
     path = tmp_path / name

@@ -1,8 +1,6 @@
 """Configuration files of strangers: whatever lies there ends as values or as an error, soon and in little memory."""
 
 import json
-import os
-import socket
 
 import pytest
 
@@ -83,32 +81,6 @@ def test_a_hostile_file_is_refused_with_its_name_and_what_is_wrong(tmp_path, wha
     with pytest.raises(EmbeddingConfigError, match=said) as refused:
         config_of(path)
     assert str(path) in str(refused.value) and len(str(refused.value)) < 1_000
-
-
-@pytest.mark.parametrize("kind", ["pipe", "socket", "device", "endless device", "folder", "loop", "unreadable name"])
-def test_what_is_no_file_is_refused_at_once(tmp_path, kind, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "x.toml"
-    opened = None
-    if kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "socket":
-        opened = socket.socket(socket.AF_UNIX)
-        opened.bind("x.toml")
-    elif kind == "folder":
-        path.mkdir()
-    elif kind == "unreadable name":
-        path = tmp_path / ("x" * 5_000 + ".toml")
-    else:
-        path.symlink_to({"device": "/dev/null", "endless device": "/dev/zero", "loop": path}[kind])
-    try:
-        with pytest.raises(ProfileError, match=r"cannot be read|at most 4,096"):
-            resolve(path)
-        with pytest.raises(EmbeddingConfigError, match=r"cannot be read|at most 4,096"):
-            config_of(path)
-    finally:
-        if opened is not None:
-            opened.close()
 
 
 def test_a_nul_in_a_path_is_an_error_that_says_so():

@@ -1,8 +1,6 @@
 """Model folders: good ones of every kind, and bad ones, each of which is told with its file and a cure."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -270,8 +268,3 @@ def test_the_environment_names_the_model_and_a_wrong_name_is_not_passed_over(fol
     monkeypatch.setenv("SEPTET_MODEL", str(tmp_path / "gone"))
     with pytest.raises(EmbeddingConfigError, match=r"SEPTET_MODEL: .*gone is neither"):
         LocalEmbedder()
-
-
-def test_importing_the_package_loads_no_tokenizer():
-    code = "import sys, septet.embedding.local.embedder; print({'tokenizers', 'safetensors'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -332,28 +330,6 @@ def test_whatever_bytes_are_changed_there_are_vectors_or_an_error(tmp_path_facto
         assert "changed" in str(fault)
     else:
         assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
-
-
-LIMITED = """
-import resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
-from septet.embedding.local.embedder import LocalEmbedder
-from septet.errors import EmbeddingConfigError
-try:
-    LocalEmbedder(sys.argv[1]).embed(["a text"])
-except EmbeddingConfigError as fault:
-    print(fault)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="needs limits of memory")
-def test_a_tokenizer_without_an_end_is_not_read(folder):
-    with (folder / "tokenizer.json").open("wb") as file:
-        file.truncate(2**36)
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(folder)], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert "more than 67,108,864 bytes" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Tiers are searched side by side where that hides time, else in turn."""
 
-import os
 import threading
 
 import pytest
@@ -130,16 +129,3 @@ def test_threads_that_were_stopped_start_again(made):
     threads.close()
     threads.close()
     assert not tiers.search(threads)
-
-
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_child_has_threads_of_its_own(made):
-    tiers, threads = made(1.0, 1.0)
-    assert [tiers.search(threads) for _ in range(3)] == [True, True, False]
-    child = os.fork()
-    if not child:
-        try:
-            ok = not tiers.search(threads)
-        finally:
-            os._exit(0 if ok else 1)
-    assert os.waitpid(child, 0)[1] == 0

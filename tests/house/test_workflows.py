@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 yaml = pytest.importorskip("yaml")
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".github"
 if not FOLDER.is_dir():
     pytest.skip("there is no .github: an sdist brings none", allow_module_level=True)

@@ -12,7 +12,7 @@ import bounds
 import other_sqlite
 from septet.storage.engine import OLDEST_SQLITE
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "versions.md").read_text(encoding="utf-8")
 CRATE = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
 OLDEST_RUST = re.findall(r'^rust-version = "([0-9.]+)"', CRATE, re.MULTILINE)[0]

@@ -14,7 +14,7 @@ import pytest
 
 import septet
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 WEBSITE = ROOT / "website"
 #: What belongs to the group `docs`.
 NEEDED = ("mkdocs", "material", "mkdocstrings", "mkdocstrings_handlers")

@@ -10,7 +10,7 @@ import pytest
 
 import septet
 
-FOLDER = Path(__file__).parent / "typing"
+FOLDER = Path(__file__).parents[1] / "typing"
 SOURCES = Path(septet.__file__).parent.parent
 SAMPLES = tuple(FOLDER / f"{name}.py" for name in ("sample", "folders", "retrievals", "clients"))
 MISTAKES = FOLDER / "mistakes.py"
