@@ -1,11 +1,11 @@
-# Two commands for a stranger: `make demo` and `make test`. Each sets up what it needs: a .venv, a release build.
+# Two commands for a stranger: `make demo` and `make test`. Each sets up what it needs: a .venv, a build.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.sql')
 
-.PHONY: demo test stress sanitize bench eval mutants wheels sdist wheels-reproducible docs docs-serve pictures release-check lowest newest test-sqlite deny lint format clean help
+.PHONY: demo test test-all test-rest check-python check-rust stress sanitize bench eval mutants wheels sdist wheels-reproducible docs docs-serve pictures release-check lowest newest test-sqlite deny lint format clean help
 
 help:  ## list what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -17,7 +17,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	  [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); } || \
 	  { rm -rf $(VENV); echo "$(PYTHON) cannot make a virtual environment: install python3-venv"; exit 1; }
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --upgrade pip "maturin>=1.9,<2"
 
 $(VENV)/.tools: pyproject.toml Makefile | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --group check
@@ -29,16 +29,55 @@ $(VENV)/.tools: pyproject.toml Makefile | $(BIN)/python
 	$(VENV)/client-maker/bin/python -m pip install --quiet --group client-maker
 	@touch $@
 
-$(VENV)/.built: $(SOURCES) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet "maturin>=1.9,<2"
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet --extras cli
+MATURIN = VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet
+
+# The module alone, which needs nothing of the environment but maturin, so that both are made at the same time.
+$(VENV)/.compiled: $(SOURCES) | $(BIN)/python
+	$(MATURIN) --profile develop --skip-install
+	@rm -f $(VENV)/.released
 	@touch $@
+
+$(VENV)/.built: pyproject.toml $(VENV)/.compiled
+	$(MATURIN) --profile develop --extras cli
+	@rm -f $(VENV)/.released
+	@touch $@
+
+# As in a wheel. Newer than what `make test` builds, which it replaces until the sources change.
+$(VENV)/.released: $(SOURCES) | $(VENV)/.tools $(VENV)/.built
+	$(MATURIN) --release --extras cli,bench
+	@touch $(VENV)/.compiled $(VENV)/.built $@
 
 demo: $(VENV)/.built  ## index this Python's documentation and ask six questions
 	$(BIN)/septet demo
 
-test: $(VENV)/.tools $(VENV)/.built  ## everything that must hold
-	sh tests/run.sh $(BIN)
+# Output of two jobs does not mix where make can hold it back.
+SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
+
+test:  ## style, types, Rust, and the tests that need no second each (PYTEST="-k words" for some of them)
+	@$(MAKE) --no-print-directory --jobs 2 $(SYNC) check-python check-rust
+	@$(MAKE) --no-print-directory $(VENV)/.built
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal $(PYTEST)
+
+check-python: $(VENV)/.tools
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+check-rust: $(VENV)/.compiled
+	cargo fmt --check
+	cargo clippy --all-targets --features python --quiet -- -D warnings
+	cargo test --lib --quiet
+
+# Folders of tests that start processes, servers, a database or a browser, or that take seconds each.
+SLOW := backends browser docs exhaustive processes release servers stress
+
+test-all: test test-rest  ## everything that must hold
+
+test-rest: $(VENV)/.tools $(VENV)/.built  ## what `make test` leaves out: slow folders, more examples, a wheel
+	$(BIN)/python -m mypy.stubtest septet._core
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal --hypothesis-profile full $(SLOW:%=tests/%)
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal --hypothesis-profile full -m hypothesis
+	sh tests/wheel.sh $(BIN)
 
 lowest: $(VENV)/.tools $(VENV)/.built  ## tests that touch dependencies, with the oldest allowed on the oldest Python (BOUNDS=--all)
 	$(BIN)/python tests/bounds.py lowest $(BOUNDS)
@@ -63,12 +102,9 @@ SEPTET_STRESS_S ?= 30
 
 stress: $(VENV)/.tools $(VENV)/.built  ## random campaigns of kills, forks, full disks and more (SEPTET_STRESS_S=30 seconds each)
 	SEPTET_STRESS_S=$(SEPTET_STRESS_S) $(BIN)/python -m pytest -q -s tests/stress --timeout $$((300 + 2 * $(SEPTET_STRESS_S)))
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --hypothesis-profile random -m hypothesis
 
-$(VENV)/.peers: pyproject.toml | $(VENV)/.tools $(VENV)/.built
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet --extras cli,bench
-	@touch $@
-
-bench: $(VENV)/.tools $(VENV)/.built $(VENV)/.peers  ## every figure beside others (BENCH="--quick"); writes benches/RESULTS.md and its charts
+bench: $(VENV)/.released  ## every figure beside others (BENCH="--quick"); writes benches/RESULTS.md and its charts
 	$(BIN)/python benches/run.py $(BENCH)
 	cargo bench
 

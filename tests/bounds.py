@@ -5,7 +5,7 @@ package is that of the working tree; its metadata and its program come from a wh
 
 It runs the tests that touch what differs between versions: those of units, of the command line, of the servers and of
 adapters. Others, such as the properties of kernels, the recorded outputs, the campaigns and the browser, call no
-dependency that these do not call too; `make test` runs them. ``--all`` runs every test.
+dependency that these do not call too; `make test-all` runs them. ``--all`` runs every test.
 """
 
 from __future__ import annotations

@@ -1,9 +1,15 @@
-"""A server of HTTP on this machine, in a thread of the test."""
+"""A server of HTTP on this machine, in a thread of the test or as a process."""
 
 from __future__ import annotations
 
+import os
+import re
+import signal
 import socket
+import subprocess
+import sys
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event, Thread
 from urllib.parse import urlsplit
 
@@ -14,7 +20,7 @@ from septet.server.running import Server, bound
 from septet.server.settings import Settings
 from septet.service.served import Served
 
-__all__ = ["Url", "ask", "raw", "serving"]
+__all__ = ["Url", "ask", "raw", "served", "serving"]
 
 #: Asks servers. It is made once, as that takes a while, and keeps no connection to a server that has stopped.
 ask = httpx.Client(limits=httpx.Limits(max_keepalive_connections=0), trust_env=False, timeout=60)
@@ -44,6 +50,27 @@ def serving(memory, *, writable=True, max_workers=None, log=None, grace_s=10.0, 
         server.stop()
         thread.join(30)
         assert not thread.is_alive(), "the server does not stop"
+
+
+@contextmanager
+def served(path, *arguments):
+    """Run `septet serve` over a vault at a free port; yield its URL and its process."""
+    command = [sys.executable, "-m", "septet", "serve", "--port", "0", "--vault", str(path), *arguments]
+    environment = {**os.environ, "HOME": str(Path(path).parent), "NO_COLOR": "1"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+    try:
+        lines = []
+        for line in process.stdout:
+            lines.append(line)
+            if address := re.search(r"http://[\w.]+:\d+/", line):
+                break
+        else:
+            raise AssertionError(f"the server did not start: {''.join(lines)}")
+        yield address[0], process
+    finally:
+        process.send_signal(signal.SIGCONT)
+        process.terminate()
+        process.communicate(timeout=20)
 
 
 def raw(url, *pieces):

@@ -5,17 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from septet import Federation, Vault
-from serving import serving
+from serving import served, serving
 
 from .accessible import accessibility_faults
 from .world import ALARM, filled
@@ -45,27 +41,6 @@ def browser():
         found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield found
         found.close()
-
-
-@contextmanager
-def served(path, *arguments):
-    """Run `septet serve` over a vault at a free port; give its URL and its process."""
-    command = [sys.executable, "-m", "septet", "serve", "--port", "0", "--vault", str(path), *arguments]
-    environment = {**os.environ, "HOME": str(Path(path).parent), "NO_COLOR": "1"}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
-    try:
-        said = []
-        for line in process.stdout:
-            said.append(line)
-            if found := re.search(r"http://[\w.]+:\d+/", line):
-                break
-        else:
-            pytest.fail(f"the server did not start: {''.join(said)}")
-        yield found[0], process
-    finally:
-        process.send_signal(signal.SIGCONT)
-        process.terminate()
-        process.communicate(timeout=20)
 
 
 @pytest.fixture(scope="package")

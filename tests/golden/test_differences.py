@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from golden.differences import CHOICES, GUARD, GUARD_MANAGED, LEFT_OUT, QUERIES, SWITCHES, TERMS, differs
 from golden.loader import DATA, recording
+from sources import text_of, tree_of
 
 HERE = Path(__file__).parent
 FILES = sorted(path.stem.removeprefix("soleri-") for path in DATA.glob("soleri-*.json"))
@@ -16,11 +18,16 @@ ABOUT = {"meta", "note", "corpus", "optionsNote", "columns"}
 TABLES = (QUERIES, TERMS, GUARD, GUARD_MANAGED)
 
 
+#: Recordings are compared here, and beside other servers where one is asked.
+COMPARING = sorted({*HERE.glob("*.py"), *HERE.parent.glob("servers/test_recorded_*.py")} - {HERE / "differences.py"})
+
+
+@cache
 def marked() -> dict[str, list[str]]:
     """Return the tests marked by `differs`, by difference."""
     found: dict[str, list[str]] = {}
-    for path in HERE.glob("test_*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path in COMPARING:
+        for node in ast.walk(tree_of(path)):
             for mark in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
                 if isinstance(mark, ast.Call) and getattr(mark.func, "id", "") == "differs":
                     for name in mark.args:
@@ -60,8 +67,7 @@ def sections() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("name", "section"), sections())
 def test_every_recorded_section_is_compared_or_left_out_by_name(name, section):
-    read = "\n".join(path.read_text(encoding="utf-8") for path in HERE.glob("*.py") if path.stem != "differences")
-    compared = f'"{section}"' in read or (name == "corpus" and f'"{section}"' in read)
+    compared = any(f'"{section}"' in text_of(path) for path in COMPARING)
     assert compared or (name, section) in LEFT_OUT
 
 

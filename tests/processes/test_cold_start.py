@@ -115,3 +115,8 @@ def loaded_by_a_command(vault, tmp_path_factory):
 @pytest.mark.parametrize("module", [name for name in UNUSED if name not in OF_THE_PARSER] + OTHERS)
 def test_a_search_on_the_command_line_does_not_load(loaded_by_a_command, module):
     assert [name for name in loaded_by_a_command if name == module or name.startswith(f"{module}.")] == []
+
+
+def test_importing_the_package_loads_no_http_client_and_no_event_loop():
+    code = "import sys, septet; print([m for m in ('httpx', 'asyncio', 'ssl', 'openai') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

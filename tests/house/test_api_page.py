@@ -10,7 +10,7 @@ import pytest
 import septet
 from septet.query.options import OPTIONS
 
-PAGE = (Path(__file__).parent.parent / "docs" / "api.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
 #: Its sections by title, without what stands in the sections within them.
 SECTIONS = {m[1]: m[2] for m in re.finditer(r"^#+ (.+?)\n(.*?)(?=^#+ |\Z)", PAGE, re.MULTILINE | re.DOTALL)}
 #: Code on the page, with line breaks as blanks.

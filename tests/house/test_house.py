@@ -4,20 +4,13 @@ import ast
 import graphlib
 import importlib
 import re
-import subprocess
-import sys
-from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import septet
-
-ROOT = Path(__file__).parent.parent
-PACKAGE = ROOT / "python" / "septet"
-SOURCES = sorted(PACKAGE.rglob("*.py"))
-RUST = sorted((ROOT / "rust").rglob("*.rs"))
-STUB = PACKAGE / "_core.pyi"
+from sources import PACKAGE, ROOT, RUST, SOURCES, STUB, faults, nodes_of, text_of, tree_of
 
 MAX_LINES = 400
 #: The border is one page, however much crosses it.
@@ -95,10 +88,6 @@ def part_of(module):
     return module.split(".")[1] if "." in module else "__init__"
 
 
-def tree_of(path):
-    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-
-
 def typing_only(tree):
     """Every node under ``if TYPE_CHECKING:``."""
     return {
@@ -110,13 +99,20 @@ def typing_only(tree):
     }
 
 
+MODULES = {module_of(path) for path in SOURCES} | {"septet._core"}
+
+
+@cache
 def imports_of(path):
-    """The modules of the package that a file imports: anywhere in it, for types alone, or by ``import_module``.
+    """Return the modules of the package that a file imports, with lines: for types alone and by ``import_module`` too.
 
     The tables of names that a package loads when they are first asked for name modules in parts, and are not seen.
     """
-    modules = {module_of(p) for p in SOURCES} | {"septet._core"}
-    for node in ast.walk(tree_of(path)):
+    return tuple(_imports(path))
+
+
+def _imports(path):
+    for node in nodes_of(path):
         if isinstance(node, ast.Call) and called(node) in ("import_module", "__import__"):
             names = [a.value for a in node.args if isinstance(a, ast.Constant)]
         elif isinstance(node, ast.Import):
@@ -126,17 +122,13 @@ def imports_of(path):
             names = [f"{node.module}.{alias.name}" for alias in node.names] + [node.module]
         else:
             continue
-        found = [n for n in names if n in modules]
+        known = [n for n in names if n in MODULES]
         # `from septet.a import b` means the module septet.a.b when there is one.
-        yield from ((n, node.lineno) for n in found if not (n == names[-1] and len(found) > 1 and n != "septet._core"))
+        yield from ((n, node.lineno) for n in known if not (n == names[-1] and len(known) > 1 and n != "septet._core"))
 
 
 def called(node):
     return getattr(node.func, "attr", getattr(node.func, "id", ""))
-
-
-def named(paths):
-    return pytest.mark.parametrize("path", paths, ids=[str(p.relative_to(ROOT)) for p in paths])
 
 
 def public_definitions(body, inside=""):
@@ -156,33 +148,40 @@ def test_every_part_of_the_package_has_its_floor():
     assert parts <= set(FLOOR_OF), f"give {sorted(parts - set(FLOOR_OF))} a floor in FLOORS"
 
 
-@named(SOURCES)
-def test_imports_point_downward(path):
-    here = FLOOR_OF[part_of(module_of(path))]
-    upward = [f"line {line}: {m}" for m, line in imports_of(path) if FLOOR_OF[part_of(m)] > here]
-    assert not upward
+def test_imports_point_downward():
+    def upward(path):
+        here = FLOOR_OF[part_of(module_of(path))]
+        return [f"line {line}: {module}" for module, line in imports_of(path) if FLOOR_OF[part_of(module)] > here]
+
+    assert faults(upward, SOURCES) == []
 
 
-@named(SOURCES)
-def test_modules_that_are_imported_by_name_are_named_whole(path):
+def test_modules_that_are_imported_by_name_are_named_whole():
     # A name that is put together could point anywhere. Only packages that load their names late may do that, from
     # tables of their own, and the command that documents the standard library.
-    calls = [n for n in ast.walk(tree_of(path)) if isinstance(n, ast.Call) and called(n) == "import_module"]
-    assert path.name in ("__init__.py", "stdlib_docs.py") or all(isinstance(n.args[0], ast.Constant) for n in calls)
+    def put_together(path):
+        calls = [n for n in nodes_of(path) if isinstance(n, ast.Call) and called(n) == "import_module"]
+        return [f"line {call.lineno}" for call in calls if not isinstance(call.args[0], ast.Constant)]
+
+    assert faults(put_together, [p for p in SOURCES if p.name not in ("__init__.py", "stdlib_docs.py")]) == []
 
 
-@named(sorted(path for house in LADDERS for path in (PACKAGE / house).rglob("*.py")))
-def test_the_rooms_of_a_house_form_a_ladder(path):
+@pytest.mark.parametrize("house", LADDERS)
+def test_the_rooms_of_a_house_form_a_ladder(house):
+    floor_of = {room: number for number, floor in enumerate(LADDERS[house]) for room in floor}
+
     def room_of(module):
         return module.split(".")[2] if module.count(".") > 1 else "__init__"
 
-    house = part_of(module_of(path))
-    floor_of = {room: number for number, floor in enumerate(LADDERS[house]) for room in floor}
-    here = room_of(module_of(path))
-    needed = {room_of(m) for m, _ in imports_of(path) if part_of(m) == house} - {here}
-    assert not [room for room in needed if floor_of[room] >= floor_of[here]]
-    # The package loads its public names by their modules' names; nobody else may hide an arrow so.
-    assert here == "__init__" or "import_module" not in path.read_text(encoding="utf-8")
+    def sideways(path):
+        here = room_of(module_of(path))
+        needed = {room_of(m) for m, _ in imports_of(path) if part_of(m) == house} - {here}
+        yield from (room for room in sorted(needed) if floor_of[room] >= floor_of[here])
+        # The package loads its public names by their modules' names; another import by name would hide an arrow.
+        if here != "__init__" and "import_module" in text_of(path):
+            yield "import_module"
+
+    assert faults(sideways, sorted((PACKAGE / house).rglob("*.py"))) == []
 
 
 def test_the_extension_and_the_errors_stand_on_the_ground():
@@ -205,25 +204,43 @@ def test_imports_form_no_circle():
     graphlib.TopologicalSorter(graph).prepare()
 
 
-@named([*SOURCES, *RUST, STUB, *TESTS, *BENCHES, *WEBSITE])
-def test_no_file_is_long(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= (MAX_STUB_LINES if path == STUB else MAX_LINES)
+def test_no_file_is_long():
+    def long(path):
+        lines = len(text_of(path).splitlines())
+        return [f"{lines} lines"] if lines > (MAX_STUB_LINES if path == STUB else MAX_LINES) else []
+
+    assert faults(long, [*SOURCES, *RUST, STUB, *TESTS, *BENCHES, *WEBSITE]) == []
 
 
-@named([*SOURCES, *TESTS, *WEBSITE])
-def test_no_function_is_long(path):
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+def functions_of(node):
+    """Yield every function below a node, without a look at expressions, which hold none."""
+    for statement in ast.iter_child_nodes(node):
+        if isinstance(statement, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                yield statement
+            yield from functions_of(statement)
+
+
+def test_no_function_is_long():
+    def long(path):
+        for node in functions_of(tree_of(path)):
             start = node.body[0].end_lineno if ast.get_docstring(node) else node.lineno
-            assert node.end_lineno - start < MAX_FUNCTION_LINES, f"{node.name}, line {node.lineno}"
+            if node.end_lineno - start >= MAX_FUNCTION_LINES:
+                yield f"line {node.lineno}: {node.name}, {node.end_lineno - start + 1} lines"
+
+    assert faults(long, [*SOURCES, *TESTS, *WEBSITE]) == []
 
 
-@named([*SOURCES, STUB])
-def test_every_public_name_is_documented(path):
-    tree = tree_of(path)
-    assert ast.get_docstring(tree), "the module has no docstring"
-    bare = [n for node, n in public_definitions(tree.body) if not ast.get_docstring(node) and not is_overload(node)]
-    assert not bare
+def test_every_public_name_is_documented():
+    def bare(path):
+        tree = tree_of(path)
+        if not ast.get_docstring(tree):
+            yield "the module"
+        for node, name in public_definitions(tree.body):
+            if not ast.get_docstring(node) and not is_overload(node):
+                yield f"line {node.lineno}: {name}"
+
+    assert faults(bare, [*SOURCES, STUB]) == []
 
 
 def typed_only(tree):
@@ -247,8 +264,8 @@ def test_submodules_that_are_attributes_are_the_same_for_type_checkers():
     assert {a.name for n in imports if n.module == "septet" for a in n.names} == septet._MODULES
 
 
-@named(SOURCES)
-def test_all_tells_the_truth(path):
+def lies_of_all(path):
+    """Yield what is wrong with ``__all__`` of a module."""
     tree = tree_of(path)
     listed = [
         ast.literal_eval(node.value)
@@ -271,9 +288,16 @@ def test_all_tells_the_truth(path):
         defined |= {a.name for n in typing_only(tree) if isinstance(n, ast.ImportFrom) for a in n.names}
     if not public and not listed:
         return
-    assert listed, "the module has public names and no __all__"
-    assert len(listed[0]) == len(set(listed[0]))
-    assert set(listed[0]) <= defined, f"not defined: {set(listed[0]) - defined}"
+    if not listed:
+        yield "the module has public names and no __all__"
+        return
+    if len(listed[0]) != len(set(listed[0])):
+        yield "a name stands twice in __all__"
+    yield from (f"{name} is not defined" for name in sorted(set(listed[0]) - defined))
+
+
+def test_all_tells_the_truth():
+    assert faults(lies_of_all, SOURCES) == []
 
 
 @pytest.mark.parametrize("module", ["septet", "septet.embedding"])
@@ -285,27 +309,29 @@ def test_names_that_are_loaded_late_are_there(module):
         loaded.no_such_name  # noqa: B018
 
 
-def test_importing_the_package_loads_no_http_client_and_no_event_loop():
-    code = "import sys, septet; print([m for m in ('httpx', 'asyncio', 'ssl', 'openai') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+def test_rust_has_never_heard_of_python():
+    def named(path):
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            # The crate's root may switch the one folder on.
+            allowed = line.lstrip().startswith("//") or (path.name == "lib.rs" and "feature" in line)
+            if not allowed and re.search(r"\b(pyo3|numpy|Py[A-Z]\w+)\b", line):
+                yield f"line {number}: {line.strip()}"
+
+    assert faults(named, [p for p in RUST if p.relative_to(ROOT / "rust").parts[0] != "python"]) == []
 
 
-@named([p for p in RUST if p.relative_to(ROOT / "rust").parts[0] != "python"])
-def test_rust_has_never_heard_of_python(path):
-    text = path.read_text(encoding="utf-8")
-    code = [line for line in text.splitlines() if not line.lstrip().startswith("//")]
-    named_ = [line for line in code if re.search(r"\b(pyo3|numpy|Py[A-Z]\w+)\b", line)]
-    # The crate's root may switch the one folder on.
-    assert not [line for line in named_ if not (path.name == "lib.rs" and "feature" in line)]
+def test_nothing_of_the_machine_it_was_written_on_is_left():
+    paths = [*SOURCES, *RUST, STUB, PACKAGE / "storage" / "schema.sql"]
+    assert faults(lambda path: [m[0] for m in FORBIDDEN.finditer(text_of(path))], paths) == []
 
 
-@named([*SOURCES, *RUST, STUB, PACKAGE / "storage" / "schema.sql"])
-def test_nothing_of_the_machine_it_was_written_on_is_left(path):
-    assert not FORBIDDEN.findall(path.read_text(encoding="utf-8"))
+@cache
+def texts_of(path):
+    """Return every string of a module that is no docstring, with the statement of the module that it stands in."""
+    return tuple(_texts(tree_of(path)))
 
 
-def texts_of(tree):
-    """Every string of a module that is no docstring, with what it stands in at the module's level."""
+def _texts(tree):
     for outer in tree.body:
         bare = {n.value for n in ast.walk(outer) if isinstance(n, ast.Expr)}
         for node in ast.walk(outer):
@@ -313,21 +339,20 @@ def texts_of(tree):
                 yield node, outer
 
 
-@named(SOURCES)
-def test_all_sql_lives_in_storage(path):
-    if part_of(module_of(path)) == "storage":
-        return
-    found = [(node, outer) for node, outer in texts_of(tree_of(path)) if SQL.search(node.value)]
-    if path == OWN_SQL:
-        found = [(node, outer) for node, outer in found if not isinstance(outer, ast.Assign)]
-    assert not [f"line {node.lineno}: {node.value}" for node, _ in found]
+def test_all_sql_lives_in_storage():
+    def sql(path):
+        for node, outer in texts_of(path):
+            if SQL.search(node.value) and not (path == OWN_SQL and isinstance(outer, ast.Assign)):
+                yield f"line {node.lineno}: {node.value}"
+
+    assert faults(sql, [path for path in SOURCES if part_of(module_of(path)) != "storage"]) == []
 
 
 def test_what_leaves_memories_out_is_written_once_a_store():
     written = [
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
         for path in SOURCES
-        for node, _ in texts_of(tree_of(path))
+        for node, _ in texts_of(path)
         if re.search(r"kind\s*(<>|!=)\s*'memory'", node.value)
     ]
     assert [place.split(":")[0] for place in written] == [
@@ -336,47 +361,21 @@ def test_what_leaves_memories_out_is_written_once_a_store():
     ]
 
 
-@named(SOURCES)
-def test_ranking_numbers_live_in_profiles_only(path):
-    # Defaults of a profile's fields stand where the fields are declared.
-    if path.name in ("profile.py", "passes.py") or part_of(module_of(path)) not in (
-        "ranking",
-        "query",
-        "search",
-        "tiers",
-        "storage",
-        "snapshot",
-    ):
-        return
-    numbers = [n.value for n in ast.walk(tree_of(path)) if isinstance(n, ast.Constant) and isinstance(n.value, float)]
+def test_ranking_numbers_live_in_profiles_only():
     # Documented constants of the model: defaults of a node, the half in the adaptive formula, units, "nothing",
     # FTS5's k1, b and least IDF.
-    assert not [n for n in numbers if n not in (0.0, 0.5, 1.0, 60.0, 1e3, 10.0, 0.01, 86_400.0, 1.2, 0.75, 1e-6)]
+    allowed = (0.0, 0.5, 1.0, 60.0, 1e3, 10.0, 0.01, 86_400.0, 1.2, 0.75, 1e-6)
+
+    def numbers(path):
+        for node in nodes_of(path):
+            if isinstance(node, ast.Constant) and isinstance(node.value, float) and node.value not in allowed:
+                yield f"line {node.lineno}: {node.value}"
+
+    # Defaults of a profile's fields stand where the fields are declared.
+    ranked = ("ranking", "query", "search", "tiers", "storage", "snapshot")
+    scored = [p for p in SOURCES if part_of(module_of(p)) in ranked and p.name not in ("profile.py", "passes.py")]
+    assert faults(numbers, scored) == []
 
 
 def test_the_architecture_has_at_most_300_lines():
     assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= MAX_ARCHITECTURE_LINES
-
-
-def unsafe_words():
-    """Count the word by file and function; the text behind // is no code."""
-    found = Counter()
-    for path in sorted((ROOT / "rust").rglob("*.rs")):
-        function = ""
-        for line in path.read_text(encoding="utf-8").splitlines():
-            code = line.split("//")[0]
-            if named := re.search(r"\bfn (\w+)", code):
-                function = named[1]
-            if count := len(re.findall(r"\bunsafe\b", code)):
-                found[path.relative_to(ROOT / "rust").as_posix(), function] += count
-    return found
-
-
-def test_every_unsafe_block_is_listed_with_what_it_rests_on():
-    listed = {}
-    for line in (ROOT / "rust" / "UNSAFE.md").read_text(encoding="utf-8").splitlines():
-        if line.startswith("| `"):
-            file, function, count, *reasons = [cell.strip() for cell in line.strip("|").split("|")]
-            assert len(reasons) == 3 and all(reasons), line
-            listed[file.strip("`"), function.strip("`")] = int(count)
-    assert listed == unsafe_words()

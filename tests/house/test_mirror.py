@@ -4,6 +4,7 @@ import ast
 import inspect
 import sys
 import typing
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,7 @@ def test_type_checkers_see_every_method(kind):
     assert not missing, f"write a line for each into {twin.__name__}: {sorted(missing)}"
 
 
+@cache
 def body_of(kind):
     """What stands in a class of this package."""
     tree = ast.parse(Path(inspect.getfile(kind)).read_text(encoding="utf-8"))

@@ -3,14 +3,13 @@
 import ast
 import importlib
 import inspect
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import septet
-
-PACKAGE = Path(septet.__file__).parent
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+from sources import nodes_of, tree_of
 
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: The classes and functions that users call.
@@ -23,12 +22,14 @@ CALLED = [
 STORE = {"reading", "writing", "bookkeeping"}
 
 
+@cache
 def path_of(module):
     return Path(importlib.import_module(module).__file__)
 
 
+@cache
 def definitions(module):
-    return {node.name: node for node in TREES[path_of(module)].body if isinstance(node, (*FUNCTION, ast.ClassDef))}
+    return {node.name: node for node in tree_of(path_of(module)).body if isinstance(node, (*FUNCTION, ast.ClassDef))}
 
 
 def classes_of(name):
@@ -59,16 +60,18 @@ def is_overload(node):
     return any(getattr(d, "id", "") == "overload" for d in node.decorator_list)
 
 
+@cache
 def imported(module):
     """The names that a module takes from the package, wherever in it, with the module each comes from."""
     return {
         alias.asname or alias.name: (node.module, alias.name)
-        for node in ast.walk(TREES[path_of(module)])
+        for node in nodes_of(path_of(module))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("septet")
         for alias in node.names
     }
 
 
+@cache
 def raises(node):
     """Whether a function says or shows that it raises: a section of its docstring, or a statement."""
     told = "Raises:" in (ast.get_docstring(node) or "")

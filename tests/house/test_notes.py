@@ -1,19 +1,17 @@
 """Every code of a note is one of the list, every one of the list is used and documented."""
 
 import ast
-from pathlib import Path
 from typing import get_args
 
-import septet
 from septet import NoteCode, notes
+from sources import SOURCES, nodes_of
 
-SOURCES = sorted(Path(septet.__file__).parent.rglob("*.py"))
 #: Calls that name a code, and the position of the argument.
 NAMING = {"Note": 0, "fail": 1}
 
 
 def codes_of(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Call):
             position = NAMING.get(getattr(node.func, "id", getattr(node.func, "attr", "")), len(node.args))
             code = node.args[position] if position < len(node.args) else None
