@@ -41,8 +41,8 @@ OF_COMMANDS = (
     *VARYING,
     (r"\b20\d\d-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?", "DATE"),
     (r"\b\d+(\.\d+)? s\b|\b\d+ seconds? ago", "N s"),
-    (r"\b(Python|SQLite|PostgreSQL|pgvector|Septet) \d+(\.\d+)+", r"\1 N"),
-    (r"\b(Linux|Darwin) \w+ \([\w-]+\)", "MACHINE"),
+    (r"\b(Python|SQLite|PostgreSQL|pgvector|Septet) \d[\w.+]*", r"\1 N"),
+    (r"\b(Linux|Darwin) \w+ \([\w-]+\)", "MACHINE"),  # the level of its instructions, as avx2, in parentheses
     (r"0\.9999\b|1\.0000\b", "1.0000"),  # the age of an entry that was stored a moment ago
 )
 #: A line that stands for lines which a page leaves out.
