@@ -106,7 +106,7 @@ def test_the_demo_answers_six_questions_with_five_hits_each_that_a_stranger_can_
 def test_the_command_that_the_demo_shows_works(demo):
     shell, done = demo
     shown = done.stdout.splitlines()[-1].strip()
-    ran = subprocess.run(["sh", "-c", shown], capture_output=True, text=True, env=shell.env, check=False)
+    ran = subprocess.run(["sh", "-c", shown], capture_output=True, encoding="utf-8", env=shell.env, check=False)
     assert ran.returncode == 0, ran.stderr
     assert " argparse" in ran.stdout.splitlines()[1]
 
