@@ -16,13 +16,17 @@ README = "# A\n\n```python\nprint('found')\n```\n\n```text\nfound\n```\n"
 
 
 def git(folder, *arguments):
-    who = ("-c", "user.name=Somebody", "-c", "user.email=somebody@example.org", "-c", "commit.gpgsign=false")
+    who = ("-c", "user.name=Somebody", "-c", "user.email=somebody@example.org")
     subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture
-def work(tmp_path):
+def work(tmp_path, monkeypatch):
     """A checkout of version 1.2.3 in which everything that costs no minutes holds."""
+    # The user's own settings may sign, ignore files, or call hooks.
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
     root = tmp_path / "checkout"
     (root / "benches" / "charts").mkdir(parents=True)
     dist = tmp_path / "dist"
