@@ -43,7 +43,13 @@ def pytest_configure(config):
     config.pluginmanager.register(Costs(config), "costs")
 
 
+def pytest_collection():
+    """Keep the collector of garbage from looking at thousands of tests again and again while they are found."""
+    gc.disable()
+
+
 def pytest_collection_finish():
-    """Keep the collector from looking at every test and module again and again."""
+    """Let it look at what tests make, and at nothing that was there before."""
     gc.collect()
     gc.freeze()
+    gc.enable()
