@@ -5,12 +5,12 @@ import re
 from inspect import Parameter, Signature
 from pathlib import Path
 
-import pytest
-
 import septet
 from septet.query.options import OPTIONS
+from sources import ROOT, assert_none, line_of, place, text_of
 
-PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+PATH = ROOT / "docs" / "api.md"
+PAGE = text_of(PATH)
 #: Its sections by title, without what stands in the sections within them.
 SECTIONS = {m[1]: m[2] for m in re.finditer(r"^#+ (.+?)\n(.*?)(?=^#+ |\Z)", PAGE, re.MULTILINE | re.DOTALL)}
 #: Code on the page, with line breaks as blanks.
@@ -18,7 +18,7 @@ CODE = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", PAGE)]
 OF_A_VAULT = ("Searching", "Reading", "Writing", "Feedback", "Embedding", "Files and copies", "Folders")
 #: Arguments of a federation's methods that a vault's do not have.
 OF_TIERS = {"tier", "tiers"}
-#: What concerns all tiers.
+#: Methods that concern all tiers.
 WITHOUT_TIER = {"weights", "retriever"}
 
 
@@ -31,10 +31,10 @@ def rows(section):
 
 def parameters(function):
     """The parameters without `self`, and with those of a search as ``**options``."""
-    given = [p for name, p in inspect.signature(function).parameters.items() if name != "self"]
-    if not any(p.name in OPTIONS and p.name == "min_score" for p in given):
-        return given
-    own = [p for p in given if p.name not in OPTIONS or (p.name == "limit" and p.kind is not Parameter.KEYWORD_ONLY)]
+    every = [p for name, p in inspect.signature(function).parameters.items() if name != "self"]
+    if not any(p.name in OPTIONS and p.name == "min_score" for p in every):
+        return every
+    own = [p for p in every if p.name not in OPTIONS or (p.name == "limit" and p.kind is not Parameter.KEYWORD_ONLY)]
     return [*own, Parameter("options", Parameter.VAR_KEYWORD)]
 
 
@@ -76,31 +76,54 @@ def test_the_page_lists_the_methods_of_a_federation_alone():
     assert sorted(rows(SECTIONS["Federation"])) == sorted(written(name, value) for name, value in own.items())
 
 
-@pytest.mark.parametrize("name", sorted(public(septet.Vault).keys() & public(septet.Federation).keys() - {"close"}))
-def test_a_method_of_a_federation_takes_what_that_of_a_vault_takes_and_a_tier(name):
-    ours = [p.replace(annotation=Parameter.empty) for p in parameters(getattr(septet.Vault, name))]
-    theirs = [p.replace(annotation=Parameter.empty) for p in parameters(getattr(septet.Federation, name))]
-    assert [p for p in theirs if p.name not in OF_TIERS] == [p for p in ours if p.name not in OF_TIERS]
-    if not any(p.name == "options" for p in theirs) and name not in WITHOUT_TIER:
-        assert any(p.name == "tier" for p in theirs), f"{name} has no tier="
+def place_of(function):
+    code = inspect.unwrap(function).__code__
+    return place(Path(code.co_filename), code.co_firstlineno)
 
 
-@pytest.mark.parametrize("name", ["Results", "Hit", "Entry", "VectorIndex", "TfidfVectorizer", "SparseRows"])
-def test_the_page_lists_what_a_value_has(name):
-    said = {word for code in CODE for word in re.findall(r"\w+", code)}
-    assert {n for n in public(getattr(septet, name)) if not hasattr(tuple, n)} <= said
+def test_a_method_of_a_federation_takes_what_that_of_a_vault_takes_and_a_tier():
+    faults = []
+    for name in sorted(public(septet.Vault).keys() & public(septet.Federation).keys() - {"close"}):
+        method = getattr(septet.Federation, name)
+        ours = [p.replace(annotation=Parameter.empty) for p in parameters(getattr(septet.Vault, name))]
+        theirs = [p.replace(annotation=Parameter.empty) for p in parameters(method)]
+        own = [[p for p in ps if p.name not in OF_TIERS] for ps in (ours, theirs)]
+        if own[0] != own[1]:
+            faults.append(f"{place_of(method)}: {name} takes {[*map(str, own[1])]}, of a vault {[*map(str, own[0])]}")
+        if name not in WITHOUT_TIER and not {"options", "tier"} & {p.name for p in theirs}:
+            faults.append(f"{place_of(method)}: {name} has no tier=")
+    assert_none(faults)
 
 
-@pytest.mark.parametrize("name", sorted(set(septet.__all__) - {"__version__"}))
-def test_the_page_names_everything_that_is_exported(name):
-    assert any(re.match(rf"{name}\b", code) for code in CODE)
+def test_the_page_lists_what_a_value_has():
+    words = {word for code in CODE for word in re.findall(r"\w+", code)}
+    faults = [
+        f"{place(PATH, line_of(PATH, name))}: {attribute} of {name} is not in code"
+        for name in ("Results", "Hit", "Entry", "VectorIndex", "TfidfVectorizer", "SparseRows")
+        for attribute in public(getattr(septet, name))
+        if not hasattr(tuple, attribute) and attribute not in words
+    ]
+    assert_none(faults)
 
 
-@pytest.mark.parametrize("name", ["Vault", "PostgresVault", "Federation", "VectorIndex", "TfidfVectorizer"])
-def test_the_page_shows_how_a_value_is_made(name):
-    made = inspect.signature(getattr(septet, name))
-    plain = made.replace(
-        parameters=[p.replace(annotation=Parameter.empty) for p in made.parameters.values()],
-        return_annotation=Signature.empty,
-    )
-    assert f"{name}{plain}".replace("<built-in function time>", "time.time") in CODE
+def test_the_page_names_everything_that_is_exported():
+    faults = [
+        f"{place(PATH, line_of(PATH, name))}: no code begins with {name}"
+        for name in sorted(set(septet.__all__) - {"__version__"})
+        if not any(re.match(rf"{name}\b", code) for code in CODE)
+    ]
+    assert_none(faults)
+
+
+def test_the_page_shows_how_a_value_is_made():
+    faults = []
+    for name in ("Vault", "PostgresVault", "Federation", "VectorIndex", "TfidfVectorizer"):
+        signature = inspect.signature(getattr(septet, name))
+        plain = signature.replace(
+            parameters=[p.replace(annotation=Parameter.empty) for p in signature.parameters.values()],
+            return_annotation=Signature.empty,
+        )
+        call = f"{name}{plain}".replace("<built-in function time>", "time.time")
+        if call not in CODE:
+            faults.append(f"{place(PATH, line_of(PATH, f'{name}('))}: no code {call}")
+    assert_none(faults)

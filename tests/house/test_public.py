@@ -6,12 +6,9 @@ import inspect
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 import septet
-from sources import nodes_of, tree_of
+from sources import FUNCTION, assert_none, nodes_of, place, tree_of
 
-FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: The classes and functions that users call.
 CALLED = [
     name
@@ -39,21 +36,25 @@ def classes_of(name):
             yield kind.__module__, definitions(kind.__module__)[kind.__name__]
 
 
+@cache
 def public_functions():
-    """Every public function and method, with its module and the methods beside it."""
+    """Every public function and method by name, with its module and the methods beside it."""
+    functions = {}
     for name in CALLED:
         public = getattr(septet, name)
         if not inspect.isclass(public):
-            yield name, public.__module__, definitions(public.__module__)[name], {}
+            functions[name] = public.__module__, definitions(public.__module__)[name], {}
             continue
         methods = {}
         for module, tree in classes_of(name):
             for node in tree.body:
                 if isinstance(node, FUNCTION) and not is_overload(node):
                     methods.setdefault(node.name, (module, node))
+        beside = {method: node for method, (_, node) in methods.items()}
         for method, (module, node) in methods.items():
             if not method.startswith("_"):
-                yield f"{name}.{method}", module, node, {m: found for m, (_, found) in methods.items()}
+                functions[f"{name}.{method}"] = module, node, beside
+    return functions
 
 
 def is_overload(node):
@@ -71,11 +72,19 @@ def imported(module):
     }
 
 
+def promises(node):
+    """Whether the docstring of a function has a section of errors."""
+    return "Raises:" in (ast.get_docstring(node) or "")
+
+
+def has_raise(node):
+    return any(isinstance(inner, ast.Raise) and inner.exc is not None for inner in ast.walk(node))
+
+
 @cache
 def raises(node):
     """Whether a function says or shows that it raises: a section of its docstring, or a statement."""
-    told = "Raises:" in (ast.get_docstring(node) or "")
-    return told or any(isinstance(inner, ast.Raise) and inner.exc is not None for inner in ast.walk(node))
+    return promises(node) or has_raise(node)
 
 
 def resolved(call, module, methods):
@@ -85,18 +94,18 @@ def resolved(call, module, methods):
     if isinstance(name, ast.Attribute) and isinstance(name.value, ast.Name):
         if name.value.id == "self":
             return methods.get(name.attr)
-        home, what = names.get(name.value.id, (None, None))
+        home, module_name = names.get(name.value.id, (None, None))
         if home is None:
             return None
         try:
-            return definitions(f"{home}.{what}").get(name.attr)
+            return definitions(f"{home}.{module_name}").get(name.attr)
         except ImportError:
             return None
     if not isinstance(name, ast.Name):
         return None
     if name.id in names and names[name.id][0] != "septet._core":
-        home, what = names[name.id]
-        return definitions(home).get(what)
+        home, own_name = names[name.id]
+        return definitions(home).get(own_name)
     return definitions(module).get(name.id)
 
 
@@ -104,26 +113,24 @@ def can_raise(node, module, methods):
     for call in (inner for inner in ast.walk(node) if isinstance(inner, ast.Call)):
         if isinstance(call.func, ast.Attribute) and call.func.attr in STORE:
             return True
-        found = resolved(call, module, methods)
-        if isinstance(found, FUNCTION) and found is not node and raises(found):
+        function = resolved(call, module, methods)
+        if isinstance(function, FUNCTION) and function is not node and raises(function):
             return True
-    return any(isinstance(inner, ast.Raise) and inner.exc is not None for inner in ast.walk(node))
-
-
-FUNCTIONS = {name: (module, node, methods) for name, module, node, methods in public_functions()}
+    return has_raise(node)
 
 
 def test_the_functions_that_users_call_are_found():
-    assert {"Vault.search", "Vault.add", "Federation.load", "VectorIndex.search", "top_k", "embedder_from"} <= set(
-        FUNCTIONS
-    )
+    known = {"Vault.search", "Vault.add", "Federation.load", "VectorIndex.search", "top_k", "embedder_from"}
+    assert known <= set(public_functions())
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_public_function_that_can_raise_says_so(name):
-    module, node, methods = FUNCTIONS[name]
-    if can_raise(node, module, methods):
-        assert "Raises:" in (ast.get_docstring(node) or ""), f"{module}, line {node.lineno}"
+def test_a_public_function_that_can_raise_says_so():
+    faults = [
+        f"{place(path_of(module), node.lineno)}: {name} can raise and has no section Raises"
+        for name, (module, node, methods) in public_functions().items()
+        if not promises(node) and can_raise(node, module, methods)
+    ]
+    assert_none(faults)
 
 
 def names_in(annotation):
@@ -137,6 +144,7 @@ def names_in(annotation):
     return {name for child in ast.iter_child_nodes(annotation) for name in names_in(child)}
 
 
+@cache
 def annotations_of(name):
     """Every annotation of a public class or function: attributes, parameters, results."""
     public = getattr(septet, name)
@@ -144,18 +152,17 @@ def annotations_of(name):
         trees = [(public.__module__, [definitions(public.__module__)[name]])]
     else:
         trees = [(module, tree.body) for module, tree in classes_of(name)]
+    annotations = []
     for module, body in trees:
         for node in body:
             if isinstance(node, ast.AnnAssign) and not getattr(node.target, "id", "_").startswith("_"):
-                yield module, node.annotation
-            public_one = isinstance(node, FUNCTION) and (node.name == "__init__" or not node.name.startswith("_"))
-            if public_one:
+                annotations.append((module, node.annotation))
+            if isinstance(node, FUNCTION) and (node.name == "__init__" or not node.name.startswith("_")):
                 arguments = node.args
-                for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.kwarg):
-                    if one is not None and one.annotation is not None:
-                        yield module, one.annotation
-                if node.returns is not None:
-                    yield module, node.returns
+                parameters = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.kwarg)
+                typed = [p.annotation for p in parameters if p is not None] + [node.returns]
+                annotations += [(module, annotation) for annotation in typed if annotation is not None]
+    return annotations
 
 
 #: Where public names are: at the top, and in the two modules that hold what fewer programs name.
@@ -183,21 +190,24 @@ PARTS |= {"CorporaSettings", "EmbeddingsSettings", "FtsWeights", "ListWeights", 
 PARTS |= {"AtLeastOne", "Bounded", "Count", "Few", "Many", "NotNegative", "Positive", "Share"}
 
 
-@pytest.mark.parametrize("name", CALLED)
-def test_the_types_of_the_public_surface_are_public(name):
-    hidden = set()
-    for module, annotation in annotations_of(name):
-        own = set(definitions(module)) | set(imported(module))
-        hidden |= (names_in(annotation) & own) - PUBLIC
-    assert hidden <= PARTS
+def test_the_types_of_the_public_surface_are_public():
+    faults = [
+        f"{place(path_of(module), annotation.lineno)}: {name} names {hidden}, which is not public"
+        for name in CALLED
+        for module, annotation in annotations_of(name)
+        for hidden in sorted(
+            (names_in(annotation) & (set(definitions(module)) | set(imported(module)))) - PUBLIC - PARTS
+        )
+    ]
+    assert_none(faults)
 
 
-@pytest.mark.parametrize("name", CALLED)
-def test_no_public_type_is_a_union_with_any(name):
-    unions = [
-        ast.unparse(annotation)
-        for _, annotation in annotations_of(name)
+def test_no_public_type_is_a_union_with_any():
+    faults = [
+        f"{place(path_of(module), node.lineno)}: {name} has {ast.unparse(annotation)}"
+        for name in CALLED
+        for module, annotation in annotations_of(name)
         for node in ast.walk(annotation)
         if isinstance(node, ast.BinOp) and "Any" in (getattr(node.left, "id", ""), getattr(node.right, "id", ""))
     ]
-    assert unions == []
+    assert_none(faults)
