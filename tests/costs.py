@@ -129,7 +129,7 @@ class Costs:
 
     def pytest_sessionfinish(self, session, exitstatus):
         """Fail a run in CI that has a slow test in a fast folder; with more examples there may be some."""
-        if hasattr(self.config, "workerinput") or self.config.getoption("--hypothesis-profile") == "full":
+        if hasattr(self.config, "workerinput") or self.config.getoption("--hypothesis-profile", None) == "full":
             return
         quiet = os.getloadavg()[0] <= (os.cpu_count() or 1) + 0.5
         limit = LIMIT if quiet else LIMIT._replace(clock=float("inf"))

@@ -20,7 +20,7 @@ import pytest
 
 __all__ = ["BACKENDS", "Opened", "conforms"]
 
-INTEGRATION = Path(__file__).parent.parent / "integration"
+TESTS = Path(__file__).parents[1]
 #: Arguments of `Vault` that concern its file alone.
 OF_FILES = {"sidecar", "mapped"}
 _runs = itertools.count(1)
@@ -88,18 +88,18 @@ BACKENDS: dict[str, Callable[[pytest.FixtureRequest], dict[str, Any]]] = {"postg
 
 
 def conforms(into: dict[str, Any], name: str, *, without: Mapping[str, str] = {}, thinned: Iterable[str] = ()) -> None:
-    """Define the tests of a file of `tests/integration` once more, to be run on every backend.
+    """Define the tests of a file once more, to be run on every backend.
 
     Args:
         into: the globals of the module that runs them.
-        name: the file, without its ending.
+        name: the file below `tests`, without its ending.
         without: tests that say nothing of other stores, and why.
         thinned: long tests, of whose parameters every second value is taken.
     """
     module = _module(name)
     tests = {key for key in vars(module) if key.startswith("test_")}
     unknown = (set(without) | set(thinned)) - tests
-    assert not unknown, f"tests/integration/{name}.py has no {', '.join(sorted(unknown))}"
+    assert not unknown, f"tests/{name}.py has no {', '.join(sorted(unknown))}"
 
     @pytest.fixture(scope="module", autouse=True, params=sorted(BACKENDS))
     def backend(request: pytest.FixtureRequest) -> Any:
@@ -131,10 +131,10 @@ def _thinner(mark: pytest.Mark) -> pytest.Mark:
 
 def _module(name: str) -> Any:
     """Return a file of tests as a module of its own, beside the one that pytest runs."""
-    unique = f"conformance_{name}"
+    unique = f"conformance_{Path(name).name}"
     if unique in sys.modules:
         return sys.modules[unique]
-    spec = spec_from_loader(unique, SourceFileLoader(unique, str(INTEGRATION / f"{name}.py")))
+    spec = spec_from_loader(unique, SourceFileLoader(unique, str(TESTS / f"{name}.py")))
     assert spec is not None and spec.loader is not None
     module = sys.modules[unique] = module_from_spec(spec)
     spec.loader.exec_module(module)

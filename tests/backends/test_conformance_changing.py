@@ -4,5 +4,5 @@ from backends.conformance import conforms
 
 conforms(
     globals(),
-    "test_changing",
+    "integration/test_changing",
 )

@@ -4,7 +4,7 @@ from backends.conformance import conforms
 
 conforms(
     globals(),
-    "test_client",
+    "servers/test_client",
     without={
         "test_the_routes_of_clients_are_those_of_the_table": "asks no vault",
         "test_a_reranker_cannot_travel": "asks no vault",

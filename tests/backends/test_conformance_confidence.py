@@ -2,4 +2,4 @@
 
 from backends.conformance import conforms
 
-conforms(globals(), "test_confidence")
+conforms(globals(), "integration/test_confidence")

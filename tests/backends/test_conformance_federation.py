@@ -4,7 +4,7 @@ from backends.conformance import conforms
 
 conforms(
     globals(),
-    "test_federation",
+    "integration/test_federation",
     without={
         "test_of_a_tier_that_could_not_be_opened_nothing_is_reported_but_why": "breaks a file",
         "test_a_tier_that_fails_while_it_searches_is_a_note_wherever_it_stands": "breaks a file",

@@ -2,4 +2,4 @@
 
 from backends.conformance import conforms
 
-conforms(globals(), "test_federation_writing")
+conforms(globals(), "integration/test_federation_writing")

@@ -2,4 +2,4 @@
 
 from backends.conformance import conforms
 
-conforms(globals(), "test_groups")
+conforms(globals(), "integration/test_groups")

@@ -4,7 +4,7 @@ from backends.conformance import conforms
 
 conforms(
     globals(),
-    "test_history",
+    "integration/test_history",
     without={
         "test_each_version_is_the_entry_as_it_was": "its texts hold NUL characters, which PostgreSQL refuses",
         "test_a_deleted_text_is_gone_from_history_and_from_the_file": "reads the bytes of the file",

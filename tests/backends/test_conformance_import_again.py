@@ -4,6 +4,6 @@ from backends.conformance import conforms
 
 conforms(
     globals(),
-    "test_import_again",
+    "integration/test_import_again",
     without={"test_what_changed_is_written_and_nothing_else": "numbers of spaces differ in a shared database"},
 )

@@ -4,6 +4,6 @@ from backends.conformance import conforms
 
 conforms(
     globals(),
-    "test_listings",
+    "integration/test_listings",
     without={"test_writes_of_other_processes_restores_and_purges_are_seen": "restores a file"},
 )

@@ -4,7 +4,7 @@ from backends.conformance import conforms
 
 conforms(
     globals(),
-    "test_memories",
+    "integration/test_memories",
     without={
         "test_many_entries_are_ranked_with_memories_before_full_text_is_in_memory": "is about arrays",
         "test_memories_come_out_of_a_sidecar_as_they_went_in": "is about files",

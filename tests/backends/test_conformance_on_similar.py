@@ -4,7 +4,7 @@ from backends.conformance import conforms
 
 conforms(
     globals(),
-    "test_on_similar",
+    "integration/test_on_similar",
     without={
         "test_an_embedder_makes_the_vector_that_is_compared_and_words_stand_in_when_it_fails": "waits for a thread"
     },

@@ -4,6 +4,6 @@ from backends.conformance import conforms
 
 conforms(
     globals(),
-    "test_remembered_again",
+    "integration/test_remembered_again",
     without={"test_a_memory_that_is_known_is_refused_by_a_vault_for_reading": "is about a file"},
 )

@@ -4,7 +4,7 @@ from backends.conformance import conforms
 
 conforms(
     globals(),
-    "test_remote_tier",
+    "servers/test_remote_tier",
     without={
         "test_a_vault_in_memory_is_no_tier_of_others": "needs a vault in memory",
         "test_what_is_no_tier_is_refused": "asks no vault",

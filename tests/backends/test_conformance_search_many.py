@@ -4,7 +4,7 @@ from backends.conformance import conforms
 
 conforms(
     globals(),
-    "test_search_many",
+    "integration/test_search_many",
     without={
         "test_before_full_text_is_in_memory_fts5_answers_each_query": "is about arrays in memory, which only files have"
     },

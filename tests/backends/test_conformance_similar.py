@@ -2,4 +2,4 @@
 
 from backends.conformance import conforms
 
-conforms(globals(), "test_similar")
+conforms(globals(), "integration/test_similar")

@@ -2,4 +2,4 @@
 
 from backends.conformance import conforms
 
-conforms(globals(), "test_split")
+conforms(globals(), "integration/test_split")

@@ -4,7 +4,7 @@ from backends.conformance import conforms
 
 conforms(
     globals(),
-    "test_vault",
+    "integration/test_vault",
     without={
         "test_a_deleted_text_leaves_the_file_when_it_is_purged": "reads the bytes of the file",
         "test_a_backup_over_a_vault_in_use_is_refused_or_holds": "backups are files",

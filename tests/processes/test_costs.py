@@ -1,6 +1,7 @@
 """The plugin that holds tests to the cost of their folder, in runs of its own."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,18 +28,31 @@ def run(tmp_path):
         (place / "test_it.py").write_text(source)
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
         kept = {name: value for name, value in os.environ.items() if name != "CI"}
-        done = subprocess.run(
-            command, cwd=tmp_path, env={**kept, "PYTHONPATH": str(TESTS), **environment}, capture_output=True, text=True
-        )
+        own = {"PYTHONPATH": str(TESTS), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **environment}
+        done = subprocess.run(command, cwd=tmp_path, env={**kept, **own}, capture_output=True, text=True)
         return done.returncode, done.stdout
 
     return run
 
 
 STARTS = {
-    "subprocess.Popen belongs into processes/": "import subprocess, sys\ndef test_it(): subprocess.run([sys.executable])",
-    "os.fork belongs into processes/": "import os\ndef test_it():\n    if not (c := os.fork()): os._exit(0)\n    os.wait()",
-    "socket.bind belongs into servers/": "import socket\ndef test_it():\n  with socket.socket() as s: s.bind(('127.0.0.1', 0))",
+    "subprocess.Popen belongs into processes/": """
+import subprocess, sys
+def test_it(): subprocess.run([sys.executable, "-c", ""])
+""",
+    "os.fork belongs into processes/": """
+import os
+def test_it():
+    if not os.fork():
+        os._exit(0)
+    os.wait()
+""",
+    "socket.bind belongs into servers/": """
+import socket
+def test_it():
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+""",
 }
 
 
@@ -54,21 +68,28 @@ def test_in_a_folder_for_it_the_same_test_passes(run, fault):
     assert run("processes", STARTS[fault])[0] == 0
 
 
-SLOW = "import time\ndef test_it():\n    until = time.process_time() + 6\n    while time.process_time() < until: pass"
+BUSY = """
+import pytest, time
+def work(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+"""
+SLOW = f"{BUSY}def test_it(): work(6)"
+SHARED = f"""{BUSY}
+@pytest.fixture(scope="module")
+def shared(): work(1.5)
+def test_it(shared): pass
+"""
 
 
-def test_a_slow_test_in_a_fast_folder_is_named_and_fails_in_ci_only(run, tmp_path):
-    code, out = run("unit", SLOW)
-    assert code == 0
-    assert "s of CPU" in out and "tests/unit/test_it.py::test_it" in out
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
-    environment = {**os.environ, "PYTHONPATH": str(TESTS), "CI": "1"}
-    assert subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True).returncode == 1
+@pytest.mark.parametrize(("environment", "code"), [({}, 0), ({"CI": "1"}, 1)], ids=["elsewhere", "in CI"])
+def test_a_slow_test_in_a_fast_folder_is_named_and_fails_in_ci_only(run, environment, code):
+    ended, out = run("unit", SLOW, **environment)
+    assert ended == code
+    assert re.search(r"s of CPU, .*tests/unit/test_it\.py::test_it", out)
 
 
 def test_a_slow_fixture_that_tests_share_is_no_cost_of_the_first(run):
-    shared = (
-        "import pytest, time\n@pytest.fixture(scope='module')\ndef shared():\n    until = time.process_time() + 1.5\n"
-    )
-    code, out = run("unit", f"{shared}    while time.process_time() < until: pass\ndef test_it(shared): pass", CI="1")
+    code, out = run("unit", SHARED, CI="1")
     assert (code, "s of CPU" in out) == (0, False)
