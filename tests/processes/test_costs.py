@@ -75,7 +75,7 @@ def work(seconds):
     while time.process_time() < until:
         pass
 """
-SLOW = f"{BUSY}def test_it(): work(6)"
+SLOW = f"{BUSY}def test_it(): work(3)"
 SHARED = f"""{BUSY}
 @pytest.fixture(scope="module")
 def shared(): work(1.5)

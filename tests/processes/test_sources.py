@@ -3,7 +3,7 @@
 import pytest
 
 from children import as_nobody, open_to_others
-from integration.test_files import needs_root
+from processes.test_files import needs_root
 from integration.test_sources import made, paths_of, told
 from septet.files.roots import root_at
 from septet.files.sources import found_at, scan
