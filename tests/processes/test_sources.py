@@ -3,8 +3,8 @@
 import pytest
 
 from children import as_nobody, open_to_others
-from processes.test_files import needs_root
 from integration.test_sources import made, paths_of, told
+from processes.test_files import needs_root
 from septet.files.roots import root_at
 from septet.files.sources import found_at, scan
 
