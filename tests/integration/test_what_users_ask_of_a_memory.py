@@ -131,9 +131,6 @@ def test_a_sync_that_says_it_is_complete_has_left_nothing_out(tmp_path, notes):
         assert picture(vault) == fresh(notes)
 
 
-# 4: vectors without an extension -------------------------------------------------------------------------------------
-
-
 # 5: no provider ------------------------------------------------------------------------------------------------------
 
 

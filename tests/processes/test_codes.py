@@ -8,6 +8,7 @@ import pytest
 from property.test_codes import coded
 
 
+# Python warns of what is tested here: a fork while other threads sleep.
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_child_has_threads_of_its_own():
     rng = np.random.default_rng(5)

@@ -64,6 +64,8 @@ def test_a_log_that_was_removed_under_an_open_vault_is_noticed(path, ending, lin
             vault.add(title="lost")
 
 
+#: Closing any descriptor of a file gives back the locks that its process has on it, so that another process takes
+#: itself for the last one that has the vault open, and removes its log.
 LAST = "import septet, sys; septet.Vault(sys.argv[1]).close()"
 
 

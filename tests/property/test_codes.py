@@ -281,9 +281,6 @@ def test_searches_while_rows_are_appended():
     assert len(codes) == len(rows)
 
 
-# Python warns of what is tested here: a fork while other threads sleep.
-
-
 def test_arguments_that_do_not_fit():
     codes = _core.Codes(2)
     two = np.ones((3, 2), np.float32)
