@@ -26,7 +26,7 @@ FOLDERS = {
     "socket.bind": "servers",
 }
 #: CPU time that `pace` takes on the processor that the limits are meant for.
-REFERENCE_S = 0.045
+REFERENCE_S = 0.04
 
 
 class Cost(NamedTuple):

@@ -4,7 +4,7 @@
 with `random`. `--hypothesis-profile` chooses one.
 """
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, settings, strategies
 
 __all__ = ["heavy", "register"]
 
@@ -19,6 +19,8 @@ def register():
     settings.register_profile("full", steady, max_examples=300, stateful_step_count=25)
     settings.register_profile("random", steady, max_examples=300, stateful_step_count=25, derandomize=False)
     settings.load_profile("quick")
+    # Hypothesis makes its table of Unicode when it is first asked; no test should pay for that.
+    strategies.characters().validate()
 
 
 def heavy():

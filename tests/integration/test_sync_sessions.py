@@ -220,24 +220,6 @@ def test_what_is_taken_out_of_the_middle_of_a_transcript_is_gone_from_the_vault(
         assert len(before & {entry.id for entry in vault}) >= len(before) - 2
 
 
-def test_a_line_of_any_length_costs_no_other(tmp_path, folder):
-    path = folder / "s.jsonl"
-    with path.open("a", encoding="utf-8") as file:
-        file.write(line("toolResult", "output " * 1_500_000))
-        file.write(line("user", "long " * 400_000))
-        file.write("[" * 200_000 + "\n")
-        file.write('{"type":"message","message":{"role":["user"],"content":"a list"}}\n')
-    with path.open("ab") as file:
-        file.write(b"\0" * 70 * 2**20 + b"\n" + line("user", "the last loon").encode())
-    with Vault(tmp_path / "v.db") as vault:
-        report = vault.sync(folder)
-        said = [one.reason for one in report.skipped]
-        assert "is no JSON (is nested too deeply)" in said[0] and "has more than 64 MB" in said[1] and len(said) == 2
-        assert not [e for e in vault if "output" in e.description]
-        assert [e.span.first_line for e in vault if "the last loon" in e.description] != []
-        assert vault.search("last loon").hits and sum(e.description.count("long") for e in vault) >= 400_000
-
-
 def test_a_deleted_transcript_is_gone_from_every_index_and_from_every_byte(tmp_path, folder):
     secret = "zqxjkvbrunnenkresse"
     (folder / "t.jsonl").write_text("".join(line("user", f"{secret} number {n} " * 9) for n in range(300)))

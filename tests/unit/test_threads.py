@@ -9,7 +9,7 @@ import weakref
 
 import pytest
 
-from septet.threads import IDLE_S, MOST_WAITING, call_on_thread, worked_ahead
+from septet.threads import MOST_WAITING, call_on_thread, worked_ahead
 
 
 def never(_):
@@ -88,16 +88,6 @@ def test_the_caller_works_while_what_it_wants_is_under_way(no_thread_left):
 
     assert list(worked_ahead(work, range(2), 2, discard=never)) == [0, 1]
     assert caller in workers
-
-
-def test_the_caller_does_everything_when_threads_have_gone_for_want_of_work(no_thread_left):
-    caller, workers = threading.get_ident(), []
-    ahead = worked_ahead(lambda n: workers.append((n, threading.get_ident())), range(40), 2, discard=never)
-    found = [next(ahead)]
-    time.sleep(2 * IDLE_S)
-    found += ahead
-    assert found == list(range(40))
-    assert all(thread == caller for n, thread in workers if n > 1 + 2 + MOST_WAITING)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
