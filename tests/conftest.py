@@ -50,6 +50,7 @@ def pytest_collection():
 
 def pytest_collection_finish():
     """Let it look at what tests make, and at nothing that was there before."""
+    examples.warm()
     gc.collect()
     gc.freeze()
     gc.enable()

@@ -6,7 +6,7 @@ with `random`. `--hypothesis-profile` chooses one.
 
 from hypothesis import HealthCheck, settings, strategies
 
-__all__ = ["heavy", "register"]
+__all__ = ["heavy", "register", "warm"]
 
 
 def register():
@@ -19,7 +19,10 @@ def register():
     settings.register_profile("full", steady, max_examples=300, stateful_step_count=25)
     settings.register_profile("random", steady, max_examples=300, stateful_step_count=25, derandomize=False)
     settings.load_profile("quick")
-    # Hypothesis makes its table of Unicode when it is first asked; no test should pay for that.
+
+
+def warm():
+    """Make Hypothesis's table of Unicode, which the first property of text would pay for."""
     strategies.characters().validate()
 
 
