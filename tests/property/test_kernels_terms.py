@@ -184,8 +184,14 @@ def test_tfidf_equals_scikit_learn(tokens, corpus, others):
         np.testing.assert_allclose(data, matrix.data, rtol=1e-9)
 
 
+# The crate may know a later Unicode than this Python, which takes its new letters for none.
+assigned = st.characters(exclude_categories=("Cs", "Cn"))
 words_of_any_length = st.lists(
-    st.one_of(st.text("abé_", min_size=1, max_size=3), st.text("aßΣ漢", min_size=14, max_size=40), st.text(max_size=8)),
+    st.one_of(
+        st.text("abé_", min_size=1, max_size=3),
+        st.text("aßΣ漢", min_size=14, max_size=40),
+        st.text(assigned, max_size=8),
+    ),
     max_size=40,
 ).map(" ".join)
 
