@@ -78,11 +78,11 @@ def test_a_file_that_is_written_in_place_is_told_while_it_changes_and_as_it_is_w
 
 
 def test_files_that_come_grow_and_go_during_a_sync_are_right_after_the_next(vault, notes):
-    for n in range(150):
+    for n in range(80):
         (notes / f"n{n}.md").write_text(f"# Note {n}\n\nA note.\n", encoding="utf-8")
 
     def stir(turn):
-        with (notes / f"n{turn % 150}.md").open("a", encoding="utf-8") as file:
+        with (notes / f"n{turn % 80}.md").open("a", encoding="utf-8") as file:
             file.write(f"More of it, {turn}.\n")
         (notes / f"m{turn % 50}.md").write_text(f"# New {turn}\n", encoding="utf-8")
         (notes / f"m{(turn + 25) % 50}.md").unlink(missing_ok=True)
@@ -91,7 +91,7 @@ def test_files_that_come_grow_and_go_during_a_sync_are_right_after_the_next(vaul
         for _ in range(5):
             report = vault.sync(notes)
             assert {one.reason for one in report.skipped} <= {"vanished", "changing"}
-            assert len([path for path in paths(vault) if path.startswith("n")]) >= 150 - len(report.skipped)
+            assert len([path for path in paths(vault) if path.startswith("n")]) >= 80 - len(report.skipped)
     assert vault.sync().complete
     assert picture(vault) == fresh(notes)
 

@@ -19,14 +19,14 @@ def pytest_configure(config):
 
 @pytest.fixture
 def run(tmp_path):
-    def run(folder, source, **environment):
+    def run(folder, source, *options, **environment):
         """Run a test file in a folder of its own project; return the exit code and the output."""
         place = tmp_path / "tests" / folder
         place.mkdir(parents=True)
         (tmp_path / "pytest.ini").write_text("[pytest]\n")
         (tmp_path / "tests" / "conftest.py").write_text(CONFTEST)
         (place / "test_it.py").write_text(source)
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "tests"]
         kept = {name: value for name, value in os.environ.items() if name != "CI"}
         own = {"PYTHONPATH": str(TESTS), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **environment}
         done = subprocess.run(command, cwd=tmp_path, env={**kept, **own}, capture_output=True, text=True)
@@ -88,6 +88,22 @@ def test_a_slow_test_in_a_fast_folder_is_named_and_fails_in_ci_only(run, environ
     ended, out = run("unit", SLOW, **environment)
     assert ended == code
     assert re.search(r"s of CPU, .*tests/unit/test_it\.py::test_it", out)
+
+
+SLOW_ONCE = f"""{BUSY}
+from pathlib import Path
+def test_it():
+    if not Path("seen").exists():
+        Path("seen").touch()
+        work(3)
+"""
+
+
+@pytest.mark.parametrize(("source", "code"), [(SLOW, 1), (SLOW_ONCE, 0)], ids=["alone, too", "beside others only"])
+def test_a_test_that_is_slow_beside_others_fails_in_ci_only_if_it_is_slow_alone(run, source, code):
+    ended, out = run("unit", source, "-n", "2", CI="1", PYTEST_PLUGINS="xdist.plugin")
+    assert ended == code
+    assert "tests/unit/test_it.py::test_it" in out
 
 
 def test_a_slow_fixture_that_tests_share_is_no_cost_of_the_first(run):
