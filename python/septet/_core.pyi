@@ -232,6 +232,12 @@ def fold(word: str) -> str:
     whose marks carry meaning (Cyrillic й, Kana が) keep them; Arabic vowel signs and tatweel are dropped.
     """
 
+def gram_text(id: str, title: str, texts: Sequence[str]) -> str:
+    """Return the extra index terms of an entry, with blanks between them: grams of its texts that are no words of it.
+
+    Those of the title stand three times, as all are in one column.
+    """
+
 def grams(text: str) -> list[str]:
     """Return the extra index terms of a text, those that SQLite's ``unicode61`` cannot make.
 
@@ -241,7 +247,7 @@ def grams(text: str) -> list[str]:
     """
 
 def query_grams(text: str) -> list[str]:
-    """Return the extra query terms of a text: as `grams`, without the single characters a pair already covers."""
+    """Return the extra query terms of a text: as `grams`, without names and the single characters that a pair covers."""
 
 def tokenize(text: str) -> list[str]:
     """Return the TF-IDF tokens of a text.
@@ -503,11 +509,17 @@ def bm25_top_k(
     """
 
 def matched_in(
-    terms: Sequence[str], rows: int, counts: Sequence[int], texts: Sequence[tuple[str, str]], begun: bool = False
-) -> tuple[_Floats, _Floats, _Floats, float]:
-    """Return what texts (title, everything) hold of a query: information, share, share by the title ``(m,)``.
+    terms: Sequence[str],
+    words: int,
+    rows: int,
+    counts: Sequence[int],
+    texts: Sequence[tuple[str, str]],
+    begun: bool = False,
+) -> tuple[_Floats, _Floats, _Floats, _Floats, float]:
+    """Return what texts (title, everything) hold of a query ``(m,)``: information, share, share by the title, title.
 
-    The last value is the information of all terms, of which so many of ``rows`` rows hold each. With ``begun`` a term
+    ``title`` is the square of the share by the title times the part of it that the query covers. The last value is the
+    information of all terms, the first of which are words: so many of ``rows`` rows hold each. With ``begun`` a term
     stands for all words that begin with its last one.
     """
 
@@ -531,16 +543,18 @@ def spans(texts: Sequence[str], terms: Sequence[str], prefixes: int, grams: bool
     """
 
 def query_terms(
-    text: str, stop_words: bool | Set[str], grams: bool, most: int, least: int = 2
-) -> tuple[tuple[str, ...], int, bool]:
+    text: str, stop_words: bool | Set[str], grams: bool, most: int, least: int = 2, names: bool = True
+) -> tuple[tuple[str, ...], int, int, bool]:
     """Cut a query into the terms of a full-text search by the documented steps; see `septet.query.parse`.
 
     Args:
         stop_words: what is left out: True the documented words, False none, or these.
         least: words of fewer characters are left out where there are others.
+        names: with grams, names that signs join or mark are terms too.
 
     Returns:
-        At most ``most`` terms, how many were left out, and whether FTS5 takes a term for several tokens (a phrase).
+        At most ``most`` terms, how many of the first are words, how many terms were left out, and whether FTS5 takes one
+        for several tokens (a phrase).
     """
 
 def cascade_words(text: str, stop_words: bool | Set[str], most: int) -> tuple[tuple[str, ...], int, bool, bool]:
@@ -602,13 +616,14 @@ _FullText: TypeAlias = tuple[TextIndex, Statistics, TextIndex, Statistics, Spell
 #: A space's number, its unit rows ``(v, d)``, the slot of each ``(v,)``, their codes (None for few), the row of each
 #: slot ``(s,)``, a sample.
 _SpaceParts: TypeAlias = tuple[int, _Rows, _Integers, Codes | None, NDArray[np.int32], Sample]
-#: The query; its terms, none when full text is not searched; whether grams are searched too; the query vector as it
-#: was given and of unit length ``(d,)``; slots and scores ``(m,)`` by full text that FTS5 found, where memory cannot;
+#: The query; its terms, none when full text is not searched; how many of the first are words; whether grams are searched
+#: too; the query vector as it was given and of unit length ``(d,)``; slots and scores ``(m,)`` by full text that FTS5 found, where memory cannot;
 #: words that entries need to hold to come before all others, by forms and pieces; steps of a cascade, where terms are
 #: beginnings of words: whether all are wanted, and their numbers.
 _Query: TypeAlias = tuple[
     str,
     Sequence[str],
+    int,
     bool,
     tuple[_Floats, _Singles] | None,
     tuple[_Integers, _Floats] | None,

@@ -2,9 +2,10 @@
 
 mod digest;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::terms::words;
+use crate::fts::index_terms;
+use crate::terms::{grams, words};
 
 /// Characters of an id that are made of the title.
 const SLUG_CHARS: usize = 48;
@@ -46,6 +47,28 @@ pub fn made_id(kind: &str, title: &str, text_hash: &str) -> String {
     }
     id.push_str(&mark[..MARK_CHARS]);
     id
+}
+
+/// So many times a term of the title counts, as the table of grams has one column for all texts.
+const TITLE_TIMES: usize = 3;
+
+/// Return the extra index terms of an entry, with blanks between them: the grams of its texts but for terms that are words
+/// of it. So a term of a row is a word or a gram and never both, and the rows that hold it are those of both tables.
+pub fn gram_text(id: &str, title: &str, texts: &[&str]) -> String {
+    let of_title = grams(title);
+    let mut found: Vec<String> = of_title.iter().cycle().take(TITLE_TIMES * of_title.len()).cloned().collect();
+    texts.iter().for_each(|text| found.extend(grams(text)));
+    if found.is_empty() {
+        return String::new();
+    }
+    let own: FxHashSet<Vec<u8>> = [id, title].iter().chain(texts).flat_map(|text| index_terms(text)).collect();
+    let mut known: FxHashMap<String, bool> = FxHashMap::default();
+    found.retain(|gram| {
+        // A gram is one term.
+        let is_new = |gram: &String| index_terms(gram).first().is_some_and(|term| !own.contains(term));
+        *known.entry(gram.clone()).or_insert_with_key(is_new)
+    });
+    found.join(" ")
 }
 
 /// Leave of equal tags the first one.

@@ -86,7 +86,7 @@ impl Beginnings {
                     held += idf;
                     title += if word.in_title(scorer, slot) { *idf } else { 0.0 };
                 }
-                Ok(shares(held, title, all))
+                Ok(shares(held, title, (all, all)))
             };
             Ok((slots.iter().map(matched).collect::<Result<_>>()?, all))
         })

@@ -74,10 +74,10 @@ impl Contents {
         number
     }
 
-    /// Add a row: its terms with their columns, both ascending, and how many tokens it has.
-    pub(super) fn push(&mut self, occurrences: &[(u32, u32)], tokens: u32) {
+    /// Add a row: its terms with their columns, both ascending, and how many tokens it and its title have.
+    pub(super) fn push(&mut self, occurrences: &[(u32, u32)], (tokens, title): (u32, u32)) {
         let details = &mut self.details;
-        details.push(tokens);
+        details.push(tokens, title);
         let mut counts = vec![0; details.column_counts.columns()];
         for run in occurrences.chunk_by(|a, b| a.0 == b.0) {
             let (term, column) = run[0];

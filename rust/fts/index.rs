@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use super::base::Base;
 use super::contents::Contents;
 use super::forward::Forward;
+use super::matched::TITLE;
 use super::order::NameOrder;
 use super::postings::Details;
 use super::tokens::{for_each_word, word_to_term};
@@ -25,8 +26,8 @@ struct Batch {
     open: bool,
     /// Term and column.
     occurrences: Vec<(u32, u32)>,
-    /// By row where its occurrences end, and how many tokens it has.
-    rows: Vec<(usize, u32)>,
+    /// By row where its occurrences end, and how many tokens it and its title have.
+    rows: Vec<(usize, (u32, u32))>,
 }
 
 impl Batch {
@@ -35,12 +36,13 @@ impl Batch {
     }
 
     fn push<T: AsRef<str>>(&mut self, row: &[T], buffer: &mut Vec<u8>) {
-        let (mut stem, mut tokens) = (Vec::new(), 0);
+        let (mut stem, mut tokens, mut title) = (Vec::new(), 0, 0);
         for (column, text) in row.iter().enumerate() {
             for_each_word(text.as_ref(), buffer, |word| {
                 // A word is never empty and holds no NUL, nor does its stem.
                 let Some(name) = Term::of_bytes(word) else { return };
                 tokens += 1;
+                title += u32::from(column == TITLE);
                 let at = self.words.number(name) as usize;
                 if at == self.term_of.len() {
                     stem.clear();
@@ -55,7 +57,7 @@ impl Batch {
                 }
             });
         }
-        self.rows.push((self.occurrences.len(), tokens));
+        self.rows.push((self.occurrences.len(), (tokens, title)));
     }
 }
 

@@ -116,9 +116,9 @@ pub(super) struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    /// The list of a term that so many rows hold.
-    pub(super) fn new(part: usize, term: u32, count: u32, scorer: &Scorer<'a>) -> Self {
-        let (runs, idf) = (scorer.contents.runs(term), scorer.statistics.idf(count));
+    /// The list of a term, given its inverse document frequency.
+    pub(super) fn new(part: usize, term: u32, idf: f64, scorer: &Scorer<'a>) -> Self {
+        let runs = scorer.contents.runs(term);
         let bound = scorer.bound(idf, term, &runs);
         Self { part, term, runs, split: scorer.contents.split(), idf, times: 1.0, bound, next: [0; 2], probe: [0; 2] }
     }
@@ -232,7 +232,7 @@ mod tests {
         let contents = index.read();
         let scorer = Scorer::new(&contents, &statistics, &[1.0], Constants::default());
         let red = contents.term(b"red").unwrap();
-        let mut list = List::new(0, red, statistics.count(red), &scorer);
+        let mut list = List::new(0, red, statistics.idf(statistics.count(red)), &scorer);
         for slot in [0, 1, 6, 7, 7, 8, 700, 903, 904, 999] {
             assert_eq!(list.at(slot).map(|p| p.slot as usize), (slot % 7 == 0).then_some(slot), "{slot}");
             assert_eq!(list.find(slot).is_some(), slot % 7 == 0);

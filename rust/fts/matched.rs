@@ -17,57 +17,106 @@ pub struct Matched {
     pub information: f64,
     /// Its part of the information of all terms, 0 to 1; terms that no row holds have the most.
     pub share: f64,
-    /// As `share`, of the terms that the title holds.
+    /// As `share`, of the words that the title holds, among the words of the query: grams have no columns.
     pub title: f64,
+    /// The part of the title's tokens that are terms of the query, 0 to 1.
+    pub covered: f64,
+}
+
+impl Matched {
+    /// How nearly the title is the query, 0 to 1: what it holds of the query times what the query covers of it, squared,
+    /// as a title of some of many words says little; times what the row holds, as a name's words are not the name.
+    pub fn titled(&self) -> f64 {
+        (self.title * self.covered).powi(2) * self.share
+    }
 }
 
 /// One term of a query.
 struct Term<'a> {
     idf: f64,
+    is_word: bool,
     /// By part its number, where it has one.
     numbers: Vec<(&'a Scorer<'a>, u32)>,
 }
 
+/// The information of all terms of a query, and of those that are words.
+struct Information {
+    all: f64,
+    words: f64,
+}
+
+impl Information {
+    fn of(terms: impl Iterator<Item = (f64, bool)>) -> Self {
+        let mut sum = Self { all: 0.0, words: 0.0 };
+        for (idf, is_word) in terms {
+            sum.all += idf;
+            sum.words += if is_word { idf } else { 0.0 };
+        }
+        sum
+    }
+
+    /// What a row holds, given the tokens of its title that the query has, and all of them.
+    fn shares(&self, information: f64, title: f64, (held, tokens): (u32, u32)) -> Matched {
+        let covered = f64::from(held.min(tokens)) / f64::from(tokens.max(1));
+        Matched { covered, ..shares(information, title, (self.all, self.words)) }
+    }
+}
+
 /// Say how much of a query's terms the rows of slots `(m,)` hold, and the information of all terms; a term counts once,
-/// in whichever part it is.
+/// in whichever part it is. The first so many terms are words, others grams.
 ///
 /// # Errors
 /// As [`super::bm25_at`].
-pub fn matched_at<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], slots: &[i64]) -> Result<(Vec<Matched>, f64)> {
-    let mut single = single_terms(terms)?;
-    single.sort_unstable();
-    single.dedup();
+pub fn matched_at<T: AsRef<str>>(
+    parts: &[Part<'_>],
+    terms: &[T],
+    words: usize,
+    slots: &[i64],
+) -> Result<(Vec<Matched>, f64)> {
+    let (own, grams) = terms.split_at(words.min(terms.len()));
+    let named = |terms: Vec<Vec<u8>>, is_word| terms.into_iter().map(move |term| (term, is_word));
+    let mut single: Vec<(Vec<u8>, bool)> =
+        named(single_terms(own)?, true).chain(named(single_terms(grams)?, false)).collect();
+    // Of a term that is both the word stays.
+    single.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+    single.dedup_by(|a, b| a.0 == b.0);
     with_scorers(parts, |scorers| {
-        let terms: Vec<Term<'_>> = single.iter().map(|term| Term::new(term, scorers)).collect();
-        let all: f64 = terms.iter().map(|term| term.idf).sum();
+        let terms: Vec<Term<'_>> = single.iter().map(|(term, is_word)| Term::new(term, *is_word, scorers)).collect();
+        let all = Information::of(terms.iter().map(|term| (term.idf, term.is_word)));
         let matched = |&slot: &i64| {
             for scorer in scorers {
                 scorer.contents.check_slot(slot)?;
             }
-            let (mut information, mut title) = (0.0, 0.0);
+            let (mut information, mut title, mut tokens) = (0.0, 0.0, 0);
             for term in &terms {
                 let (holds, in_title) = term.at(slot as usize);
                 information += if holds { term.idf } else { 0.0 };
-                title += if in_title { term.idf } else { 0.0 };
+                if term.is_word && in_title > 0 {
+                    title += term.idf;
+                    tokens += in_title;
+                }
             }
-            Ok(shares(information, title, all))
+            let of_title = scorers.first().map_or(0, |scorer| scorer.contents.details.title(slot as usize));
+            Ok(all.shares(information, title, (tokens, of_title)))
         };
-        Ok((slots.iter().map(matched).collect::<Result<_>>()?, all))
+        Ok((slots.iter().map(matched).collect::<Result<_>>()?, all.all))
     })
 }
 
 impl<'a> Term<'a> {
-    fn new(term: &[u8], scorers: &'a [Scorer<'a>]) -> Self {
+    fn new(term: &[u8], is_word: bool, scorers: &'a [Scorer<'a>]) -> Self {
         let number = |scorer: &'a Scorer<'a>| scorer.contents.term(term).map(|number| (scorer, number));
         let numbers: Vec<(&Scorer<'a>, u32)> = scorers.iter().filter_map(number).collect();
-        let counts = numbers.iter().map(|(scorer, number)| scorer.statistics.count(*number));
+        let count =
+            |scorer: &Scorer<'a>| scorer.contents.term(term).map_or(0, |number| scorer.statistics.count(number));
         let rows = scorers.iter().map(|scorer| scorer.statistics.rows()).max().unwrap_or(0);
-        Self { idf: information_among(rows, counts.max().unwrap_or(0)), numbers }
+        let all = scorers.iter().map(count).fold(0, u32::saturating_add);
+        Self { idf: information_among(rows, all), is_word, numbers }
     }
 
-    /// Whether a row holds the term, and whether its title does.
-    fn at(&self, slot: usize) -> (bool, bool) {
-        let (mut holds, mut in_title) = (false, false);
+    /// Whether a row holds the term, and how often its title does.
+    fn at(&self, slot: usize) -> (bool, u32) {
+        let (mut holds, mut in_title) = (false, 0_u32);
         for &(scorer, number) in &self.numbers {
             if !scorer.statistics.slots().contains(slot) {
                 continue;
@@ -77,52 +126,72 @@ impl<'a> Term<'a> {
             holds = true;
             let (tuple, _) = scorer.contents.details.of(number, posting);
             let counts = scorer.contents.details.column_counts.get(tuple);
-            in_title |= counts.len() > 1 && counts.get(TITLE).is_some_and(|&count| count > 0);
+            if counts.len() > 1 {
+                in_title = in_title.saturating_add(counts.get(TITLE).copied().unwrap_or(0));
+            }
         }
         (holds, in_title)
     }
 }
 
-/// As [`matched_at`], from texts: the title of each and all it holds, given how many of so many rows hold each term. A term
-/// may be a phrase. With `begun` the last word of a term stands for those that begin with it.
+/// As [`matched_at`], from texts: the title of each and all it holds, given how many of so many rows hold each term, and
+/// how many of the first ones are words. A term may be a phrase. With `begun` the last word of a term stands for those that begin
+/// with it.
 ///
 /// # Errors
 /// [`crate::Error::Length`] unless there is one count a term.
 pub fn matched_in<T: AsRef<str>>(
     terms: &[T],
-    begun: bool,
+    (words, begun): (usize, bool),
     (rows, counts): (u64, &[u32]),
     texts: &[(T, T)],
 ) -> Result<(Vec<Matched>, f64)> {
     if counts.len() != terms.len() {
         return Err(Error::Length { what: "counts", got: counts.len(), wanted: terms.len() });
     }
-    let mut asked: Vec<(Vec<Vec<u8>>, f64)> = terms
+    let mut asked: Vec<(Vec<Vec<u8>>, f64, bool)> = terms
         .iter()
         .zip(counts)
-        .map(|(term, &count)| (index_terms(term.as_ref()), information_among(rows, count)))
-        .filter(|(term, _)| !term.is_empty())
+        .enumerate()
+        .map(|(at, (term, &count))| (index_terms(term.as_ref()), information_among(rows, count), at < words))
+        .filter(|(term, ..)| !term.is_empty())
         .collect();
-    asked.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    asked.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.2.cmp(&a.2)));
     asked.dedup_by(|a, b| a.0 == b.0);
-    let all: f64 = asked.iter().map(|(_, idf)| idf).sum();
+    let all = Information::of(asked.iter().map(|&(_, idf, is_word)| (idf, is_word)));
+    // The information of the terms that a text holds, of the words among them, and its tokens: those of words, and all.
     let held = |text: &T| {
         let tokens = index_terms(text.as_ref());
         let same = |some: &[Vec<u8>], term: &[Vec<u8>]| match (some.split_last(), term.split_last()) {
             (Some((last, some)), Some((begin, term))) if begun => some == term && last.starts_with(begin),
             _ => some == term,
         };
-        let holds = |term: &[Vec<u8>]| tokens.windows(term.len()).any(|some| same(some, term));
-        asked.iter().filter(|(term, _)| holds(term)).map(|(_, idf)| idf).sum::<f64>()
+        let mut covered = vec![false; tokens.len()];
+        let (mut information, mut of_words) = (0.0, 0.0);
+        for (term, idf, is_word) in &asked {
+            let mut any = false;
+            for (at, some) in tokens.windows(term.len()).enumerate().filter(|(_, some)| same(some, term)) {
+                any = true;
+                // What begins words covers none.
+                covered[at..at + some.len()].iter_mut().for_each(|covered| *covered |= *is_word && !begun);
+            }
+            information += if any { *idf } else { 0.0 };
+            of_words += if any && *is_word { *idf } else { 0.0 };
+        }
+        let covered = covered.iter().filter(|&&covered| covered).count() as u32;
+        (information, of_words, (covered, tokens.len() as u32))
     };
-    let matched = |(title, whole): &(T, T)| shares(held(whole), held(title), all);
-    Ok((texts.iter().map(matched).collect(), all))
+    let matched = |(title, whole): &(T, T)| {
+        let (_, of_title, tokens) = held(title);
+        all.shares(held(whole).0, of_title, tokens)
+    };
+    Ok((texts.iter().map(matched).collect(), all.all))
 }
 
-/// What a row holds, as parts of all.
-pub(super) fn shares(information: f64, title: f64, all: f64) -> Matched {
-    let share = |part: f64| if all > 0.0 { part / all } else { 0.0 };
-    Matched { information, share: share(information), title: share(title) }
+/// What a row holds, as parts of the information of all terms, and of all words.
+pub(super) fn shares(information: f64, title: f64, (all, words): (f64, f64)) -> Matched {
+    let share = |part: f64, all: f64| if all > 0.0 { part / all } else { 0.0 };
+    Matched { information, share: share(information, all), title: share(title, words), covered: 0.0 }
 }
 
 /// The information of a term that so many rows hold; of few rows as if they were some more.
@@ -153,26 +222,28 @@ mod tests {
             Part { index: &entries, statistics: &all, weights: &[1.0; 5], constants: Constants::default() },
             Part { index: &grams, statistics: &other, weights: &[1.0], constants: Constants::default() },
         ];
-        let (found, all) = matched_at(&parts, &["fox", "foxes", "blue", "yak"], &[0, 1, 2]).unwrap();
-        let (fox, blue, yak) = (information(1_000, 2), information(1_000, 1), information(1_000, 0));
+        let (found, all) = matched_at(&parts, &["fox", "foxes", "blue", "yak"], 4, &[0, 1, 2]).unwrap();
+        // Blue is a word of one row and a gram of another.
+        let (fox, blue, yak) = (information(1_000, 2), information(1_000, 2), information(1_000, 0));
         let sum = blue + fox + yak;
         assert_eq!(all, sum);
-        assert_eq!(found[0], Matched { information: fox, share: fox / sum, title: fox / sum });
+        assert_eq!(found[0], Matched { information: fox, share: fox / sum, title: fox / sum, covered: 0.5 });
         // The terms are summed in the order of their names.
-        assert_eq!(found[1], Matched { information: blue + fox, share: (blue + fox) / sum, title: blue / sum });
-        assert_eq!(found[2], Matched { information: blue, share: blue / sum, title: 0.0 });
-        assert_eq!(matched_at::<&str>(&parts, &[], &[0]).unwrap(), (vec![Matched::default()], 0.0));
+        let second = Matched { information: blue + fox, share: (blue + fox) / sum, title: blue / sum, covered: 1.0 };
+        assert_eq!(found[1], second);
+        assert_eq!(found[2], Matched { information: blue, share: blue / sum, title: 0.0, covered: 0.0 });
+        assert_eq!(matched_at::<&str>(&parts, &[], 0, &[0]).unwrap(), (vec![Matched::default()], 0.0));
         let texts = [("red foxes", "a red foxes"), ("blue", "b blue a fox"), ("", "c blue")];
         let asked = ["fox", "foxes", "blue", "yak"];
-        let (twin, total) = matched_in(&asked, false, (3, &[2, 2, 1, 0]), &texts).unwrap();
+        let (twin, total) = matched_in(&asked, (4, false), (3, &[2, 2, 2, 0]), &texts).unwrap();
         assert_eq!((twin[0], twin[1].title, total), (found[0], found[1].title, all));
         assert!((twin[1].information - found[1].information).abs() < 1e-12);
-        assert!(matched_in(&["red fox", "a"], false, (9, &[1, 1]), &texts).unwrap().0[0].share == 1.0);
+        assert!(matched_in(&["red fox", "a"], (2, false), (9, &[1, 1]), &texts).unwrap().0[0].share == 1.0);
         for (begun, wanted) in [("re", [1.0, 0.0, 0.0]), ("red fo", [1.0, 0.0, 0.0]), ("ed", [0.0; 3])] {
-            let (found, _) = matched_in(&[begun, begun], true, (9, &[1, 1]), &texts).unwrap();
+            let (found, _) = matched_in(&[begun, begun], (2, true), (9, &[1, 1]), &texts).unwrap();
             assert_eq!(found.iter().map(|found| found.share).collect::<Vec<_>>(), wanted, "{begun}");
         }
-        assert!(matched_in(&asked, false, (3, &[1]), &texts).is_err());
-        assert!(matched_at(&parts, &["fox"], &[3]).is_err() && matched_at(&parts, &["a-b"], &[0]).is_err());
+        assert!(matched_in(&asked, (4, false), (3, &[1]), &texts).is_err());
+        assert!(matched_at(&parts, &["fox"], 1, &[3]).is_err() && matched_at(&parts, &["a-b"], 1, &[0]).is_err());
     }
 }

@@ -42,6 +42,9 @@ pub(super) struct Details {
     /// By slot the number of tokens of all columns: those of a file, then those added since.
     base_tokens: Array<u32>,
     tokens: Vec<u32>,
+    /// The same of the second column, the title of an entry.
+    base_titles: Array<u32>,
+    titles: Vec<u32>,
     /// By term and slot, ascending, the tuples that do not fit into a posting.
     base_large: Array<[u32; 2]>,
     base_large_tuples: Array<u32>,
@@ -50,16 +53,14 @@ pub(super) struct Details {
 
 impl Details {
     pub(super) fn new(columns: usize) -> Self {
-        Self::over(ColumnCounts::new(columns), Array::default(), Array::default(), Array::default())
-    }
-
-    fn over(column_counts: ColumnCounts, tokens: Array<u32>, large: Array<[u32; 2]>, large_tuples: Array<u32>) -> Self {
         Self {
-            column_counts,
-            base_tokens: tokens,
+            column_counts: ColumnCounts::new(columns),
+            base_tokens: Array::default(),
             tokens: Vec::new(),
-            base_large: large,
-            base_large_tuples: large_tuples,
+            base_titles: Array::default(),
+            titles: Vec::new(),
+            base_large: Array::default(),
+            base_large_tuples: Array::default(),
             large: FxHashMap::default(),
         }
     }
@@ -67,13 +68,17 @@ impl Details {
     /// The details in a file.
     pub(super) fn open(file: &ArrayFile, prefix: &str, columns: usize) -> Result<Self> {
         let column_counts = ColumnCounts::from_base(columns, file.column(&format!("{prefix}shapes"))?)?;
-        let tokens = file.column(&format!("{prefix}tokens"))?;
-        let (large, large_tuples): (Array<[u32; 2]>, Array<u32>) =
+        let (base_tokens, base_titles): (Array<u32>, Array<u32>) =
+            (file.column(&format!("{prefix}tokens"))?, file.column(&format!("{prefix}titles"))?);
+        if base_titles.len() != base_tokens.len() {
+            return Err(Error::Damaged { what: "the lengths of titles" });
+        }
+        let (base_large, base_large_tuples): (Array<[u32; 2]>, Array<u32>) =
             (file.column(&format!("{prefix}large"))?, file.column(&format!("{prefix}large_shapes"))?);
-        if large.len() != large_tuples.len() {
+        if base_large.len() != base_large_tuples.len() {
             return Err(Error::Damaged { what: "the shapes that are large" });
         }
-        Ok(Self::over(column_counts, tokens, large, large_tuples))
+        Ok(Self { column_counts, base_tokens, base_titles, base_large, base_large_tuples, ..Self::new(columns) })
     }
 
     /// Write all but the tuples as columns of a file.
@@ -81,6 +86,9 @@ impl Details {
         to.begin::<u32>(&name("tokens"))?;
         to.put(&self.base_tokens)?;
         to.put(&self.tokens)?;
+        to.begin::<u32>(&name("titles"))?;
+        to.put(&self.base_titles)?;
+        to.put(&self.titles)?;
         let base = self.base_large.iter().copied().zip(self.base_large_tuples.iter().copied());
         let tail = self.large.iter().map(|(&(term, slot), &tuple)| ([term, slot], tuple));
         let mut large: Vec<_> = base.chain(tail).collect();
@@ -96,16 +104,18 @@ impl Details {
 
     /// The number of tokens of a row.
     pub(super) fn tokens(&self, slot: usize) -> u32 {
-        let tokens = match slot.checked_sub(self.base_tokens.len()) {
-            None => self.base_tokens.get(slot),
-            Some(slot) => self.tokens.get(slot),
-        };
-        tokens.copied().unwrap_or(0)
+        of_slot(&self.base_tokens, &self.tokens, slot)
     }
 
-    /// Add a slot.
-    pub(super) fn push(&mut self, tokens: u32) {
+    /// The number of tokens of a row's second column.
+    pub(super) fn title(&self, slot: usize) -> u32 {
+        of_slot(&self.base_titles, &self.titles, slot)
+    }
+
+    /// Add a slot with its tokens, and those of its second column.
+    pub(super) fn push(&mut self, tokens: u32, title: u32) {
         self.tokens.push(tokens);
+        self.titles.push(title);
     }
 
     /// The word of 64 bits in which the slots of the tail begin.
@@ -144,6 +154,12 @@ impl Details {
         };
         (tuple, tokens)
     }
+}
+
+/// The value of a slot, of a file or added since; 0 beyond the end.
+fn of_slot(base: &[u32], added: &[u32], slot: usize) -> u32 {
+    let value = slot.checked_sub(base.len()).map_or_else(|| base.get(slot), |slot| added.get(slot));
+    value.copied().unwrap_or(0)
 }
 
 /// What no posting of a block exceeds: the largest counts of any, and the fewest tokens of any row.
@@ -337,7 +353,7 @@ mod tests {
         let numbers: Vec<u32> = (0..25).map(|i| details.column_counts.number(&[i % 5, i / 5])).collect();
         let mut postings = Postings::none();
         for slot in 0..5_000_u32 {
-            details.push(3 + slot * 7 % 31);
+            details.push(3 + slot * 7 % 31, 0);
             if slot % 3 < 2 {
                 postings.push(9, numbers[(slot * 5 % 23) as usize], &mut details);
             }

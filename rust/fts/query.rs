@@ -2,12 +2,26 @@
 
 use super::dense::Dense;
 use super::list::{List, Scorer};
+use super::statistics::idf;
 use super::top_candidates::{Candidate, NEGLIGIBLE, TopCandidates};
 use crate::collections::BitMask;
 use crate::error::Result;
 
 /// Slots that are scored together; their sums stay in the processor's first cache.
 const WINDOW: usize = 2_048;
+
+/// The inverse document frequency of a term over all tables; one that is named twice counts once.
+fn idf_among(scorers: &[Scorer<'_>], term: &[u8]) -> f64 {
+    let (mut rows, mut count) = (0, 0_u32);
+    for (at, scorer) in scorers.iter().enumerate() {
+        if scorers[..at].iter().any(|before| std::ptr::eq(before.contents, scorer.contents)) {
+            continue;
+        }
+        let held = scorer.contents.term(term).map_or(0, |number| scorer.statistics.count(number));
+        (rows, count) = (scorer.statistics.rows().max(rows), count.saturating_add(held));
+    }
+    idf(rows, count)
+}
 
 /// A query over parts that are locked.
 pub(super) struct Query<'a> {
@@ -42,7 +56,7 @@ impl<'a> Query<'a> {
                 }
                 seen.push((number, lists.len()));
                 sequence.push(lists.len());
-                lists.push(List::new(part, number, count, scorer));
+                lists.push(List::new(part, number, idf_among(scorers, term), scorer));
             }
             order.push(sequence);
         }

@@ -16,6 +16,9 @@ use crate::collections::BitMask;
 use crate::error::{Error, Result};
 
 /// One FTS5 table: its postings, its rows, and the weight of each column. All parts of a query share their slots.
+///
+/// A term has one document frequency: the rows that hold it in either of two tables, of as many rows as the larger has. No
+/// row holds a term in both.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
     /// The postings.

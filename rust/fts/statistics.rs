@@ -40,6 +40,13 @@ pub(super) const LEAST_IDF: f64 = 1e-6;
 /// Lengths whose part of the formula is kept.
 const COMMON_LENGTHS: u32 = 1_024;
 
+/// FTS5's inverse document frequency of a term that so many of so many rows hold.
+pub(super) fn idf(rows: u64, count: u32) -> f64 {
+    let others = rows.saturating_sub(u64::from(count));
+    let idf = ((others as f64 + 0.5) / (f64::from(count) + 0.5)).ln();
+    if idf <= 0.0 { LEAST_IDF } else { idf }
+}
+
 /// The statistics of a corpus of which an index has some rows.
 #[derive(Clone, Debug)]
 pub struct Given<'a, H> {
@@ -206,9 +213,7 @@ impl Statistics {
 
     /// FTS5's inverse document frequency of a term that so many rows hold.
     pub(super) fn idf(&self, count: u32) -> f64 {
-        let others = self.rows.saturating_sub(u64::from(count));
-        let idf = ((others as f64 + 0.5) / (f64::from(count) + 0.5)).ln();
-        if idf <= 0.0 { LEAST_IDF } else { idf }
+        idf(self.rows, count)
     }
 
     /// [`Self::length`] of the usual numbers of tokens, if it is known for the constants.

@@ -7,7 +7,6 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::entries;
-use crate::terms::gram_text;
 
 type Value<'py> = Bound<'py, PyAny>;
 
@@ -150,6 +149,8 @@ impl<'py> Given<'py> {
             Some(id) => checked_id(id)?.clone(),
             None => string(py, &entries::made_id(text(kind)?, texts[0], &hash)),
         };
+        let others: Vec<&str> = texts[1..].iter().chain(&tags).copied().collect();
+        let grams = entries::gram_text(text(&id)?, texts[0], &others);
         let [title, description, context] = given.map(Clone::clone);
         Some([
             id,
@@ -161,7 +162,7 @@ impl<'py> Given<'py> {
             description,
             context,
             string(py, &entries::tags_json(&tags)),
-            string(py, &gram_text(texts.into_iter().chain(tags.iter().copied()))),
+            string(py, &grams),
             attrs,
             path,
             first_line,

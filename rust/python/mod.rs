@@ -263,8 +263,8 @@ mod _core {
     use super::search::{Corpus, NameTable, Selection, edits_between};
     #[pymodule_export]
     use super::terms::{
-        Frequencies, SpellingIndex, SpellingStatistics, TermIndex, TfidfVectorizer, fold, grams, query_grams,
-        stop_words, tokenize, trigram_numbers, words,
+        Frequencies, SpellingIndex, SpellingStatistics, TermIndex, TfidfVectorizer, fold, gram_text, grams,
+        query_grams, stop_words, tokenize, trigram_numbers, words,
     };
     #[pymodule_export]
     use super::text::{Redactions, windows};

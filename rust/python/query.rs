@@ -30,7 +30,7 @@ impl From<Dropped> for StopWords {
 
 /// Cut a query into the terms of a full-text search.
 #[pyfunction]
-#[pyo3(signature = (text, stop_words, grams, most, least = 2))]
+#[pyo3(signature = (text, stop_words, grams, most, least = 2, names = true))]
 pub(super) fn query_terms<'py>(
     py: Python<'py>,
     text: &str,
@@ -38,9 +38,11 @@ pub(super) fn query_terms<'py>(
     grams: bool,
     most: i64,
     least: i64,
-) -> PyResult<(Bound<'py, PyTuple>, usize, bool)> {
-    let found = search::query_terms(text, &stop_words.into(), grams, count("most", most)?, count("least", least)?);
-    Ok((PyTuple::new(py, found.terms)?, found.cut, found.has_phrase))
+    names: bool,
+) -> PyResult<(Bound<'py, PyTuple>, usize, usize, bool)> {
+    let found =
+        search::query_terms(text, &stop_words.into(), (grams, names), count("most", most)?, count("least", least)?);
+    Ok((PyTuple::new(py, found.terms)?, found.words, found.cut, found.has_phrase))
 }
 
 /// The words that entries need to hold: the forms and the pieces of each.
@@ -96,10 +98,11 @@ pub(super) fn cascade_words<'py>(
 /// The steps of a cascade: whether all of the words are wanted, and their numbers.
 type StepParts = Vec<(bool, Vec<usize>)>;
 
-/// Text, terms, grams, exact and unit vector, slots and scores that FTS5 found, words that are needed, steps of a cascade.
+/// Text, terms, how many are words, grams, exact and unit vector, slots and scores that FTS5 found, words that are needed, steps of a cascade.
 pub(super) type QueryParts<'py> = (
     PyBackedStr,
     Vec<String>,
+    usize,
     bool,
     Option<(Vector<'py, f64>, Vector<'py, f32>)>,
     Option<(Vector<'py, i64>, Vector<'py, f64>)>,
@@ -123,7 +126,7 @@ impl Wanted {
 
     pub(super) fn query<'a>(
         &'a self,
-        (text, terms, grams, vector, found, ..): &'a QueryParts<'_>,
+        (text, terms, words, grams, vector, found, ..): &'a QueryParts<'_>,
     ) -> PyResult<search::Query<'a>> {
         let vector = vector.as_ref().map(|(exact, unit)| PyResult::Ok((exact.slice()?, unit.slice()?)));
         let found = found.as_ref().map(|(slots, scores)| PyResult::Ok((slots.slice()?, scores.slice()?)));
@@ -131,6 +134,7 @@ impl Wanted {
         Ok(search::Query {
             text,
             terms,
+            words: *words,
             grams: *grams,
             needed: (!needed.is_empty()).then_some(needed),
             steps: (!steps.is_empty()).then_some(steps),

@@ -8,6 +8,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{IntoPyDict, PyDict, PyFrozenSet, PyMapping};
 
 use super::{Doubles, Integers, Vector, array, count, pairs, thread_count};
+use crate::entries;
 use crate::terms::{self, Csr, Cutting, Norm, Options, Tokens, Weighting};
 
 type CsrArrays<'py> = (Doubles<'py>, Bound<'py, PyArray1<i32>>, Integers<'py>);
@@ -30,10 +31,17 @@ pub(super) fn grams(text: &str) -> Vec<String> {
     terms::grams(text)
 }
 
+/// Return the extra index terms of an entry, with blanks between them.
+#[pyfunction]
+pub(super) fn gram_text(id: &str, title: &str, texts: Vec<PyBackedStr>) -> String {
+    let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+    entries::gram_text(id, title, &texts)
+}
+
 /// Return the extra query terms of a text.
 #[pyfunction]
 pub(super) fn query_grams(text: &str) -> Vec<String> {
-    terms::query_grams(text)
+    terms::query_grams(text, false)
 }
 
 /// Return the TF-IDF tokens of a text.

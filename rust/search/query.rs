@@ -71,6 +71,8 @@ pub fn cascade_words(text: &str, stop_words: &StopWords, most: usize) -> Cascade
 pub struct Terms {
     /// Lower-case words and grams in the order of the query; repeated words stand again.
     pub terms: Vec<String>,
+    /// How many of the first are words.
+    pub words: usize,
     /// How many terms were left out because the query is too long.
     pub cut: usize,
     /// Whether FTS5 takes a term for several tokens, a phrase, which only FTS5 can rank.
@@ -80,19 +82,28 @@ pub struct Terms {
 /// Cut a query into terms by the documented steps.
 ///
 /// Words of under `least` characters are dropped, unless none would be left (documented is 2); stop words likewise; grams
-/// (see [`terms::query_grams`]) are added for what FTS5's `unicode61` cannot cut.
-pub fn query_terms(text: &str, stop_words: &StopWords, grams: bool, most: usize, least: usize) -> Terms {
-    let mut kept = kept(text, terms::words(text), stop_words, least, String::as_str);
+/// (see [`terms::query_grams`]) are added for what FTS5's `unicode61` cannot cut, with `names` also for names.
+pub fn query_terms(
+    text: &str,
+    stop_words: &StopWords,
+    (grams, names): (bool, bool),
+    most: usize,
+    least: usize,
+) -> Terms {
+    // A stop word inside a name is a part of it.
+    let named = if grams && names { terms::words_of_names(text) } else { FxHashSet::default() };
+    let mut kept = kept(text, terms::words(text), stop_words, least, &named, String::as_str);
+    let words = kept.len().min(most);
     if grams {
         let plain: FxHashSet<&str> = kept.iter().map(String::as_str).collect();
         let more: Vec<String> =
-            terms::query_grams(text).into_iter().filter(|gram| !plain.contains(gram.as_str())).collect();
+            terms::query_grams(text, names).into_iter().filter(|gram| !plain.contains(gram.as_str())).collect();
         kept.extend(more);
     }
     let cut = kept.len().saturating_sub(most);
     kept.truncate(most);
     let has_phrase = kept.iter().any(|term| index_terms(term).len() > 1);
-    Terms { terms: kept, cut, has_phrase }
+    Terms { terms: kept, words, cut, has_phrase }
 }
 
 /// The words that an entry must hold to hold the whole query, each once, and whether FTS5 takes a form or a piece for
@@ -100,7 +111,8 @@ pub fn query_terms(text: &str, stop_words: &StopWords, grams: bool, most: usize,
 ///
 /// They are those that [`query_terms`] keeps. What FTS5 makes no token of cannot be held, and is not needed.
 pub fn needed_words(text: &str, stop_words: &StopWords, grams: bool, most: usize, least: usize) -> (Vec<Needed>, bool) {
-    let mut words = kept(text, terms::needed(text, grams), stop_words, least, |word| word.forms[0].as_str());
+    let none = FxHashSet::default();
+    let mut words = kept(text, terms::needed(text, grams), stop_words, least, &none, |word| word.forms[0].as_str());
     words.truncate(most);
     let mut has_phrase = false;
     let mut is_indexed = |term: &String| {
@@ -118,8 +130,15 @@ pub fn needed_words(text: &str, stop_words: &StopWords, grams: bool, most: usize
     if words.len() > MOST_NEEDED.0 || terms > MOST_NEEDED.1 { (Vec::new(), false) } else { (words, has_phrase) }
 }
 
-/// The words of a query that are searched for.
-fn kept<W>(text: &str, words: Vec<W>, stop_words: &StopWords, least: usize, name: impl Fn(&W) -> &str) -> Vec<W> {
+/// The words of a query that are searched for; those of names are no stop words.
+fn kept<W>(
+    text: &str,
+    words: Vec<W>,
+    stop_words: &StopWords,
+    least: usize,
+    named: &FxHashSet<String>,
+    name: impl Fn(&W) -> &str,
+) -> Vec<W> {
     let left_over = if least <= 1 { left_over(text) } else { FxHashSet::default() };
     let long = |word: &W| {
         let mut letters = name(word).chars();
@@ -132,7 +151,7 @@ fn kept<W>(text: &str, words: Vec<W>, stop_words: &StopWords, least: usize, name
     let kept = filtered(words, long);
     match stop_words {
         StopWords::None => kept,
-        _ => filtered(kept, |word| !stop_words.has(name(word))),
+        _ => filtered(kept, |word| !stop_words.has(name(word)) || named.contains(name(word))),
     }
 }
 
@@ -167,7 +186,7 @@ mod tests {
     }
 
     fn terms_of(text: &str, drop: bool, most: usize) -> Vec<String> {
-        query_terms(text, &english(drop), true, most, 2).terms
+        query_terms(text, &english(drop), (true, true), most, 2).terms
     }
 
     #[test]
@@ -180,7 +199,7 @@ mod tests {
 
     #[test]
     fn single_letters_and_digits_are_words_where_so_few_are_enough() {
-        let of = |text: &str| query_terms(text, &StopWords::English, true, 9, 1).terms.join(" ");
+        let of = |text: &str| query_terms(text, &StopWords::English, (true, true), 9, 1).terms.join(" ");
         assert_eq!(of("Chapter 7"), "chapter 7");
         assert_eq!(of("what is vitamin C, or plan b"), "vitamin c plan b");
         assert_eq!(of("why don't Bob\u{2019}s keys rotate"), "don bob keys rotate");
@@ -188,7 +207,7 @@ mod tests {
         assert_eq!(of("'s"), "s");
         // Linear in the query: by a pass for each letter this would take hours.
         let long = format!("{} {}", "word ".repeat(400_000), "b ".repeat(400_000));
-        assert_eq!(query_terms(&long, &StopWords::English, false, usize::MAX, 1).terms.len(), 800_000);
+        assert_eq!(query_terms(&long, &StopWords::English, (false, true), usize::MAX, 1).terms.len(), 800_000);
         assert_eq!(of("a I"), "a i");
         // A character of a script without blanks is asked for as a gram, behind the words.
         assert_eq!(of("水 温度"), "温度 水");
@@ -217,6 +236,16 @@ mod tests {
     }
 
     #[test]
+    fn names_keep_their_stop_words_and_are_terms_themselves() {
+        let of = |text: &str| {
+            let found = query_terms(text, &StopWords::English, (true, true), 99, 1);
+            (found.terms.join(" "), found.words)
+        };
+        assert_eq!(of("how is is_zipfile used"), ("is is zipfile used iszipfile".to_owned(), 4));
+        assert_eq!(of("the long-term plan"), ("long term plan".to_owned(), 3));
+    }
+
+    #[test]
     fn a_cascade_keeps_no_stop_words_and_may_keep_nothing() {
         let stop = StopWords::These(["the", "what"].map(str::to_owned).into_iter().collect());
         let of = |text: &str, most| cascade_words(text, &stop, most);
@@ -226,14 +255,14 @@ mod tests {
         let cut = of("one two three the four", 3);
         assert_eq!((cut.words.len(), cut.cut, cut.has_phrase, cut.vague), (3, 1, false, false));
         assert_eq!(terms_of("the what", true, 9), ["the", "what"]);
-        assert_eq!(query_terms("the what red", &stop, false, 9, 2).terms, ["red"]);
+        assert_eq!(query_terms("the what red", &stop, (false, true), 9, 2).terms, ["red"]);
     }
 
     #[test]
     fn grams_follow_the_words_and_the_rest_of_a_long_query_is_cut() {
-        let found = query_terms("getUserName red red", &StopWords::None, true, 3, 2);
+        let found = query_terms("getUserName red red", &StopWords::None, (true, true), 3, 2);
         assert_eq!(found.terms[..3], ["getusername", "red", "red"]);
         assert!(found.cut > 0);
-        assert!(query_terms("getUserName", &StopWords::None, false, 9, 2).terms == ["getusername"]);
+        assert!(query_terms("getUserName", &StopWords::None, (false, true), 9, 2).terms == ["getusername"]);
     }
 }

@@ -15,6 +15,8 @@ use crate::pool;
 use crate::terms::{Needed, SpellingIndex};
 use crate::vectors::{self, Level, Rows};
 
+/// Where a title holds so much of the query there is no word feedback: it lost on technical questions and gained on prose.
+const MOST_TITLE: f64 = 0.3;
 /// Vector queries that pass over the codes together.
 const BATCH: usize = 128;
 
@@ -25,6 +27,8 @@ pub struct Query<'a> {
     pub text: &'a str,
     /// The terms of full text; none when it is not searched.
     pub terms: &'a [String],
+    /// How many of the first terms are words of the query; others are grams.
+    pub words: usize,
     /// Whether the table of grams is searched too.
     pub grams: bool,
     /// Entries that hold all of these come before those that hold some; None where they are equal.
@@ -70,7 +74,8 @@ pub struct Guard {
 }
 
 /// The columns that need the corpus, beside those that are always there: FTS5's score `bm25`, 0 where no term matches,
-/// and how much of the query the candidate holds (`information`, `matched`, `matched_title`: see [`fts::Matched`]; `reach`,
+/// and how much of the query the candidate holds (`information`, `matched`, `matched_title`: see [`fts::Matched`]; `title`,
+/// how nearly the title is the query; `reach`,
 /// the score as a part of the most it can be); `all_words`, 1 where it holds all that are needed, if words are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Columns {
@@ -259,7 +264,7 @@ fn candidates(
         }
         if let Some(text) = corpus.text.filter(|_| query.found.is_none()) {
             let parts = text.parts(request.weights, request.constants, query.grams);
-            let of_terms = || fts::matched_at(&parts, query.terms, slots);
+            let of_terms = || fts::matched_at(&parts, query.terms, query.words, slots);
             let found = cascade.map_or_else(of_terms, |cascade| cascade.matched(slots))?;
             pool = with_matched(pool, request.constants.most(), found)?;
             if let Some(needed) = query.needed {
@@ -271,8 +276,9 @@ fn candidates(
         if let (Some(text), Some((how, covered))) =
             (corpus.text.filter(|_| query.found.is_none()), request.columns.feedback)
         {
-            // Who finds what was asked for need not be told of the like.
-            if pool.column("matched").is_some_and(|matched| matched.iter().all(|&share| share < covered)) {
+            // Who finds what was asked for, or a title that says much of it, need not be told of the like.
+            let all_below = |name, most| pool.column(name).is_some_and(|held| held.iter().all(|&share| share < most));
+            if all_below("matched", covered) && all_below("matched_title", MOST_TITLE) {
                 let (entries, best) = (text.entries(request.weights, request.constants), &slots[..scores.len()]);
                 let found = fts::feedback_at(entries, query.terms, best, slots, how)?;
                 // Where the best have nothing in common there is no feedback, rather than one of 0.
@@ -295,6 +301,7 @@ fn with_matched(pool: Pool, most: f64, (found, all): (Vec<Matched>, f64)) -> Res
     pool.with_column(Cow::Borrowed("information"), column(|found| found.information))?
         .with_column(Cow::Borrowed("matched"), column(|found| found.share))?
         .with_column(Cow::Borrowed("matched_title"), column(|found| found.title))?
+        .with_column(Cow::Borrowed("title"), column(Matched::titled))?
         .with_column(Cow::Borrowed("reach"), reach)
 }
 

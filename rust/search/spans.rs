@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::fts::{Token, index_terms, tokens};
-use crate::terms::{fold, runs_with_grams};
+use crate::terms::{fold, places_with_grams};
 
 /// A place of a text that a term of a query matches, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,7 +43,7 @@ pub fn spans(text: &str, terms: &[String], prefixes: usize, grams: bool) -> Vec<
         }
     }
     if grams {
-        runs_with_grams(text, |start, run, grams| {
+        places_with_grams(text, |start, run, grams| {
             for gram in grams {
                 let term = index_terms(gram);
                 if let Some(number) = asked.iter().position(|other| !other.is_empty() && *other == term) {

@@ -1,9 +1,10 @@
 //! Index terms beyond SQLite's `unicode61`: pairs for scripts without blanks, folded words, words with their accents, parts
-//! of identifiers.
+//! of identifiers, and names that signs join (see [`super::names`]).
 
 use rustc_hash::FxHashSet;
 
 use super::fold::{base, fold};
+use super::names::{for_each_name, has_signs};
 use super::scripts::{Spacing, is_han, is_mark, joins_by_case, stretches};
 use super::words::{Run, lower, split};
 use unicode_normalization::UnicodeNormalization;
@@ -64,26 +65,19 @@ pub fn needed(text: &str, grams: bool) -> Vec<Needed> {
     found
 }
 
-/// Return the extra index terms of a text, in text order, repeated as often as they occur; empty for plain text.
+/// Return the extra index terms of a text, repeated as often as they occur: those of its words in text order, then those
+/// of its names; empty for plain text.
 pub fn grams(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    split(text, false, |run| of_run(run, Side::Index, &mut found));
+    if may_have_grams(text) {
+        split(text, false, |run| of_run(run, Side::Index, &mut found));
+        for_each_name(text, |name| name.terms(|term| found.push(term)));
+    }
     found
 }
 
-/// Return the extra index terms of several texts, with blanks between them.
-pub fn gram_text<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
-    let mut found = Vec::new();
-    for text in texts {
-        if may_have_grams(text) {
-            split(text, false, |run| of_run(run, Side::Index, &mut found));
-        }
-    }
-    found.join(" ")
-}
-
-/// Call `each` with the place of every run of a text that has grams, the run as it stands, and its grams.
-pub fn runs_with_grams(text: &str, mut each: impl FnMut(usize, &str, &[String])) {
+/// Call `each` with the place of every word and name of a text that has grams, what stands there, and its grams.
+pub fn places_with_grams(text: &str, mut each: impl FnMut(usize, &str, &[String])) {
     let mut found = Vec::new();
     split(text, false, |run| {
         found.clear();
@@ -93,9 +87,16 @@ pub fn runs_with_grams(text: &str, mut each: impl FnMut(usize, &str, &[String]))
             each(run.raw().as_ptr() as usize - text.as_ptr() as usize, run.raw(), &found);
         }
     });
+    for_each_name(text, |name| {
+        found.clear();
+        name.terms(|term| found.push(term));
+        if !found.is_empty() {
+            each(name.start(), name.raw(), &found);
+        }
+    });
 }
 
-/// Whether a text holds anything but ASCII words without capitals or digits inside them.
+/// Whether a text holds anything but ASCII words with blanks between them, and without capitals or digits inside.
 fn may_have_grams(text: &str) -> bool {
     // Without branches, so that many bytes are looked at at once.
     let inside = |(&before, &now): (&u8, &u8)| {
@@ -103,16 +104,37 @@ fn may_have_grams(text: &str) -> bool {
             | (before.is_ascii_digit() & now.is_ascii_alphabetic())
     };
     let bytes = text.as_bytes();
-    !text.is_ascii() || bytes.iter().zip(&bytes[bytes.len().min(1)..]).fold(false, |any, pair| any | inside(pair))
+    !text.is_ascii()
+        || has_signs(bytes)
+        || bytes.iter().zip(&bytes[bytes.len().min(1)..]).fold(false, |any, pair| any | inside(pair))
 }
 
-/// Return the extra query terms of a text, each once: as [`grams`] without the single characters that a pair covers, and
-/// without the folded forms of words whose accents are asked for.
-pub fn query_grams(text: &str) -> Vec<String> {
+/// Return the extra query terms of a text, each once: as [`grams`] without the single characters that a pair covers,
+/// without the folded forms of words whose accents are asked for; of names only with `names`, and of none that may be an
+/// English compound.
+pub fn query_grams(text: &str, names: bool) -> Vec<String> {
     let mut found = Vec::new();
     split(text, false, |run| of_run(run, Side::Query, &mut found));
+    if names {
+        for_each_name(text, |name| {
+            if !name.is_compound() {
+                name.terms(|term| found.push(term));
+            }
+        });
+    }
     let mut seen = FxHashSet::default();
     found.retain(|term| seen.insert(term.clone()));
+    found
+}
+
+/// Return the words of a query's names, in lower case.
+pub fn words_of_names(text: &str) -> FxHashSet<String> {
+    let mut found = FxHashSet::default();
+    for_each_name(text, |name| {
+        if !name.is_compound() {
+            found.extend(name.words().map(lower));
+        }
+    });
     found
 }
 
@@ -310,21 +332,21 @@ mod tests {
 
     #[test]
     fn plain_text_has_none() {
-        assert!(grams("Plain ASCII text, snake_case and nothing else.").is_empty());
+        assert!(grams("Plain ASCII text (nothing else), well - and so.").is_empty());
         assert!(grams("Русский текст, हिन्दी में ـــ").is_empty());
     }
 
     #[test]
     fn unspaced_scripts_give_pairs() {
         assert_eq!(grams("東京都"), ["東", "東京", "京", "京都", "都"]);
-        assert_eq!(query_grams("東京都 京都"), ["東京", "京都"]);
+        assert_eq!(query_grams("東京都 京都", true), ["東京", "京都"]);
         assert_eq!(grams("水 と"), ["水", "と"]);
-        assert_eq!(query_grams("水"), ["水"]);
+        assert_eq!(query_grams("水", true), ["水"]);
         assert_eq!(grams("トークン"), ["トー", "ーク", "クン"]);
         assert_eq!(grams("ｶﾞｷ"), ["ガキ"]);
         assert_eq!(grams("か\u{3099}く"), ["がく"]);
         assert_eq!(grams("กินข้าว"), ["กน", "นข", "ขา", "าว"]);
-        assert_eq!(query_grams("第3章ABC"), ["第", "3", "章", "abc"]);
+        assert_eq!(query_grams("第3章ABC", true), ["第", "3", "章", "abc"]);
     }
 
     #[test]
@@ -350,10 +372,10 @@ mod tests {
     fn who_asks_with_accents_asks_for_them() {
         assert_eq!(grams("café naïve"), ["cafze9z", "nazefzve"]);
         assert_eq!(grams("cafe\u{301}"), ["cafze9z"]);
-        assert_eq!(query_grams("đã"), ["z111zze3z"]);
-        assert!(query_grams("da").is_empty());
+        assert_eq!(query_grams("đã", true), ["z111zze3z"]);
+        assert!(query_grams("da", true).is_empty());
         // SQLite folds neither ß nor ł, and texts without them must be found.
-        assert_eq!(query_grams("Straße łódź"), ["strasse", "strazdfze", "lodz", "z142zzf3zdz17az"]);
+        assert_eq!(query_grams("Straße łódź", true), ["strasse", "strazdfze", "lodz", "z142zzf3zdz17az"]);
         assert!(accented("плохой").is_none() && accented("naïveй").is_none());
     }
 
@@ -377,10 +399,20 @@ mod tests {
     fn identifiers_have_parts() {
         assert_eq!(grams("getUserName"), ["get", "user", "name"]);
         assert_eq!(grams("HTTPServer parseXMLDoc"), ["http", "server", "parse", "xml", "doc"]);
-        assert_eq!(grams("sha256 v2 x86_64 utf8Text"), ["sha", "256", "86", "utf", "text"]);
+        assert_eq!(grams("sha256 v2 x86 utf8Text"), ["sha", "256", "86", "utf", "text"]);
         assert_eq!(grams("приветМир"), ["привет", "мир"]);
         assert_eq!(grams("getÜberName"), ["getzfczbername", "getuebername", "get", "uber", "name"]);
         assert!(grams("HTTP Server ok x 12 A1").is_empty());
-        assert_eq!(query_grams("userName getUser"), ["user", "name", "get"]);
+        assert_eq!(query_grams("userName getUser", true), ["user", "name", "get"]);
+    }
+
+    #[test]
+    fn names_are_terms_behind_those_of_their_words() {
+        assert_eq!(
+            grams("snake_case, sha256.hexDigest"),
+            ["sha", "256", "hex", "digest", "snakecase", "sha256hexdigest"]
+        );
+        assert_eq!(query_grams("long-term get_dir get_dir", true), ["getdir"]);
+        assert!(query_grams("long-term get_dir", false).is_empty());
     }
 }

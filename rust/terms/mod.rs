@@ -9,6 +9,7 @@ mod grams;
 mod index;
 mod listed;
 mod memo;
+mod names;
 mod runs;
 mod scripts;
 mod sparse_accumulator;
@@ -24,7 +25,7 @@ mod words;
 
 pub use fold::fold;
 pub use frequencies::Frequencies;
-pub use grams::{Needed, gram_text, grams, needed, query_grams, runs_with_grams};
+pub use grams::{Needed, grams, needed, places_with_grams, query_grams, words_of_names};
 pub use index::TermIndex;
 pub(crate) use scripts::is_unspaced;
 pub use sparse_accumulator::{Norm, Weighting};

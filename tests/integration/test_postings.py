@@ -66,7 +66,9 @@ def assert_memory_equals_fts5(vault: Vault) -> None:
                 ((pool, _),), wanted = view.recall(0), fulltext.recall(view.read, plan, plan.candidates)
                 assert pool.rows == wanted.rows, (query, options)
                 if "bm25" in plan.corpus_columns:
-                    assert pool.columns["bm25"].tolist() == wanted.scores
+                    # Of terms among the grams FTS5's scores are brought to the document frequency of both tables.
+                    own = wanted.scores if not plan.query.grams else pytest.approx(wanted.scores, rel=1e-9)
+                    assert pool.columns["bm25"].tolist() == own
             matched += len(pool)
     assert matched > 100
 

@@ -52,9 +52,18 @@ def test_query_grams_are_distinct_and_found_among_the_index_grams(text):
     assert set(asked) <= set(_core.grams(text))
 
 
-@given(st.text("abc DEF,.-_", max_size=30).map(str.lower))
+@given(st.text("abc DEF,;!", max_size=30).map(str.lower))
 def test_plain_lower_case_text_has_no_grams(text):
     assert _core.grams(text) == _core.query_grams(text) == []
+
+
+@given(st.lists(st.sampled_from(["get", "home", "dir", "v2", "10"]), min_size=2, max_size=6), st.sampled_from("_.-"))
+def test_a_name_is_found_by_what_its_words_are_together_and_by_every_two_neighbours(parts, sign):
+    name = sign.join(parts)
+    held, asked = set(_core.grams(f"see {name}, or so")), set(_core.query_terms(name, False, True, 256)[0])
+    assert {term for term in asked if term not in parts and not term.isdigit()} <= held | set(parts)
+    for pair in zip(parts, parts[1:]):
+        assert set(_core.query_terms(sign.join(pair), False, True, 256)[0]) - set(parts) <= held
 
 
 def test_every_folded_letter_is_found_in_full_text():

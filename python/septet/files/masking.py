@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from septet._core import grams, text_hash
+from septet._core import gram_text, text_hash
 from septet.entry import MAX_ID_CHARS, tags_of
 from septet.files.redaction import Redacted, Redactor
 from septet.files.sessions import SESSION
@@ -263,9 +263,8 @@ def cut_texts(rows: Sequence[EntryRow]) -> tuple[Laid, list[int]] | None:
 
 def refreshed(row: EntryRow) -> EntryRow:
     """Return a row whose texts changed with what is made of them."""
-    said = "\n".join((row.title, row.description, row.context, *tags_of(row.tags)))
-    digest = text_hash(row.title, row.description, row.context)
-    return row._replace(grams=" ".join(grams(said)), text_hash=digest)
+    grams = gram_text(row.id, row.title, (row.description, row.context, *tags_of(row.tags)))
+    return row._replace(grams=grams, text_hash=text_hash(row.title, row.description, row.context))
 
 
 def hidden(text: str, spans: Sequence[tuple[int, int]]) -> str:

@@ -120,7 +120,7 @@ SIX_SIGNALS = Profile.known(
 # 0.78 (cos + 1) / (max cos + 1) + 0.15 bm25 / max + 0.07 trigram / max: the mean of twelve English collections was
 # 0.575 nDCG@10, against 0.544 for RRF (k = 60) and 0.421 for the documented TF-IDF. The two signals share the
 # documented weight of relevance, 0.35, in that proportion.
-_BM25, _TRIGRAM, _COSINE, _FEEDBACK = 0.15, 0.07, 0.78, 0.06
+_BM25, _TRIGRAM, _COSINE, _FEEDBACK, _TITLE = 0.15, 0.07, 0.78, 0.06, 0.2
 _RELEVANCE = 0.35
 
 
@@ -133,11 +133,21 @@ def _estimated(by: Expression) -> Estimate:
     return Estimate.known(estimate=Col.known(col="cosine"), by=by, intercept=0.40, slope=2.91, doubt=5.0)
 
 
-_WORDS = Sum.known(
-    sum=(
-        Term.known(weight=_BM25, of=_scaled("bm25")),
-        Term.known(weight=_TRIGRAM, of=_scaled("trigram")),
-        Term.known(weight=_FEEDBACK, of=_scaled("feedback")),
+_ESTIMATING = (
+    Term.known(weight=_BM25, of=_scaled("bm25")),
+    Term.known(weight=_TRIGRAM, of=_scaled("trigram")),
+    Term.known(weight=_FEEDBACK, of=_scaled("feedback")),
+)
+# By questions on technical texts: names, titles and documentation (docs/evaluation.md). The best is 1, so that facts weigh
+# as much as they did.
+_WORDS = Scale.known(
+    scale=Sum.known(
+        sum=(
+            Term.known(weight=_BM25, of=_scaled("bm25")),
+            Term.known(weight=0.03, of=_scaled("trigram")),
+            Term.known(weight=_FEEDBACK, of=_scaled("feedback")),
+            Term.known(weight=_TITLE, of=Col.known(col="title")),
+        )
     )
 )
 
@@ -148,13 +158,13 @@ SEPTET = Profile.known(
         stop_words="drop",
         least_chars=1,
         grams=True,
-        weights=ColumnWeights.known(id=1.0, title=2.0, description=1.0, context=1.0, tags=1.0),
+        weights=ColumnWeights.known(id=1.0, title=5.0, description=1.0, context=1.0, tags=1.0),
     ),
     signals={
         **SEVEN_SIGNALS.signals,
         "semantic": _WORDS,
         # Cosine counted from -1: safe where the model does not know the language and all cosines are low.
-        "vector": Scale.known(scale=_estimated(_WORDS), shift=1.0),
+        "vector": Scale.known(scale=_estimated(Sum.known(sum=_ESTIMATING)), shift=1.0),
     },
     weights={
         "text": dict(SEVEN_SIGNALS.weights["text"]),
@@ -165,8 +175,10 @@ SEPTET = Profile.known(
         },
     },
     missing="share",
+    # A limit only cuts: what is best does not depend on how many are wanted.
+    cuts=Cuts.known(factor=0, minimum=200),
     balance=Balance.known(),
-    smoothing=Smoothing.known(),
+    smoothing=Smoothing.known(neighbours=5),
     # The five nearest by age, not by chance: with all of them an entry with thousands of links makes a search slow, and
     # brings a hundred candidates that only their place in a list recommends.
     graph=Graph.known(most_links=5),
@@ -179,7 +191,7 @@ MARKDOWN_MEMORY = Profile.known(
     description="The documented search of a Markdown memory: 0.7 cosine + 0.3 BM25 as x / (1 + x), from 0.35 on, six "
     "results. What words found never falls under 0.35, cosines of what has no vector yet are estimated, and files that "
     "are named come first.",
-    text=TextRules.known(match="all", stop_words="keep", grams=True, snippet="start", snippet_chars=700, typos=False),
+    text=TextRules.known(match="all", stop_words="keep", grams=True, names=False, snippet="start", snippet_chars=700, typos=False),
     signals={
         # Where all chunks have vectors this is the cosine. While some have none yet, a cosine of 0 would put what words
         # find of them behind whatever has a vector.
@@ -248,7 +260,7 @@ PLANNED_RETRIEVAL = Profile.known(
     description="The documented fusion of a corpus of planned retrieval: 0.55 cosine + 0.45 BM25 where both legs find "
     "an entry, and what one leg finds keeps its score; both from 0 to 1, BM25 as x / (1 + x), so that neither drowns "
     "the other.",
-    text=TextRules.known(match="any", stop_words="keep", grams=True, snippet="match", typos=False),
+    text=TextRules.known(match="any", stop_words="keep", grams=True, names=False, snippet="match", typos=False),
     signals={
         "vector": Unless.known(unless=Unless.known(unless=_WORDED, of=Const.known(const=1.0)), of=_NEAR),
         "text": Unless.known(unless=Unless.known(unless=_NEAR, of=Const.known(const=1.0)), of=_WORDED),

@@ -48,6 +48,7 @@ class TextQuery(NamedTuple):
         steps: of a cascade, where terms are beginnings of words; the first that has an answer counts.
         columns: in which a cascade looks for them.
         vague: the query has words, and all of them are left out.
+        words: how many of the first terms are words; others are grams.
     """
 
     text: str
@@ -61,6 +62,7 @@ class TextQuery(NamedTuple):
     steps: tuple[Step, ...] = ()
     columns: tuple[str, ...] = ()
     vague: bool = False
+    words: int = 0
 
     @property
     def match(self) -> str:
@@ -102,12 +104,14 @@ def parse(text: str, rules: TextRules) -> TextQuery:
     if rules.match == "cascade":
         words, cut, phrase, vague = cascade_words(text, drop, rules.max_terms)
         steps = _cascade(words, rules.min_terms)
-        return TextQuery(text, words, cut, False, phrase, steps=steps, columns=rules.weighed, vague=vague)
-    terms, cut, phrase = query_terms(text, drop, rules.grams, rules.max_terms, rules.least_chars)
+        return TextQuery(
+            text, words, cut, False, phrase, steps=steps, columns=rules.weighed, vague=vague, words=len(words)
+        )
+    terms, count, cut, phrase = query_terms(text, drop, rules.grams, rules.max_terms, rules.least_chars, rules.names)
     if rules.match == "any":
-        return TextQuery(text, terms, cut, rules.grams, phrase)
+        return TextQuery(text, terms, cut, rules.grams, phrase, words=count)
     needed, also_phrase = needed_words(text, drop, rules.grams, rules.max_terms, rules.least_chars)
-    return TextQuery(text, terms, cut, rules.grams, phrase or also_phrase, needed=needed)
+    return TextQuery(text, terms, cut, rules.grams, phrase or also_phrase, needed=needed, words=count)
 
 
 def _cascade(words: Sequence[str], min_terms: int | None) -> tuple[Step, ...]:
@@ -143,4 +147,5 @@ def with_words(query: TextQuery, asked: AskedWords, rules: TextRules) -> TextQue
     phrase = query.has_phrase or more.has_phrase
     # What is only begun is no word; a filter asks for those that begin so.
     needed = tuple([word for word in query.needed if not asked.cut or word[0][:1] != asked.begun[-1:]])
-    return TextQuery(query.text, terms[: rules.max_terms], cut, query.grams, phrase, asked.begun, asked.cut, needed)
+    kept = terms[: rules.max_terms]
+    return query._replace(terms=kept, cut=cut, has_phrase=phrase, begun=asked.begun, cuts_last=asked.cut, needed=needed)

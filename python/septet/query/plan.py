@@ -124,7 +124,18 @@ class Plan(NamedTuple):
     @property
     def alone(self) -> bool:
         """Whether the query may take several searches, and so none together with others."""
-        return self.group_by is not None or self.offset > 0
+        return self.group_by is not None or self.offset > 0 or self.is_deep
+
+    @property
+    def places(self) -> int | None:
+        """The places that the candidates of one search decide, whatever the limit; None where the limit decides."""
+        cuts = self.profile.cuts
+        return None if cuts.factor or self.group_by is not None else max(cuts.minimum // 2, 1)
+
+    @property
+    def is_deep(self) -> bool:
+        """Whether more places are wanted than the candidates of one search decide."""
+        return self.limit is not None and (places := self.places) is not None and self.limit > places
 
     @property
     def asks_text(self) -> bool:

@@ -15,7 +15,6 @@ __all__ = [
     "Confidence",
     "Count",
     "Few",
-    "Many",
     "NotNegative",
     "Positive",
     "Share",
@@ -30,7 +29,6 @@ NotNegative: TypeAlias = Annotated[float, Bounds(ge=0, le=1e9)]
 Bounded: TypeAlias = Annotated[float, Bounds(ge=-1e9, le=1e9)]
 Count: TypeAlias = Annotated[int, Bounds(ge=0, le=2**31 - 1)]
 AtLeastOne: TypeAlias = Annotated[int, Bounds(ge=1, le=2**31 - 1)]
-Many: TypeAlias = Annotated[int, Bounds(ge=1, le=1_000_000)]
 Few: TypeAlias = Annotated[int, Bounds(ge=1, le=10_000)]
 
 

@@ -23,7 +23,6 @@ from septet.ranking.passes import (
     Confidence,
     Count,
     Few,
-    Many,
     NotNegative,
     Positive,
     Share,
@@ -51,7 +50,7 @@ WeightSet: TypeAlias = Literal["text", "hybrid"]
 #: Columns that legs, corpus scores and facts fill; a profile's expressions may name these and no others.
 #: Facts are columns too: times, ages, and numbers in attrs by ``attrs.PATH`` (see `septet.ranking.facts`).
 COLUMNS = frozenset(
-    {"bm25", "trigram", "tfidf", "feedback", "cosine", "path", "severity", "decay", "tags", "domain", "graph"}
+    {"bm25", "title", "trigram", "tfidf", "feedback", "cosine", "path", "severity", "decay", "tags", "domain", "graph"}
 )
 
 #: Those that need the corpus.
@@ -109,6 +108,7 @@ class TextRules(Checked):
         least_chars: words of fewer characters are left out where a query has others; not in a cascade. With 1 the ``7``
             of `chapter 7` counts, and the ``t`` of `don't` does not.
         grams: add character pairs, folded words and parts of identifiers (see `septet.query.parse`); not in a cascade.
+        names: with grams, add names that signs join or mark, as one: `get_home_dir`, `shutil.copytree`, `--no-cache`, `C++`.
         max_terms: longer queries are cut, with a note.
         feedback: how the column ``feedback`` is filled, if a signal reads it.
         snippet: ``match`` shows hits by the passage around the best match, ``start`` by the start of the description.
@@ -123,6 +123,7 @@ class TextRules(Checked):
     stop_words: Literal["keep", "drop"] | Annotated[tuple[str, ...], Bounds(max_length=10_000)] = "keep"
     least_chars: Annotated[int, Bounds(ge=1, le=64)] = 2
     grams: bool = True
+    names: bool = True
     max_terms: Annotated[int, Bounds(ge=1, le=4096)] = 256
     feedback: Feedback = field(default_factory=Feedback.known)
     snippet: Literal["match", "start"] = "match"
@@ -190,7 +191,8 @@ class Cuts(Checked):
     Attributes:
         limit: results when the caller names no limit.
         factor, minimum, maximum: each leg of each tier takes ``min(maximum, max(factor * limit, minimum))`` candidates;
-            a maximum of None is none.
+            a maximum of None is none. With a factor of 0 a limit only cuts: the candidates decide half as many places,
+            whatever the limit, and more of them the places behind, as those of later pages.
         guard_below: small-corpus guard. With no explicit limit, fewer full-text matches than this, and more than half
             of them about to be dropped, every result is returned; 0 turns it off.
         budget: what becomes of a result that a token budget has no room for: ``skip`` leaves it out and goes on with
@@ -205,7 +207,7 @@ class Cuts(Checked):
     """
 
     limit: AtLeastOne = 10
-    factor: Many = 3
+    factor: Count = 3
     minimum: AtLeastOne = 30
     maximum: AtLeastOne | None = None
     guard_below: Count = 50

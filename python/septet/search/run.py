@@ -106,8 +106,7 @@ def run(tiers: Sequence[Tier], plans: Sequence[Plan], threads: TierThreads | Non
     attempts = 1
     while True:
         try:
-            # As `Plan.alone` says, without a call.
-            if plans[0].group_by is not None or plans[0].offset:
+            if plans[0].alone:
                 return [results_of(recalled_alone(tiers, plan, threads))[0] for plan in plans]
             return results_of(recalled(FederatedSearch(tiers, plans), threads))
         except SearchAgain as fault:
@@ -133,7 +132,7 @@ def recalled_alone(tiers: Sequence[Tier], plan: Plan, threads: TierThreads | Non
             return recalled(FederatedSearch(tiers, [plan]), threads)
         return recalled_groups(tiers, plan, threads, page)
 
-    if not plan.offset:
+    if not (plan.offset or plan.is_deep):
         return of_stage(plan)
     # Most searches want the first results.
     from septet.search.pages import names_of, recalled_page

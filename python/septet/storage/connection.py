@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 MEMORY = ":memory:"
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 #: "SPTT": marks an SQLite file as a vault.
 APPLICATION_ID = 0x53505454
 BUSY_TIMEOUT_S = 10.0

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from septet._core import grams
+from septet._core import gram_text
 from septet.entry import tags_of
 from septet.storage.tables.fragments import SEARCHABLE
 
@@ -35,14 +35,6 @@ _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
             "CREATE TABLE link_changes (source INTEGER NOT NULL, target INTEGER NOT NULL, generation INTEGER NOT NULL, "
             "PRIMARY KEY (source, target)) WITHOUT ROWID",
             "CREATE INDEX link_changes_by_generation ON link_changes (generation)",
-            # Words with accents got terms of their own.
-            "INSERT INTO grams_fts (grams_fts) VALUES ('delete-all')",
-            "INSERT INTO memories_fts (memories_fts) VALUES ('delete-all')",
-            _GRAMS,
-            "INSERT INTO grams_fts (rowid, grams) SELECT e.row, e.grams FROM entries e "
-            f"WHERE e.live AND {SEARCHABLE} AND e.grams <> ''",
-            "INSERT INTO memories_fts (rowid, id, context, summary, topics, grams) "
-            "SELECT row, id, context, summary, topics, grams FROM memories",
         ),
         5: (
             "ALTER TABLE entries ADD COLUMN source TEXT",
@@ -67,6 +59,16 @@ _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
             "CREATE TABLE staged (row INTEGER PRIMARY KEY, file INTEGER NOT NULL, hash TEXT NOT NULL, "
             "text_hash TEXT NOT NULL, entry TEXT NOT NULL)",
             "CREATE INDEX staged_by_file ON staged (file)",
+        ),
+        7: (
+            # Names got terms of their own, and terms that are words of the entry are none.
+            "INSERT INTO grams_fts (grams_fts) VALUES ('delete-all')",
+            "INSERT INTO memories_fts (memories_fts) VALUES ('delete-all')",
+            _GRAMS,
+            "INSERT INTO grams_fts (rowid, grams) SELECT e.row, e.grams FROM entries e "
+            f"WHERE e.live AND {SEARCHABLE} AND e.grams <> ''",
+            "INSERT INTO memories_fts (rowid, id, context, summary, topics, grams) "
+            "SELECT row, id, context, summary, topics, grams FROM memories",
         ),
     }
 )
@@ -106,11 +108,11 @@ def upgrade(connection: sqlite3.Connection, version: int) -> None:
 
 
 def _make_grams(connection: sqlite3.Connection) -> None:
-    """Make the extra index terms of the entries anew that may have any from characters beyond ASCII."""
-    rows = connection.execute(
-        "SELECT row, title, description, context, tags FROM entries "
-        "WHERE live AND title || description || context || tags GLOB '*[^ -~]*'"
-    )
+    """Make the extra index terms of all entries anew."""
+    rows = connection.execute("SELECT row, id, title, description, context, tags FROM entries WHERE live")
     # Not by a function in SQL: an interrupt in one would be an error of SQLite.
-    made = ((" ".join(grams("\n".join((*texts, *tags_of(tags))))), row) for row, *texts, tags in rows)
+    made = (
+        (gram_text(entry_id, title, (description, context, *tags_of(tags))), row)
+        for row, entry_id, title, description, context, tags in rows
+    )
     connection.executemany("UPDATE entries SET grams = ? WHERE row = ?", made)

@@ -1,4 +1,4 @@
--- Schema version 6 (storage/migrations.py brings older files here). Every row of `entries` carries the generation (the store's clock) that last wrote it.
+-- Schema version 7 (storage/migrations.py brings older files here). Every row of `entries` carries the generation (the store's clock) that last wrote it.
 
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from septet._core import grams
+from septet._core import gram_text
 from septet.drafts import MOST_CHARS
 from septet.entry import tags_of
 from septet.errors import EntryError
@@ -165,12 +165,12 @@ def too_large(entry_id: str, chars: int) -> EntryError:
 def _set_grams(write: Writing, rows: Sequence[int]) -> None:
     """Make the terms of entries again whose tags have changed."""
     sql = (
-        "SELECT e.row, e.title, e.description, e.context, e.tags, e.grams FROM json_each(?) j "
+        "SELECT e.row, e.id, e.title, e.description, e.context, e.tags, e.grams FROM json_each(?) j "
         "JOIN entries e ON e.row = j.value"
     )
     made = []
-    for row, title, description, context, tags, before in write.sql.execute(sql, (json.dumps(list(rows)),)):
-        text = " ".join(grams("\n".join((title, description, context, *tags_of(tags)))))
+    for row, entry_id, title, description, context, tags, before in write.sql.execute(sql, (json.dumps(list(rows)),)):
+        text = gram_text(entry_id, title, (description, context, *tags_of(tags)))
         if text != before:
             made.append((text, row))
     write.sql.executemany("UPDATE entries SET grams = ? WHERE row = ?", made)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from septet.query.plan import Plan
-from septet.ranking.bm25_scale import TermCounts, factors
+from septet.ranking.bm25_scale import TermCounts, factors, idf
 from septet.ranking.cuts import guarded
 from septet.storage.store import Reading
 from septet.storage.tables import indexing
@@ -207,15 +208,13 @@ def _rows_matching(read: Reading, match: str) -> int:
 
 
 def _rows_holding(read: Reading, term: str, grams: bool) -> int:
-    match = f'"{term}"'
-    sql, given = "SELECT count(*) FROM entries_fts WHERE entries_fts MATCH ?", [match]
-    if grams:
-        sql = (
-            "SELECT count(*) FROM (SELECT rowid FROM entries_fts WHERE entries_fts MATCH ? "
-            "UNION SELECT rowid FROM grams_fts WHERE grams_fts MATCH ?)"
-        )
-        given = [match, match]
-    return int(read.sql.execute(sql, given).fetchone()[0])
+    # No row holds a term as a word and as a gram.
+    tables = ("entries_fts", "grams_fts") if grams else ("entries_fts",)
+    return sum(_rows_with(read, table, term) for table in tables)
+
+
+def _rows_with(read: Reading, table: str, term: str) -> int:
+    return int(read.sql.execute(f"SELECT count(*) FROM {table} WHERE {table} MATCH ?", (f'"{term}"',)).fetchone()[0])
 
 
 def recall_memories(read: Reading, plan: Plan, limit: int) -> list[int]:
@@ -249,27 +248,63 @@ def _ranked(
     with_grams = plan.query.grams and _any_grams(read)
     scale = _scale_of_memories(read, plan) if plan.scores_memories else None
     w = plan.profile.text.weights
-    scores = {"entries_fts": f"-bm25(entries_fts, {w.id!r}, {w.title!r}, {w.description!r}, {w.context!r}, {w.tags!r})"}
+    of_entries = f"-bm25(entries_fts, {w.id!r}, {w.title!r}, {w.description!r}, {w.context!r}, {w.tags!r})"
+    scores = [_Scored("entries_fts", plan.query.match_in("entries_fts"), of_entries)]
     if with_grams:
-        scores["grams_fts"] = "-bm25(grams_fts)"
+        scores = _with_one_frequency(read, plan, of_entries)
     if scale is not None:
         weights = f"{w.id!r}, {w.title!r}, {w.description!r}, {w.tags!r}, {1.0 if plan.query.grams else 0.0!r}"
-        scores["memories_fts"] = f"{scale!r} * -bm25(memories_fts, {weights})"
+        of_memories = f"{scale!r} * -bm25(memories_fts, {weights})"
+        scores.append(_Scored("memories_fts", plan.query.match_in("memories_fts"), of_memories))
     try:
-        rows, found = _run(read, plan, scores, tail, parameters, only)
+        rows, found = _run(read, scores, tail, parameters, only)
         return FtsRows(rows, found, fallback=False, matches=len(rows))
     except sqlite3.Error as fault:
         if not any(cause in str(fault) for cause in _MISSING):
             raise
-    scores = dict.fromkeys(scores, "-rank")
-    rows, found = _run(read, plan, scores, tail, parameters, only)
+    rows, found = _run(read, [one._replace(score="-rank") for one in scores], tail, parameters, only)
     return FtsRows(rows, found, fallback=True, matches=len(rows))
+
+
+class _Scored(NamedTuple):
+    """What an expression of FTS5 finds in a table, and the score of a row."""
+
+    table: str
+    match: str
+    score: str
+
+
+def _with_one_frequency(read: Reading, plan: Plan, of_entries: str) -> list[_Scored]:
+    """Return the scores of words and grams by one document frequency, that over both tables.
+
+    FTS5 has one for each: what it gives for a term is scaled to the other. Terms that no entry has among its grams are
+    left to it together.
+    """
+    rows = indexing.totals(read, "entries_fts").rows
+    of_grams = indexing.totals(read, "grams_fts").rows
+    plain: list[str] = []
+    scores: list[_Scored] = []
+    for term, times in Counter(plan.query.terms).items():
+        words, grams = (_rows_with(read, table, term) for table in ("entries_fts", "grams_fts"))
+        if not grams:
+            plain += [term] * times
+            continue
+        match, both = f'"{term}"', times * idf(max(rows, of_grams), words + grams)
+        scores.append(_Scored("grams_fts", match, f"{both / idf(of_grams, grams)!r} * -bm25(grams_fts)"))
+        if words:
+            scores.append(_Scored("entries_fts", match, f"{both / idf(rows, words)!r} * {of_entries}"))
+    if plain or not scores:
+        match = " OR ".join(f'"{term}"' for term in plain) if plain else plan.query.match_in("entries_fts")
+        scores.insert(0, _Scored("entries_fts", match, of_entries))
+    if plan.query.begun:
+        begun = " OR ".join(f'"{word}" *' for word in plan.query.begun)
+        scores += [_Scored("entries_fts", begun, of_entries), _Scored("grams_fts", begun, "-bm25(grams_fts)")]
+    return scores
 
 
 def _run(
     read: Reading,
-    plan: Plan,
-    scores: Mapping[str, str],
+    scores: Sequence[_Scored],
     tail: str,
     parameters: Sequence[object],
     only: Sequence[int] | None,
@@ -277,11 +312,15 @@ def _run(
     # The plus keeps FTS5 from looking up row by row: each look-up would count every term's documents again.
     inside = "" if only is None else f" AND +rowid IN ({', '.join('?' * len(only))})"
     more = () if only is None else only
-    given = [value for t in scores for value in (plan.query.match_in(t), *more)]
-    parts = [f"SELECT rowid AS row, {s} AS score FROM {t} WHERE {t} MATCH ?{inside}" for t, s in scores.items()]
+    given = [value for one in scores for value in (one.match, *more)]
+    parts = [
+        f"SELECT rowid AS row, {one.score} AS score FROM {one.table} WHERE {one.table} MATCH ?{inside}"
+        for one in scores
+    ]
     matches = parts[0]
     if len(parts) > 1:
-        matches = f"SELECT row, sum(score) AS score FROM ({' UNION ALL '.join(parts)}) GROUP BY row"
+        # Sums in another order than in memory: what is equal there would differ in the last bit.
+        matches = f"SELECT row, round(sum(score), 13) AS score FROM ({' UNION ALL '.join(parts)}) GROUP BY row"
     found = read.sql.execute(f"SELECT t.row, t.score FROM ({matches}) t {tail}", (*given, *parameters)).fetchall()
     return [r[0] for r in found], [r[1] for r in found]
 

@@ -42,9 +42,9 @@ def ranked_by_fts5(read: Reading, plan: Plan, pool: Pool, known: int, counts: Te
                 of_column["title"] if "title" in plan.query.columns else "",
                 "\n".join(map(of_column.__getitem__, plan.query.columns)),
             )
-    holding = [counts.holding.get(term, 0) for term in terms]
     begun = bool(plan.query.steps)
-    information, matched, title_share, most = _core.matched_in(terms, counts.entries, holding, texts, begun)
+    held, own = [counts.holding.get(term, 0) for term in terms], len(dict.fromkeys(plan.query.terms[: plan.query.words]))
+    information, matched, title_share, title, most = _core.matched_in(terms, own, counts.entries, held, texts, begun)
     reach: NDArray[np.float64] = np.minimum(scores / ((K1 + 1) * most), 1.0) if most > 0 else np.zeros(len(rows))
     if plan.query.needed:
         whole = fulltext.whole_rows(read, plan, rows)
@@ -55,6 +55,7 @@ def ranked_by_fts5(read: Reading, plan: Plan, pool: Pool, known: int, counts: Te
             "information": information,
             "matched": matched,
             "matched_title": title_share,
+            "title": title,
             "reach": reach,
         }
     )

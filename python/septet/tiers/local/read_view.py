@@ -237,7 +237,7 @@ class ReadView:
         query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
         terms = query.terms if plan.asks_text else ()
         steps = [step[1:] for step in query.steps] if query.steps else ()
-        return query.text, terms, query.grams, vector, found, query.needed, steps
+        return query.text, terms, query.words, query.grams, vector, found, query.needed, steps
 
     def _space(self) -> tuple[Any, ...] | None:
         space = self.space

@@ -58,11 +58,12 @@ def ranked_by_phrases(
         for one in found[known:]
     ]
     texts = [_texts_in(one, plan.query.columns) if begun else _texts(one, grams=plan.query.grams) for one in found]
-    holding = [counts.holding.get(word, 0) for word in words]
-    information, matched, title_share, most = _core.matched_in(words, counts.entries, holding, texts, begun)
+    holding, own = [counts.holding.get(word, 0) for word in words], len(dict.fromkeys(plan.query.terms[: plan.query.words]))
+    information, matched, title_share, title, most = _core.matched_in(words, own, counts.entries, holding, texts, begun)
     top = (counts.k1 + 1) * most
     reach: NDArray[np.float64] = np.minimum(scores / top, 1.0) if top > 0 else np.zeros(len(scores))
     columns = {"bm25": scores, "information": information, "matched": matched, "matched_title": title_share}
+    columns["title"] = title
     if plan.query.needed:
         columns["all_words"] = np.array([float(holds_all(plan, one, terms)) for one in found])
     return pool.with_columns({**columns, "reach": reach})

@@ -192,14 +192,16 @@ class Statistics:
         return (part, term) in self._asked
 
     def idf(self, part: int, term: str) -> float:
-        """Return FTS5's inverse document frequency of a term that was asked for."""
-        return self.idf_of(part, self.count(part, term))
+        """Return FTS5's inverse document frequency of a term that was asked for: one, over texts and grams."""
+        if not self.knows(GRAMS, term):
+            return self.idf_of(part, self.count(part, term))
+        # No row holds a term in both.
+        rows = max(self.totals(TEXTS)[0], self.totals(GRAMS)[0])
+        return _idf(rows, self.count(TEXTS, term) + self.count(GRAMS, term))
 
     def idf_of(self, part: int, count: int) -> float:
-        """Return the same of a term that so many rows hold."""
-        rows = self.totals(part)[0]
-        found = log((max(rows - count, 0) + 0.5) / (count + 0.5))
-        return found if found > 0.0 else LEAST_IDF
+        """Return the same of a term that so many rows hold in a part."""
+        return _idf(self.totals(part)[0], count)
 
     def feedback(self) -> dict[str, int]:
         """Return the number of feedback rows by action."""
@@ -208,6 +210,11 @@ class Statistics:
     def documents(self) -> int:
         """Return how many entries TF-IDF counts: those that are valid."""
         return self.rows - self.outside.entries
+
+
+def _idf(rows: int, count: int) -> float:
+    found = log((max(rows - count, 0) + 0.5) / (count + 0.5))
+    return found if found > 0.0 else LEAST_IDF
 
 
 def terms_of(plans: Sequence[Plan]) -> QueryTerms:

@@ -261,7 +261,7 @@ class PostgresView:
         query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
         terms = query.terms if plan.asks_text else ()
         steps = [step[1:] for step in query.steps] if query.steps else ()
-        return query.text, terms, query.grams, vector, given, query.needed, steps
+        return query.text, terms, query.words, query.grams, vector, given, query.needed, steps
 
     def _feedback(self) -> tuple[int, int, int, float] | None:
         """Return how much feedback counts; None where most entries have vectors, or several tiers must compare."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from septet._core import grams
+from septet._core import gram_text
 from septet.drafts import MOST_CHARS
 from septet.entry import tags_of
 from septet.storage.postgres.locks import hold_rows
@@ -185,10 +185,10 @@ def _passing(read: _Read, condition: Condition) -> list[int]:
 
 def _set_grams(write: PostgresWriting, rows: Sequence[int]) -> None:
     """Make the terms of entries again whose tags have changed."""
-    sql = f"SELECT e.row, e.title, e.description, e.context, e.tags, e.grams {_AT}"
+    sql = f"SELECT e.row, e.id, e.title, e.description, e.context, e.tags, e.grams {_AT}"
     made = []
-    for row, title, description, context, tags, before in write.sql.execute(sql, _given(write, rows)):
-        text = " ".join(grams("\n".join((title, description, context, *tags_of(tags)))))
+    for row, entry_id, title, description, context, tags, before in write.sql.execute(sql, _given(write, rows)):
+        text = gram_text(entry_id, title, (description, context, *tags_of(tags)))
         if text != before:
             made.append((row, text))
     if made:
