@@ -82,7 +82,9 @@ def _documented(package: str) -> Iterator[tuple[str, str]]:
     top = importlib.import_module(package)
     modules = [top]
     for one in pkgutil.iter_modules(top.__path__, f"{package}."):
-        if not one.name.rpartition(".")[2].startswith(("_", "test", "conftest", "core", "mypy", "v1", "f2py", "distutils")):
+        if not one.name.rpartition(".")[2].startswith(
+            ("_", "test", "conftest", "core", "mypy", "v1", "f2py", "distutils")
+        ):
             try:
                 modules.append(importlib.import_module(one.name))
             except ImportError:
@@ -114,7 +116,9 @@ def names() -> Collection:
         (title,) = last[name]
         shown = title if number % 4 < 2 else name
         for template in TEMPLATES:
-            found = Question(f"names: {template.format('…')}", template.format(shown), frozenset({title}), bool(number % 2))
+            found = Question(
+                f"names: {template.format('…')}", template.format(shown), frozenset({title}), bool(number % 2)
+            )
             questions.append(found)
     return Collection(entries, {entry["id"]: entry["id"] for entry in entries}, questions)
 

@@ -4,6 +4,11 @@ use crate::error::{Error, Result};
 use crate::estimate::{Estimator, estimated};
 use crate::fuse;
 
+/// Of the cosines of a space that nobody measured.
+const UNKNOWN_DEVIATION: f64 = 0.1;
+/// Cosines that differ less are equal.
+const LEAST_DEVIATION: f64 = 0.001;
+
 /// One column made of others. A value is a float64 for each candidate; NaN is unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
@@ -33,6 +38,8 @@ pub enum Expression {
     Top(Box<Self>),
     /// An expression, a cosine, where it is known, and elsewhere an estimate from another of 0 to 1.
     Estimate(Box<Self>, Box<Self>, Estimator),
+    /// How many deviations a cosine lies above the mean of the query's cosines over its space.
+    Standing(Box<Self>),
     /// The weighted mean of terms.
     Sum(Vec<Term>, Missing),
     /// Reciprocal ranks, `sum(weight / (k + rank))`; what is unknown or 0 has no rank.
@@ -118,6 +125,7 @@ impl Expression {
             }
             Self::Top(inner) => Ok(highest(inner.values(of)?, of.taken())),
             Self::Estimate(inner, by, how) => Ok(estimated(inner.values(of)?, &by.values(of)?, *how, of)),
+            Self::Standing(inner) => Ok(standing(inner.values(of)?, of)),
             Self::Sum(terms, missing) => mean(terms, *missing, of),
             Self::Ranks(terms, k, first_rank) => ranks(terms, *k, *first_rank, of),
         }
@@ -204,6 +212,18 @@ fn highest(mut values: Vec<f64>, most: Option<usize>) -> Vec<f64> {
     values
 }
 
+fn standing(mut values: Vec<f64>, of: &impl Candidates) -> Vec<f64> {
+    let (means, deviations) = (of.column("cosine_mean"), of.column("cosine_deviation"));
+    let known = |column: Option<&[f64]>, i: usize| {
+        column.and_then(|column| column.get(i)).copied().filter(|value| value.is_finite())
+    };
+    for (i, x) in values.iter_mut().enumerate().filter(|(_, x)| !x.is_nan()) {
+        let deviation = known(deviations, i).unwrap_or(UNKNOWN_DEVIATION).max(LEAST_DEVIATION);
+        *x = (*x - known(means, i).unwrap_or(0.0)) / deviation;
+    }
+    values
+}
+
 fn saturated(x: f64) -> f64 {
     let x = x.max(0.0);
     if x.is_infinite() { 1.0 } else { x / (1.0 + x) }
@@ -262,6 +282,8 @@ mod tests {
         fn column(&self, name: &str) -> Option<&[f64]> {
             match name {
                 "a" => Some(&[4.0, 1.0]),
+                "cosine_mean" => Some(&[0.8, NAN]),
+                "cosine_deviation" => Some(&[0.05, NAN]),
                 "partly" => Some(&[NAN, -2.0]),
                 "mixed" => Some(&[4.0, -2.0]),
                 "short" => Some(&[1.0]),
@@ -301,6 +323,12 @@ mod tests {
         gives(&Expression::Sum(vec![term(3.0, "nobody's")], Missing::Zero), [NAN, NAN]);
         gives(&Expression::Ranks(vec![term(1.0, "a"), term(2.0, "partly")], 1.0, 1), [0.5, 1.0 / 3.0 + 1.0]);
         assert!(matches!(column("short").values(&Two), Err(Error::Length { got: 1, wanted: 2, .. })));
+    }
+
+    #[test]
+    fn cosines_stand_out_by_deviations_and_unknown_ones_by_tenths() {
+        gives(&Expression::Standing(Box::new(column("mixed"))), [64.0, -20.0]);
+        gives(&Expression::Standing(Box::new(column("partly"))), [NAN, -20.0]);
     }
 
     #[test]

@@ -115,9 +115,7 @@ class Explanation:
         for leg in self.legs:
             where = f"rank {leg.rank} of {leg.of}, {leg.taken} taken" if leg.rank else "no match"
             lines.append(f"  leg {leg.leg}: {where}" + (f"; {leg.detail}" if leg.detail else ""))
-        lines.append(
-            f"  limit {self.limit}: each leg takes {self.candidates} candidates; another limit may rank otherwise"
-        )
+        lines.append(f"  limit {self.limit}: each leg takes {self.candidates} candidates")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use super::base::Base;
 use super::contents::Contents;
 use super::forward::Forward;
-use super::matched::TITLE;
+use super::matched::{TITLE, TitleTokens};
 use super::order::NameOrder;
 use super::postings::Details;
 use super::tokens::{for_each_word, word_to_term};
@@ -36,13 +36,13 @@ impl Batch {
     }
 
     fn push<T: AsRef<str>>(&mut self, row: &[T], buffer: &mut Vec<u8>) {
-        let (mut stem, mut tokens, mut title) = (Vec::new(), 0, 0);
+        let (mut stem, mut tokens, mut title) = (Vec::new(), 0, TitleTokens::default());
         for (column, text) in row.iter().enumerate() {
             for_each_word(text.as_ref(), buffer, |word| {
                 // A word is never empty and holds no NUL, nor does its stem.
                 let Some(name) = Term::of_bytes(word) else { return };
                 tokens += 1;
-                title += u32::from(column == TITLE);
+                title.count(column == TITLE, word);
                 let at = self.words.number(name) as usize;
                 if at == self.term_of.len() {
                     stem.clear();
@@ -57,7 +57,7 @@ impl Batch {
                 }
             });
         }
-        self.rows.push((self.occurrences.len(), (tokens, title)));
+        self.rows.push((self.occurrences.len(), (tokens, title.number())));
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::list::Scorer;
 use super::rank::{Part, single_terms, with_scorers};
-use super::tokens::index_terms;
+use super::tokens::{index_terms, tokens as tokens_of};
 use crate::error::{Error, Result};
+use crate::terms::is_stop_word;
 
 /// A corpus of fewer rows is counted as one of so many: in three rows no word is rare.
 const LEAST_ROWS: u64 = 1_000;
@@ -37,6 +38,27 @@ struct Term<'a> {
     is_word: bool,
     /// By part its number, where it has one.
     numbers: Vec<(&'a Scorer<'a>, u32)>,
+}
+
+/// How many tokens a title has: stop words count only where there are no others, as queries leave them out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TitleTokens {
+    telling: u32,
+    stop_words: u32,
+}
+
+impl TitleTokens {
+    /// Count a folded word, if it is one of the title.
+    pub(super) fn count(&mut self, of_title: bool, word: &[u8]) {
+        if of_title {
+            let is_stop = str::from_utf8(word).is_ok_and(is_stop_word);
+            *(if is_stop { &mut self.stop_words } else { &mut self.telling }) += 1;
+        }
+    }
+
+    pub(super) fn number(self) -> u32 {
+        if self.telling > 0 { self.telling } else { self.stop_words }
+    }
 }
 
 /// The information of all terms of a query, and of those that are words.
@@ -161,7 +183,10 @@ pub fn matched_in<T: AsRef<str>>(
     let all = Information::of(asked.iter().map(|&(_, idf, is_word)| (idf, is_word)));
     // The information of the terms that a text holds, of the words among them, and its tokens: those of words, and all.
     let held = |text: &T| {
-        let tokens = index_terms(text.as_ref());
+        let mut number = TitleTokens::default();
+        let found = tokens_of(text.as_ref()).into_iter();
+        let tokens: Vec<Vec<u8>> =
+            found.inspect(|token| number.count(true, &token.word)).map(|token| token.term).collect();
         let same = |some: &[Vec<u8>], term: &[Vec<u8>]| match (some.split_last(), term.split_last()) {
             (Some((last, some)), Some((begin, term))) if begun => some == term && last.starts_with(begin),
             _ => some == term,
@@ -179,7 +204,7 @@ pub fn matched_in<T: AsRef<str>>(
             of_words += if any && *is_word { *idf } else { 0.0 };
         }
         let covered = covered.iter().filter(|&&covered| covered).count() as u32;
-        (information, of_words, (covered, tokens.len() as u32))
+        (information, of_words, (covered, number.number()))
     };
     let matched = |(title, whole): &(T, T)| {
         let (_, of_title, tokens) = held(title);

@@ -92,30 +92,15 @@ pub fn bm25_at<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], slots: &[i64]) ->
 /// Return for each term how many rows of any part hold it, for one that FTS5 makes no term of 0.
 ///
 /// # Errors
-/// As [`bm25_top_k`]; [`Error::Missing`] for a term that two parts hold, if statistics were given.
+/// As [`bm25_top_k`].
 pub fn rows_holding<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T]) -> Result<Vec<usize>> {
     let single: Vec<Vec<Vec<u8>>> = terms.iter().map(|term| single_terms(&[term])).collect::<Result<_>>()?;
     with_scorers(parts, |scorers| {
-        // Made when a term is in two tables: then a row that is in both counts once.
-        let mut rows = None;
-        let mut count = |term: &[Vec<u8>]| {
-            let Some(name) = term.first() else { return Ok(0) };
-            let in_part =
-                |scorer: &Scorer<'_>| scorer.contents.term(name).map(|number| scorer.statistics.count(number));
-            let counts: Vec<u32> = scorers.iter().filter_map(in_part).filter(|&count| count > 0).collect();
-            match counts[..] {
-                [] => Ok(0),
-                [one] => Ok(one as usize),
-                _ if scorers.iter().any(|scorer| scorer.statistics.is_given()) => {
-                    Err(Error::Missing { what: "the numbers of rows that hold a term in either table" })
-                }
-                _ => {
-                    let rows = rows.get_or_insert_with(|| rows_of(scorers, None));
-                    Ok(Query::new(scorers, rows, term).matches().count())
-                }
-            }
+        let in_part = |scorer: &Scorer<'_>, name: &Vec<u8>| {
+            scorer.contents.term(name).map_or(0, |number| scorer.statistics.count(number) as usize)
         };
-        single.iter().map(|term| count(term)).collect()
+        let count = |name: &Vec<u8>| scorers.iter().map(|scorer| in_part(scorer, name)).sum();
+        Ok(single.iter().map(|term| term.first().map_or(0, count)).collect())
     })
 }
 

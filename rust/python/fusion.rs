@@ -238,6 +238,7 @@ impl<'py> FromPyObject<'_, 'py> for Node {
                 let [intercept, slope, doubt]: [f64; 3] = object.get_item(3)?.extract()?;
                 Expression::Estimate(inner(1)?, inner(2)?, Estimator { intercept, slope, doubt })
             }
+            "standing" => Expression::Standing(inner(1)?),
             "sum" => Expression::Sum(terms()?, missing_named(&object.get_item(2)?.extract::<String>()?)?),
             "rrf" => Expression::Ranks(terms()?, object.get_item(2)?.extract()?, object.get_item(3)?.extract()?),
             _ => return Err(PyValueError::new_err(format!("there is no expression {what:?}"))),

@@ -5,6 +5,15 @@ use crate::formula::Candidates;
 
 /// The most, and the inverse of the least, that words may count.
 const MOST: f64 = 4.0;
+/// So many candidates by words are compared, at least and at most.
+const FEWEST: usize = 10;
+const MOST_COMPARED: usize = 20;
+/// The share of a query's information that a candidate must hold.
+const WELL_MATCHED: f64 = 0.5;
+/// Mean deviations of their cosines at which vectors count next to nothing, and fully.
+const NO_AGREEMENT: f64 = 0.3;
+const FULL_AGREEMENT: f64 = 1.3;
+const LEAST_KEPT: f64 = 0.01;
 
 /// Two signals that share their weight by how far the best cosine stands out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +36,7 @@ impl Balance {
         if let Some(times) = self.times(pool) {
             let both = weights[self.words] + weights[self.vectors];
             let words = weights[self.words] * times;
-            let total = words + weights[self.vectors];
+            let total = words + weights[self.vectors] * agreement(pool);
             if total > 0.0 {
                 weights[self.words] = both * words / total;
                 weights[self.vectors] = both - weights[self.words];
@@ -44,6 +53,28 @@ impl Balance {
     }
 }
 
+/// The part of their weight that vectors keep: 1 where what words find is near the query by vectors, too.
+///
+/// The mean of a working model's best by words lies one to three deviations above that of its space, that of random vectors
+/// or another model's lies at it. A query of which no candidate holds half says nothing: words may be what is wrong.
+pub(super) fn agreement(pool: &Pool) -> f64 {
+    let column = |name| pool.column(name);
+    let (Some(words), Some(cosines), Some(means), Some(deviations), Some(matched)) =
+        (column("bm25"), column("cosine"), column("cosine_mean"), column("cosine_deviation"), column("matched"))
+    else {
+        return 1.0;
+    };
+    let known = |&i: &usize| words[i] > 0.0 && !cosines[i].is_nan() && deviations[i] > 0.0;
+    let mut found: Vec<usize> = (0..pool.len()).filter(known).collect();
+    if found.len() < FEWEST || matched.iter().all(|&share| share < WELL_MATCHED) {
+        return 1.0;
+    }
+    found.sort_by(|&a, &b| words[b].total_cmp(&words[a]).then(a.cmp(&b)));
+    found.truncate(MOST_COMPARED);
+    let sum: f64 = found.iter().map(|&i| (cosines[i] - means[i]) / deviations[i]).sum();
+    ((sum / found.len() as f64 - NO_AGREEMENT) / (FULL_AGREEMENT - NO_AGREEMENT)).clamp(LEAST_KEPT, 1.0)
+}
+
 /// How far the best cosine stands out, as a part of what the best of as many random ones would; None without cosines.
 pub(super) fn prominence(pool: &Pool) -> Option<f64> {
     let column = |name| pool.column(name);
@@ -55,4 +86,45 @@ pub(super) fn prominence(pool: &Pool) -> Option<f64> {
     // Of one vector nothing is expected.
     let expected = (2.0 * rows[best].max(1.0).ln()).sqrt();
     Some(if expected > 0.0 { stands_out(best) / expected } else { 0.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+    use crate::search::Labels;
+
+    /// Candidates whose cosines stand out so much, all of which hold a part of the query.
+    fn pool(standing: &[f64], matched: f64) -> Pool {
+        let m = standing.len();
+        let labels = || Labels::of_texts(&vec!["entry"; m]);
+        let pool = Pool::new((0..m as i64).collect(), vec![0; m], labels(), labels(), labels()).unwrap();
+        let words: Vec<f64> = (0..m).map(|i| 100.0 - i as f64).collect();
+        [
+            ("bm25", words),
+            ("cosine", standing.iter().map(|z| 0.8 + 0.01 * z).collect()),
+            ("cosine_mean", vec![0.8; m]),
+            ("cosine_deviation", vec![0.01; m]),
+            ("matched", vec![matched; m]),
+        ]
+        .into_iter()
+        .fold(pool, |pool, (name, values)| pool.with_column(Cow::Borrowed(name), values).unwrap())
+    }
+
+    #[test]
+    fn vectors_count_by_how_near_they_find_what_words_find() {
+        assert_eq!(agreement(&pool(&[2.0; 20], 1.0)), 1.0);
+        assert!((agreement(&pool(&[0.8; 20], 1.0)) - 0.5).abs() < 1e-9);
+        assert_eq!(agreement(&pool(&[0.0; 20], 1.0)), LEAST_KEPT);
+        // The best by words count, not what vectors found.
+        let behind: Vec<f64> = [[2.0; 20], [0.0; 20]].concat();
+        assert_eq!(agreement(&pool(&behind, 1.0)), 1.0);
+    }
+
+    #[test]
+    fn words_that_say_little_and_few_candidates_blame_no_vectors() {
+        assert_eq!(agreement(&pool(&[0.0; 20], 0.4)), 1.0);
+        assert_eq!(agreement(&pool(&[0.0; 9], 1.0)), 1.0);
+    }
 }

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::balance::prominence;
+use super::balance::{agreement, prominence};
 use super::pool::Pool;
 use crate::formula::{Candidates, Scored};
 use crate::vectors::{Rows, gram};
@@ -50,7 +50,7 @@ impl Unless {
         let complete = (5.0 * with_vector - 4.0).max(0.0);
         let matched = pool.column("matched").unwrap_or_default().iter().copied().fold(0.0, f64::max);
         let open = if self.covered < 1.0 { ((1.0 - matched) / (1.0 - self.covered)).clamp(0.0, 1.0) } else { 1.0 };
-        complete * open
+        complete * open * agreement(pool)
     }
 }
 

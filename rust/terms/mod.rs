@@ -4,6 +4,7 @@ mod contents;
 mod cosine;
 mod counting;
 mod fold;
+mod forms;
 mod frequencies;
 mod grams;
 mod index;

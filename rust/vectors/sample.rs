@@ -17,7 +17,8 @@ const ENOUGH: usize = 256;
 /// With how many of its neighbours in the sample a row is compared, and for how many rows.
 const PAIRED: usize = 8;
 const PAIRING: usize = 128;
-/// Of few rows the deviation is not trusted: so many more, of such a deviation, are thought to be there.
+/// Of few rows the deviation is not trusted: so many more, of such a deviation, are thought to be there; the fewer the
+/// nearer they are to enough.
 const DOUBT: (f64, f64) = (5.0, 0.1);
 
 /// Mean and standard deviation.
@@ -173,6 +174,8 @@ impl Sample {
 
 fn moments(cosines: &[f64]) -> Moments {
     let (n, (rows, deviation)) = (cosines.len() as f64, DOUBT);
+    // Cosines of some models differ by less than what is made up here.
+    let rows = rows * (1.0 - n / ENOUGH as f64).max(0.0);
     let mean = if cosines.is_empty() { 0.0 } else { cosines.iter().sum::<f64>() / n };
     let squares: f64 = cosines.iter().map(|cosine| (cosine - mean).powi(2)).sum();
     Moments { mean, deviation: ((squares + rows * deviation * deviation) / (n + rows)).sqrt() }
@@ -214,8 +217,11 @@ mod tests {
         let found = sample(&data, &[1; 400], None).cosines(&query).unwrap().unwrap();
         let first: Vec<f64> = data.chunks(D).map(|row| f64::from(row[0])).collect();
         let mean = first.iter().sum::<f64>() / 400.0;
-        let variance = (first.iter().map(|x| (x - mean).powi(2)).sum::<f64>() + 0.05) / 405.0;
+        let variance = first.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 400.0;
         assert!((found.mean - mean).abs() < 1e-7 && (found.deviation - variance.sqrt()).abs() < 1e-7);
+        // Half of enough rows are doubted half as much.
+        let half = moments(&[0.9; 128]);
+        assert!((half.deviation - (2.5_f64 * 0.01 / 130.5).sqrt()).abs() < 1e-12);
         assert_eq!(sample(&[], &[], None).cosines(&query), Ok(None));
         assert!(sample(&data, &[1; 400], None).cosines(&[1.0]).is_err());
     }

@@ -67,8 +67,8 @@ def test_a_heading_is_shown_with_those_above_it_where_there_is_room(septet, note
         text = f"# {above}\n\n## Glaze{name}\n\nBlue and {name}.\n"
         (notes / f"{name}.md").write_text(f"Before.\n\n{text}", encoding="utf-8")
     septet("sync", "notes", "--chunks", "entries")
-    assert " Pots > Glazenear\n" in septet("search", "blue near", "--limit", "1")[1]
-    assert " Glazefar\n" in septet("search", "blue far", "--limit", "1")[1]
+    assert " Pots > Glazenear\n" in septet("search", "blue glazenear", "--limit", "1")[1]
+    assert " Glazefar\n" in septet("search", "blue glazefar", "--limit", "1")[1]
 
 
 def test_options_say_which_files_and_how_they_are_cut_and_are_remembered(septet, notes):

@@ -43,7 +43,7 @@ def test_an_entry_cut_by_the_limit_is_told_so_with_its_rank(vault):
 
 
 def test_an_entry_beyond_the_leg_is_told_its_rank_in_the_leg(vault):
-    told = vault.explain("alpha", "e59", limit=5)
+    told = vault.explain("alpha", "e59", limit=5, profile={"extends": "septet", "cuts": {"minimum": 30}})
     assert (told.found, told.rank, told.score) == (False, None, None)
     (leg,) = told.legs
     assert (leg.leg, leg.matched, leg.taken) == ("text", True, 30)
@@ -127,10 +127,19 @@ def test_each_leg_can_be_asked_alone(vault):
 
 
 @pytest.mark.parametrize(("limit", "candidates"), [(None, 30), (1, 30), (10, 30), (11, 33), (100, 300)])
-def test_the_limit_decides_how_many_candidates_there_are_and_explain_says_so(vault, limit, candidates):
-    told = vault.explain("alpha", "e05", limit=limit)
+def test_in_a_documented_profile_the_limit_decides_how_many_candidates_there_are_and_explain_says_so(
+    vault, limit, candidates
+):
+    told = vault.explain("alpha", "e05", limit=limit, profile="seven-signals")
     assert (told.candidates, told.to_dict()["candidates"]) == (candidates, candidates)
     assert f"limit {limit or 10}: each leg takes {candidates} candidates" in str(told)
+
+
+@pytest.mark.parametrize("limit", [None, 1, 10, 100])
+def test_by_default_a_limit_only_cuts_and_explain_says_so(vault, limit):
+    told = vault.explain("alpha", "e05", limit=limit)
+    assert told.candidates == 200
+    assert f"limit {limit or 10}: each leg takes 200 candidates" in str(told)
 
 
 def test_what_is_beyond_the_candidates_of_a_limit_hears_how_many_there_are():

@@ -200,5 +200,17 @@ def test_a_stage_is_searched_once_for_each_growth(vault, monkeypatch):
     turned_to = pages.turned_to
     monkeypatch.setattr(pages, "turned_to", lambda page, *ranking: seen.append(page) or turned_to(page, *ranking))
     vault.search("violin harbour glacier", limit=10, offset=170, **options_of(vault))
+    assert [(len(page.decided), page.first, page.last) for page in seen] == [(0, 0, 100), (100, 170, 180)]
+    seen.clear()
+    vault.search("violin harbour glacier", limit=10, offset=170, profile="seven-signals", **options_of(vault))
     stages = [(len(page.decided), page.first, page.last) for page in seen]
     assert stages == [(0, 0, 10), (10, 10, 40), (40, 170, 180)]
+
+
+@pytest.mark.parametrize("query", ["violin", "violin harbour glacier", "harbour glacier"])
+def test_the_first_results_are_the_same_for_every_limit_and_pages_go_on(vault, query):
+    whole = vault.search(query, limit=250, **options_of(vault)).ids
+    for limit in (1, 2, 7, 10, 50, 99, 100, 101, 150, 200):
+        assert vault.search(query, limit=limit, **options_of(vault)).ids == whole[:limit]
+    for start in range(0, 120, 30):
+        assert vault.search(query, limit=30, offset=start, **options_of(vault)).ids == whole[start : start + 30]

@@ -28,7 +28,7 @@ def rows_of(corpus):
     rows, searched = [], []
     for at, (title, description, context, tags, *_) in enumerate(corpus):
         stored = json.dumps(tags, ensure_ascii=False)
-        grams = " ".join(_core.grams(f"{title} {description} {context}"))
+        grams = _core.gram_text(f"e{at}", title, (description, context, *tags))
         rows.append((f"e{at}", title, description, context, stored, grams))
         searched.append(searched_text(title, description, context, stored))
     return rows, searched
@@ -161,18 +161,19 @@ def test_any_part_that_holds_the_candidates_scores_them_as_the_whole_does(
     counted = [at for at, entry in enumerate(corpus) if memories or not entry[5]]
     weights = np.ones(5) if match == "any" and data.draw(st.booleans()) else WEIGHTS
     whole = Part(corpus, list(range(len(corpus))), counted)
-    terms, _, phrase = _core.query_terms(text, True, match != "cascade", 99)
+    terms, words, _, phrase = _core.query_terms(text, True, match != "cascade", 99)
     steps, needed = (), ()
     if match == "cascade":
-        words, *_ = _core.cascade_words(text, True, 99)
-        terms = tuple(word for word in words if len(_core.index_terms(word)) == 1)
+        begun, *_ = _core.cascade_words(text, True, 99)
+        terms = tuple(word for word in begun if len(_core.index_terms(word)) == 1)
+        words = len(terms)
         steps = [(True, list(range(len(terms)))), (False, list(range(len(terms))))]
     elif match == "needed":
         needed, phrase = _core.needed_words(text, True, True, 99)
     if phrase or not terms:
         return
     pair = _core.query_vector(np.array(vector, dtype=np.float32))
-    query = (text, terms, match != "cascade", pair, None, needed, steps)
+    query = (text, terms, words, match != "cascade", pair, None, needed, steps)
     columns = {"tfidf", "trigram", "feedback", "cosine", "vectors"}
     feedback = data.draw(st.sampled_from([None, (3, 4, 1, 0.9)]))
     pool, _, by_text, unknown, _, step = whole.recall(query, k, feedback, columns, weights)
@@ -239,18 +240,18 @@ def test_each_wrong_use_of_given_statistics_says_what_is_wrong(tmp_path):
     assert _core.bm25_top_k(parts, ["yak"], 5)[0].tolist() == [2]
 
 
-def test_a_cascade_and_a_term_of_both_tables_want_what_was_not_given():
+def test_a_cascade_wants_what_was_not_given():
     corpus = [("auth token", "", "", [], None, False), ("東京タワー kiwi", "", "", [], None, False)]
     whole = Part(corpus, [0, 1], [0, 1])
-    query = ("aut", ("aut",), False, None, None, (), [(True, [0])])
+    query = ("aut", ("aut",), 1, False, None, None, (), [(True, [0])])
     given = statistics_of(whole, corpus, [0, 1], query, [0], np.ones(5))
     lacking = {**given, "texts": (*given["texts"][:3], {b"other": 1})}
     part = Part(corpus, [0], [0, 1], lacking)
     with pytest.raises(ValueError, match="the numbers of rows that hold beginnings are missing"):
         part.recall(query, 5, None, set(), np.ones(5))
     both = {**given, "texts": (2, 5, {b"kiwi": 1}), "grams": (2, 5, {b"kiwi": 1})}
-    with pytest.raises(ValueError, match="rows that hold a term in either table are missing"):
-        Part(corpus, [0], [0, 1], both).corpus.term_counts(["kiwi"], True)
+    # No row holds a term in both tables.
+    assert Part(corpus, [0], [0, 1], both).corpus.term_counts(["kiwi"], True) == (2, [2])
 
 
 @given(st.lists(st.tuples(*[st.text(max_size=30) | texts] * 6), max_size=6))

@@ -3,6 +3,7 @@
 import math
 import re
 import sqlite3
+from itertools import pairwise
 import threading
 from collections import Counter
 
@@ -62,7 +63,7 @@ def test_a_name_is_found_by_what_its_words_are_together_and_by_every_two_neighbo
     name = sign.join(parts)
     held, asked = set(_core.grams(f"see {name}, or so")), set(_core.query_terms(name, False, True, 256)[0])
     assert {term for term in asked if term not in parts and not term.isdigit()} <= held | set(parts)
-    for pair in zip(parts, parts[1:]):
+    for pair in pairwise(parts):
         assert set(_core.query_terms(sign.join(pair), False, True, 256)[0]) - set(parts) <= held
 
 

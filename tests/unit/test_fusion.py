@@ -115,13 +115,12 @@ def test_an_expression_that_is_none_is_refused(bad):
 
 def test_the_default_relevance_is_the_measured_formula():
     found = score(
-        pool(bm25=[8.0, 2.0], trigram=[0.5, 0.25], cosine=[0.2, 0.6]),
+        pool(bm25=[8.0, 2.0], trigram=[0.5, 0.25], title=[0.0, 1.0], cosine=[0.2, 0.6]),
         BUILTIN["septet"],
         BUILTIN["septet"].weights["hybrid"],
     )
-    relevance = 0.35 * (
-        0.78 * (np.array([0.2, 0.6]) + 1) / 1.6 + 0.15 * np.array([1, 0.25]) + 0.07 * np.array([1, 0.5])
-    )
+    words = 0.15 * np.array([1, 0.25]) + 0.045 * np.array([1, 0.5]) + (0.2 + 0.4) * np.array([0, 1])
+    relevance = 0.35 * (0.78 * (np.array([0.2, 0.6]) + 1) / 1.6 + 0.22 * words / words.max())
     same(found.contributions[:2].sum(axis=0) * found.weights[1] ** -1 * 0.35 * 0.78, relevance)
 
 

@@ -89,7 +89,7 @@ def test_a_changed_profile_without_a_name_says_what_it_was_made_from():
 
 # fmt: off
 TEXT_RULES = {
-    "match": "any", "stop_words": "keep", "least_chars": 2, "grams": True,
+    "match": "any", "stop_words": "keep", "least_chars": 2, "grams": True, "names": True,
     "max_terms": 256, "snippet": "match", "snippet_chars": 120, "typos": True,
     "feedback": {"rows": 5, "terms": 20, "agreeing": 2, "covered": 0.85},
     "min_terms": 3,
@@ -162,7 +162,7 @@ def test_what_a_profile_leaves_out_has_the_documented_values():
         ("graph", "anchors", 0, -1, 10**6, None),
         ("graph", "most_links", 0, -1, 10**6, None),
         ("graph", "most_pulled", 0, -1, 10**6, None),
-        ("cuts", "factor", 1, 0, 10**6, None),
+        ("cuts", "factor", 0, -1, 10**6, None),
         ("cuts", "guard_below", 0, -1, 10**6, None),
         ("text", "max_terms", 1, 0, 4096, 4097),
     ],

@@ -16,6 +16,7 @@ from septet.ranking.fusion import (
     Rrf,
     Saturate,
     Scale,
+    Standing,
     Sum,
     Term,
     Top,
@@ -120,8 +121,10 @@ SIX_SIGNALS = Profile.known(
 # 0.78 (cos + 1) / (max cos + 1) + 0.15 bm25 / max + 0.07 trigram / max: the mean of twelve English collections was
 # 0.575 nDCG@10, against 0.544 for RRF (k = 60) and 0.421 for the documented TF-IDF. The two signals share the
 # documented weight of relevance, 0.35, in that proportion.
-_BM25, _TRIGRAM, _COSINE, _FEEDBACK, _TITLE = 0.15, 0.07, 0.78, 0.06, 0.2
+_BM25, _TRIGRAM, _COSINE, _FEEDBACK = 0.15, 0.07, 0.78, 0.06
+_SPELLING, _TITLE, _EXACT = 0.045, 0.2, 0.4
 _RELEVANCE = 0.35
+_SHIFT = 10.0
 
 
 def _scaled(column: str) -> Scale:
@@ -144,9 +147,13 @@ _WORDS = Scale.known(
     scale=Sum.known(
         sum=(
             Term.known(weight=_BM25, of=_scaled("bm25")),
-            Term.known(weight=0.03, of=_scaled("trigram")),
+            Term.known(weight=_SPELLING, of=_scaled("trigram")),
             Term.known(weight=_FEEDBACK, of=_scaled("feedback")),
             Term.known(weight=_TITLE, of=Col.known(col="title")),
+            # Whose title is the query is first.
+            Term.known(
+                weight=_EXACT, of=Clamp.known(clamp=Linear.known(linear=Col.known(col="title"), times=10.0, plus=-9.0))
+            ),
         )
     )
 )
@@ -163,8 +170,8 @@ SEPTET = Profile.known(
     signals={
         **SEVEN_SIGNALS.signals,
         "semantic": _WORDS,
-        # Cosine counted from -1: safe where the model does not know the language and all cosines are low.
-        "vector": Scale.known(scale=_estimated(Sum.known(sum=_ESTIMATING)), shift=1.0),
+        # Counted in deviations from ten under the mean, so that the range of a model's cosines does not matter.
+        "vector": Scale.known(scale=Standing.known(standing=_estimated(Sum.known(sum=_ESTIMATING))), shift=_SHIFT),
     },
     weights={
         "text": dict(SEVEN_SIGNALS.weights["text"]),
@@ -178,7 +185,7 @@ SEPTET = Profile.known(
     # A limit only cuts: what is best does not depend on how many are wanted.
     cuts=Cuts.known(factor=0, minimum=200),
     balance=Balance.known(),
-    smoothing=Smoothing.known(neighbours=5),
+    smoothing=Smoothing.known(),
     # The five nearest by age, not by chance: with all of them an entry with thousands of links makes a search slow, and
     # brings a hundred candidates that only their place in a list recommends.
     graph=Graph.known(most_links=5),
@@ -191,7 +198,9 @@ MARKDOWN_MEMORY = Profile.known(
     description="The documented search of a Markdown memory: 0.7 cosine + 0.3 BM25 as x / (1 + x), from 0.35 on, six "
     "results. What words found never falls under 0.35, cosines of what has no vector yet are estimated, and files that "
     "are named come first.",
-    text=TextRules.known(match="all", stop_words="keep", grams=True, names=False, snippet="start", snippet_chars=700, typos=False),
+    text=TextRules.known(
+        match="all", stop_words="keep", grams=True, names=False, snippet="start", snippet_chars=700, typos=False
+    ),
     signals={
         # Where all chunks have vectors this is the cosine. While some have none yet, a cosine of 0 would put what words
         # find of them behind whatever has a vector.

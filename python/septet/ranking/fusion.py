@@ -34,6 +34,7 @@ __all__ = [
     "Rrf",
     "Saturate",
     "Scale",
+    "Standing",
     "Sum",
     "Term",
     "Top",
@@ -157,6 +158,16 @@ class Estimate(Checked):
     doubt: Annotated[float, Bounds(ge=0, le=LARGE)]
 
 
+class Standing(Checked):
+    """How far a cosine stands out: ``(x - mean) / deviation`` of the query's cosines over its space.
+
+    So it is the same for models whose cosines are all high or all low. Where mean and deviation (the columns
+    ``cosine_mean`` and ``cosine_deviation``) are unknown they are taken for 0 and 0.1.
+    """
+
+    standing: Expression
+
+
 class Term(Checked):
     """A weighted part of a `Sum`."""
 
@@ -227,6 +238,7 @@ _KINDS = {
     "unless": Unless,
     "top": Top,
     "estimate": Estimate,
+    "standing": Standing,
     "sum": Sum,
     "rrf": Rrf,
 }
@@ -245,6 +257,7 @@ Expression: TypeAlias = Annotated[
     | Unless
     | Top
     | Estimate
+    | Standing
     | Sum
     | Rrf,
     _ByKey(),
@@ -317,7 +330,13 @@ def _inside(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Only(of=inner) | Scale(scale=inner) | Clamp(clamp=inner) | Log1p(log1p=inner) | Decay(decay=inner):
             return (inner,)
-        case Saturate(saturate=inner) | Found(found=inner) | Linear(linear=inner) | Top(top=inner):
+        case (
+            Saturate(saturate=inner)
+            | Found(found=inner)
+            | Linear(linear=inner)
+            | Top(top=inner)
+            | Standing(standing=inner)
+        ):
             return (inner,)
         case Unless(unless=other, of=inner):
             return (other, inner)
@@ -356,6 +375,8 @@ def _parts(e: Expression) -> tuple[Any, ...]:
         return ("unless", _parts(e.of), _parts(e.unless))
     if isinstance(e, Estimate):
         return ("estimate", _parts(e.estimate), _parts(e.by), (e.intercept, e.slope, e.doubt))
+    if isinstance(e, Standing):
+        return ("standing", _parts(e.standing))
     if isinstance(e, Sum):
         return ("sum", [(t.weight, _parts(t.of)) for t in e.sum], e.missing)
     return ("rrf", [(t.weight, _parts(t.of)) for t in e.rrf], e.k, e.first_rank)

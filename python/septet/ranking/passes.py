@@ -59,7 +59,7 @@ class Smoothing(Checked):
 
     signals: tuple[str, ...] = ("semantic", "vector")
     share: Share = 0.4
-    neighbours: Few = 10
+    neighbours: Few = 5
     most: Few = 100
     # A question for one thing is answered by one entry: the three numbers keep known-item searches as they are.
     lead: Share = 0.15

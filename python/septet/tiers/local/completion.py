@@ -43,7 +43,8 @@ def ranked_by_fts5(read: Reading, plan: Plan, pool: Pool, known: int, counts: Te
                 "\n".join(map(of_column.__getitem__, plan.query.columns)),
             )
     begun = bool(plan.query.steps)
-    held, own = [counts.holding.get(term, 0) for term in terms], len(dict.fromkeys(plan.query.terms[: plan.query.words]))
+    held = [counts.holding.get(term, 0) for term in terms]
+    own = len(dict.fromkeys(plan.query.terms[: plan.query.words]))
     information, matched, title_share, title, most = _core.matched_in(terms, own, counts.entries, held, texts, begun)
     reach: NDArray[np.float64] = np.minimum(scores / ((K1 + 1) * most), 1.0) if most > 0 else np.zeros(len(rows))
     if plan.query.needed:

@@ -59,13 +59,11 @@ class Chosen(NamedTuple):
 
     Attributes:
         found: by row.
-        either: how many rows hold terms, as they are stored, in their texts or among their grams, where both do.
         apart: by query what its memories score by, where that is not what entries score by.
     """
 
     found: Mapping[int, Found]
     answered: Sequence[Answered]
-    either: Mapping[str, int]
     apart: Mapping[int, Apart]
 
 
@@ -88,14 +86,9 @@ def read_candidates(
             asked.append((at, "vector", _nearest(read, plan, space, space.space in statistics.indexed)))
         if plan.asks_text and statistics.held_memories and not plan.scores_memories and not plan.query.steps:
             asked += [(at, leg, statement) for leg, statement in memories_leg(read, plan, statistics, terms)]
-    if both := _in_both(plans, statistics, terms):
-        asked.append((-1, "both", fulltext.holding_either(read.vault, both, memories=statistics.memories)))
-        if any(are_apart(plan, statistics) for plan in plans):
-            asked.append((-1, "alone", fulltext.holding_either(read.vault, both, memories=False)))
     answers = together(read, [statement for _, _, statement in asked])
     rows = {(at, leg): answer for (at, leg, _), answer in zip(asked, answers)}
     known: dict[int, Found] = {}
-    statistics.either_alone.update(dict(rows.get((-1, "alone"), ())))
     apart = _apart(plans, statistics, terms, rows)
 
     def answered(at: int) -> Answered:
@@ -133,7 +126,7 @@ def read_candidates(
 
         kept = cascades.memories_of(read, plans, [one.step for one in told], statistics, terms)
         told = [one._replace(**own._asdict()) for one, own in zip(told, kept)]
-    return Chosen(known, told, dict(rows.get((-1, "both"), ())), apart)
+    return Chosen(known, told, apart)
 
 
 def _texts(
@@ -293,13 +286,3 @@ def memories_leg(
     if "kinds" in plan.filters:
         return []
     return [("left out", memories.counted(read.vault, [*dict.fromkeys(names)], passing, MOST_MEMORIES, phrases))]
-
-
-def _in_both(plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms) -> list[str]:
-    """Return the terms that both tables hold, where they have to be counted: a row that is in both counts once."""
-    asked = plans[0].comparable or plans[0].typos or any(plan.query.has_phrase for plan in plans)
-    if not asked or not plans[0].query.grams:
-        return []
-    phrases = terms.phrases()
-    stored = dict.fromkeys(name for plan in plans for name in terms.of(plan.query.terms) if name not in phrases)
-    return [name for name in stored if statistics.count(TEXTS, name) and statistics.count(GRAMS, name)]

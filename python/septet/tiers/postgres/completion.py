@@ -58,7 +58,8 @@ def ranked_by_phrases(
         for one in found[known:]
     ]
     texts = [_texts_in(one, plan.query.columns) if begun else _texts(one, grams=plan.query.grams) for one in found]
-    holding, own = [counts.holding.get(word, 0) for word in words], len(dict.fromkeys(plan.query.terms[: plan.query.words]))
+    holding = [counts.holding.get(word, 0) for word in words]
+    own = len(dict.fromkeys(plan.query.terms[: plan.query.words]))
     information, matched, title_share, title, most = _core.matched_in(words, own, counts.entries, holding, texts, begun)
     top = (counts.k1 + 1) * most
     reach: NDArray[np.float64] = np.minimum(scores / top, 1.0) if top > 0 else np.zeros(len(scores))

@@ -80,8 +80,6 @@ class Statistics:
         begun: how many rows hold words that begin with a stem, in columns that count; asked for cascades.
         begun_alone: the same without memories, where they are ranked apart.
         begun_in_memories: the same of these, as FTS5 knows them: without their context.
-        either: how many rows hold a term in their texts or among their grams, where both do and that was asked.
-        either_alone: the same without memories, where they are ranked apart.
         counted_outside: how many entries are not valid at the moment of the search, with a digest; asked for TF-IDF.
         outside: what TF-IDF must not count, therefore.
         frequencies: of TF-IDF, over the entries that are valid: how many hold a token.
@@ -96,17 +94,15 @@ class Statistics:
         self.begun: dict[bytes, int] = {}
         self.begun_alone: dict[bytes, int] = {}
         self.begun_in_memories: dict[bytes, int] = {}
-        self.either: dict[str, int] = {}
         self.counted_outside = (0, "")
         self.outside = NOTHING_OUTSIDE
         self.frequencies: dict[str, int] = {}
         self._asked: set[tuple[int, str]] = set()
-        self.either_alone: dict[str, int] = {}
 
     def of_entries(self) -> Statistics:
         """Return the same without memories: what FTS5 knows of its tables of entries."""
         alone = copy(self)
-        alone.memories, alone.either, alone.begun = False, self.either_alone, self.begun_alone
+        alone.memories, alone.begun = False, self.begun_alone
         return alone
 
     @property
@@ -183,9 +179,8 @@ class Statistics:
             return 0
         if name in self.phrases.postings:
             return self.phrases.holding(name, (TEXTS, GRAMS) if grams else (TEXTS,), memories=self.memories)
-        text, other = self.count(TEXTS, name), self.count(GRAMS, name) if grams else 0
-        # A row that is in both counts once.
-        return self.either.get(name, max(text, other)) if text and other else text or other
+        # No row holds a term in both.
+        return self.count(TEXTS, name) + (self.count(GRAMS, name) if grams else 0)
 
     def knows(self, part: int, term: str) -> bool:
         """Whether a term was asked for."""

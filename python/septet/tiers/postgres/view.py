@@ -114,7 +114,6 @@ class PostgresView:
             return [self._nearest_by_words(tier, query) for query in range(len(self.plans))]
         chosen = read_candidates(self.read, self.plans, self.statistics, self.terms, self.space)
         self.found.update(chosen.found)
-        self.statistics.either.update(chosen.either)
         self.apart.update((id(self.plans[at]), own) for at, own in chosen.apart.items())
         feedback = None if self.space is not None and not self.without_vectors[0] else self._feedback()
         self._tell(chosen, feedback)

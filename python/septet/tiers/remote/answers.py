@@ -94,7 +94,7 @@ def _with_vectors(
     unit = np.zeros(d)
     unit[0] = 1.0
     pool = _core.Corpus(arrays, names).candidates_at(
-        ("", (), False, (unit, unit.astype(np.float32)), None, (), ()),
+        ("", (), 0, False, (unit, unit.astype(np.float32)), None, (), ()),
         np.arange(m, dtype=np.int64),
         tier=place,
         weights=_NO_WEIGHTS,

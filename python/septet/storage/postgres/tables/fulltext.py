@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from septet.storage.postgres.tables.conditions import Condition
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["Asked", "Needed", "Posting", "Ranking", "TextLeg", "best", "every", "holding_either", "with_all"]
+__all__ = ["Asked", "Needed", "Posting", "Ranking", "TextLeg", "best", "every", "with_all"]
 
 
 class Asked(NamedTuple):
@@ -192,12 +192,6 @@ ORDER BY t.whole DESC, t.score DESC, t.row
 
 # All of them.
 _EVERY = "SELECT t.row, t.whole, t.score FROM ranked t ORDER BY t.whole DESC, t.score DESC, t.row"
-_EITHER = """
-SELECT p.term, count(DISTINCT p.row) FROM septet.postings p
-WHERE p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part IN (0, 1) AND p.term = ANY(%s::text[])
-    AND (%s OR NOT p.memory)
-GROUP BY p.term
-"""
 # Of a phrase only entries that hold all its tokens in one column, or among their grams, can hold it.
 _WITH_ALL = f"""
 SELECT t.bucket, t.part, NULL, {FACTS} FROM (
@@ -231,11 +225,6 @@ def every(vault: VaultRow, leg: TextLeg) -> Statement:
     """
     sql, given = _ranked(vault, leg)
     return Statement("".join([*sql, _EVERY]), given)
-
-
-def holding_either(vault: VaultRow, terms: Sequence[str], *, memories: bool) -> Statement:
-    """Return what counts the rows that hold terms in their texts or among their grams, by term."""
-    return Statement(_EITHER, (vault.number, vault.all_buckets, list(terms), memories))
 
 
 def with_all(vault: VaultRow, terms: Sequence[str], most: int) -> Statement:

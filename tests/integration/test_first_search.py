@@ -1,0 +1,95 @@
+"""The search that everybody makes first: words alone, over technical texts."""
+
+import pytest
+
+from septet import Vault
+
+NOW = 1.7e9
+
+
+def of(*texts):
+    """A vault of entries e0, e1, … of one age."""
+    vault = Vault(":memory:", clock=lambda: NOW)
+    vault.add_many({"id": f"e{number}", "title": text, "created_at": NOW} for number, text in enumerate(texts))
+    return vault
+
+
+@pytest.mark.parametrize("pages", [5, 20, 60])
+def test_a_part_of_an_identifier_is_no_rarer_than_the_word(pages):
+    with Vault(":memory:", clock=lambda: NOW) as vault:
+        vault.add(id="about", title="Blueprints", description="How routes are grouped.", created_at=NOW)
+        text = "The state that flask.blueprints.BlueprintSetupState keeps while it is made."
+        vault.add(id="api", title="API internals", description=text, created_at=NOW)
+        items = [{"title": f"Page {n}", "description": f"Number {n} has blueprints beside it."} for n in range(pages)]
+        items += [{"title": f"Other {n}", "description": f"Nothing of the kind, only {n}."} for n in range(4_000)]
+        vault.add_many({**item, "created_at": NOW} for item in items)
+        vault.optimize()
+        assert vault.search("blueprints")[0].id == "about"
+
+
+SIGNS = (
+    "Pointers in C code",
+    "Writing destructors in C++ code here",
+    "Async await in C# code here",
+    "A net for fishing",
+    "The runtime of .NET Core, in short",
+    "Write to AT&T about this",
+    "Don't do T at home",
+    "Build the image with no cache at all",
+    "Pass --no-cache to build anew",
+    "The home directory: get a dir of your own",
+    "Call get_home_dir to know it",
+    "It has changed in version 2, 1 and 0",
+    "It came with v2.1.0 last year",
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [("C++", 1), ("C#", 2), (".NET", 4), ("AT&T", 5), ("--no-cache", 8), ("get_home_dir", 10), ("v2.1.0", 12)],
+)
+@pytest.mark.parametrize("question", ["{}", "what is {}", "how do I use {} here"])
+def test_a_name_with_signs_finds_the_text_that_holds_it_as_it_is_written(query, first, question):
+    with of(*SIGNS) as vault:
+        assert vault.search(question.format(query))[0].id == f"e{first}"
+
+
+def test_the_words_of_a_name_find_where_nothing_holds_the_name():
+    with of("The home of a user", "A dir to get", "Something else") as vault:
+        assert set(vault.search("get_home_dir").ids) == {"e0", "e1"}
+
+
+def test_one_name_in_three_styles_is_one_name():
+    texts = ("call get_home_dir here", "call getHomeDir here", "get your dir at home here", *["nothing of it"] * 30)
+    with Vault(":memory:") as vault:
+        vault.add_many({"id": f"e{n}", "title": "Note", "description": text} for n, text in enumerate(texts))
+        for query in ("get_home_dir", "getHomeDir"):
+            assert set(vault.search(query).ids[:2]) == {"e0", "e1"}
+
+
+@pytest.mark.parametrize("title", ["shutil.copytree", "is_zipfile", "Blueprints", "The rest of the story", "os.path"])
+def test_an_exact_title_is_first(title):
+    others = [f"{title}.chapter", f"Everything {title} offers users", f"{title} {title} {title} repeated"]
+    with Vault(":memory:", clock=lambda: NOW) as vault:
+        vault.add(id="it", title=title, description="What it is, at some length, in other words.", created_at=NOW)
+        vault.add_many({"title": other, "description": title, "created_at": NOW} for other in others)
+        assert vault.search(title)[0].id == "it"
+
+
+def test_a_rare_word_counts_more_than_any_number_of_ordinary_ones():
+    ordinary = "error windows raise value call function returns".split()
+    texts = [" ".join(ordinary[n % 7 :] + ordinary[: n % 7]) for n in range(300)]
+    with of(*texts, "the sp_pwdp field", "error") as vault:
+        assert vault.search("why does sp_pwdp raise an error on windows when I call a function")[0].id == "e300"
+
+
+def test_random_vectors_do_not_hide_what_words_find():
+    texts = [f"note {n} about the weather and the wind" for n in range(300)]
+    wanted = [f"kumquat marmalade, jar {n}" for n in range(12)]
+    with Vault(":memory:", clock=lambda: NOW) as vault:
+        items = [{"id": f"e{n}", "title": text} for n, text in enumerate([*texts, *wanted])]
+        # Vectors of another model: nothing to do with the texts.
+        vectors = [[((n * 7919 + d * 104729) % 997) / 997 - 0.5 for d in range(16)] for n in range(len(items))]
+        vault.add_many({**item, "vector": vector, "created_at": NOW} for item, vector in zip(items, vectors))
+        found = vault.search("kumquat marmalade jar", query_vector=vectors[0], limit=10)
+        assert {int(hit.id[1:]) >= 300 for hit in found} == {True}
