@@ -75,9 +75,46 @@ def test_the_documented_profile_keeps_the_documented_fusion_of_chunks():
         assert [item.hit.score for item in ranked.items][:2] == pytest.approx(wanted, abs=1e-3)
 
 
+#: `planned-retrieval` with a share for what one leg alone finds.
+SHARES = {"vector": 0.55, "text": 0.45, "vector_alone": 0.55, "text_alone": 0.45}
+
+
+def test_with_shares_what_both_legs_find_is_never_below_what_one_finds_with_the_same_score():
+    rng = np.random.default_rng(3)
+    mended = {"extends": "planned-retrieval", "weights": {"hybrid": SHARES}}
+    with Vault(":memory:") as vault:
+        vault.add_many({"title": f"pond {at}", "vector": [-1.0, 0.1 * at]} for at in range(200))
+        for at in range(40):
+            # Pairs of one text: one is as near as it is, the other one is found by its words alone.
+            near = [abs(rng.normal()), rng.normal()]
+            for name, vector in ((f"both{at}", near), (f"words{at}", [-1.0, 0.1 * at])):
+                vault.add(id=name, title=" ".join(["zeta"] * (1 + at % 4)), description=name, vector=vector)
+        documented, found = (
+            {hit.id: hit.score for hit in vault.search("zeta", query_vector=[1.0, 0.0], profile=one, limit=100)}
+            for one in ("planned-retrieval", mended)
+        )
+        assert all(found[f"both{at}"] >= found[f"words{at}"] for at in range(40))
+        assert any(documented[f"both{at}"] < documented[f"words{at}"] for at in range(40))
+
+
 @pytest.mark.parametrize("mode", ["full_text", "vector"])
 def test_one_leg_alone_ranks_as_a_search_of_that_leg(mode):
     with told("chunk") as vault, vault.retriever() as retriever:
         leg = "text" if mode == "full_text" else "vector"
         wanted = vault.search(QUERY, query_vector=[1.0, 0.0], legs=leg, limit=10).ids
         assert retriever.retrieve(QUERY, query_vector=[1.0, 0.0], mode=mode).ids == wanted
+
+
+@pytest.mark.parametrize("profile", ["septet", "planned-retrieval"])
+@pytest.mark.parametrize("vector", [None, [1.0, 0.0]])
+def test_what_is_linked_to_a_node_is_not_above_the_nodes_and_chunks_that_are_found(profile, vector):
+    with Vault(":memory:", clock=lambda: 1_000.0) as vault, vault.retriever(profile) as retriever:
+        for at in range(3):
+            vault.add(id=f"n{at}", title=f"omega {at}", kind="node", vector=[1.0, 0.1 * at])
+            vault.add(id=f"c{at}", title=f"omega part {at}", kind="chunk", vector=[1.0, 0.1 * at])
+        for at in range(4):
+            vault.add(id=f"e{at}", title=f"pond {at}", kind="entry")
+            vault.link("n0", f"e{at}", "about")
+        for corpora, above in ((["knowledge_graph"], 3), (["knowledge_graph", "document_chunks"], 6)):
+            found = retriever.retrieve("omega", query_vector=vector, corpora=corpora, limit=10).ids
+            assert {one[0] for one in found[:above]} <= {"n", "c"} and "e0" in found[above:]
