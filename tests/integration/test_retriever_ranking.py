@@ -118,3 +118,13 @@ def test_what_is_linked_to_a_node_is_not_above_the_nodes_and_chunks_that_are_fou
         for corpora, above in ((["knowledge_graph"], 3), (["knowledge_graph", "document_chunks"], 6)):
             found = retriever.retrieve("omega", query_vector=vector, corpora=corpora, limit=10).ids
             assert {one[0] for one in found[:above]} <= {"n", "c"} and "e0" in found[above:]
+
+
+def test_an_explanation_says_which_place_an_entry_has_by_both_legs():
+    with Vault(":memory:") as vault, vault.retriever() as retriever:
+        for at in range(30):
+            vault.add(id=f"e{at}", title="omega " * (1 + at % 3) + f"x{at}", vector=[1, 0.05 * at], kind="chunk")
+            vault.add(id=f"p{at}", title=f"pond {at}", vector=[-1, 0.05 * at], kind="chunk")
+        order = vault.search("omega", query_vector=[1, 0], limit=60).ids
+        told = retriever.explain("omega", order[12], query_vector=[1, 0]).reason
+        assert "rank 13 by both, and 10 are listed; by words: rank " in told and "by vectors: rank " in told

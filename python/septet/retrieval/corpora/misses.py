@@ -98,6 +98,11 @@ def missed(
         if failed := [name for name, ok in filters.items() if not ok]:
             return Miss(f"it does not pass {' nor '.join(failed)}", filters)
         reasons.append(f"{_LEGS[leg]}: {_place(told, limit, reordered)}")
+    if together is not None and len(reasons) == len(_LEGS):
+        # A place by one leg alone does not say why there is none by both.
+        rank = explain(asked.query, entry_id, **options).rank
+        if rank is not None and rank > limit:
+            reasons.insert(0, f"rank {rank} by both, and {limit} are listed")
     return Miss("; ".join(reasons) or "there is nothing to compare it with", filters)
 
 
