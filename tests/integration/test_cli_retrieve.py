@@ -28,7 +28,8 @@ def test_hits_are_printed_with_their_corpora_and_lists(run, profile):
     code, out, err = run("retrieve", QUERY, "--profile", profile)
     assert code == 0
     assert "Token refresh" in out and "auth" in out
-    assert ("knowledge.text" if profile == "recall" else "memory.text") in out
+    lists = {"recall": "knowledge.text", "planned-retrieval": "memory.text", "septet": "memory.hybrid"}
+    assert lists[profile] in out
     assert err == "" or err.startswith("note ")
 
 

@@ -33,7 +33,7 @@ def test_a_link_to_what_was_not_found_counts_nothing(vault):
     vault.link("five", "ducks", "contradicts")
     vault.link("five", "ten", "contradicts")
     assert counted(vault, "septet", limit=1) == 0
-    assert counted(vault, "septet", "ducks") == 0
+    assert counted(vault, "septet", "ducks", corpora="document_chunks") == 0
 
 
 def test_linked_hits_are_verified_and_the_user_is_to_be_asked(vault):

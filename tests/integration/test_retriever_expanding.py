@@ -66,3 +66,24 @@ def test_phrasings_that_are_wanted_of_no_model_are_missed_in_a_note(vault, query
     notes = [note for note in retrieval.notes if note.code == "expansion_failed"]
     assert [note.cure for note in notes] == ["name a model in expansion, or give an expander"] * bool(query.strip())
     assert found(retrieval) == ({"e2"} if query.strip() else set())
+
+
+@pytest.mark.parametrize("kind", ["entry", "chunk"])
+@pytest.mark.parametrize("vectors", [False, True])
+def test_an_entry_that_another_phrasing_names_is_among_the_first(kind, vectors):
+    def placed(at, y):
+        return {"kind": kind, "vector": [at, y] if vectors else None}
+
+    with Vault(":memory:") as vault:
+        vault.add(id="refund", title="Refund policy", description="Within a week.", **placed(0.1, 0.99))
+        for at in range(14):
+            vault.add(
+                id=f"m{at}", title=f"Money {at}", description="What customers say.", **placed(0.9 - 0.02 * at, 0.4)
+            )
+        for at in range(100):
+            vault.add(id=f"d{at}", title=f"Ducks {at}", description="They swim.", **placed(-0.5, 0.9 + 0.001 * at))
+        with vault.retriever(expander=lambda query: ["refund policy"]) as retriever:
+            given = {"query_vector": [1.0, 0.3]} if vectors else {}
+            found = retriever.retrieve("money returned please", limit=15, timeout_s=LONG_S, **given)
+            # By vectors fourteen others are as sure as can be: the first of them is before it, and no other one.
+            assert found.ids.index("refund") == (1 if vectors else 0) and len(found) == 15

@@ -64,6 +64,14 @@ def test_hits_are_kept_and_found_by_later_searches(vault: Vault) -> None:
     assert {item.key.rpartition(":")[2] for item in found.lists[0].items} == {hit.id, other.id}
 
 
+@pytest.mark.parametrize("profile", ["septet", "planned-retrieval"])
+def test_what_was_kept_is_in_the_local_corpus_of_documents(vault: Vault, profile: Any) -> None:
+    ask(corpus_of(vault, found_of(("https://a.example/1", "doves coo"))))
+    with vault.retriever(profile) as retriever:
+        found = retriever.retrieve("where doves coo")
+    assert [(hit.kind, hit.tier, hit.source) for hit in found] == [("web", "document_chunks", "https://a.example/1")]
+
+
 def test_what_was_kept_stands_in_where_no_service_answers(vault: Vault) -> None:
     vault.add(title="doves coo here too", kind="note")
     ask(corpus_of(vault, found_of(("https://a.example/1", "doves coo"))))

@@ -33,6 +33,17 @@ def ranked(scores, name="text", corpus="docs", weight=1.0):
     return RankedList(name, corpus, items, weight)
 
 
+def counted(scores):
+    """What the confidences of a list count, slowly: the nearest that never rise, and no more than 0.999."""
+    values = list(scores.values())
+    mean = {(a, b): math.fsum(values[a:b]) / (b - a) for b in range(len(values) + 1) for a in range(b)}
+    after = range(len(values) + 1)
+    falling = [
+        min(max(mean[start, end] for end in after if end > at) for start in range(at + 1)) for at in range(len(values))
+    ]
+    return dict(zip(scores, falling))
+
+
 lists_of = st.lists(st.tuples(likely, names, corpora), max_size=5)
 
 
@@ -81,9 +92,9 @@ def test_each_kind_of_evidence_counts_once(drawn):
     assume(all(any(scores.values()) for scores, _, _ in drawn if scores))
     highest = {}
     for scores, name, _ in drawn:
-        for key, share in scores.items():
+        for key, share in counted(scores).items():
             own = highest.setdefault(name, {})
-            own[key] = max(share, own.get(key, 0.0))
+            own[key] = min(0.999, max(share, own.get(key, 0.0)))
     assert by_key(one.fused for one in found) == pytest.approx(by_key(confident(highest.values())), abs=1e-12)
     assert [one.item.hit.score for one in found] == [one.fused.score for one in found]
 
@@ -96,6 +107,19 @@ def test_everything_that_was_found_is_there_once_with_the_lists_that_told_it(dra
     for one in found:
         assert math.isclose(math.fsum(part for _, _, part in one.fused.parts), one.fused.score, abs_tol=1e-12)
         assert all(lists[place].items[rank].key == one.item.key for place, rank, _ in one.fused.parts)
+
+
+@given(likely, st.dictionaries(st.sampled_from("stuvwxyz"), shares, max_size=8))
+def test_no_list_loses_its_order_beside_another_corpus(scores, others):
+    found = [one.item.key for one in by_confidence([ranked(scores), ranked(others, corpus="code")])]
+    for own in (scores, others):
+        assert [key for key in found if key in own] == list(own)
+
+
+def test_what_another_phrasing_is_sure_of_stands_beside_the_first_that_the_query_itself_is_sure_of():
+    sure = dict.fromkeys("abcdefgh", 1 - 1e-9)
+    found = by_confidence([ranked(sure), ranked({"named": 1 - 1e-5, "other": 0.5})._replace(variant=1)])
+    assert [one.item.key for one in found] == ["a", "named", *"bcdefgh", "other"]
 
 
 @given(likely, names, st.lists(names, max_size=3))
@@ -130,11 +154,11 @@ def test_a_weight_is_how_often_the_evidence_counts():
 
 
 @given(likely, likely)
-def test_another_phrasing_is_half_the_evidence(words, other):
+def test_another_phrasing_is_three_quarters_of_the_evidence(words, other):
     assume(any(words.values()) and any(other.values()))
     found = by_confidence([ranked(words), ranked(other)._replace(variant=1)])
-    halved = {key: 1 - math.sqrt(1 - share) for key, share in other.items()}
-    wanted = {key: max(words.get(key, 0.0), halved.get(key, 0.0)) for key in words.keys() | other.keys()}
+    own, less = counted(words), {key: 1 - (1 - share) ** 0.75 for key, share in counted(other).items()}
+    wanted = {key: min(0.999, max(own.get(key, 0.0), less.get(key, 0.0))) for key in words.keys() | other.keys()}
     assert by_key(one.fused for one in found) == pytest.approx(wanted, abs=1e-6)
 
 

@@ -21,10 +21,14 @@ __all__ = ["CONFIDENCE_K", "CONFIDENCE_WEIGHT", "PHRASING_SHARE", "by_confidence
 #: nDCG@10 fell from 0.626 to 0.618 so, to 0.559 with a weight of 1.
 CONFIDENCE_K = 10.0
 CONFIDENCE_WEIGHT = 1.5
-#: Evidence for another phrasing is half the evidence for the query, as the documented original counts double.
-PHRASING_SHARE = 0.5
+#: Evidence for another phrasing is less than evidence for the query: it may not say the same. With half of it what a
+#: phrasing names stood behind what the query finds by a word or two.
+PHRASING_SHARE = 0.75
 #: No evidence is certain: a certain one would leave nothing to the others.
 _MOST = 1 - 1e-12
+#: A confidence above 0.999 does not tell which of two is likelier, so ranks do: else nothing that another phrasing is
+#: sure of could stand before the last thing that the query itself is sure of.
+_SURE_NATS = -math.log1p(-0.999)
 
 
 def confident(lists: Iterable[Mapping[str, float]], weights: Sequence[float] | None = None) -> list[Fused]:
@@ -62,8 +66,10 @@ def by_confidence(lists: Sequence[RankedList], *, k: float = CONFIDENCE_K) -> li
     """Fuse the lists of corpora by the confidence of their hits.
 
     Lists of one name are one kind of evidence, of which the highest counts once, whichever phrasing or corpus brought
-    it; the kinds are fused as by `confident`, other phrasings with half their weight. Lists without any confidence, as
-    of paths, are fused with the order that results by reciprocal rank. A lone list keeps its order.
+    it; the kinds are fused as by `confident`, other phrasings with three quarters of their weight. A list keeps its
+    order: where hits stand against their confidence, each counts the mean of theirs. Equal scores, as of all that is
+    surer than 0.999, stand by their best rank. Lists without any confidence, as of paths, are fused with the order that
+    results by reciprocal rank.
 
     Args:
         lists: of any corpora, each with its weight.
@@ -92,10 +98,11 @@ def _likely(lists: Sequence[RankedList], places: Sequence[int]) -> list[Fused]:
     for place in places:
         one = lists[place]
         kind = best.setdefault(one.name, {})
-        weight = one.weight * (PHRASING_SHARE if one.variant else 1.0)
-        for rank, (key, hit) in enumerate(one.items):
+        share = PHRASING_SHARE if one.variant else 1.0
+        likely = _descending([min(max(item.hit.confidence, 0.0), _MOST) for item in one.items])
+        for rank, (key, _) in enumerate(one.items):
             # A weight is how often the evidence counts.
-            nats = -weight * math.log1p(-min(max(hit.confidence, 0.0), _MOST))
+            nats = one.weight * min(_SURE_NATS, -share * math.log1p(-likely[rank]))
             if key not in kind or nats > kind[key][0]:
                 kind[key] = (nats, place, rank)
     parts: dict[str, list[tuple[int, int, float]]] = {}
@@ -105,7 +112,20 @@ def _likely(lists: Sequence[RankedList], places: Sequence[int]) -> list[Fused]:
     for own in best.values():
         for key, (nats, place, rank) in own.items():
             parts[key].append((place, rank, nats))
-    return sorted((_fused(key, sorted(several)) for key, several in parts.items()), key=lambda one: -one.score)
+    fused = [_fused(key, sorted(several)) for key, several in parts.items()]
+    return sorted(fused, key=lambda one: (-one.score, min((rank for _, rank, _ in one.parts), default=0)))
+
+
+def _descending(values: Sequence[float]) -> list[float]:
+    """Return the nearest values that never rise: those in the wrong order have their mean (isotonic regression)."""
+    blocks: list[tuple[float, int]] = []
+    for value in values:
+        total, count = value, 1
+        while blocks and blocks[-1][0] * count < total * blocks[-1][1]:
+            before = blocks.pop()
+            total, count = total + before[0], count + before[1]
+        blocks.append((total, count))
+    return [total / count for total, count in blocks for _ in range(count)]
 
 
 def _fused(key: str, parts: Sequence[tuple[int, int, float]]) -> Fused:

@@ -83,7 +83,8 @@ class CorporaSettings(_Block):
         vaults: paths of other vaults by name, opened for reading: for sources of a recall that name one.
         memory_kinds: kinds of entries that are memory; None for all but those of the other corpora.
         memory_roots: synced folders whose chunks are memory too.
-        chunk_kinds: kinds of entries that are chunks of documents.
+        chunk_kinds: kinds of entries that are chunks of documents; hits of the web that were kept are such, as
+            documented.
     """
 
     repository: PathText | None = None
@@ -92,7 +93,7 @@ class CorporaSettings(_Block):
     vaults: Annotated[dict[str, PathText], Field(max_length=64)] = {}
     memory_kinds: Texts | None = None
     memory_roots: Texts = ()
-    chunk_kinds: Texts = ("chunk",)
+    chunk_kinds: Texts = ("chunk", "web")
 
     @field_validator("repository", "contract", "docs", mode="before")
     @classmethod

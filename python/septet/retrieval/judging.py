@@ -86,4 +86,8 @@ def used_backends(found: Answered) -> tuple[str, ...]:
 
 
 def _has(ranked: RankedList, leg: str) -> bool:
-    return ranked.name == HYBRID and any(item.hit.raw.get(leg) is not None for item in ranked.items)
+    if ranked.name != HYBRID:
+        return False
+    # BM25 is 0 where a search of both legs found an entry by its vector alone; a cosine of 0 is one.
+    known = [value for item in ranked.items if (value := item.hit.raw.get(leg)) is not None]
+    return any(known) if leg == "bm25" else bool(known)

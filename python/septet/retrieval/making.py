@@ -72,7 +72,7 @@ def retriever_of(
     if timeout_s is not None:
         timeout_s = real(timeout_s, "timeout_s", QueryError, 0.01, MAX_TIMEOUT_S)
     knobs = chosen.chosen_policy
-    own = _own(corpora, partial(_of_vault, chosen.profile == "recall", knobs))
+    own = _own(corpora, partial(_of_vault, chosen, knobs))
     wants_phrasings = chosen.profile != "recall" or chosen.search.query_expansion
     with ExitStack() as opened:
         expanding = None
@@ -115,15 +115,16 @@ def _configured(source: RetrievalConfigLike, policy: Policy | Mapping[str, Any] 
     return config.model_copy(update={"policy": Policy.from_dict(policy, base=config.chosen_policy)})
 
 
-def _of_vault(is_recall: bool, policy: Policy, name: str, knowledge: Knowledge) -> Corpus:
+def _of_vault(config: RetrievalConfig, policy: Policy, name: str, knowledge: Knowledge) -> Corpus:
     """Return a vault of the caller's: a source of a recall, or what a docs mirror is."""
-    if is_recall:
+    if config.profile == "recall":
         from septet.retrieval.recall.sources import VaultCorpus
 
         return VaultCorpus(name, knowledge)
     from septet.retrieval.corpora.chunks import MirrorCorpus
 
-    return MirrorCorpus(knowledge, name=name, weight=policy.chunk_vector_fusion_weight)
+    together = "septet" if config.profile == "septet" else None
+    return MirrorCorpus(knowledge, name=name, weight=policy.chunk_vector_fusion_weight, together=together)
 
 
 def _own(corpora: Mapping[str, CorpusLike] | None, of_vault: Callable[[str, Knowledge], Corpus]) -> dict[str, Corpus]:

@@ -64,6 +64,7 @@ def _of_vaults(
     clock: Callable[[], float],
 ) -> list[Corpus]:
     named, weight = config.corpora, policy.chunk_vector_fusion_weight
+    together = _together(config)
     made: list[Corpus] = [
         MemoryCorpus(
             knowledge,
@@ -71,18 +72,19 @@ def _of_vaults(
             roots=named.memory_roots,
             k1=policy.memory_bm25_k1,
             b=policy.memory_bm25_b,
+            together=together,
             contradictions=policy.evidence == "documented",
             clock=clock,
             # As documented, an entry with "the" in it is something that was found.
             stop_words=() if policy.evidence == "documented" else policy.verification_stop_words,
         ),
-        GraphCorpus(knowledge),
-        ChunkCorpus(knowledge, kinds=named.chunk_kinds, without=named.memory_roots, weight=weight),
+        GraphCorpus(knowledge, together=together),
+        ChunkCorpus(knowledge, kinds=named.chunk_kinds, without=named.memory_roots, weight=weight, together=together),
     ]
     if named.docs is not None:
         mirror = open_vault(named.docs)
         opened.callback(mirror.close)
-        made.append(MirrorCorpus(mirror, weight=weight))
+        made.append(MirrorCorpus(mirror, weight=weight, together=together))
     return made
 
 
@@ -101,8 +103,16 @@ def _of_folder(knowledge: Knowledge, config: RetrievalConfig, policy: Policy) ->
     return [
         InventoryCorpus(folder, words="all" if policy.words == "substring" else "natural"),
         SymbolCorpus(folder, contract=named.contract, knowledge=knowledge),
-        SemanticFilesCorpus(folder, knowledge, weight=policy.chunk_vector_fusion_weight),
+        SemanticFilesCorpus(folder, knowledge, weight=policy.chunk_vector_fusion_weight, together=_together(config)),
     ]
+
+
+def _together(config: RetrievalConfig) -> str | None:
+    """Return the profile that a vault is searched with; None where its legs are fused as documented.
+
+    The documented fusion lets what one leg finds keep its whole score, and so come before what both find.
+    """
+    return "septet" if config.profile == "septet" else None
 
 
 def _contradicting(knowledge: Knowledge, items: Sequence[Item]) -> int:

@@ -11,7 +11,14 @@ from septet.entry import Entry
 from septet.errors import QueryError
 from septet.profiles import ProfileLike
 from septet.results import Hit
-from septet.retrieval.corpora.legs import MOST_ITEMS, Found, checked_filter, checked_names, searched_legs
+from septet.retrieval.corpora.legs import (
+    MOST_ITEMS,
+    Found,
+    checked_filter,
+    checked_names,
+    searched_legs,
+    searched_together,
+)
 from septet.retrieval.corpora.misses import Miss, missed
 from septet.retrieval.corpora.rules import text_score, vector_score
 from septet.retrieval.corpus import Answered, Asked, RankedList
@@ -63,6 +70,8 @@ class ChunkCorpus:
         where: a filter on top, as for `Vault.search`.
         weight: that of the vectors beside the words, 0 to 1.
         profile: whose order counts in place of BM25 and the cosine.
+        together: a profile that ranks words and vectors at once, just as `Vault.search` does with it, in place of
+            `fused_chunks`; None for the documented fusion.
 
     Raises:
         QueryError: an argument is none of these.
@@ -82,6 +91,7 @@ class ChunkCorpus:
         where: Mapping[str, Any] | None = None,
         weight: float = CHUNK_WEIGHT,
         profile: ProfileLike | None = None,
+        together: ProfileLike | None = None,
     ) -> None:
         self.name = utf8(name, "name", QueryError, 256)
         self._knowledge = knowledge
@@ -93,16 +103,18 @@ class ChunkCorpus:
         parts += [{"$nor": [{"source": {"$in": left_out}}]}] if left_out else []
         self._where = {"$and": parts} if parts else None
         self._weight = real(weight, "weight", QueryError, 0, 1)
-        self._profile = profile
+        self._profile, self._together = profile, together
 
     def search(self, asked: Asked) -> Answered:
-        """Return the list ``hybrid``; ``text`` or ``vector`` where that leg alone was asked.
+        """Return the list ``hybrid``; ``text`` or ``vector`` where that leg alone was asked, and no profile ranks both.
 
         Raises:
             QueryError: the query cannot be understood.
             StoreError: the vault cannot be read.
         """
         limit = max(1, min(asked.limit, MOST_ITEMS))
+        if self._together is not None:
+            return self._searched(asked, limit, self._together)
         found = searched_legs(
             self._knowledge,
             asked,
@@ -124,6 +136,22 @@ class ChunkCorpus:
         ranked = RankedList(name, self.name, items, variant=asked.variant)
         return Answered([ranked], backends, found.notes, confidence=found.confidence)
 
+    def _searched(self, asked: Asked, limit: int, profile: ProfileLike) -> Answered:
+        found = searched_together(
+            self._knowledge,
+            asked,
+            tier=self.name,
+            limit=limit,
+            kinds=self._kinds,
+            where=self._where,
+            profile=profile,
+            memories=self._kinds is None,
+        )
+        items = items_of(store_of(self._knowledge), found.hits)
+        backends = [name for name, leg in zip(self._backends, ("text", "vector")) if leg in found.legs]
+        ranked = RankedList("hybrid", self.name, items, variant=asked.variant)
+        return Answered([ranked], backends, found.notes, confidence=found.confidence)
+
     def explain(self, asked: Asked, entry_id: str) -> Miss | None:
         """Return why its lists do not hold an entry; None where the vault cannot tell.
 
@@ -138,6 +166,7 @@ class ChunkCorpus:
             kinds=self._kinds,
             where=self._where,
             profile=self._profile,
+            together=self._together,
             memories=self._kinds is None,
         )
 
@@ -161,6 +190,7 @@ class MirrorCorpus(ChunkCorpus):
         where: as for `ChunkCorpus`.
         weight: as for `ChunkCorpus`.
         profile: as for `ChunkCorpus`.
+        together: as for `ChunkCorpus`.
 
     Raises:
         QueryError: an argument is none of these.
@@ -178,9 +208,17 @@ class MirrorCorpus(ChunkCorpus):
         where: Mapping[str, Any] | None = None,
         weight: float = CHUNK_WEIGHT,
         profile: ProfileLike | None = None,
+        together: ProfileLike | None = None,
     ) -> None:
         super().__init__(
-            knowledge, name=name, kinds=kinds, without=without, where=where, weight=weight, profile=profile
+            knowledge,
+            name=name,
+            kinds=kinds,
+            without=without,
+            where=where,
+            weight=weight,
+            profile=profile,
+            together=together,
         )
 
 

@@ -11,7 +11,13 @@ from septet.entry import Entry
 from septet.errors import QueryError
 from septet.profiles import ProfileLike
 from septet.results import Hit, Note, Scored, hits_of
-from septet.retrieval.corpora.legs import MOST_ITEMS, checked_filter, checked_names, searched_legs
+from septet.retrieval.corpora.legs import (
+    MOST_ITEMS,
+    checked_filter,
+    checked_names,
+    searched_legs,
+    searched_together,
+)
 from septet.retrieval.corpora.misses import Miss, missed
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
@@ -24,6 +30,9 @@ ANCHORS, MOST_EDGES = 5, 10
 #: A neighbour counts this part of the node that led to it, by the weight of the edge.
 STEP = 0.5
 MOST_WEIGHT = 1.0
+#: What a place in the list of neighbours counts beside one in a list of nodes.
+NEIGHBOUR_WEIGHT = 0.5
+BACKENDS = {"text": "knowledge_fts", "vector": "knowledge_vector"}
 _WEIGHT = re.compile(r"\s*(?:weight\s*[=:]\s*)?([0-9]*\.?[0-9]+)\s*(?:$|[;,])")
 _VIA = "link "
 
@@ -74,6 +83,8 @@ class GraphCorpus:
         anchors: so many of the best nodes lead to others, 0 to 100; 0 for no neighbours.
         most_edges: so many neighbours of each, 1 to 1,000.
         profile: whose scores count in place of BM25 and the cosine.
+        together: a profile that ranks words and vectors at once, just as `Vault.search` does with it, as one list
+            ``hybrid``; None for the two lists.
 
     Raises:
         QueryError: an argument is none of these.
@@ -92,6 +103,7 @@ class GraphCorpus:
         anchors: int = ANCHORS,
         most_edges: int = MOST_EDGES,
         profile: ProfileLike | None = None,
+        together: ProfileLike | None = None,
     ) -> None:
         self.name = utf8(name, "name", QueryError, 256)
         self._knowledge = knowledge
@@ -99,38 +111,59 @@ class GraphCorpus:
         self._where = checked_filter(where)
         self._anchors = whole(anchors, "anchors", QueryError, 0, 100)
         self._most_edges = whole(most_edges, "most_edges", QueryError, 1, 1000)
-        self._profile = profile
+        self._profile, self._together = profile, together
 
     def search(self, asked: Asked) -> Answered:
-        """Return the lists ``text``, ``vector`` and ``neighbours``; without neighbours where there is no time for them.
+        """Return ``text`` and ``vector``, or ``hybrid``, and ``neighbours``; none of these where there is no time.
 
         Raises:
             QueryError: the query cannot be understood.
             StoreError: the vault cannot be read.
         """
         limit = max(1, min(asked.limit, MOST_ITEMS))
-        found = searched_legs(
-            self._knowledge,
-            asked,
-            tier=self.name,
-            limit=limit,
-            kinds=self._kinds,
-            where=self._where,
-            profile=self._profile,
-        )
-        store, notes = store_of(self._knowledge), list(found.notes)
-        lists, backends = [], []
-        for name, leg, backend in (("text", found.text, "knowledge_fts"), ("vector", found.vector, "knowledge_vector")):
-            if leg is not None:
-                lists.append(RankedList(name, self.name, items_of(store, leg), variant=asked.variant))
-                backends.append(backend)
-        anchors = _alternating(found.text or (), found.vector or ())[: self._anchors]
-        if anchors:
-            reached = self._neighbours(anchors, asked, notes)[:limit]
-            lists.append(RankedList("neighbours", self.name, items_of(store, reached), variant=asked.variant))
-            if reached:
-                backends.append("knowledge_links")
-        return Answered(lists, backends, notes, confidence=found.confidence)
+        found, anchors = self._nodes(asked, limit)
+        if not anchors:
+            return found
+        notes = list(found.notes)
+        reached = self._neighbours(anchors, asked, notes)[:limit]
+        items = items_of(store_of(self._knowledge), reached)
+        # Less than what is found: a neighbour is not above the nodes that led to it.
+        ranked = RankedList("neighbours", self.name, items, NEIGHBOUR_WEIGHT, asked.variant)
+        backends = [*found.backends, *(["knowledge_links"] if reached else [])]
+        return found._replace(lists=[*found.lists, ranked], backends=backends, notes=notes)
+
+    def _nodes(self, asked: Asked, limit: int) -> tuple[Answered, Sequence[Hit]]:
+        """Return what words and vectors find, and which of it leads to others."""
+        if self._together is not None:
+            both = searched_together(
+                self._knowledge,
+                asked,
+                tier=self.name,
+                limit=limit,
+                kinds=self._kinds,
+                where=self._where,
+                profile=self._together,
+            )
+            legs = {"hybrid": both.hits}
+            backends = [BACKENDS[leg] for leg in both.legs]
+            notes, confidence, anchors = both.notes, both.confidence, [*both.hits]
+        else:
+            found = searched_legs(
+                self._knowledge,
+                asked,
+                tier=self.name,
+                limit=limit,
+                kinds=self._kinds,
+                where=self._where,
+                profile=self._profile,
+            )
+            legs = {name: leg for name, leg in (("text", found.text), ("vector", found.vector)) if leg is not None}
+            backends = [BACKENDS[name] for name in legs]
+            notes, confidence = found.notes, found.confidence
+            anchors = _alternating(found.text or (), found.vector or ())
+        store = store_of(self._knowledge)
+        lists = [RankedList(name, self.name, items_of(store, leg), variant=asked.variant) for name, leg in legs.items()]
+        return Answered(lists, backends, notes, confidence=confidence), anchors[: self._anchors]
 
     def explain(self, asked: Asked, entry_id: str) -> Miss | None:
         """Return why words and vectors do not find an entry, to which no link led; None where the vault cannot tell.
@@ -146,6 +179,7 @@ class GraphCorpus:
             kinds=self._kinds,
             where=self._where,
             profile=self._profile,
+            together=self._together,
         )
 
     def get(self, entry_id: str) -> Entry | None:

@@ -19,7 +19,17 @@ from septet.retrieval.corpus import Asked
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge
 
-__all__ = ["MOST_ITEMS", "Found", "checked_filter", "checked_names", "leg_profile", "searched_legs", "time_left"]
+__all__ = [
+    "MOST_ITEMS",
+    "Found",
+    "Together",
+    "checked_filter",
+    "checked_names",
+    "leg_profile",
+    "searched_legs",
+    "searched_together",
+    "time_left",
+]
 
 #: At most so many items in a list, whatever is asked.
 MOST_ITEMS = 1000
@@ -47,6 +57,22 @@ class Found(NamedTuple):
     notes: tuple[Note, ...]
     confidence: float
     step: str | None = None
+
+
+class Together(NamedTuple):
+    """What one search of both legs found.
+
+    Attributes:
+        hits: the best first, as the profile ranks them.
+        legs: which legs were asked.
+        notes: what they could not do.
+        confidence: how likely an answer is among them, 0 to 1.
+    """
+
+    hits: tuple[Hit, ...]
+    legs: tuple[Leg, ...]
+    notes: tuple[Note, ...]
+    confidence: float
 
 
 @lru_cache(maxsize=16)
@@ -102,16 +128,7 @@ def searched_legs(
         QueryError: the query, or the filter, cannot be understood.
         StoreError: the vault cannot be read.
     """
-    options: SearchOptions = {
-        "limit": max(1, min(MOST_ITEMS, limit)),
-        "profile": leg_profile() if profile is None else profile,
-    }
-    if memories:
-        options["include_memories"] = True
-    if kinds is not None:
-        options["kinds"] = list(kinds)
-    if where:
-        options["where"] = where
+    options = _options(limit, leg_profile() if profile is None else profile, kinds, where, memories)
     text = vector = step = None
     notes: list[Note] = []
     confidence = 0.0
@@ -126,8 +143,7 @@ def searched_legs(
         try:
             results = knowledge.search(asked.query, **_leg(options, "vector", asked))
         except (QueryError, VectorError) as fault:
-            code: NoteCode = "vector_mismatch" if asked.vector is not None else "no_embedder"
-            said = [Note(code, str(fault), "words were searched alone" if text is not None else "", tier)]
+            said = [_without_vectors(asked, fault, tier, text is not None)]
         else:
             vector, confidence = _named(results.hits, tier), max(confidence, results.confidence)
             said = list(results.notes)
@@ -136,6 +152,56 @@ def searched_legs(
         quiet = _WITHOUT_VECTORS if asked.mode == "hybrid" else frozenset()
         notes += [note for note in said if note.code not in quiet and (note.code, note.cause) not in known]
     return Found(text, vector, tuple(notes), confidence, step)
+
+
+def searched_together(
+    knowledge: Knowledge,
+    asked: Asked,
+    *,
+    tier: str,
+    limit: int,
+    kinds: Iterable[str] | None,
+    where: Mapping[str, Any] | None = None,
+    profile: ProfileLike,
+    memories: bool = False,
+) -> Together:
+    """Search the legs that the mode names at once, in the order of a profile; vectors for the original phrasing alone.
+
+    Args:
+        tier: the name that the hits carry.
+        limit: at most so many.
+        kinds: of entries; None for all.
+        profile: ranks them.
+        memories: with ``kinds`` None, memories too.
+
+    Raises:
+        QueryError: the query, or the filter, cannot be understood.
+        StoreError: the vault cannot be read.
+    """
+    options = _options(limit, profile, kinds, where, memories)
+    legs: tuple[Leg, ...] = ("text", "vector")
+    if asked.mode == "full_text" or asked.variant:
+        legs = ("text",)
+    elif asked.mode == "vector":
+        legs = ("vector",)
+    given: SearchOptions = {}
+    if asked.vector is not None and "vector" in legs:
+        given = {"query_vector": asked.vector, "model": asked.model}
+    notes: list[Note] = []
+    try:
+        results = knowledge.search(asked.query, **(options | given | _legs(legs, asked)))
+    except (QueryError, VectorError) as fault:
+        if "vector" not in legs:
+            raise
+        notes = [_without_vectors(asked, fault, tier, "text" in legs)]
+        if "text" not in legs:
+            return Together((), legs, tuple(notes), 0.0)
+        # What is wrong with the words, or the filter, is raised here.
+        legs = ("text",)
+        results = knowledge.search(asked.query, **(options | _legs(legs, asked)))
+    quiet = _WITHOUT_VECTORS if asked.mode == "hybrid" else frozenset()
+    notes += [note for note in results.notes if note.code not in quiet]
+    return Together(_named(results.hits, tier), legs, tuple(notes), results.confidence)
 
 
 def checked_names(values: str | Iterable[str], name: str) -> list[str]:
@@ -159,8 +225,38 @@ def checked_filter(where: object) -> Mapping[str, Any] | None:
     raise QueryError(f"where is {shown(where)}: wanted a dict of fields, as for search")
 
 
+def _options(
+    limit: int,
+    profile: ProfileLike,
+    kinds: Iterable[str] | None,
+    where: Mapping[str, Any] | None,
+    memories: bool,
+) -> SearchOptions:
+    options: SearchOptions = {"limit": max(1, min(MOST_ITEMS, limit)), "profile": profile}
+    if memories:
+        options["include_memories"] = True
+    if kinds is not None:
+        options["kinds"] = list(kinds)
+    if where:
+        options["where"] = where
+    return options
+
+
+def _without_vectors(asked: Asked, fault: Exception, tier: str, by_words: bool) -> Note:
+    code: NoteCode = "vector_mismatch" if asked.vector is not None else "no_embedder"
+    return Note(code, str(fault), "words were searched alone" if by_words else "", tier)
+
+
 def _leg(options: SearchOptions, leg: Leg, asked: Asked) -> SearchOptions:
-    return {**options, "legs": leg, "timeout_s": time_left(asked)}
+    return {**options, **_legs((leg,), asked)}
+
+
+def _legs(legs: tuple[Leg, ...], asked: Asked) -> SearchOptions:
+    told: SearchOptions = {"timeout_s": time_left(asked)}
+    # Both are what a search does of itself: it may do without vectors where there are none.
+    if len(legs) == 1:
+        told["legs"] = legs[0]
+    return told
 
 
 def _named(hits: Iterable[Hit], tier: str) -> tuple[Hit, ...]:

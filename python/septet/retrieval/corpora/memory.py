@@ -12,7 +12,14 @@ from septet.entry import Entry
 from septet.errors import QueryError
 from septet.profiles import ProfileLike
 from septet.results import Hit, Scored, hits_of
-from septet.retrieval.corpora.legs import MOST_ITEMS, checked_filter, checked_names, leg_profile, searched_legs
+from septet.retrieval.corpora.legs import (
+    MOST_ITEMS,
+    checked_filter,
+    checked_names,
+    leg_profile,
+    searched_legs,
+    searched_together,
+)
 from septet.retrieval.corpora.misses import Miss, missed, missed_kind
 from septet.retrieval.corpora.rules import (
     HALF_LIFE_DAYS,
@@ -57,6 +64,8 @@ class MemoryCorpus:
         b: of BM25.
         profile: whose scores count in place of BM25 and the cosine, as of the built-in ``septet``; ``k1`` and ``b``
             are its own then.
+        together: a profile that ranks words and vectors at once, just as `Vault.search` does with it, as one list
+            ``hybrid``; states and ages count as in that profile then. None for the two lists.
         statuses: what each state multiplies the score of words by, in lower case; empty for nothing.
         half_life_days: after so long an age counts half; None for no aging.
         fallback: look for parts of words where nothing is found.
@@ -83,6 +92,7 @@ class MemoryCorpus:
         k1: float = 1.2,
         b: float = 0.75,
         profile: ProfileLike | None = None,
+        together: ProfileLike | None = None,
         statuses: Mapping[str, float] = STATUS_FACTORS,
         half_life_days: float | None = HALF_LIFE_DAYS,
         fallback: bool = True,
@@ -98,6 +108,7 @@ class MemoryCorpus:
         self._profile = (
             leg_profile(real(k1, "k1", QueryError), real(b, "b", QueryError)) if profile is None else profile
         )
+        self._together = together
         if not isinstance(statuses, Mapping):
             raise QueryError(f"statuses is {shown(statuses)}: wanted a dict of names and factors")
         self._statuses = {
@@ -109,13 +120,24 @@ class MemoryCorpus:
         self._clock = clock
 
     def search(self, asked: Asked) -> Answered:
-        """Return the lists ``text`` and ``vector``, or ``fallback`` where both are empty.
+        """Return the lists ``text`` and ``vector``, or ``hybrid``; and ``fallback`` where they are empty.
 
         Raises:
             QueryError: the query cannot be understood.
             StoreError: the vault cannot be read.
         """
         limit = max(1, min(asked.limit, MOST_ITEMS))
+        found = self._by_legs(asked, limit) if self._together is None else self._at_once(asked, limit, self._together)
+        if not self._fallback or asked.mode == "vector" or any(ranked.items for ranked in found.lists):
+            return found
+        hits = self._by_parts(asked.query, limit)
+        if not hits:
+            return found
+        items = items_of(store_of(self._knowledge), hits)
+        lists = [*found.lists, RankedList("fallback", self.name, items, variant=asked.variant)]
+        return found._replace(lists=lists, backends=[*found.backends, "lexical_fallback"], fallback=True)
+
+    def _by_legs(self, asked: Asked, limit: int) -> Answered:
         found = searched_legs(
             self._knowledge,
             asked,
@@ -127,33 +149,39 @@ class MemoryCorpus:
             memories=True,
         )
         lists, backends, contradictions = [], [], 0
-        store, sought = store_of(self._knowledge), words_of(asked.query)
         if found.text is not None:
             best = self._weighed(found.text)[:limit]
             if self._contradictions:
                 contradictions = len(contradicting([(hit.title, hit.score) for hit in best]))
-            shown_best = [changed_hit(hit, snippet=_passage(hit, sought)) for hit in best]
-            lists.append(RankedList("text", self.name, items_of(store, shown_best), variant=asked.variant))
+            lists.append(self._list("text", asked, best))
             backends.append("memory_bm25")
         if found.vector is not None:
-            nearest = [changed_hit(hit, snippet=_passage(hit, sought)) for hit in found.vector[:limit]]
-            lists.append(RankedList("vector", self.name, items_of(store, nearest), variant=asked.variant))
+            lists.append(self._list("vector", asked, found.vector[:limit]))
             backends.append("memory_vector")
-        fallback = False
-        if self._fallback and asked.mode != "vector" and not any(ranked.items for ranked in lists):
-            hits = self._by_parts(asked.query, limit)
-            fallback = bool(hits)
-            if fallback:
-                lists.append(RankedList("fallback", self.name, items_of(store, hits), variant=asked.variant))
-                backends.append("lexical_fallback")
-        return Answered(
-            lists,
-            backends,
-            found.notes,
-            fallback=fallback,
-            contradictions=contradictions,
-            confidence=found.confidence,
+        return Answered(lists, backends, found.notes, contradictions=contradictions, confidence=found.confidence)
+
+    def _at_once(self, asked: Asked, limit: int, profile: ProfileLike) -> Answered:
+        found = searched_together(
+            self._knowledge,
+            asked,
+            tier=self.name,
+            limit=limit,
+            kinds=None,
+            where=self._where,
+            profile=profile,
+            memories=True,
         )
+        contradictions = 0
+        if self._contradictions:
+            contradictions = len(contradicting([(hit.title, hit.score) for hit in found.hits]))
+        backends = [name for name, leg in (("memory_bm25", "text"), ("memory_vector", "vector")) if leg in found.legs]
+        lists = [self._list("hybrid", asked, found.hits)]
+        return Answered(lists, backends, found.notes, contradictions=contradictions, confidence=found.confidence)
+
+    def _list(self, name: str, asked: Asked, hits: Sequence[Hit]) -> RankedList:
+        sought = words_of(asked.query)
+        passages = [changed_hit(hit, snippet=_passage(hit, sought)) for hit in hits]
+        return RankedList(name, self.name, items_of(store_of(self._knowledge), passages), variant=asked.variant)
 
     def explain(self, asked: Asked, entry_id: str) -> Miss | None:
         """Return why its lists do not hold an entry; None where the vault cannot tell.
@@ -172,12 +200,13 @@ class MemoryCorpus:
             self._knowledge,
             asked,
             entry_id,
-            limit=CANDIDATES * limit,
+            limit=limit if self._together is not None else CANDIDATES * limit,
             kinds=None,
             where=self._where,
             profile=self._profile,
+            together=self._together,
             memories=True,
-            reordered=f", and state and age put {limit} others before it",
+            reordered="" if self._together is not None else f", and state and age put {limit} others before it",
         )
 
     def get(self, entry_id: str) -> Entry | None:

@@ -55,12 +55,14 @@ def missed(
     kinds: Collection[str] | None,
     where: Mapping[str, Any] | None = None,
     profile: ProfileLike | None = None,
+    together: ProfileLike | None = None,
     memories: bool = False,
     reordered: str = "",
 ) -> Miss | None:
     """Return why `searched_legs` with these arguments does not bring an entry; None where the store cannot tell.
 
     Args:
+        together: the profile of `searched_together`, if that was asked.
         reordered: what is said of an entry that they bring by words, and that the corpus leaves out.
 
     Raises:
@@ -72,7 +74,8 @@ def missed(
         return None
     if kinds is not None and entry.kind not in kinds:
         return missed_kind(entry)
-    options: SearchOptions = {"limit": limit, "profile": leg_profile() if profile is None else profile}
+    ranked_by = together or profile
+    options: SearchOptions = {"limit": limit, "profile": leg_profile() if ranked_by is None else ranked_by}
     if memories:
         options["include_memories"] = True
     if kinds is not None:
@@ -95,6 +98,11 @@ def missed(
         if failed := [name for name, ok in filters.items() if not ok]:
             return Miss(f"it does not pass {' nor '.join(failed)}", filters)
         reasons.append(f"{_LEGS[leg]}: {_place(told, limit, reordered)}")
+    if together is not None and len(reasons) == len(_LEGS):
+        # A place by one leg alone does not say why there is none by both.
+        rank = explain(asked.query, entry_id, **options).rank
+        if rank is not None and rank > limit:
+            reasons.insert(0, f"rank {rank} by both, and {limit} are listed")
     return Miss("; ".join(reasons) or "there is nothing to compare it with", filters)
 
 

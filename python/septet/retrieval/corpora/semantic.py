@@ -11,6 +11,7 @@ from septet.entry import Entry
 from septet.errors import QueryError
 from septet.files.redaction import Redactor
 from septet.files.steady import open_file
+from septet.profiles import ProfileLike
 from septet.query.deadline import deadline_of
 from septet.results import Hit
 from septet.retrieval.corpora.chunks import CHUNK_WEIGHT, ChunkCorpus
@@ -64,6 +65,7 @@ class SemanticFilesCorpus:
         name: what lists and hits call it.
         source: the name of the synced folder; None for chunks of any.
         weight: that of the vectors of chunks beside their words, 0 to 1.
+        together: as for `ChunkCorpus`.
         skip: names of folders that are passed over, if ``folder`` is a path.
         most_files: at most so many files, if ``folder`` is a path.
 
@@ -82,13 +84,16 @@ class SemanticFilesCorpus:
         name: str = "semantic_files",
         source: str | None = None,
         weight: float = CHUNK_WEIGHT,
+        together: ProfileLike | None = None,
         skip: Iterable[str] = SKIPPED,
         most_files: int = MOST_FILES,
     ) -> None:
         self.name = utf8(name, "name", QueryError, 256)
         self._folder = folder if isinstance(folder, Folder) else Folder(folder, skip=skip, most_files=most_files)
         where = None if source is None else {"source": utf8(source, "source", QueryError, 4096)}
-        self._chunks = None if knowledge is None else ChunkCorpus(knowledge, where=where, weight=weight)
+        self._chunks = (
+            None if knowledge is None else ChunkCorpus(knowledge, where=where, weight=weight, together=together)
+        )
         self._redactor = Redactor()
         self._kept = Kept()
 

@@ -121,7 +121,7 @@ class Expanding:
         self._known: OrderedDict[str, tuple[str, ...]] = OrderedDict()
         self._fault: str | None = None
         self._last_rest_s = self._retry_at = 0.0
-        self._is_closed = False
+        self._is_closed = self._is_tried = False
         self.after_fork()
         renew_in_children(self)
 
@@ -197,9 +197,9 @@ class Expanding:
             raise _Refused(f"{MOST_CALLS} calls of the expander have not come back")
         if self._fault is not None:
             if now < self._retry_at:
-                raise _Refused(f"{self._fault}; it rests")
+                raise _Refused(self._resting(now))
             # One search tries it; those beside it need not wait as long.
-            self._retry_at = now + self._timeout_s
+            self._retry_at, self._is_tried = now + self._timeout_s, True
         call = _Call(now)
         try:
             call.future = call_on_thread(lambda: self._run(query, call), "septet-expansion")
@@ -207,6 +207,13 @@ class Expanding:
             raise _Refused(f"no thread to ask the expander on: {fault}") from None
         self._calls[query] = call
         return call
+
+    def _resting(self, now: float) -> str:
+        """Return why no call is made while it rests, which is not why an earlier one failed."""
+        if self._is_tried:
+            return f"another search tries the expander again, after an earlier call failed ({self._fault})"
+        rests = f"it rests for another {self._retry_at - now:.2g} s"
+        return f"the expander was not asked: {rests}, as an earlier call failed ({self._fault})"
 
     def _run(self, query: str, call: _Call) -> tuple[str, ...]:
         """Ask, and keep what comes, however late."""
@@ -224,7 +231,7 @@ class Expanding:
             elif call.fault:
                 self._fail(call, call.fault)
             else:
-                self._fault, self._last_rest_s = None, 0.0
+                self._fault, self._last_rest_s, self._is_tried = None, 0.0, False
             if found:
                 self._known[query] = found
                 while len(self._known) > self._cache_size:
@@ -242,7 +249,7 @@ class Expanding:
         if call.is_failed:
             return
         call.is_failed = True
-        self._fault = fault
+        self._fault, self._is_tried = fault, False
         self._last_rest_s = min(max(self._rest_s, 2 * self._last_rest_s), self._longest_rest_s)
         self._retry_at = time.monotonic() + self._last_rest_s
 
