@@ -35,9 +35,28 @@ impl Matched {
 /// One term of a query.
 struct Term<'a> {
     idf: f64,
-    is_word: bool,
+    role: Role,
     /// By part its number, where it has one.
     numbers: Vec<(&'a Scorer<'a>, u32)>,
+}
+
+/// What a term of a query is; of equal terms the first counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Role {
+    Word,
+    /// A stop word, inside a name or because the query has no other words. It covers nothing of a title.
+    StopWord,
+    Gram,
+}
+
+impl Role {
+    fn of(term: &str, is_word: bool) -> Self {
+        match (is_word, is_stop_word(term)) {
+            (true, false) => Self::Word,
+            (true, true) => Self::StopWord,
+            (false, _) => Self::Gram,
+        }
+    }
 }
 
 /// How many tokens a title has: stop words count only where there are no others, as queries leave them out.
@@ -68,11 +87,11 @@ struct Information {
 }
 
 impl Information {
-    fn of(terms: impl Iterator<Item = (f64, bool)>) -> Self {
+    fn of(terms: impl Iterator<Item = (f64, Role)>) -> Self {
         let mut sum = Self { all: 0.0, words: 0.0 };
-        for (idf, is_word) in terms {
+        for (idf, role) in terms {
             sum.all += idf;
-            sum.words += if is_word { idf } else { 0.0 };
+            sum.words += if role == Role::Gram { 0.0 } else { idf };
         }
         sum
     }
@@ -95,16 +114,17 @@ pub fn matched_at<T: AsRef<str>>(
     words: usize,
     slots: &[i64],
 ) -> Result<(Vec<Matched>, f64)> {
-    let (own, grams) = terms.split_at(words.min(terms.len()));
-    let named = |terms: Vec<Vec<u8>>, is_word| terms.into_iter().map(move |term| (term, is_word));
-    let mut single: Vec<(Vec<u8>, bool)> =
-        named(single_terms(own)?, true).chain(named(single_terms(grams)?, false)).collect();
+    let mut single: Vec<(Vec<u8>, Role)> = Vec::with_capacity(terms.len());
+    for (at, term) in terms.iter().enumerate() {
+        let role = Role::of(term.as_ref(), at < words);
+        single.extend(single_terms(&[term])?.into_iter().map(|term| (term, role)));
+    }
     // Of a term that is both the word stays.
-    single.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+    single.sort_unstable();
     single.dedup_by(|a, b| a.0 == b.0);
     with_scorers(parts, |scorers| {
-        let terms: Vec<Term<'_>> = single.iter().map(|(term, is_word)| Term::new(term, *is_word, scorers)).collect();
-        let all = Information::of(terms.iter().map(|term| (term.idf, term.is_word)));
+        let terms: Vec<Term<'_>> = single.iter().map(|(term, role)| Term::new(term, *role, scorers)).collect();
+        let all = Information::of(terms.iter().map(|term| (term.idf, term.role)));
         let matched = |&slot: &i64| {
             for scorer in scorers {
                 scorer.contents.check_slot(slot)?;
@@ -113,9 +133,9 @@ pub fn matched_at<T: AsRef<str>>(
             for term in &terms {
                 let (holds, in_title) = term.at(slot as usize);
                 information += if holds { term.idf } else { 0.0 };
-                if term.is_word && in_title > 0 {
+                if term.role != Role::Gram && in_title > 0 {
                     title += term.idf;
-                    tokens += in_title;
+                    tokens += if term.role == Role::Word { in_title } else { 0 };
                 }
             }
             let of_title = scorers.first().map_or(0, |scorer| scorer.contents.details.title(slot as usize));
@@ -126,14 +146,14 @@ pub fn matched_at<T: AsRef<str>>(
 }
 
 impl<'a> Term<'a> {
-    fn new(term: &[u8], is_word: bool, scorers: &'a [Scorer<'a>]) -> Self {
+    fn new(term: &[u8], role: Role, scorers: &'a [Scorer<'a>]) -> Self {
         let number = |scorer: &'a Scorer<'a>| scorer.contents.term(term).map(|number| (scorer, number));
         let numbers: Vec<(&Scorer<'a>, u32)> = scorers.iter().filter_map(number).collect();
         let count =
             |scorer: &Scorer<'a>| scorer.contents.term(term).map_or(0, |number| scorer.statistics.count(number));
         let rows = scorers.iter().map(|scorer| scorer.statistics.rows()).max().unwrap_or(0);
         let all = scorers.iter().map(count).fold(0, u32::saturating_add);
-        Self { idf: information_among(rows, all), is_word, numbers }
+        Self { idf: information_among(rows, all), role, numbers }
     }
 
     /// Whether a row holds the term, and how often its title does.
@@ -171,16 +191,19 @@ pub fn matched_in<T: AsRef<str>>(
     if counts.len() != terms.len() {
         return Err(Error::Length { what: "counts", got: counts.len(), wanted: terms.len() });
     }
-    let mut asked: Vec<(Vec<Vec<u8>>, f64, bool)> = terms
+    let mut asked: Vec<(Vec<Vec<u8>>, f64, Role)> = terms
         .iter()
         .zip(counts)
         .enumerate()
-        .map(|(at, (term, &count))| (index_terms(term.as_ref()), information_among(rows, count), at < words))
+        .map(|(at, (term, &count))| {
+            let role = Role::of(term.as_ref(), at < words);
+            (index_terms(term.as_ref()), information_among(rows, count), role)
+        })
         .filter(|(term, ..)| !term.is_empty())
         .collect();
-    asked.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.2.cmp(&a.2)));
+    asked.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.2.cmp(&b.2)));
     asked.dedup_by(|a, b| a.0 == b.0);
-    let all = Information::of(asked.iter().map(|&(_, idf, is_word)| (idf, is_word)));
+    let all = Information::of(asked.iter().map(|&(_, idf, role)| (idf, role)));
     // The information of the terms that a text holds, of the words among them, and its tokens: those of words, and all.
     let held = |text: &T| {
         let mut number = TitleTokens::default();
@@ -193,15 +216,15 @@ pub fn matched_in<T: AsRef<str>>(
         };
         let mut covered = vec![false; tokens.len()];
         let (mut information, mut of_words) = (0.0, 0.0);
-        for (term, idf, is_word) in &asked {
+        for (term, idf, role) in &asked {
             let mut any = false;
             for (at, some) in tokens.windows(term.len()).enumerate().filter(|(_, some)| same(some, term)) {
                 any = true;
                 // What begins words covers none.
-                covered[at..at + some.len()].iter_mut().for_each(|covered| *covered |= *is_word && !begun);
+                covered[at..at + some.len()].iter_mut().for_each(|covered| *covered |= *role == Role::Word && !begun);
             }
             information += if any { *idf } else { 0.0 };
-            of_words += if any && *is_word { *idf } else { 0.0 };
+            of_words += if any && *role != Role::Gram { *idf } else { 0.0 };
         }
         let covered = covered.iter().filter(|&&covered| covered).count() as u32;
         (information, of_words, (covered, number.number()))
