@@ -1,15 +1,15 @@
 """Words alone over technical texts: the default profile beside FTS5, on judged sets, half to tune and half to report.
 
-python benches/technical.py [--tune] [SET ...]
+python benches/technical.py [--tune]
 
-- ``names``: names of functions and classes, alone and inside four questions, over docstrings of the standard library and
-  of two packages
-- ``titles``: the titles of some documentation pages' chunks
-- ``documentation``, ``signs``, ``one-word``: questions of `technical_questions.tsv` on the documentation of other projects,
-  written before anything was searched
+- ``names``: names of functions and classes, alone and inside four questions, over docstrings of the standard library
+  and of two packages
+- ``titles``: the titles of some chunks of documentation pages
+- ``documentation``, ``signs``, ``one-word``: questions of `technical_questions.tsv` on the documentation of other
+  projects, written before anything was searched
 
-An answer is an entry, or any chunk of a page. FTS5 gets what a user would write: the words of the query, quoted, joined by
-OR, over title and text with `porter`, ranked by `bm25()` with the title twice.
+An answer is an entry, or any chunk of a page. FTS5 gets what a user would write: the words of the query, quoted, joined
+by OR, over title and text with `porter`, ranked by `bm25()` with the title twice.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from septet.cli.stdlib_docs import collect
 
 QUESTIONS = Path(__file__).with_name("technical_questions.tsv")
 PACKAGES = ("numpy", "pydantic")
+#: Their modules that are not for users.
+UNDOCUMENTED = ("_", "test", "conftest", "core", "mypy", "v1", "f2py", "distutils")
 NOW = 1.7e9
 #: Names that are asked for, and how: the name alone, and in questions of more and more ordinary words.
 NAMES = 240

@@ -48,6 +48,32 @@ pub fn estimated(mut cosines: Vec<f64>, t: &[f64], how: Estimator, of: &impl Can
     cosines
 }
 
+/// Of the cosines of a space that nobody measured.
+const UNKNOWN_DEVIATION: f64 = 0.1;
+/// Cosines that differ less are equal.
+const LEAST_DEVIATION: f64 = 0.001;
+
+/// How many deviations cosines lie above the mean of the query's cosines over all spaces, by their rows: in a tier of one
+/// entry the mean is its own cosine, which says nothing.
+pub(crate) fn standing(mut cosines: Vec<f64>, of: &impl Candidates) -> Vec<f64> {
+    let column = |name| of.column(name).unwrap_or_default();
+    let (means, deviations, rows) = (column("cosine_mean"), column("cosine_deviation"), column("cosine_rows"));
+    let (mut mean, mut deviation, mut all) = (0.0, 0.0, 0.0);
+    for ((&own, &spread), i) in means.iter().zip(deviations).zip(0..) {
+        if own.is_finite() && spread.is_finite() {
+            let rows = rows.get(i).copied().filter(|rows| *rows > 0.0).unwrap_or(1.0);
+            mean += rows * own;
+            deviation += rows * spread;
+            all += rows;
+        }
+    }
+    let (mean, deviation) = if all > 0.0 { (mean / all, deviation / all) } else { (0.0, UNKNOWN_DEVIATION) };
+    for cosine in cosines.iter_mut().filter(|cosine| !cosine.is_nan()) {
+        *cosine = (*cosine - mean) / deviation.max(LEAST_DEVIATION);
+    }
+    cosines
+}
+
 fn average(values: &[f64]) -> f64 {
     let known = values.iter().filter(|value| !value.is_nan());
     let (sum, count) = known.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));

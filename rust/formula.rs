@@ -1,13 +1,8 @@
 //! A profile's signals: expressions over columns, evaluated for all candidates and fused into scores.
 
 use crate::error::{Error, Result};
-use crate::estimate::{Estimator, estimated};
+use crate::estimate::{Estimator, estimated, standing};
 use crate::fuse;
-
-/// Of the cosines of a space that nobody measured.
-const UNKNOWN_DEVIATION: f64 = 0.1;
-/// Cosines that differ less are equal.
-const LEAST_DEVIATION: f64 = 0.001;
 
 /// One column made of others. A value is a float64 for each candidate; NaN is unknown.
 #[derive(Clone, Debug, PartialEq)]
@@ -212,18 +207,6 @@ fn highest(mut values: Vec<f64>, most: Option<usize>) -> Vec<f64> {
     values
 }
 
-fn standing(mut values: Vec<f64>, of: &impl Candidates) -> Vec<f64> {
-    let (means, deviations) = (of.column("cosine_mean"), of.column("cosine_deviation"));
-    let known = |column: Option<&[f64]>, i: usize| {
-        column.and_then(|column| column.get(i)).copied().filter(|value| value.is_finite())
-    };
-    for (i, x) in values.iter_mut().enumerate().filter(|(_, x)| !x.is_nan()) {
-        let deviation = known(deviations, i).unwrap_or(UNKNOWN_DEVIATION).max(LEAST_DEVIATION);
-        *x = (*x - known(means, i).unwrap_or(0.0)) / deviation;
-    }
-    values
-}
-
 fn saturated(x: f64) -> f64 {
     let x = x.max(0.0);
     if x.is_infinite() { 1.0 } else { x / (1.0 + x) }
@@ -326,9 +309,9 @@ mod tests {
     }
 
     #[test]
-    fn cosines_stand_out_by_deviations_and_unknown_ones_by_tenths() {
-        gives(&Expression::Standing(Box::new(column("mixed"))), [64.0, -20.0]);
-        gives(&Expression::Standing(Box::new(column("partly"))), [NAN, -20.0]);
+    fn cosines_stand_out_by_deviations() {
+        gives(&Expression::Standing(Box::new(column("mixed"))), [64.0, -55.99999999999999]);
+        gives(&Expression::Standing(Box::new(column("nobody's"))), [NAN, NAN]);
     }
 
     #[test]

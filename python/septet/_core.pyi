@@ -233,10 +233,7 @@ def fold(word: str) -> str:
     """
 
 def gram_text(id: str, title: str, texts: Sequence[str]) -> str:
-    """Return the extra index terms of an entry, with blanks between them: grams of its texts that are no words of it.
-
-    Those of the title stand three times, as all are in one column.
-    """
+    """Return the extra index terms of an entry: grams of its texts that are no words of it, three times the title's."""
 
 def grams(text: str) -> list[str]:
     """Return the extra index terms of a text, those that SQLite's ``unicode61`` cannot make.
@@ -247,7 +244,7 @@ def grams(text: str) -> list[str]:
     """
 
 def query_grams(text: str) -> list[str]:
-    """Return the extra query terms of a text: as `grams`, without names and the single characters that a pair covers."""
+    """Return the extra query terms of a text: as `grams`, without names and single characters that a pair covers."""
 
 def tokenize(text: str) -> list[str]:
     """Return the TF-IDF tokens of a text.
@@ -518,9 +515,8 @@ def matched_in(
 ) -> tuple[_Floats, _Floats, _Floats, _Floats, float]:
     """Return what texts (title, everything) hold of a query ``(m,)``: information, share, share by the title, title.
 
-    ``title`` is the square of the share by the title times the part of it that the query covers. The last value is the
-    information of all terms, the first of which are words: so many of ``rows`` rows hold each. With ``begun`` a term
-    stands for all words that begin with its last one.
+    ``title`` says how nearly the title is the query; the last value is the information of all terms, the first of which
+    are words: so many of ``rows`` rows hold each. With ``begun`` a term stands for all words that begin with its last.
     """
 
 def bm25_at(
@@ -553,8 +549,7 @@ def query_terms(
         names: with grams, names that signs join or mark are terms too.
 
     Returns:
-        At most ``most`` terms, how many of the first are words, how many terms were left out, and whether FTS5 takes one
-        for several tokens (a phrase).
+        At most ``most`` terms, how many of the first are words, how many were left out, and whether one is a phrase.
     """
 
 def cascade_words(text: str, stop_words: bool | Set[str], most: int) -> tuple[tuple[str, ...], int, bool, bool]:
@@ -616,10 +611,9 @@ _FullText: TypeAlias = tuple[TextIndex, Statistics, TextIndex, Statistics, Spell
 #: A space's number, its unit rows ``(v, d)``, the slot of each ``(v,)``, their codes (None for few), the row of each
 #: slot ``(s,)``, a sample.
 _SpaceParts: TypeAlias = tuple[int, _Rows, _Integers, Codes | None, NDArray[np.int32], Sample]
-#: The query; its terms, none when full text is not searched; how many of the first are words; whether grams are searched
-#: too; the query vector as it was given and of unit length ``(d,)``; slots and scores ``(m,)`` by full text that FTS5 found, where memory cannot;
-#: words that entries need to hold to come before all others, by forms and pieces; steps of a cascade, where terms are
-#: beginnings of words: whether all are wanted, and their numbers.
+#: The query; its terms, none when full text is not searched; how many of the first are words; whether grams count; the
+#: query vector as given and of unit length ``(d,)``; slots and scores ``(m,)`` that FTS5 found; words of which entries
+#: that hold all come first, by forms and pieces; steps of a cascade: whether all of their words are wanted, and which.
 _Query: TypeAlias = tuple[
     str,
     Sequence[str],

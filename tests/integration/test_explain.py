@@ -154,7 +154,7 @@ def test_what_is_beyond_the_candidates_of_a_limit_hears_how_many_there_are():
 def test_a_larger_limit_may_change_the_order_as_the_documentation_says():
     profile = {"extends": "septet", "cuts": {"factor": 1, "minimum": 1, "guard_below": 0}}
     with Vault(":memory:", clock=lambda: 1e9) as vault:
-        vault.add(id="words", title="alpha", created_at=0)
-        vault.add(id="facts", title="alpha beta", severity="critical")
+        vault.add(id="words", title="Note", description="alpha alpha", created_at=0)
+        vault.add(id="facts", title="Other", description="alpha beta gamma", severity="critical")
         assert vault.search("alpha", limit=1, profile=profile).ids == ["words"]
         assert vault.search("alpha", limit=2, profile=profile).ids == ["facts", "words"]

@@ -83,6 +83,18 @@ def test_a_rare_word_counts_more_than_any_number_of_ordinary_ones():
         assert vault.search("why does sp_pwdp raise an error on windows when I call a function")[0].id == "e300"
 
 
+@pytest.mark.parametrize("vector", [None, [1.0, 0.0]])
+def test_a_linked_neighbour_without_a_word_stands_behind_everything_that_matches(vector):
+    with Vault(":memory:", clock=lambda: NOW) as vault:
+        vault.add(id="best", title="Session cookies", created_at=NOW)
+        vault.add(id="weak", title="A long note on many a thing, with cookies in it", created_at=NOW - 90 * 86_400)
+        vault.add(id="linked", title="Token rotation", severity="critical", created_at=NOW)
+        vault.link("best", "linked")
+        if vector:
+            vault.update("best", vector=[1.0, 0.0])
+        assert vault.search("session cookies", query_vector=vector).ids == ["best", "weak", "linked"]
+
+
 def test_random_vectors_do_not_hide_what_words_find():
     texts = [f"note {n} about the weather and the wind" for n in range(300)]
     wanted = [f"kumquat marmalade, jar {n}" for n in range(12)]

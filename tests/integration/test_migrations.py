@@ -68,7 +68,7 @@ def both(vault):
 def test_an_older_vault_is_upgraded_when_it_is_opened_for_writing(old, tmp_path):
     with Vault(old) as vault:
         assert both(vault) == ["a", "b"]
-        vault.add(id="c", title="word c", vector=[0, 1], model="m")
+        vault.add(id="c", title="word c", vector=[0, 1], model="m", created_at=0)
         # How near b is, which has no vector, is estimated.
         assert both(vault) == ["a", "b", "c"]
     with Vault(tmp_path / "new.db"):
@@ -91,7 +91,7 @@ def test_who_reads_while_another_upgrades_goes_on_reading(old):
     with Vault(old, read_only=True) as reader:
         assert both(reader) == ["a", "b"]
         with Vault(old) as writer:
-            writer.add(id="c", title="word c", vector=[0, 1], model="m")
+            writer.add(id="c", title="word c", vector=[0, 1], model="m", created_at=0)
             assert both(reader) == ["a", "b", "c"]
 
 

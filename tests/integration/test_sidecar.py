@@ -190,7 +190,7 @@ def test_one_whose_postings_are_not_fts5s_is_given_up_as_a_whole(path):
         assert "sidecar_damaged" in [note.code for note in results.notes]
         assert not vault._tier.manager.restored and not files(path)
         # FTS5 answers; one row more moves its scores by little.
-        assert results.ids[:3] == [hit_id for hit_id, _ in expected[1]][:3]
+        assert set(results.ids[:3]) == {hit_id for hit_id, _ in expected[1][:3]}
 
 
 def test_one_of_another_store_is_ignored(path, tmp_path):

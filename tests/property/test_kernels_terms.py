@@ -3,9 +3,9 @@
 import math
 import re
 import sqlite3
-from itertools import pairwise
 import threading
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ from septet.profiles import BUILTIN
 
 NOW = 1_700_000_000.0
 SEPTET = BUILTIN["septet"]
-PLAIN = replace(SEPTET, name="plain", balance=None, smoothing=None)
+PLAIN = replace(SEPTET, name="plain", balance=None, smoothing=None, cuts=replace(SEPTET.cuts, factor=1))
 WORDS = "amber basin cedar delta ember fjord grove heath".split()
 
 
@@ -30,20 +30,29 @@ def search(vault, profile, vector):
     return {h.id: h for h in vault.search("amber heath", query_vector=vector, limit=60, profile=profile)}
 
 
+def agreement(hits, cosines, deviation):
+    """The part of their weight that vectors keep: by how far the best by words stand out."""
+    best = sorted(hits, key=lambda hit: (-hit.raw["bm25"], int(hit.id)))[:20]
+    standing = [(hit.raw["cosine"] - cosines.mean()) / deviation for hit in best if hit.raw["bm25"] > 0]
+    return min(max(np.mean(standing) - 0.3, 0.01), 1.0) if len(standing) >= 10 else 1.0
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_words_count_as_often_as_the_best_cosine_stands_out_little(seed):
     rng = np.random.default_rng(seed)
     vault, rows = vault_of(rng, 200, 0)
     query = (rows[5] + rng.normal(size=12) * seed / 8).astype(np.float32)
     with vault:
-        plain = vault.search("amber heath", query_vector=query, limit=30, profile=PLAIN)
+        plain = vault.search("amber heath", query_vector=query, limit=200, profile=PLAIN)
         found = vault.search("amber heath", query_vector=query, limit=30, profile=replace(PLAIN, balance=Balance()))
     cosines = rows @ (query / np.linalg.norm(query))
-    deviation = math.sqrt((((cosines - cosines.mean()) ** 2).sum() + 5 * 0.1**2) / (len(cosines) + 5))
+    doubt = 5 * (1 - len(cosines) / 256)
+    deviation = math.sqrt((((cosines - cosines.mean()) ** 2).sum() + doubt * 0.1**2) / (len(cosines) + doubt))
     z = (cosines.max() - cosines.mean()) / deviation
     times = min(max(1.1 * math.sqrt(2 * math.log(len(cosines))) / z, 0.25), 4)
     words, vectors = plain.weights["semantic"], plain.weights["vector"]
-    wanted = (words + vectors) * times * words / (times * words + vectors)
+    vectors_kept = vectors * agreement(plain, cosines, deviation)
+    wanted = (words + vectors) * times * words / (times * words + vectors_kept)
     assert found.weights["semantic"] == pytest.approx(wanted, rel=1e-4)
     assert sum(found.weights.values()) == pytest.approx(sum(plain.weights.values()))
     for hit in found:
@@ -66,6 +75,11 @@ def test_candidates_share_with_the_nearest(seed, missing):
     assert plain.keys() == smooth.keys()
     known = [i for i, hit in plain.items() if hit.raw["cosine"] is not None]
     share = 0.4 * max(0.0, 5 * len(known) / len(plain) - 4)
+    if share:
+        cosines = rows[[int(i) for i in known]] @ (query / np.linalg.norm(query))
+        doubt = 5 * (1 - len(cosines) / 256)
+        deviation = math.sqrt((((cosines - cosines.mean()) ** 2).sum() + doubt * 0.1**2) / (len(cosines) + doubt))
+        share *= agreement([hit for hit in plain.values() if hit.raw["cosine"] is not None], cosines, deviation)
     for entry, hit in smooth.items():
         others = sorted((i for i in known if i != entry), key=lambda i: -float(rows[int(i)] @ rows[int(entry)]))[:3]
         for name in ("semantic", "vector"):

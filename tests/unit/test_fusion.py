@@ -119,7 +119,7 @@ def test_the_default_relevance_is_the_measured_formula():
         BUILTIN["septet"],
         BUILTIN["septet"].weights["hybrid"],
     )
-    words = 0.15 * np.array([1, 0.25]) + 0.045 * np.array([1, 0.5]) + (0.2 + 0.4) * np.array([0, 1])
+    words = 0.15 * np.array([1, 0.25]) + 0.045 * np.array([1, 0.5]) + (0.2 + 0.1) * np.array([0, 1])
     relevance = 0.35 * (0.78 * (np.array([0.2, 0.6]) + 1) / 1.6 + 0.22 * words / words.max())
     same(found.contributions[:2].sum(axis=0) * found.weights[1] ** -1 * 0.35 * 0.78, relevance)
 

@@ -122,7 +122,7 @@ SIX_SIGNALS = Profile.known(
 # 0.575 nDCG@10, against 0.544 for RRF (k = 60) and 0.421 for the documented TF-IDF. The two signals share the
 # documented weight of relevance, 0.35, in that proportion.
 _BM25, _TRIGRAM, _COSINE, _FEEDBACK = 0.15, 0.07, 0.78, 0.06
-_SPELLING, _TITLE, _EXACT = 0.045, 0.2, 0.4
+_SPELLING, _TITLE, _EXACT = 0.045, 0.2, 0.1
 _RELEVANCE = 0.35
 _SHIFT = 10.0
 
@@ -141,8 +141,8 @@ _ESTIMATING = (
     Term.known(weight=_TRIGRAM, of=_scaled("trigram")),
     Term.known(weight=_FEEDBACK, of=_scaled("feedback")),
 )
-# By questions on technical texts: names, titles and documentation (docs/evaluation.md). The best is 1, so that facts weigh
-# as much as they did.
+# By questions on technical texts: names, titles and documentation (docs/evaluation.md). The best is 1, so that facts
+# weigh as much as they did.
 _WORDS = Scale.known(
     scale=Sum.known(
         sum=(
@@ -156,6 +156,17 @@ _WORDS = Scale.known(
             ),
         )
     )
+)
+
+#: What neither words nor vectors found, and only a link brought, stands behind what matches.
+_UNMATCHED = Unless.known(
+    unless=Sum.known(
+        sum=(
+            Term.known(weight=1.0, of=Found.known(found=Col.known(col="bm25"))),
+            Term.known(weight=1.0, of=Found.known(found=Linear.known(linear=Col.known(col="cosine"), plus=2.0))),
+        )
+    ),
+    of=Const.known(const=0.25),
 )
 
 SEPTET = Profile.known(
@@ -182,6 +193,7 @@ SEPTET = Profile.known(
         },
     },
     missing="share",
+    factors={"neighbour": _UNMATCHED},
     # A limit only cuts: what is best does not depend on how many are wanted.
     cuts=Cuts.known(factor=0, minimum=200),
     balance=Balance.known(),

@@ -108,7 +108,7 @@ class TextRules(Checked):
         least_chars: words of fewer characters are left out where a query has others; not in a cascade. With 1 the ``7``
             of `chapter 7` counts, and the ``t`` of `don't` does not.
         grams: add character pairs, folded words and parts of identifiers (see `septet.query.parse`); not in a cascade.
-        names: with grams, add names that signs join or mark, as one: `get_home_dir`, `shutil.copytree`, `--no-cache`, `C++`.
+        names: with grams, add names that signs join or mark, as one term: `get_home_dir`, `--no-cache`, `C++`.
         max_terms: longer queries are cut, with a note.
         feedback: how the column ``feedback`` is filled, if a signal reads it.
         snippet: ``match`` shows hits by the passage around the best match, ``start`` by the start of the description.

@@ -1,10 +1,10 @@
 """Pages: the results after the first ones, so that no page repeats or leaves out what another one has.
 
 More candidates may change the order of the best. So places are decided in *stages*: stage 0 takes the candidates of a
-search without an offset and decides its results (or the first `Plan.places`, where the profile has any, so that they depend
-on no limit), stage s takes 4^s times as many and decides all places up to 4^s times as many that no earlier stage
-decided. Each leg has taken enough for the last place of a stage, a place is the same whichever page asks for it, and the
-first page is the search without an offset.
+search without an offset and decides its results (or the first `Plan.places`, where the profile has any, so that they
+depend on no limit), stage s takes 4^s times as many and decides all places up to 4^s times as many that no earlier
+stage decided. Each leg has taken enough for the last place of a stage, a place is the same whichever page asks for it,
+and the first page is the search without an offset.
 """
 
 from __future__ import annotations

@@ -32,11 +32,11 @@ def ranked_by_fts5(read: Reading, plan: Plan, pool: Pool, known: int, counts: Te
     scores[known:] = [found.get(row, 0.0) for row in rows[known:]]
     terms = list(dict.fromkeys(plan.query.terms))
     texts = [("", "")] * len(rows)
-    for at, entry_id, title, *others, tags, grams in indexing.indexed_texts(read, rows):
-        texts[at] = title, " ".join((entry_id, title, *others, tag_words(tags), grams if plan.query.grams else ""))
+    for at, entry_id, heading, *others, tags, grams in indexing.indexed_texts(read, rows):
+        texts[at] = heading, " ".join((entry_id, heading, *others, tag_words(tags), grams if plan.query.grams else ""))
         if plan.query.steps:
             of_column = dict(
-                zip(("id", "title", "description", "context", "tags"), (entry_id, title, *others, tag_words(tags)))
+                zip(("id", "title", "description", "context", "tags"), (entry_id, heading, *others, tag_words(tags)))
             )
             texts[at] = (
                 of_column["title"] if "title" in plan.query.columns else "",
