@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranking_steps import words_of
 from septet import Evaluation, Profile, Vault, evaluate
 from septet.profiles import BUILTIN
-from septet.ranking.fusion import Sum
+from septet.ranking.fusion import Scale, Sum
 
 __all__ = ["MEASURE", "Part", "ablation"]
 
@@ -39,13 +40,10 @@ def without_words(profile: Profile) -> Profile:
     return replace(profile, weights={**profile.weights, "hybrid": hybrid}, balance=None)
 
 
-def without_term(number: int) -> Profile:
-    """Take one of the three terms out of the signal of words."""
-    words = _S.signals["semantic"]
-    if not isinstance(words, Sum) or len(words.sum) != 3:
-        raise TypeError("the signal semantic is no sum of three: the ablation must follow the profile")
-    left = tuple(term for i, term in enumerate(words.sum) if i != number)
-    return replace(_S, signals={**_S.signals, "semantic": Sum(sum=left)})
+def without_terms(*numbers: int) -> Profile:
+    """Take terms out of the signal of words."""
+    left = tuple(term for i, term in enumerate(words_of(_S)) if i not in numbers)
+    return replace(_S, signals={**_S.signals, "semantic": Scale(scale=Sum(sum=left))})
 
 
 def variants(mode: str) -> Iterator[tuple[str, Profile, dict[str, Any]]]:
@@ -55,11 +53,12 @@ def variants(mode: str) -> Iterator[tuple[str, Profile, dict[str, Any]]]:
         yield "words", without_words(_S), {"legs": "vector"}
         yield "smoothing", replace(_S, smoothing=None), {}
         yield "balance", replace(_S, balance=None), {}
-    yield "BM25", without_term(0), {}
-    yield "trigrams", without_term(1), {}
+    yield "BM25", without_terms(0), {}
+    yield "trigrams", without_terms(1), {}
+    yield "titles", without_terms(3, 4), {}
     if mode == "text":
         # With vectors it is not filled.
-        yield "word feedback", without_term(2), {}
+        yield "word feedback", without_terms(2), {}
 
 
 def ablation(

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from septet import LocalEmbedder, Profile, Vault
 from septet.profiles import BUILTIN
-from septet.ranking.fusion import Sum
+from septet.ranking.fusion import Scale, Sum, Term
 
-__all__ = ["FOREIGN", "SHARES", "auc", "steps", "thinned"]
+__all__ = ["FOREIGN", "SHARES", "auc", "steps", "thinned", "words_of"]
 
 #: Shares of entries with vectors.
 SHARES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
@@ -36,19 +36,26 @@ FOREIGN = (
 _S = BUILTIN["septet"]
 
 
+def words_of(profile: Profile) -> Sequence[Term]:
+    """Return the terms of a profile's signal of words: BM25, trigrams, word feedback, titles, exact titles."""
+    words = profile.signals["semantic"]
+    if not isinstance(words, Scale) or not isinstance(words.scale, Sum) or len(words.scale.sum) != 5:
+        raise TypeError("the signal semantic is no sum of five: what it is made of must follow the profile")
+    return words.scale.sum
+
+
 def steps() -> Iterator[tuple[str, Profile, bool]]:
     """Yield each step by name, as a profile, and whether it is one with vectors; each adds to the one before."""
-    words = _S.signals["semantic"]
-    if not isinstance(words, Sum):
-        raise TypeError("the signal semantic is no sum: the steps must follow the profile")
+    terms = words_of(_S)
 
-    def profile(terms: int, **changes: object) -> Profile:
-        return replace(_S, signals={**_S.signals, "semantic": Sum(sum=words.sum[:terms])}, **changes)
+    def profile(count: int, **changes: object) -> Profile:
+        words = Scale(scale=Sum(sum=terms[:count]))
+        return replace(_S, signals={**_S.signals, "semantic": words}, **changes)
 
-    for terms, name in enumerate(("BM25", "+ trigrams", "+ word feedback"), 1):
-        yield f"text: {name}", profile(terms), False
-    yield "vectors: words and cosines", profile(3, balance=None, smoothing=None), True
-    yield "vectors: + balance", profile(3, smoothing=None), True
+    for count, name in ((1, "BM25"), (2, "+ trigrams"), (3, "+ word feedback"), (5, "+ titles")):
+        yield f"text: {name}", profile(count), False
+    yield "vectors: words and cosines", profile(5, balance=None, smoothing=None), True
+    yield "vectors: + balance", profile(5, smoothing=None), True
     yield "vectors: + smoothing", _S, True
 
 

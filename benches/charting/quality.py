@@ -20,6 +20,7 @@ NAMES = {
     "balance": "balance of words and vectors",
     "BM25": "BM25",
     "trigrams": "letter triples",
+    "titles": "titles",
     "word feedback": "feedback of words",
 }
 MODES = {"hybrid": "Words and vectors, without", "text": "Words alone, without"}

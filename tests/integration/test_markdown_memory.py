@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from examples import heavy
 from septet import Federation, Vault
+from septet.profiles import BUILTIN
 from septet.ranking.diversity import word_set
 
 DAY = 86_400.0
@@ -291,9 +292,11 @@ def test_profiles_that_change_no_scores_have_none_of_the_changes(name):
                "evergreen": False, "importance": None} for i in range(9)]  # fmt: skip
     with vault_of(chunks, name) as vault:
         found = vault.search("alpha beta", query_vector=[1.0, 0.0], limit=9)
-        named = {**found.weights}
+        # Those that a profile has beside its signals change what only a link brought.
+        named = {**found.weights, **dict.fromkeys(BUILTIN[name].factors, 0.0)}
         for hit in found:
             assert hit.breakdown.keys() == named.keys()
+            assert not any(hit.breakdown[factor] for factor in BUILTIN[name].factors)
             assert hit.score == pytest.approx(sum(hit.breakdown.values()), abs=1e-12)
             assert not {"floor", "pinned"} & hit.breakdown.keys()
         assert found.ids == vault.search("alpha beta", query_vector=[1.0, 0.0], limit=9, min_score=0.0).ids

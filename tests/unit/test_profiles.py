@@ -358,7 +358,7 @@ def test_a_changed_copy_is_checked_and_reads_the_columns_of_its_own_signals():
     septet = BUILTIN["septet"]
     signals = {"severity": septet.signals["severity"]}
     weights = {"text": {"severity": 1}, "hybrid": {"severity": 1}}
-    severe = replace(septet, name="severe", signals=signals, weights=weights, adaptive=Adaptive())
+    severe = replace(septet, name="severe", signals=signals, weights=weights, adaptive=Adaptive(), factors={})
     assert (severe.name, severe.columns, severe.cuts) == ("severe", {"severity"}, septet.cuts)
     assert "cosine" in septet.columns
     with pytest.raises(ProfileError, match=r"weights\.text"):
