@@ -84,7 +84,7 @@ def run(out: Screen, path: Path | None) -> None:
         out.print(asked.append(f"   {results.took_ms:.1f} ms", "dim"))
         render.hits(out, results)
     out.print(f"\nThe vault is {shown(target)} ({target.stat().st_size / 1e6:.0f} MB). Go on with:")
-    out.print(Line(f'  {command()} search "parse command line arguments" --vault {shown(target)}', "bold"))
+    out.print(Line(f'  {command()} search "how do I use argparse" --vault {shown(target)}', "bold"))
 
 
 _TAGLINE = " searches knowledge kept in one SQLite file, and shows why each answer ranks so."
