@@ -106,7 +106,10 @@ def run(tiers: Sequence[Tier], plans: Sequence[Plan], threads: TierThreads | Non
     attempts = 1
     while True:
         try:
-            if plans[0].alone:
+            # As `Plan.alone` says, without a call: more places than one search decides need as many candidates.
+            first = plans[0]
+            deep = first.limit is not None and 2 * first.limit > first.candidates and first.is_deep
+            if first.group_by is not None or first.offset or deep:
                 return [results_of(recalled_alone(tiers, plan, threads))[0] for plan in plans]
             return results_of(recalled(FederatedSearch(tiers, plans), threads))
         except SearchAgain as fault:

@@ -94,8 +94,10 @@ class SidecarState:
     def restore(self, read: Reading, table: Sequence[Column]) -> tuple[Buffers, Snapshot] | None:
         """Open the arrays of a sidecar, of this generation or an earlier one; None without one that is sound."""
         found = None if self.sidecar is None or self.damaged else self.sidecar.latest(read)
-        if self.sidecar is not None and self.sidecar.damaged:
-            self.damaged = True
+        if self.sidecar is not None and self.sidecar.damaged and not self.damaged:
+            # One whose table of contents is damaged is removed like any other.
+            self.give_up()
+            return None
         if found is None:
             return None
         stamp, file = found
