@@ -63,7 +63,8 @@ def test_cut_files_are_ignored(path):
     whole = file.read_bytes()
     expected = wanted(path)
     for cut in [0, 1, 63, 64, *random.Random(3).sample(range(len(whole)), 30), len(whole) - 1]:
-        file.unlink()
+        # One whose table of contents is damaged is removed.
+        file.unlink(missing_ok=True)
         file.write_bytes(whole[:cut])
         with opened(path) as vault:
             assert answers(vault)[: len(OPTIONS)] == expected[: len(OPTIONS)]

@@ -106,14 +106,12 @@ def run(tiers: Sequence[Tier], plans: Sequence[Plan], threads: TierThreads | Non
     attempts = 1
     while True:
         try:
-            # As `Plan.alone` says, without a call: more places than one search decides need as many candidates.
+            # As `Plan.alone` says, most often without a call.
             first = plans[0]
-            deep = first.limit is not None and 2 * first.limit > first.candidates and first.is_deep
-            if first.group_by is not None or first.offset or deep:
+            if first.group_by or first.offset or (2 * (first.limit or 0) > first.candidates and first.is_deep):
                 return [results_of(recalled_alone(tiers, plan, threads))[0] for plan in plans]
             return results_of(recalled(FederatedSearch(tiers, plans), threads))
         except SearchAgain as fault:
-            # Not a function of its own: most searches are made once.
             attempts = next_attempt(attempts, fault)
 
 
