@@ -35,7 +35,7 @@ def test_a_search_goes_on_without_a_tier_as_long_as_another_is_left(others):
 
 def test_words_beside_a_query_that_is_too_long_are_counted_among_those_left_out():
     rules = BUILTIN["recall"].text
-    words = " ".join(f"word{n}" for n in range(rules.max_terms - 1))
+    words = " ".join("x" * n for n in range(2, rules.max_terms + 1))
     asked = SimpleNamespace(text="kiwi lemon peach", begun=(), cut=False)
     found = with_words(parse(words, rules), asked, rules)
     assert (len(found.terms), found.cut) == (rules.max_terms, 2)
