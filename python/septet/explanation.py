@@ -64,8 +64,7 @@ class Explanation:
         found: whether the search returns it.
         rank: its place among all candidates, from 1, even beyond the limit; None if it is not a candidate.
         limit: the most results of the search.
-        candidates: how many each leg takes, by the limit: with another limit other entries are compared, so the order
-            may change too.
+        candidates: how many each leg takes; in a profile that takes them by the limit another one may change the order.
         reason: the answer in one sentence.
         estimated: the signals that are estimates, because the entry has no vector yet.
         confidence: how likely the entry answers the query, 0 to 1; see `septet.results.Hit`.

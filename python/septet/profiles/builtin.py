@@ -141,7 +141,7 @@ _ESTIMATING = (
     Term.known(weight=_TRIGRAM, of=_scaled("trigram")),
     Term.known(weight=_FEEDBACK, of=_scaled("feedback")),
 )
-# By questions on technical texts: names, titles and documentation (docs/evaluation.md). The best is 1, so that facts
+# By questions on technical texts: names, titles and documentation (docs/ranking.md). The best is 1, so that facts
 # weigh as much as they did.
 _WORDS = Scale.known(
     scale=Sum.known(
