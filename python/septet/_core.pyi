@@ -511,12 +511,12 @@ def matched_in(
     rows: int,
     counts: Sequence[int],
     texts: Sequence[tuple[str, str]],
+    scores: Sequence[float],
     begun: bool = False,
-) -> tuple[_Floats, _Floats, _Floats, _Floats, float]:
-    """Return what texts (title, everything) hold of a query ``(m,)``: information, share, share by the title, title.
+) -> tuple[_Floats, _Floats, _Floats, _Floats, _Floats]:
+    """Return of texts (title, everything), each ``(m,)``: information, share, share by the title, title, reach of a query.
 
-    ``title`` says how nearly the title is the query; the last value is the information of all terms, the first of which
-    are words: so many of ``rows`` rows hold each. With ``begun`` a term stands for all words that begin with its last.
+    ``scores`` are BM25 by the most of a term. The first terms are words; so many of ``rows`` hold each, or begin with it.
     """
 
 def bm25_at(

@@ -4,6 +4,7 @@ use super::list::Scorer;
 use super::matched::{Matched, TITLE, information_among, shares};
 use super::postings::Posting;
 use super::rank::{Part, with_scorers};
+use super::statistics::idf;
 use super::tokens::index_terms;
 use crate::collections::BitMask;
 use crate::error::{Error, Result};
@@ -70,25 +71,27 @@ impl Beginnings {
     ///
     /// # Errors
     /// As [`super::bm25_at`].
-    pub fn matched_at(&self, part: Part<'_>, slots: &[i64]) -> Result<(Vec<Matched>, f64)> {
+    pub fn matched_at(&self, part: Part<'_>, slots: &[i64]) -> Result<Vec<Matched>> {
         let mut words: Vec<&Beginning> = self.words.iter().filter(|word| !word.stem.is_empty()).collect();
         words.sort_unstable_by(|a, b| a.stem.cmp(&b.stem));
         words.dedup_by(|a, b| a.stem == b.stem);
         with_scorers(&[part], |scorers| {
-            let Some(scorer) = scorers.first() else { return Ok((Vec::new(), 0.0)) };
+            let Some(scorer) = scorers.first() else { return Ok(Vec::new()) };
             let rows = scorer.statistics.rows();
-            let idf: Vec<f64> = words.iter().map(|word| information_among(rows, word.count)).collect();
-            let all: f64 = idf.iter().sum();
+            let told = |word: &&Beginning| (information_among(rows, word.count), idf(rows, word.count));
+            let told: Vec<(f64, f64)> = words.iter().map(told).collect();
+            let all: f64 = told.iter().map(|told| told.0).sum();
             let matched = |&slot: &i64| {
                 let slot = scorer.contents.check_slot(slot)?;
-                let (mut held, mut title) = (0.0, 0.0);
-                for (word, idf) in words.iter().zip(&idf).filter(|(word, _)| word.rows.contains(slot)) {
+                let (mut held, mut title, mut weight) = (0.0, 0.0, 0.0);
+                for (word, (idf, bm25)) in words.iter().zip(&told).filter(|(word, _)| word.rows.contains(slot)) {
                     held += idf;
+                    weight += bm25;
                     title += if word.in_title(scorer, slot) { *idf } else { 0.0 };
                 }
-                Ok(shares(held, title, (all, all)))
+                Ok(Matched { weight, ..shares(held, title, (all, all)) })
             };
-            Ok((slots.iter().map(matched).collect::<Result<_>>()?, all))
+            slots.iter().map(matched).collect()
         })
     }
 }

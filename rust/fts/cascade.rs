@@ -183,7 +183,7 @@ mod tests {
             };
             assert_eq!(under(&only(1)), (vec![1], Some(2)));
             assert_eq!(under(&only(4)), (vec![], None));
-            let held = begun.matched_at(part, &[0, 1, 4]).unwrap().0;
+            let held = begun.matched_at(part, &[0, 1, 4]).unwrap();
             assert!(held[0].share > held[1].share && held[1].share > 0.0 && held[2].share == 0.0);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::list::Scorer;
 use super::rank::{Part, single_terms, with_scorers};
+use super::statistics::idf;
 use super::tokens::{index_terms, tokens as tokens_of};
 use crate::error::{Error, Result};
 use crate::terms::is_stop_word;
@@ -22,6 +23,8 @@ pub struct Matched {
     pub title: f64,
     /// The part of the title's tokens that are terms of the query, 0 to 1.
     pub covered: f64,
+    /// The sum of the BM25 IDFs of the terms that the row holds: its BM25 can be so many times the most of a term.
+    pub weight: f64,
 }
 
 impl Matched {
@@ -30,11 +33,19 @@ impl Matched {
     pub fn titled(&self) -> f64 {
         (self.title * self.covered).powi(2) * self.share
     }
+
+    /// The share, times how near BM25 is to the most that the row's terms can give: how much of the query the row is
+    /// about. `score` is BM25 divided by the most of a term.
+    pub fn reached(&self, score: f64) -> f64 {
+        if self.weight > 0.0 { self.share * (score / self.weight).min(1.0) } else { 0.0 }
+    }
 }
 
 /// One term of a query.
 struct Term<'a> {
     idf: f64,
+    /// As BM25 weighs it.
+    weight: f64,
     role: Role,
     /// By part its number, where it has one.
     numbers: Vec<(&'a Scorer<'a>, u32)>,
@@ -103,17 +114,11 @@ impl Information {
     }
 }
 
-/// Say how much of a query's terms the rows of slots `(m,)` hold, and the information of all terms; a term counts once,
-/// in whichever part it is. The first so many terms are words, others grams.
+/// Say how much of a query's terms the rows of slots `(m,)` hold; a term counts once, in whichever part it is. The first so many terms are words, others grams.
 ///
 /// # Errors
 /// As [`super::bm25_at`].
-pub fn matched_at<T: AsRef<str>>(
-    parts: &[Part<'_>],
-    terms: &[T],
-    words: usize,
-    slots: &[i64],
-) -> Result<(Vec<Matched>, f64)> {
+pub fn matched_at<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], words: usize, slots: &[i64]) -> Result<Vec<Matched>> {
     let mut single: Vec<(Vec<u8>, Role)> = Vec::with_capacity(terms.len());
     for (at, term) in terms.iter().enumerate() {
         let role = Role::of(term.as_ref(), at < words);
@@ -129,19 +134,20 @@ pub fn matched_at<T: AsRef<str>>(
             for scorer in scorers {
                 scorer.contents.check_slot(slot)?;
             }
-            let (mut information, mut title, mut tokens) = (0.0, 0.0, 0);
+            let (mut information, mut weight, mut title, mut tokens) = (0.0, 0.0, 0.0, 0);
             for term in &terms {
                 let (holds, in_title) = term.at(slot as usize);
                 information += if holds { term.idf } else { 0.0 };
+                weight += if holds { term.weight } else { 0.0 };
                 if term.role != Role::Gram && in_title > 0 {
                     title += term.idf;
                     tokens += if term.role == Role::Word { in_title } else { 0 };
                 }
             }
             let of_title = scorers.first().map_or(0, |scorer| scorer.contents.details.title(slot as usize));
-            Ok(all.shares(information, title, (tokens, of_title)))
+            Ok(Matched { weight, ..all.shares(information, title, (tokens, of_title)) })
         };
-        Ok((slots.iter().map(matched).collect::<Result<_>>()?, all.all))
+        slots.iter().map(matched).collect()
     })
 }
 
@@ -153,7 +159,7 @@ impl<'a> Term<'a> {
             |scorer: &Scorer<'a>| scorer.contents.term(term).map_or(0, |number| scorer.statistics.count(number));
         let rows = scorers.iter().map(|scorer| scorer.statistics.rows()).max().unwrap_or(0);
         let all = scorers.iter().map(count).fold(0, u32::saturating_add);
-        Self { idf: information_among(rows, all), role, numbers }
+        Self { idf: information_among(rows, all), weight: idf(rows, all), role, numbers }
     }
 
     /// Whether a row holds the term, and how often its title does.
@@ -187,23 +193,23 @@ pub fn matched_in<T: AsRef<str>>(
     (words, begun): (usize, bool),
     (rows, counts): (u64, &[u32]),
     texts: &[(T, T)],
-) -> Result<(Vec<Matched>, f64)> {
+) -> Result<Vec<Matched>> {
     if counts.len() != terms.len() {
         return Err(Error::Length { what: "counts", got: counts.len(), wanted: terms.len() });
     }
-    let mut asked: Vec<(Vec<Vec<u8>>, f64, Role)> = terms
+    let mut asked: Vec<(Vec<Vec<u8>>, f64, Role, f64)> = terms
         .iter()
         .zip(counts)
         .enumerate()
         .map(|(at, (term, &count))| {
             let role = Role::of(term.as_ref(), at < words);
-            (index_terms(term.as_ref()), information_among(rows, count), role)
+            (index_terms(term.as_ref()), information_among(rows, count), role, idf(rows, count))
         })
         .filter(|(term, ..)| !term.is_empty())
         .collect();
     asked.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.2.cmp(&b.2)));
     asked.dedup_by(|a, b| a.0 == b.0);
-    let all = Information::of(asked.iter().map(|&(_, idf, role)| (idf, role)));
+    let all = Information::of(asked.iter().map(|&(_, idf, role, _)| (idf, role)));
     // The information of the terms that a text holds, of the words among them, and its tokens: those of words, and all.
     let held = |text: &T| {
         let mut number = TitleTokens::default();
@@ -215,8 +221,8 @@ pub fn matched_in<T: AsRef<str>>(
             _ => some == term,
         };
         let mut covered = vec![false; tokens.len()];
-        let (mut information, mut of_words) = (0.0, 0.0);
-        for (term, idf, role) in &asked {
+        let (mut information, mut of_words, mut weight) = (0.0, 0.0, 0.0);
+        for (term, idf, role, bm25) in &asked {
             let mut any = false;
             for (at, some) in tokens.windows(term.len()).enumerate().filter(|(_, some)| same(some, term)) {
                 any = true;
@@ -224,22 +230,24 @@ pub fn matched_in<T: AsRef<str>>(
                 covered[at..at + some.len()].iter_mut().for_each(|covered| *covered |= *role == Role::Word && !begun);
             }
             information += if any { *idf } else { 0.0 };
+            weight += if any { *bm25 } else { 0.0 };
             of_words += if any && *role != Role::Gram { *idf } else { 0.0 };
         }
         let covered = covered.iter().filter(|&&covered| covered).count() as u32;
-        (information, of_words, (covered, number.number()))
+        (information, of_words, (covered, number.number()), weight)
     };
     let matched = |(title, whole): &(T, T)| {
-        let (_, of_title, tokens) = held(title);
-        all.shares(held(whole).0, of_title, tokens)
+        let (_, of_title, tokens, _) = held(title);
+        let (information, _, _, weight) = held(whole);
+        Matched { weight, ..all.shares(information, of_title, tokens) }
     };
-    Ok((texts.iter().map(matched).collect(), all.all))
+    Ok(texts.iter().map(matched).collect())
 }
 
 /// What a row holds, as parts of the information of all terms, and of all words.
 pub(super) fn shares(information: f64, title: f64, (all, words): (f64, f64)) -> Matched {
     let share = |part: f64, all: f64| if all > 0.0 { part / all } else { 0.0 };
-    Matched { information, share: share(information, all), title: share(title, words), covered: 0.0 }
+    Matched { information, share: share(information, all), title: share(title, words), ..Matched::default() }
 }
 
 /// The information of a term that so many rows hold; of few rows as if they were some more.
@@ -270,27 +278,30 @@ mod tests {
             Part { index: &entries, statistics: &all, weights: &[1.0; 5], constants: Constants::default() },
             Part { index: &grams, statistics: &other, weights: &[1.0], constants: Constants::default() },
         ];
-        let (found, all) = matched_at(&parts, &["fox", "foxes", "blue", "yak"], 4, &[0, 1, 2]).unwrap();
+        let found = matched_at(&parts, &["fox", "foxes", "blue", "yak"], 4, &[0, 1, 2]).unwrap();
         // Blue is a word of one row and a gram of another.
         let (fox, blue, yak) = (information(1_000, 2), information(1_000, 2), information(1_000, 0));
         let sum = blue + fox + yak;
-        assert_eq!(all, sum);
-        assert_eq!(found[0], Matched { information: fox, share: fox / sum, title: fox / sum, covered: 0.5 });
+        let weight = idf(3, 2);
+        assert_eq!(found[0], Matched { information: fox, share: fox / sum, title: fox / sum, covered: 0.5, weight });
         // The terms are summed in the order of their names.
-        let second = Matched { information: blue + fox, share: (blue + fox) / sum, title: blue / sum, covered: 1.0 };
+        let (both, title) = (blue + fox, blue / sum);
+        let second = Matched { information: both, share: both / sum, title, covered: 1.0, weight: 2.0 * weight };
         assert_eq!(found[1], second);
-        assert_eq!(found[2], Matched { information: blue, share: blue / sum, title: 0.0, covered: 0.0 });
-        assert_eq!(matched_at::<&str>(&parts, &[], 0, &[0]).unwrap(), (vec![Matched::default()], 0.0));
+        assert_eq!(found[2], Matched { information: blue, share: blue / sum, title: 0.0, covered: 0.0, weight });
+        assert_eq!(matched_at::<&str>(&parts, &[], 0, &[0]).unwrap(), vec![Matched::default()]);
         let texts = [("red foxes", "a red foxes"), ("blue", "b blue a fox"), ("", "c blue")];
         let asked = ["fox", "foxes", "blue", "yak"];
-        let (twin, total) = matched_in(&asked, (4, false), (3, &[2, 2, 2, 0]), &texts).unwrap();
-        assert_eq!((twin[0], twin[1].title, total), (found[0], found[1].title, all));
+        let twin = matched_in(&asked, (4, false), (3, &[2, 2, 2, 0]), &texts).unwrap();
+        assert_eq!((twin[0], twin[1].title), (found[0], found[1].title));
         assert!((twin[1].information - found[1].information).abs() < 1e-12);
-        assert!(matched_in(&["red fox", "a"], (2, false), (9, &[1, 1]), &texts).unwrap().0[0].share == 1.0);
+        assert!(matched_in(&["red fox", "a"], (2, false), (9, &[1, 1]), &texts).unwrap()[0].share == 1.0);
         for (begun, wanted) in [("re", [1.0, 0.0, 0.0]), ("red fo", [1.0, 0.0, 0.0]), ("ed", [0.0; 3])] {
-            let (found, _) = matched_in(&[begun, begun], (2, true), (9, &[1, 1]), &texts).unwrap();
+            let found = matched_in(&[begun, begun], (2, true), (9, &[1, 1]), &texts).unwrap();
             assert_eq!(found.iter().map(|found| found.share).collect::<Vec<_>>(), wanted, "{begun}");
         }
+        assert!(found[0].reached(weight) == found[0].share && found[0].reached(0.5 * weight) == 0.5 * found[0].share);
+        assert_eq!((found[0].reached(9.0), Matched::default().reached(1.0)), (found[0].share, 0.0));
         assert!(matched_in(&asked, (4, false), (3, &[1]), &texts).is_err());
         assert!(matched_at(&parts, &["fox"], 1, &[3]).is_err() && matched_at(&parts, &["a-b"], 1, &[0]).is_err());
     }

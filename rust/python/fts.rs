@@ -185,13 +185,13 @@ pub(super) fn bm25_at<'py>(
     checked(sources(&parts), found.map_err(PyErr::from))
 }
 
-/// What texts hold of a query's terms: information, share, share by the title, how nearly the title is the query, each
-/// `(m,)`; and the information of all.
-type Held<'py> = (Doubles<'py>, Doubles<'py>, Doubles<'py>, Doubles<'py>, f64);
+/// What texts hold of a query's terms: information, share, share by the title, how nearly the title is the query, how much
+/// of the query they are about, each `(m,)`.
+type Held<'py> = (Doubles<'py>, Doubles<'py>, Doubles<'py>, Doubles<'py>, Doubles<'py>);
 
 /// Return how much of a query's terms texts hold.
 #[pyfunction]
-#[pyo3(signature = (terms, words, rows, counts, texts, begun=false))]
+#[pyo3(signature = (terms, words, rows, counts, texts, scores, begun=false))]
 pub(super) fn matched_in<'py>(
     py: Python<'py>,
     terms: Vec<String>,
@@ -199,10 +199,12 @@ pub(super) fn matched_in<'py>(
     rows: u64,
     counts: Vec<u32>,
     texts: Vec<(String, String)>,
+    scores: Vec<f64>,
     begun: bool,
 ) -> PyResult<Held<'py>> {
-    let (found, all) = py.detach(|| fts::matched_in(&terms, (words, begun), (rows, &counts), &texts))?;
+    let found = py.detach(|| fts::matched_in(&terms, (words, begun), (rows, &counts), &texts))?;
+    let reach = found.iter().zip(scores).map(|(found, score)| found.reached(score)).collect();
     let column = |of: fn(&fts::Matched) -> f64| array(py, found.iter().map(of).collect());
     let [information, share] = [column(|found| found.information), column(|found| found.share)];
-    Ok((information, share, column(|found| found.title), column(fts::Matched::titled), all))
+    Ok((information, share, column(|found| found.title), column(fts::Matched::titled), array(py, reach)))
 }

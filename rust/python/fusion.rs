@@ -71,8 +71,8 @@ pub(super) fn decay<'py>(
 #[pyclass(frozen, module = "septet._core")]
 pub(super) struct Formula(search::Rules);
 
-/// Spread, cosine, words, beside, parts, information and agreeing of [`Confidence`].
-type ConfidenceNumbers = (f64, (f64, f64), (f64, f64), f64, [f64; 3], f64, usize);
+/// Words, nothing, information, both, alone and agreeing of [`Confidence`].
+type ConfidenceNumbers = ([f64; 3], f64, f64, [f64; 3], [f64; 2], usize);
 /// Signals, share, neighbours and most of [`Smoothing`], and its lead, covered and prominence.
 type SmoothingNumbers = (Vec<usize>, f64, usize, usize, [f64; 3]);
 
@@ -109,13 +109,12 @@ impl Formula {
             floor: floor.map(|(by, least)| (by.0, least)),
             pinned: pinned.map(|node| node.0),
         });
-        let confidence = confidence.map(|(spread, cosine, words, beside, parts, information, agreeing)| Confidence {
-            spread,
-            cosine,
+        let confidence = confidence.map(|(words, nothing, information, both, alone, agreeing)| Confidence {
             words,
-            beside,
-            parts,
+            nothing,
             information,
+            both,
+            alone,
             agreeing,
         });
         let missing = missing_named(missing)?;

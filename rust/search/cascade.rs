@@ -47,7 +47,7 @@ impl<'a> Cascade<'a> {
     }
 
     /// How much of all words slots hold, and the information of these.
-    pub(super) fn matched(&self, slots: &[i64]) -> Result<(Vec<Matched>, f64)> {
+    pub(super) fn matched(&self, slots: &[i64]) -> Result<Vec<Matched>> {
         self.beginnings.matched_at(self.part, slots)
     }
 

@@ -1,4 +1,7 @@
 //! Confidence: how likely an answer is there at all, whatever the other candidates are.
+//!
+//! A logistic model over what words and cosines say. A cosine counts from that of two random rows on, since what is near
+//! for one model is far for another.
 
 use super::pool::Pool;
 use crate::formula::Candidates;
@@ -6,23 +9,28 @@ use crate::formula::Candidates;
 /// How evidence becomes a probability: the numbers of a logistic model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Confidence {
-    /// Cosines begin so many deviations under the mean of two random rows: what lies lower means nothing.
-    pub spread: f64,
-    /// The evidence of a cosine at which an answer is as likely as none, and how steeply it becomes likelier.
-    pub cosine: (f64, f64),
-    /// The same for words alone.
-    pub words: (f64, f64),
-    /// How steeply words count beside a cosine.
-    pub beside: f64,
-    /// What the matched share of the query's information counts, that of the title, and the reached part of BM25.
-    pub parts: [f64; 3],
-    /// The information, in nats, of which half of the evidence is believed.
+    /// What counts in the logit of words: the reached part of BM25, the matched share as far as its information is
+    /// believed, and, against it, the matched share alone: a query of one word is matched by accident.
+    pub words: [f64; 3],
+    /// The logit of words where nothing is matched.
+    pub nothing: f64,
+    /// The information, in nats, of which half is believed.
     pub information: f64,
+    /// Beside a cosine: what the logit of words counts, what the cosine counts, and the rest.
+    pub both: [f64; 3],
+    /// Without words: what the cosine counts, and the rest.
+    pub alone: [f64; 2],
     /// How many of the best candidates are asked whether they agree.
     pub agreeing: usize,
 }
 
-/// What speaks for a candidate; NaN where nothing is known.
+/// The mean cosine of two rows of a space that nobody measured.
+const UNKNOWN_MEAN: f64 = 0.2;
+/// The mean is no higher: in a space of equal rows no cosine says anything.
+const MOST_MEAN: f64 = 0.999;
+
+/// What speaks for a candidate: the logit of its words, and the part of the way from two random rows to equal ones that
+/// its cosine has gone; NaN where nothing is known.
 #[derive(Clone, Copy)]
 struct Evidence {
     words: f64,
@@ -31,9 +39,16 @@ struct Evidence {
 
 impl Confidence {
     /// The confidence in each candidate `(m,)`, and in the best of them: `order` has the candidates, best first.
+    ///
+    /// None is higher than that of a candidate which stands before it: where evidence and order disagree, each has the mean of
+    /// theirs.
     pub(super) fn of(&self, pool: &Pool, order: &[usize]) -> (Vec<f64>, f64) {
         let found = self.evidence(pool);
-        let each = found.iter().map(|&evidence| logistic(self.logit(evidence))).collect();
+        let placed = order.iter().map(|&i| logistic(self.logit(found[i])));
+        let mut each = vec![0.0; pool.len()];
+        for (&i, confidence) in order.iter().zip(never_rising(placed)) {
+            each[i] = confidence;
+        }
         // With a vector and without one they are judged apart: the answer may be one whose vector has not come yet.
         let (known, unknown): (Vec<Evidence>, Vec<Evidence>) =
             order.iter().map(|&i| found[i]).partition(|evidence| !evidence.cosine.is_nan());
@@ -44,17 +59,16 @@ impl Confidence {
     fn evidence(&self, pool: &Pool) -> Vec<Evidence> {
         let column = |name| pool.column(name);
         let value = |column: Option<&[f64]>, i: usize| column.map_or(f64::NAN, |column| column[i]);
-        let (matched, title, reach) = (column("matched"), column("matched_title"), column("reach"));
-        let (information, cosine) = (column("information"), column("cosine"));
-        let (mean, deviation) = (column("pair_mean"), column("pair_deviation"));
+        let (matched, reach, information) = (column("matched"), column("reach"), column("information"));
+        let (cosine, mean) = (column("cosine"), column("pair_mean"));
         let one = |i: usize| {
-            let [share, title, reach] = [matched, title, reach].map(|column| value(column, i));
-            let known = [(self.parts[0], share), (self.parts[1], title), (self.parts[2], reach)];
-            let sum: f64 = known.iter().filter(|(_, x)| !x.is_nan()).map(|(weight, x)| weight * x).sum();
-            let information = value(information, i);
-            let words = sum * information / (information + self.information);
-            let floor = (value(mean, i) - self.spread * value(deviation, i)).max(0.0);
-            Evidence { words, cosine: (value(cosine, i) - floor) / (1.0 - floor) }
+            let [share, reach, information] = [matched, reach, information].map(|column| value(column, i));
+            let [reached, told, against] = self.words;
+            let believed = information / (information + self.information).max(f64::MIN_POSITIVE);
+            let words = self.nothing + reached * reach + share * (told * believed - against);
+            let mean = value(mean, i);
+            let mean = if mean.is_nan() { UNKNOWN_MEAN } else { mean.min(MOST_MEAN) };
+            Evidence { words, cosine: (value(cosine, i) - mean) / (1.0 - mean) }
         };
         (0..pool.len()).map(one).collect()
     }
@@ -69,11 +83,11 @@ impl Confidence {
     }
 
     fn logit(&self, of: Evidence) -> f64 {
-        let ((at, steep), (words_at, words_steep)) = (self.cosine, self.words);
+        let ([beside, steep, rest], [alone, start]) = (self.both, self.alone);
         match (of.cosine.is_nan(), of.words.is_nan()) {
-            (false, false) => steep * (of.cosine - at) + self.beside * (of.words - words_at),
-            (false, true) => steep * (of.cosine - at),
-            (true, _) => words_steep * (of.words - words_at),
+            (false, false) => beside * of.words + steep * of.cosine + rest,
+            (false, true) => alone * of.cosine + start,
+            (true, _) => of.words,
         }
     }
 }
@@ -83,6 +97,19 @@ fn logistic(logit: f64) -> f64 {
     if logit.is_nan() { 0.0 } else { 1.0 / (1.0 + (-logit).exp()) }
 }
 
+/// The nearest values that never rise: those in the wrong order have their mean (isotonic regression).
+fn never_rising(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut blocks: Vec<(f64, usize)> = Vec::new();
+    for value in values {
+        let mut block = (value, 1);
+        while let Some(before) = blocks.pop_if(|before| before.0 * (block.1 as f64) < block.0 * before.1 as f64) {
+            block = (block.0 + before.0, block.1 + before.1);
+        }
+        blocks.push(block);
+    }
+    blocks.iter().flat_map(|&(sum, count)| std::iter::repeat_n(sum / count as f64, count)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,12 +117,11 @@ mod tests {
     use std::borrow::Cow;
 
     const HOW: Confidence = Confidence {
-        spread: 2.0,
-        cosine: (0.4, 10.0),
-        words: (0.2, 20.0),
-        beside: 5.0,
-        parts: [0.5, 0.3, 0.2],
+        words: [4.0, 12.0, 2.0],
+        nothing: -3.0,
         information: 10.0,
+        both: [2.0, 1.0, 1.0],
+        alone: [4.0, -2.0],
         agreeing: 2,
     };
 
@@ -108,29 +134,51 @@ mod tests {
     }
 
     #[test]
-    fn cosines_are_judged_by_those_of_random_rows() {
-        let of = |mean: f64| {
-            let found = pool(&[("cosine", [0.7, 0.4, -0.1]), ("pair_mean", [mean; 3]), ("pair_deviation", [0.05; 3])]);
-            HOW.of(&found, &[0, 1, 2])
-        };
-        let (each, best) = of(0.1);
-        assert!((each[0] - logistic(3.0)).abs() < 1e-12 && (each[1] - 0.5).abs() < 1e-12 && best == each[0]);
-        assert!(each[2] < 0.01);
-        // Among vectors that all lie near each other the same cosine says less.
-        assert!(of(0.6).0[0] < 0.5);
+    fn cosines_count_from_those_of_random_rows_on() {
+        let of = |mean: f64| HOW.of(&pool(&[("cosine", [0.7, 0.5, -0.1]), ("pair_mean", [mean; 3])]), &[0, 1, 2]);
+        let (each, best) = of(0.4);
+        assert!((each[0] - 0.5).abs() < 1e-12 && best == each[0]);
+        assert!((each[1] - logistic(4.0 / 6.0 - 2.0)).abs() < 1e-12 && each[2] < 0.05);
+        // Among vectors that all lie near each other the same cosine says less, and nothing where all are equal.
+        assert!(of(0.65).0[0] < 0.25 && of(1.0).0[0] < 0.01);
     }
 
     #[test]
     fn words_count_by_what_they_tell_and_with_others() {
         let full = [("matched", [1.0, 0.0, f64::NAN]), ("information", [10.0, 0.0, f64::NAN])];
-        let (each, best) = HOW.of(&pool(&full), &[0, 1, 2]);
-        // Half of 0.5 is believed.
-        assert!((each[0] - logistic(1.0)).abs() < 1e-12 && each[1] < 0.02 && each[2] == 0.0);
-        // The second does not agree: (0.25 + 0.125) / 2.
-        assert!((best - logistic(20.0 * (0.1875 - 0.2))).abs() < 1e-12, "{best}");
-        let (each, _) = HOW.of(&pool(&[full[0], full[1], ("cosine", [0.4, 0.4, f64::NAN])]), &[0, 1, 2]);
-        // Without a background a cosine counts from 0.
-        assert!((each[0] - logistic(5.0 * (0.25 - 0.2))).abs() < 1e-12, "{each:?}");
+        let reach = ("reach", [0.5, 0.0, f64::NAN]);
+        let (each, best) = HOW.of(&pool(&[full[0], full[1], reach]), &[0, 1, 2]);
+        // Half of the information is believed: -3 + 4 * 0.5 + 12 * 0.5 - 2.
+        assert!((each[0] - logistic(3.0)).abs() < 1e-12 && (each[1] - logistic(-3.0)).abs() < 1e-12 && each[2] == 0.0);
+        // The second does not agree: the mean of 3 and of 0, the mean of both.
+        assert!((best - logistic(1.5)).abs() < 1e-12, "{best}");
+        let cosines = [("cosine", [0.4, 0.4, f64::NAN]), ("pair_mean", [0.4; 3])];
+        let (each, _) = HOW.of(&pool(&[full[0], full[1], reach, cosines[0], cosines[1]]), &[0, 1, 2]);
+        assert!((each[0] - logistic(7.0)).abs() < 1e-12, "{each:?}");
+    }
+
+    #[test]
+    fn words_that_are_certain_are_not_overruled_by_cosines() {
+        let found = pool(&[
+            ("matched", [1.0; 3]),
+            ("information", [30.0; 3]),
+            ("reach", [0.8; 3]),
+            ("cosine", [0.4; 3]),
+            ("pair_mean", [0.5; 3]),
+        ]);
+        assert!(HOW.of(&found, &[0, 1, 2]).1 > 0.95);
+    }
+
+    #[test]
+    fn no_confidence_is_higher_than_one_before_it() {
+        let found = pool(&[("cosine", [0.2, 0.6, 0.4]), ("pair_mean", [0.2; 3])]);
+        let alone = |x: f64| logistic(4.0 * x - 2.0);
+        let mean = f64::midpoint(alone(0.0), alone(0.5));
+        let (each, best) = HOW.of(&found, &[0, 1, 2]);
+        assert!((each[0] - mean).abs() < 1e-12 && each[1] == each[0] && (each[2] - alone(0.25)).abs() < 1e-12);
+        assert!((best - alone(0.5)).abs() < 1e-12);
+        let risen = never_rising([0.25, 0.5, 0.75].into_iter());
+        assert_eq!(risen, [0.5; 3]);
     }
 
     #[test]
@@ -138,9 +186,9 @@ mod tests {
         let found = pool(&[
             ("matched", [1.0, 0.1, 0.1]),
             ("information", [30.0, 3.0, 3.0]),
+            ("reach", [0.8, 0.1, 0.1]),
             ("cosine", [f64::NAN, 0.1, 0.1]),
-            ("pair_mean", [0.0; 3]),
-            ("pair_deviation", [0.05; 3]),
+            ("pair_mean", [0.2; 3]),
         ]);
         let (each, best) = HOW.of(&found, &[0, 1, 2]);
         assert!(best == each[0] && best > 0.9, "{each:?} {best}");

@@ -266,7 +266,7 @@ fn candidates(
             let parts = text.parts(request.weights, request.constants, query.grams);
             let of_terms = || fts::matched_at(&parts, query.terms, query.words, slots);
             let found = cascade.map_or_else(of_terms, |cascade| cascade.matched(slots))?;
-            pool = with_matched(pool, request.constants.most(), found)?;
+            pool = with_matched(pool, request.constants.most(), &found)?;
             if let Some(needed) = query.needed {
                 let whole = fts::holds_all_at(&parts, needed, slots)?;
                 let values = whole.into_iter().map(|whole| f64::from(u8::from(whole))).collect();
@@ -294,9 +294,9 @@ fn candidates(
     }
 }
 
-fn with_matched(pool: Pool, most: f64, (found, all): (Vec<Matched>, f64)) -> Result<Pool> {
-    let most = most * all;
-    let reach = pool.column("bm25").unwrap_or_default().iter().map(|score| (score / most).min(1.0)).collect();
+fn with_matched(pool: Pool, most: f64, found: &[Matched]) -> Result<Pool> {
+    let scores = pool.column("bm25").unwrap_or_default().iter();
+    let reach = scores.zip(found).map(|(score, found)| found.reached(score / most)).collect();
     let column = |of: fn(&Matched) -> f64| found.iter().map(of).collect();
     pool.with_column(Cow::Borrowed("information"), column(|found| found.information))?
         .with_column(Cow::Borrowed("matched"), column(|found| found.share))?

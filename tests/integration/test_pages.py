@@ -81,7 +81,7 @@ def test_within_a_stage_scores_fall(vault):
         assert found.offset == offset
 
 
-@pytest.mark.parametrize("cut", [{"min_score": 0.4}, {"min_confidence": 0.3}, {"include_memories": True}])
+@pytest.mark.parametrize("cut", [{"min_score": 0.4}, {"min_confidence": 0.006}, {"include_memories": True}])
 def test_pages_fit_together_under_cuts_and_with_memories(vault, cut):
     options = options_of(vault, profile="seven-signals" if "include_memories" in cut else "septet", **cut)
     together = [i for page in paged(vault, "harbour violin", 6, **options) for i in page]

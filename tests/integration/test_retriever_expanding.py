@@ -85,5 +85,5 @@ def test_an_entry_that_another_phrasing_names_is_among_the_first(kind, vectors):
         with vault.retriever(expander=lambda query: ["refund policy"]) as retriever:
             given = {"query_vector": [1.0, 0.3]} if vectors else {}
             found = retriever.retrieve("money returned please", limit=15, timeout_s=LONG_S, **given)
-            # By vectors fourteen others are as sure as can be: the first of them is before it, and no other one.
-            assert found.ids.index("refund") == (1 if vectors else 0) and len(found) == 15
+            # By vectors fourteen others are near, but no word of the query is in any.
+            assert found.ids.index("refund") == 0 and len(found) == 15

@@ -47,10 +47,10 @@ __all__ = [
 ]
 
 Column: TypeAlias = NDArray[np.float64]
-#: Spread; at and steepness for cosines, and for words; steepness beside cosines; what three parts count; information;
-#: how many candidates agree.
+#: What three parts of words count; where nothing is matched; information; words, a cosine and the rest where both are
+#: known; a cosine and the rest without words; how many candidates agree.
 ConfidenceNumbers: TypeAlias = tuple[
-    float, tuple[float, float], tuple[float, float], float, tuple[float, float, float], float, int
+    tuple[float, float, float], float, float, tuple[float, float, float], tuple[float, float], int
 ]
 Missing: TypeAlias = Literal["zero", "share"]
 

@@ -45,8 +45,9 @@ def ranked_by_fts5(read: Reading, plan: Plan, pool: Pool, known: int, counts: Te
     begun = bool(plan.query.steps)
     held = [counts.holding.get(term, 0) for term in terms]
     own = len(dict.fromkeys(plan.query.terms[: plan.query.words]))
-    information, matched, title_share, title, most = _core.matched_in(terms, own, counts.entries, held, texts, begun)
-    reach: NDArray[np.float64] = np.minimum(scores / ((K1 + 1) * most), 1.0) if most > 0 else np.zeros(len(rows))
+    information, matched, title_share, title, reach = _core.matched_in(
+        terms, own, counts.entries, held, texts, scores / (K1 + 1), begun
+    )
     if plan.query.needed:
         whole = fulltext.whole_rows(read, plan, rows)
         pool = pool.with_columns({"all_words": np.array([float(row in whole) for row in rows])})

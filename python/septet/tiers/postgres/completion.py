@@ -60,9 +60,9 @@ def ranked_by_phrases(
     texts = [_texts_in(one, plan.query.columns) if begun else _texts(one, grams=plan.query.grams) for one in found]
     holding = [counts.holding.get(word, 0) for word in words]
     own = len(dict.fromkeys(plan.query.terms[: plan.query.words]))
-    information, matched, title_share, title, most = _core.matched_in(words, own, counts.entries, holding, texts, begun)
-    top = (counts.k1 + 1) * most
-    reach: NDArray[np.float64] = np.minimum(scores / top, 1.0) if top > 0 else np.zeros(len(scores))
+    information, matched, title_share, title, reach = _core.matched_in(
+        words, own, counts.entries, holding, texts, scores / (counts.k1 + 1), begun
+    )
     columns = {"bm25": scores, "information": information, "matched": matched, "matched_title": title_share}
     columns["title"] = title
     if plan.query.needed:
