@@ -111,6 +111,7 @@ bench: $(VENV)/.released  ## every figure beside others (BENCH="--quick"); write
 eval: $(VENV)/.tools $(VENV)/.built  ## quality of ranking and fusion on real documents, and on Cranfield if it is there
 	$(BIN)/python benches/real_documents.py
 	$(BIN)/python benches/technical.py
+	$(BIN)/python benches/confidence.py
 	$(BIN)/python benches/evaluate.py
 	$(BIN)/python benches/fusions.py
 

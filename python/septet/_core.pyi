@@ -511,12 +511,12 @@ def matched_in(
     rows: int,
     counts: Sequence[int],
     texts: Sequence[tuple[str, str]],
-    scores: Sequence[float],
+    scores: _Floats,
     begun: bool = False,
 ) -> tuple[_Floats, _Floats, _Floats, _Floats, _Floats]:
-    """Return of texts (title, everything), each ``(m,)``: information, share, share by the title, title, reach of a query.
+    """Return of texts (title, everything), each ``(m,)``: information, share, share by the title, title, reach.
 
-    ``scores`` are BM25 by the most of a term. The first terms are words; so many of ``rows`` hold each, or begin with it.
+    ``scores`` are BM25 by the most of a term. The first terms are words; so many of ``rows`` hold each, or its words.
     """
 
 def bm25_at(
