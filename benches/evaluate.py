@@ -5,6 +5,10 @@ python benches/evaluate.py [FOLDER]
 FOLDER (default: $SEPTET_DATA/data/cranfield) holds ``corpus.jsonl.gz`` and ``queries.jsonl.gz`` (``id``, ``title``,
 ``text``), ``qrels.tsv`` (query-id, corpus-id, score) and, optionally, ``embeddings.npz`` (``docs``, ``queries``).
 A run over the default folder writes benches/EVAL.json, and the charts of it to benches/charts.
+
+Where the lines of a corpus have a ``group`` and a ``role``, they are turns of conversations, each a vault of its own:
+alone, with the turns beside them as context, as a transcript that `sync` cut, and retrieved. Every second conversation
+is for choosing, the others for telling. $SEPTET_DATA/data/beam100k is told of behind the default folder.
 """
 
 from __future__ import annotations
@@ -13,10 +17,12 @@ import gzip
 import json
 import os
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -27,13 +33,22 @@ import septet
 from ablation import MEASURE, ablation
 from long_texts import Qrels, joined, vaults
 from ranking_steps import SHARES, auc, steps, thinned
-from septet import Evaluation, Profile, Vault, evaluate
+from septet import Chunking, Evaluation, Profile, Vault, evaluate
+from septet.evaluation.measures import ndcg
 from septet.profiles import BUILTIN
 from septet.ranking.fusion import Col, Scale
 from septet.ranking.profile import Adaptive
 
 NOW = 1_700_000_000.0
+SEPTET = BUILTIN["septet"]
 PROFILES = ("seven-signals", "six-signals", "septet")
+#: Weights that contexts are compared with.
+CONTEXTS = (0.0, 0.1, 0.2, 0.4, 1.0)
+CUTS = (Chunking(), Chunking(tokens=200, overlap=0), Chunking(tokens=100, overlap=0))
+#: Characters of a turn that are its title.
+TITLE = 80
+#: Characters of hits that are read.
+READ = 4_000
 
 
 FTS5_ALONE = Profile(
@@ -67,6 +82,9 @@ def main() -> None:
         sys.exit(missing if len(sys.argv) > 1 else print(missing))
     collection = load(folder)
     print(f"{folder.name}: {len(collection.docs)} documents, {len(collection.queries)} queries")
+    if "group" in collection.docs[0]:
+        evaluate_conversations(collection)
+        return
     print(f"{'':36} {'nDCG@10':>8} {'R@100':>8}")
     with vault_of(collection) as vault:
         for name, found in evaluations(vault, collection):
@@ -78,6 +96,12 @@ def main() -> None:
     if folder == default and collection.doc_vectors is not None:
         tell(collection, modes, [*late, (1.0, round(whole[MEASURE], 5))])
     evaluate_long_texts(collection)
+    if folder == default:
+        talks = default.with_name("beam100k")
+        if talks.is_dir():
+            evaluate_conversations(load(talks))
+        else:
+            print(f"no conversations in {talks}")
 
 
 def evaluate_ablation(vault: Vault, collection: Collection) -> dict[str, Any]:
@@ -164,6 +188,129 @@ def evaluate_long_texts(collection: Collection) -> None:
     for name, vault in vaults(texts):
         found = evaluated(vault, whole, None, group_by="parent")
         print(f"{name:36} {found['nDCG@10']:8.4f} {found['R@100']:8.4f}", flush=True)
+
+
+# -- conversations -----------------------------------------------------------------------------------------------------
+
+
+def evaluate_conversations(collection: Collection) -> None:
+    for who, told in (("all turns", conversations(collection)), ("users' turns", conversations(collection, "user"))):
+        print(f"{who + ': ' + MEASURE:52} {'choosing':>8} {'telling':>8}")
+        for name, of_one in ranked_turns():
+            show(name, [of_one(one) for one in told])
+        print(f"{who}: the part of the answers in the first {READ} characters of hits")
+        for cut in CUTS:
+            show(f"transcript: {cut.tokens} tokens, overlap {cut.overlap}", [read(one, cut) for one in told])
+
+
+def show(name: str, values: Sequence[float]) -> None:
+    print(f"{name:52} {fmean(values[::2]):8.4f} {fmean(values[1::2]):8.4f}", flush=True)
+
+
+def conversations(collection: Collection, role: str | None = None) -> list[Collection]:
+    """Return each conversation with the questions that it answers; only the turns of a role, if one is given."""
+    made = []
+    for group in dict.fromkeys(doc["group"] for doc in collection.docs):
+        turns = [doc for doc in collection.docs if doc["group"] == group and role in (None, doc["role"])]
+        ids = {turn["id"] for turn in turns}
+        found = {
+            query: {id: grade for id, grade in own.items() if id in ids} for query, own in collection.qrels.items()
+        }
+        qrels = {query: own for query, own in found.items() if own}
+        queries = [query for query in collection.queries if query["id"] in qrels]
+        made.append(Collection(turns, queries, qrels, None, None))
+    return made
+
+
+def ranked_turns() -> Iterator[tuple[str, Callable[[Collection], float]]]:
+    """Yield what measures the ranking of a conversation, by name."""
+    yield "seven-signals: turns alone", lambda one: searched(one, 0, "seven-signals")
+    yield "septet: turns alone", lambda one: searched(one, 0, "septet")
+    yield "septet: turns alone, retriever", retrieved
+    yield "septet: turns alone, their beginning as title", lambda one: searched(one, 0, "septet", TITLE)
+    for count in (1, 2):
+        for weight in CONTEXTS:
+            profile = weighing(weight)
+            yield (
+                f"septet: {count} before and behind, weight {weight:g}",
+                lambda one, count=count, profile=profile: searched(one, count, profile),
+            )
+
+
+def weighing(context: float) -> Profile:
+    """Return the default profile with another weight of contexts."""
+    weights = replace(SEPTET.text.weights, context=context)
+    return replace(SEPTET, name="septet-with-context", text=replace(SEPTET.text, weights=weights))
+
+
+def of_turns(one: Collection, count: int, titled: int = 0) -> Vault:
+    """Return a vault of turns; the context of each is the text of so many turns before and behind it.
+
+    The title of each is the same for all, or so many of its first characters.
+    """
+    vault = Vault(":memory:", clock=lambda: NOW)
+    texts = [turn["text"] for turn in one.docs]
+    contexts = ([*texts[max(0, at - count) : at], *texts[at + 1 : at + 1 + count]] for at in range(len(texts)))
+    vault.add_many(
+        {"id": turn["id"], "title": text[:titled] or "(untitled)", "description": text, "context": "\n".join(context)}
+        for turn, text, context in zip(one.docs, texts, contexts)
+    )
+    return vault
+
+
+def searched(one: Collection, count: int, profile: Profile | str, titled: int = 0) -> float:
+    with of_turns(one, count, titled) as vault:
+        return evaluate(vault, one.queries, one.qrels, MEASURE, profile=profile)[MEASURE]
+
+
+def retrieved(one: Collection) -> float:
+    with of_turns(one, 0) as vault, vault.retriever() as retriever:
+        values = []
+        for query in one.queries:
+            grades = one.qrels[query["id"]]
+            found = [grades.get(id, 0) for id in retriever.retrieve(query["text"], limit=10).ids]
+            values.append(ndcg(found, sorted(grades.values(), reverse=True), 10))
+        return fmean(values)
+
+
+def read(one: Collection, cut: Chunking) -> float:
+    """Return how much of the turns that answer stands in the first hits of a transcript, 0 to 1."""
+    texts = {turn["id"]: " ".join(turn["text"].split()) for turn in one.docs}
+    said = [{"role": turn["role"], "content": turn["text"]} for turn in one.docs]
+    with tempfile.TemporaryDirectory() as folder, Vault(":memory:", clock=lambda: NOW) as vault:
+        lines = "".join(json.dumps({"type": "message", "message": message}) + "\n" for message in said)
+        Path(folder, "talk.jsonl").write_text(lines, encoding="utf-8")
+        vault.sync(folder, chunking=cut, redact=False)
+        values = []
+        for query in one.queries:
+            shown = first_lines([hit.entry.description for hit in vault.search(query["text"], limit=80)])
+            values.append(fmean(part_shown(texts[id], shown) for id in one.qrels[query["id"]]))
+        return fmean(values)
+
+
+def first_lines(texts: Sequence[str]) -> list[str]:
+    """Return the lines of the texts that are read, without who speaks."""
+    left, lines = READ, []
+    for text in texts:
+        left -= len(text)
+        if left < 0:
+            break
+        lines += [
+            " ".join(line.removeprefix("User: ").removeprefix("Assistant: ").split()) for line in text.split("\n")
+        ]
+    return lines
+
+
+def part_shown(text: str, lines: Sequence[str]) -> float:
+    shown: set[int] = set()
+    for line in lines:
+        at = text.find(line) if line else -1
+        if at >= 0:
+            shown.update(range(at, at + len(line)))
+    return len(shown) / len(text)
+
+
+# -- collections -------------------------------------------------------------------------------------------------------
 
 
 def load(folder: Path) -> Collection:
