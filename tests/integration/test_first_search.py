@@ -105,3 +105,16 @@ def test_random_vectors_do_not_hide_what_words_find():
         vault.add_many({**item, "vector": vector, "created_at": NOW} for item, vector in zip(items, vectors))
         found = vault.search("kumquat marmalade jar", query_vector=vectors[0], limit=10)
         assert {int(hit.id[1:]) >= 300 for hit in found} == {True}
+
+
+@pytest.mark.parametrize("memory", [True, False])
+def test_explain_tells_words_from_parts_of_words(memory, monkeypatch):
+    if not memory:
+        monkeypatch.setattr("septet.snapshot.manager.BUILT_AT_ONCE", 0)
+    with of("BlueprintSetupState is made for a home", "blueprints of a house", "a page") as vault:
+        told = [vault.explain("blueprint setup home", f"e{n}").legs[0].detail for n in range(3)]
+    assert told == [
+        "matches home; in parts of words and names: blueprint, setup",
+        "matches blueprint",
+        "holds none of blueprint, setup, home",
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from septet.explanation import LegReport
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from septet.query.parse import TextQuery
     from septet.query.plan import Plan
 
-__all__ = ["answering_step", "memory_place", "nothing_compared"]
+__all__ = ["answering_step", "matched", "memory_place", "nothing_compared"]
 
 
 def answering_step(query: TextQuery, step: int | None) -> str:
@@ -21,6 +21,17 @@ def answering_step(query: TextQuery, step: int | None) -> str:
     name, every, words = query.steps[step]
     wanted = "any word" if not every else "all words" if step == 0 else " and ".join(query.terms[at] for at in words)
     return f"the step that answers, {name!r}, asks for {wanted}"
+
+
+def matched(terms: Sequence[str], held: Sequence[str], as_words: Callable[[str], bool]) -> str:
+    """Return which terms of a query an entry holds: as words of its own, or in parts of its words and names alone."""
+    if not held:
+        return f"holds none of {', '.join(terms)}"
+    words = [term for term in held if as_words(term)]
+    parts = [term for term in held if term not in words]
+    of_words = [f"matches {', '.join(words)}"] if words else []
+    of_parts = [f"{'in parts' if words else 'matches parts'} of words and names: {', '.join(parts)}"] if parts else []
+    return "; ".join(of_words + of_parts)
 
 
 def memory_place(plan: Plan, rows: Sequence[int], row: int, *, passes: bool) -> LegReport:

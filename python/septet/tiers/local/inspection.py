@@ -13,7 +13,7 @@ from septet.query.parse import Step
 from septet.query.plan import MEMORY, Plan
 from septet.ranking.pool import Candidate
 from septet.storage.tables import candidates, fulltext
-from septet.tiers.legs import answering_step, memory_place, nothing_compared
+from septet.tiers.legs import answering_step, matched, memory_place, nothing_compared
 from septet.tiers.local.read_view import ReadView
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport
     indexed = native and view.snapshot.slots_of([candidate.row])[0] >= 0
     holds = _holds_in_memory if indexed else _holds_by_fts5
     hit = [t for t in terms if holds(view, _one_term(view, t), candidate.row)]
-    detail = f"matches {', '.join(hit)}" if hit else f"holds none of {', '.join(terms)}"
+    detail = matched(terms, hit, lambda term: holds(view, _one_term(view, term, grams=False), candidate.row))
     if hit and plan.query.needed:
         if indexed:
             whole = _in_memory(view, plan, candidate.row).columns["all_words"][0] > 0
@@ -131,10 +131,11 @@ def _whole(view: ReadView) -> str:
     return "1 entry" if count == 1 else f"{count} entries"
 
 
-def _one_term(view: ReadView, term: str) -> Plan:
+def _one_term(view: ReadView, term: str, *, grams: bool = True) -> Plan:
     query = view.plan.query
     steps = (Step("all", True, (0,)),) if query.steps else ()
-    return view.plan._replace(query=query._replace(terms=(term,), needed=(), steps=steps))
+    own = query._replace(terms=(term,), needed=(), steps=steps, grams=query.grams and grams)
+    return view.plan._replace(query=own)
 
 
 def _memory_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:

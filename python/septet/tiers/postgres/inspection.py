@@ -17,7 +17,7 @@ from septet.storage.postgres.pipeline import together
 from septet.storage.postgres.tables.candidates import filters_passed
 from septet.storage.postgres.tables.conditions import Condition, conditions, conjunction
 from septet.storage.postgres.tables.distances import around
-from septet.tiers.legs import answering_step, memory_place, nothing_compared
+from septet.tiers.legs import answering_step, matched, memory_place, nothing_compared
 from septet.tiers.postgres.matching import Match, matches, memories_matching
 from septet.tiers.postgres.phrases import columns_of, times
 from septet.tiers.postgres.whole import holds_all
@@ -69,7 +69,7 @@ def _text_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
     rank = None if own is None else _place(every, own)
     terms = list(dict.fromkeys(plan.query.terms))
     hit = [term for term in terms if _holds(view, plan, found, term)]
-    detail = f"matches {', '.join(hit)}" if hit else f"holds none of {', '.join(terms)}"
+    detail = matched(terms, hit, lambda term: _holds(view, plan, found, term, grams=False))
     whole = sum(one.whole for one in every)
     if hit and plan.query.needed:
         said = "1 entry" if whole == 1 else f"{whole} entries"
@@ -91,14 +91,14 @@ def _place(every: Sequence[Match], own: Match) -> int:
     return sum((not one.whole, -one.score, one.row) < before for one in every) + 1
 
 
-def _holds(view: PostgresView, plan: Plan, found: Found, term: str) -> bool:
-    """Whether an entry holds a term of the query where full text looks for it."""
+def _holds(view: PostgresView, plan: Plan, found: Found, term: str, *, grams: bool = True) -> bool:
+    """Whether an entry holds a term of the query where full text looks for it, with grams or without."""
     candidate = found.candidate
     # No search finds one that is split into parts.
     if (candidate.kind == MEMORY and not plan.scores_memories) or candidate.parent == candidate.id:
         return False
     wanted, begun = _core.index_terms(term), bool(plan.query.steps)
-    parts = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
+    parts = (TEXTS, GRAMS) if plan.query.grams and grams else (TEXTS,)
     columns = [column for part in parts for column in columns_of(part, found.candidate, found.grams)]
     if plan.query.has_phrase and found.candidate.kind == MEMORY:
         # FTS5 has no context of memories.
