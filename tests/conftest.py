@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import examples
+from connections import Connections
 from costs import Costs
 
 #: Variables that change what programs print or where they connect, and those that the tests themselves read.
@@ -39,8 +40,9 @@ examples.register()
 
 
 def pytest_configure(config):
-    """Register the plugin here, as hooks of this file would not see fixtures of a session."""
+    """Register the plugins here, as hooks of this file would not see fixtures of a session."""
     config.pluginmanager.register(Costs(config), "costs")
+    config.pluginmanager.register(Connections(), "connections")
 
 
 def pytest_collection():

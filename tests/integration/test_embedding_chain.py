@@ -1,6 +1,7 @@
 """A chain of models: while one fails, the next one fills and answers from a space of its own, until it is back."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -222,7 +223,7 @@ def test_vectors_are_never_removed_because_a_model_is_away(tmp_path):
         vault.embed()
     # The first one has no key today, and the second one embeds everything.
     missing = {"provider": "openai", "model": "first", "apiKeyEnv": "SEPTET_NO_SUCH_KEY"}
-    with sqlite3.connect(tmp_path / "v.db") as rows:
+    with closing(sqlite3.connect(tmp_path / "v.db")) as rows, rows:
         rows.execute("UPDATE spaces SET model = 'openai/first'")
     with opened(tmp_path / "v.db", missing, second) as vault:
         assert vault.embed().complete
@@ -234,7 +235,7 @@ def test_vectors_are_never_removed_because_a_model_is_away(tmp_path):
         assert [(m.model, m.configured) for m in models_now] == [("openai/first", False), ("test/second", True)]
     with opened(tmp_path / "v.db", second) as vault:
         vault.embed()
-    with sqlite3.connect(tmp_path / "v.db") as rows:
+    with closing(sqlite3.connect(tmp_path / "v.db")) as rows:
         assert rows.execute("SELECT count(*) FROM vectors").fetchone() == (2 * ALL,)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from connections import until_end
 from septet import EmbeddingCache, EmbeddingOptions, FallbackEmbedder, Vault
 from septet.embedding.local.embedder import LocalEmbedder
 from sidecars import until
@@ -121,7 +122,7 @@ def test_automatic_embedding_makes_them_anew_with_the_next_write(tmp_path, model
 
 
 def test_the_cache_serves_short_texts_and_no_cut_vector(tmp_path, model):
-    cache = EmbeddingCache(tmp_path / "cache.db")
+    cache = until_end(EmbeddingCache(tmp_path / "cache.db"))
     fill(tmp_path / "old.db", Cutting(model), embedding_cache=cache)
     report = fill(tmp_path / "new.db", model, embedding_cache=cache)
     few = {name for name, text in SHORT.items() if len(f"a\n{text}") <= model.pooling.whole_bytes}
@@ -135,7 +136,7 @@ def test_the_cache_serves_short_texts_and_no_cut_vector(tmp_path, model):
 
 
 def test_a_question_that_was_cut_is_not_taken_from_the_cache(tmp_path, model):
-    cache, question = EmbeddingCache(tmp_path / "cache.db"), LONG["long-0"]
+    cache, question = until_end(EmbeddingCache(tmp_path / "cache.db")), LONG["long-0"]
     found = []
     for embedder in (Cutting(model), model):
         with Vault(tmp_path / "v.db", embedder=embedder, embedding_cache=cache, embedding_options=MANUAL) as vault:

@@ -5,8 +5,11 @@ import json
 import threading
 
 import jsonschema
-import mcp
 import pytest
+
+pytest.importorskip("mcp")
+
+import mcp
 from mcp.shared.exceptions import MCPError
 
 from septet import Vault

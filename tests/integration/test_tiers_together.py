@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from connections import until_end
 from septet import Federation, StoreError, Vault
 from septet.tiers.local.tier import LocalSession
 from septet.tiers.protocol import Standing
@@ -14,7 +15,7 @@ NOW = 1_760_000_000.0
 
 
 def vault_of(*entries: dict) -> Vault:
-    vault = Vault(":memory:", clock=lambda: NOW)
+    vault = until_end(Vault(":memory:", clock=lambda: NOW))
     vault.add_many(entries)
     return vault
 
@@ -137,7 +138,7 @@ def test_links_that_cannot_be_read_are_a_note(monkeypatch):
 
 
 def test_a_federation_takes_the_clock_of_its_highest_vault():
-    old = Vault(":memory:", clock=lambda: 1000.0)
+    old = until_end(Vault(":memory:", clock=lambda: 1000.0))
     old.add(id="x", title="alpha", created_at=1, valid_until=2000)
     with Federation({"agent": old}) as federation:
         assert federation.search("alpha").ids == ["x"]
@@ -157,7 +158,7 @@ def test_the_best_possible_vector_match_alone_scores_one(options):
 
 
 def test_a_model_that_had_to_be_guessed_is_a_note():
-    vault = Vault(":memory:", profile="six-signals")
+    vault = until_end(Vault(":memory:", profile="six-signals"))
     for i in range(3):
         vault.add(id=f"e{i}", title="alpha", vector={"m1": [1, i]} | ({"m2": [0, 1]} if i else {}))
     late = ["vectors_incomplete"]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from connections import until_end
 from septet import Federation, QueryError, Vault, evaluate, feedback_judgements, tune, undo_tuning
 from septet.profiles import resolve
 
@@ -43,7 +44,7 @@ def made(seed: int, *, matters: bool, topics: int = 30) -> Made:
         relevant = [at for at, severity in enumerate(severities) if severity == "critical"]
         chosen = relevant if matters else random.choice(EACH, 2, replace=False).tolist()
         qrels[str(topic)] = [f"{topic}-{at}" for at in chosen]
-    vault = Vault(":memory:", clock=lambda: NOW)
+    vault = until_end(Vault(":memory:", clock=lambda: NOW))
     vault.add_many(items)
     return Made(vault, queries, qrels)
 

@@ -9,8 +9,11 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-import mcp
 import pytest
+
+pytest.importorskip("mcp")
+
+import mcp
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from commands import Commands

@@ -1,6 +1,7 @@
 """The cascade: all words of a query by their beginnings, else fewer, else any; from memory as from SQLite."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -92,21 +93,22 @@ def by_hand(given, query, profile, domain):
     """The name of the step that answers, and each of its entries with its score by FTS5, best first."""
     rules = profile["text"]
     columns = [name for name in COLUMNS if rules["weights"][name]]
-    known, table = dict(given), table_of(given)
+    known = dict(given)
     given_weights = ", ".join(repr(float(rules["weights"][name])) for name in COLUMNS)
-    for name, words, every in steps_of(query, rules["min_terms"]):
-        some = all if every else any
-        found = {
-            row
-            for row, entry in given
-            if passing(entry, domain) and some(holds(entry, word, columns) for word in words)
-        }
-        if not found:
-            continue
-        match = (" AND " if every else " OR ").join(f'"{word}" *' for word in words)
-        sql = f"SELECT rowid, -bm25(t, {given_weights}) AS score FROM t WHERE t MATCH ? ORDER BY score DESC, rowid"
-        scored = table.execute(sql, (f"{{{' '.join(columns)}}} : ({match})",)).fetchall()
-        return name, [(known[row]["id"], score) for row, score in scored if row in found], len(found)
+    with closing(table_of(given)) as table:
+        for name, words, every in steps_of(query, rules["min_terms"]):
+            some = all if every else any
+            found = {
+                row
+                for row, entry in given
+                if passing(entry, domain) and some(holds(entry, word, columns) for word in words)
+            }
+            if not found:
+                continue
+            match = (" AND " if every else " OR ").join(f'"{word}" *' for word in words)
+            sql = f"SELECT rowid, -bm25(t, {given_weights}) AS score FROM t WHERE t MATCH ? ORDER BY score DESC, rowid"
+            scored = table.execute(sql, (f"{{{' '.join(columns)}}} : ({match})",)).fetchall()
+            return name, [(known[row]["id"], score) for row, score in scored if row in found], len(found)
     return None, [], 0
 
 

@@ -5,10 +5,13 @@ import socket
 from contextlib import asynccontextmanager, nullcontext
 
 import httpx
-import httpx2
-import mcp
 import pytest
 import uvicorn
+
+pytest.importorskip("mcp")
+
+import httpx2
+import mcp
 from mcp.client.streamable_http import streamable_http_client
 from starlette.applications import Starlette
 from starlette.routing import Mount

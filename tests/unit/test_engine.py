@@ -4,9 +4,11 @@ import sqlite3
 
 import pytest
 
-from septet import StoreError, Vault
+from septet import NotAVault, StoreError, Vault
+from septet.storage import connection
 from septet.storage.connection import prepare
 from septet.storage.engine import OLDEST_SQLITE, require_version
+from septet.storage.forks import is_open
 
 
 class WithoutFullText(sqlite3.Connection):
@@ -51,3 +53,18 @@ def test_a_vault_opens_with_the_sqlite_of_this_python(tmp_path):
     with Vault(tmp_path / "agent.db") as vault:
         vault.add(id="a", title="Cookies")
         assert vault.search("cookies").ids == ["a"]
+
+
+def test_a_connection_that_cannot_be_set_up_is_closed(tmp_path, monkeypatch):
+    file = tmp_path / "agent.db"
+    Vault(file).close()
+
+    def damaged(version):
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+    monkeypatch.setattr(connection, "stand_ins", damaged)
+    with pytest.raises(NotAVault) as refused:
+        connection.connect(str(file), mode="ro")
+    # The traceback holds it.
+    made = [one.frame.f_locals["connection"] for one in refused.traceback if "connection" in one.frame.f_locals]
+    assert made and not any(map(is_open, made))

@@ -63,6 +63,11 @@ def test_what_names_no_measure_is_refused(names):
         measures_of(names)
 
 
+@pytest.fixture(scope="module")
+def ir_measures():
+    return pytest.importorskip("ir_measures")
+
+
 NAMES = st.integers(0, 30).map("d{}".format)
 
 
@@ -74,8 +79,7 @@ NAMES = st.integers(0, 30).map("d{}".format)
 )
 @example(ranked={}, grades={"1": {"d1": 0}})
 @example(ranked={"1": ["d1"]}, grades={"1": {"d1": 1}})
-def test_every_value_is_that_of_ir_measures(ranked, grades):
-    ir_measures = pytest.importorskip("ir_measures")
+def test_every_value_is_that_of_ir_measures(ir_measures, ranked, grades):
     theirs = {
         "nDCG@10": "nDCG@10",
         "nDCG": "nDCG@1000",

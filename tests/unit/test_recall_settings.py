@@ -75,6 +75,8 @@ def test_everything_that_is_wrong_is_named_at_once():
         ({"recallLimit": float("nan")}, "search.recallLimit is invalid"),
         ({"sources": 3}, "Input should be a list"),
         ({"sources": [{"kind": "chunk"}]}, r"search.sources.0.kind does not exist: did you mean kinds\?"),
+        ({"ftsWeights": {"titles": 1}}, r"search.ftsWeights.titles does not exist: did you mean title\?"),
+        ({"fts_weights": {"titles": 1}}, r"search.fts_weights.titles does not exist: did you mean title\?"),
         ({"sources": [{"name": "a"}, {"name": "a"}]}, "sources has the name 'a' twice"),
         ({"sources": [{"name": "a\0b"}]}, "wanted printable characters"),
         ({"sources": [{"name": "a", "where": {"x": object()}}]}, "object is no text, number, list or dict"),

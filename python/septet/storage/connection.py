@@ -87,15 +87,23 @@ def connect(
         except BaseException:
             connection.close()
             raise
-        for pragma in (*(_LARGE if writer else _SMALL), *(_LOGGED if alone else _UNLOGGED), "temp_store=MEMORY"):
-            connection.execute(f"PRAGMA {pragma}")
-        # SQLite's own lower() knows ASCII only. Native, as all that SQL calls must be: when an interrupt comes in a
-        # function written in Python, sqlite3 drops it and raises an error of its own.
-        connection.create_function("casefold", 1, str.casefold, deterministic=True)
-        if mode == "ro" and (version := int(connection.execute("PRAGMA user_version").fetchone()[0])) > 0:
-            for statement in stand_ins(version):
-                connection.execute(statement)
+        try:
+            _set_up(connection, mode=mode, writer=writer, alone=alone)
+        except BaseException:
+            connection.close()
+            raise
         return connection
+
+
+def _set_up(connection: Connection, *, mode: str, writer: bool, alone: bool) -> None:
+    for pragma in (*(_LARGE if writer else _SMALL), *(_LOGGED if alone else _UNLOGGED), "temp_store=MEMORY"):
+        connection.execute(f"PRAGMA {pragma}")
+    # SQLite's own lower() knows ASCII only. Native, as all that SQL calls must be: when an interrupt comes in a
+    # function written in Python, sqlite3 drops it and raises an error of its own.
+    connection.create_function("casefold", 1, str.casefold, deterministic=True)
+    if mode == "ro" and (version := int(connection.execute("PRAGMA user_version").fetchone()[0])) > 0:
+        for statement in stand_ins(version):
+            connection.execute(statement)
 
 
 def _opened(target: str, busy_timeout_s: float) -> Connection:

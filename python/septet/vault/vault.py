@@ -97,13 +97,15 @@ class Vault(ListedByArrays, AnyVault, Redactable, Saved, Following):
         flags({"read_only": read_only, "sidecar": sidecar, "mapped": mapped, "sync_on_open": sync_on_open}, StoreError)
         self._set_up(clock, profile, history, (on_search, on_write), telemetry, file)
         self._store = Store(file, read_only=read_only)
-        beside = (
-            Sidecar(self.path, read_only=read_only, mapped=mapped) if sidecar and not self._store.in_memory else None
-        )
-        self._tier = LocalTier("vault", 1.0, self._store, SnapshotManager(beside), LateListings(self._store))
-        self._remembered = self._tier.manager.remembered
-        self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
         try:
+            beside = (
+                Sidecar(self.path, read_only=read_only, mapped=mapped)
+                if sidecar and not self._store.in_memory
+                else None
+            )
+            self._tier = LocalTier("vault", 1.0, self._store, SnapshotManager(beside), LateListings(self._store))
+            self._remembered = self._tier.manager.remembered
+            self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
             self._begin_embedding()
             if sync_on_search is not False or sync_on_open:
                 self._follow_by_itself(sync_on_search, sync_on_open)

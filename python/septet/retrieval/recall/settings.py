@@ -368,9 +368,14 @@ def _said(fault: Mapping[str, Any]) -> str:
         return f"{where} is invalid: {said}"
     *path, name = fault["loc"]
     known = sorted(to_camel(field) for field in _block_at(path).model_fields)
-    near = get_close_matches(to_camel(str(name)), known, 1)
+    near = get_close_matches(_camel(str(name)), known, 1)
     hint = f"did you mean {near[0]}?" if near else f"its fields are {', '.join(known)}"
     return f"{where} does not exist: {hint}"
+
+
+def _camel(name: str) -> str:
+    """Return a name in camel case. The oldest pydantic would lower the capitals of one that is so already."""
+    return to_camel(name) if "_" in name else name
 
 
 def _block_at(path: Iterable[str | int]) -> type[_Block]:
@@ -382,5 +387,5 @@ def _block_at(path: Iterable[str | int]) -> type[_Block]:
         "lists": ListWeights,
         "sources": SourceSettings,
     }
-    first = next((to_camel(part) for part in path if isinstance(part, str)), "")
+    first = next((_camel(part) for part in path if isinstance(part, str)), "")
     return blocks.get(first, RecallSettings)
