@@ -6,6 +6,7 @@ use super::contents::Contents;
 use super::postings::{Posting, Run};
 use super::statistics::{Constants, LEAST_IDF, Statistics};
 use crate::collections::BitMask;
+use crate::error::Result;
 
 /// Tuples whose frequency is kept during a query. Those seen first are the common ones; the table must be quick to make.
 const COMMON_TUPLES: usize = if cfg!(test) { 20 } else { 1_024 };
@@ -99,6 +100,15 @@ impl<'a> Scorer<'a> {
     }
 }
 
+/// A slot as an index, if all parts have it.
+///
+/// # Errors
+/// [`crate::Error::OutOfRange`].
+pub(super) fn check_slot(scorers: &[Scorer<'_>], slot: i64) -> Result<usize> {
+    scorers.iter().try_for_each(|scorer| scorer.contents.check_slot(slot).map(|_| ()))?;
+    Ok(slot as usize)
+}
+
 /// One term of a query in one index, walked from low slots to high ones.
 pub(super) struct List<'a> {
     /// The index's place among the parts.
@@ -189,11 +199,6 @@ impl<'a> List<'a> {
                 break;
             }
         }
-    }
-
-    /// Let `at` begin again.
-    pub(super) fn rewind(&mut self) {
-        self.probe = [0; 2];
     }
 
     /// The posting of a slot; slots must be asked for in ascending order.
