@@ -16,6 +16,7 @@ mod dense;
 mod feedback;
 mod forward;
 mod index;
+mod limits;
 mod list;
 mod listed;
 mod matched;

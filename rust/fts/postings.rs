@@ -10,8 +10,9 @@ use crate::error::{Error, Result};
 
 /// Postings that share one bound.
 const BLOCK: usize = 128;
-/// Postings that are looked through around a guess.
-const NEAR: usize = 32;
+/// Guesses where a slot is in a list, and postings that are looked through around one.
+const GUESSES: usize = 3;
+const NEAR: usize = 16;
 /// A term gets bits when it is in at least every sixteenth slot: then they take no more than a quarter of the postings.
 const DENSE: usize = 16;
 /// … and in so many, for fewer are as quick to walk. Tests meet it early.
@@ -30,6 +31,17 @@ pub(super) struct Posting {
     tuple: u16,
     /// The number of tokens of the row.
     tokens: u16,
+}
+
+impl Posting {
+    /// The number of its tuple, below [`Posting::TUPLES`] if it fits into a posting, and of its tokens, or fewer if there
+    /// are more than fit.
+    pub(super) fn kept(self) -> (usize, u32) {
+        (self.tuple.into(), self.tokens.into())
+    }
+
+    /// Tuples that fit into a posting.
+    pub(super) const TUPLES: usize = TOO_LARGE as usize;
 }
 
 /// Whether a term that is in so many of the slots gets bits.
@@ -235,14 +247,18 @@ fn place_of(postings: &[Posting], slot: u32) -> usize {
     let guessed = || {
         let (first, last) = (postings.first()?.slot, postings.last()?.slot);
         let density = (postings.len() - 1) as f64 / f64::from(last.checked_sub(first)?);
-        let from = |at: f64, there: u32| at + (f64::from(slot) - f64::from(there)) * density;
-        let guess = from(0.0, first);
-        let guess = from(guess.trunc(), postings.get(guess as usize)?.slot) as usize;
-        let start = guess.saturating_sub(NEAR / 2).min(postings.len() - NEAR);
-        let near: &[Posting; NEAR] = postings[start..].first_chunk()?;
-        let within = near[0].slot < slot && slot <= near[NEAR - 1].slot;
-        // Counted without a branch: where in these the slot is cannot be foreseen.
-        within.then(|| start + near.iter().map(|posting| usize::from(posting.slot < slot)).sum::<usize>())
+        let from = |at: usize, there: u32| (at as f64 + (f64::from(slot) - f64::from(there)) * density) as usize;
+        let mut guess = from(0, first);
+        for _ in 0..GUESSES {
+            let start = guess.saturating_sub(NEAR / 2).min(postings.len() - NEAR);
+            let near: &[Posting; NEAR] = postings[start..].first_chunk()?;
+            if near[0].slot < slot && slot <= near[NEAR - 1].slot {
+                // Counted without a branch: where in these the slot is cannot be foreseen.
+                return Some(start + near.iter().map(|posting| usize::from(posting.slot < slot)).sum::<usize>());
+            }
+            guess = from(start + NEAR / 2, near[NEAR / 2].slot);
+        }
+        None
     };
     let guessed = if postings.len() > NEAR { guessed() } else { None };
     guessed.unwrap_or_else(|| postings.partition_point(|posting| posting.slot < slot))
@@ -383,7 +399,7 @@ mod tests {
         let evenly: Vec<u32> = (0..2_000).map(|i| 7 + i * 3).collect();
         let clumped: Vec<u32> = (0..500).chain((0..500).map(|i| 1_000_000 + i * i)).chain([u32::MAX]).collect();
         let growing: Vec<u32> = (0..300).map(|i| i * i * i).collect();
-        for slots in [&evenly[..], &evenly[..33], &evenly[..32], &evenly[..1], &[], &clumped, &growing] {
+        for slots in [&evenly[..], &evenly[..17], &evenly[..16], &evenly[..1], &[], &clumped, &growing] {
             let listed: Vec<Posting> = slots.iter().map(|&slot| Posting { slot, tuple: 0, tokens: 1 }).collect();
             let asked = slots.iter().flat_map(|&slot| [slot.wrapping_sub(1), slot, slot.wrapping_add(1)]);
             for slot in asked.chain([0, 1, 5_000, u32::MAX]) {

@@ -133,7 +133,8 @@ impl<'a> Query<'a> {
     /// A row's score is at least what one term adds to it, so the k-th best of the rarest term is a first floor.
     fn raise_floor(&self, best: &mut TopCandidates, k: usize) {
         // Among words of many rows the floor rises as quickly by itself.
-        if self.lists.len() < 2 || (0..2).any(|run| self.dense(run).is_some()) {
+        let dense = |run: usize| self.lists.iter().all(|list| list.run(run).bits.is_some());
+        if self.lists.len() < 2 || dense(0) || dense(1) {
             return;
         }
         for list in &self.lists {
@@ -158,7 +159,7 @@ impl<'a> Query<'a> {
     fn near(&mut self, mut best: TopCandidates, rows: usize) -> Vec<usize> {
         let mut near = Vec::new();
         for (run, end) in [self.split(), usize::MAX].into_iter().enumerate() {
-            if let Some(dense) = self.dense(run) {
+            if let Some(dense) = self.dense(run, &best) {
                 dense.search(&mut best, &mut near);
                 self.lists.iter_mut().for_each(|list| list.pass(run));
             } else {
@@ -175,10 +176,18 @@ impl<'a> Query<'a> {
         if self.lists.iter().all(|list| list.split() == split) { split } else { 0 }
     }
 
-    /// A run of the lists as bits, if that is how to go through it.
-    fn dense(&self, run: usize) -> Option<Dense<'_, 'a>> {
+    /// A run of the lists as bits, if that is how to go through it: where a list that has to be walked is long.
+    fn dense(&self, run: usize, best: &TopCandidates) -> Option<Dense<'_, 'a>> {
         let apart = self.lists.iter().any(|list| list.split() != self.split());
-        if apart { None } else { Dense::new(self.scorers, self.allowed, &self.lists, run) }
+        let essential = &self.lists[..self.essential(best)];
+        let short = essential.iter().all(|list| list.run(run).bits.is_none());
+        if apart || short { None } else { Dense::new(self.scorers, self.allowed, &self.lists, run) }
+    }
+
+    /// How many lists have to be walked: those after them cannot lift a row to the floor by themselves.
+    fn essential(&self, best: &TopCandidates) -> usize {
+        let ruled_out = self.rest.iter().position(|&rest| best.rules_out(rest)).unwrap_or(self.lists.len());
+        ruled_out.min(self.lists.len())
     }
 
     /// Walk the lists to a slot.
@@ -186,9 +195,7 @@ impl<'a> Query<'a> {
         let mut sums = vec![0.0; WINDOW.min(rows)];
         let mut touched = BitMask::with_capacity(WINDOW);
         loop {
-            // The lists from here on cannot lift a row to the floor by themselves.
-            let essential = self.rest.iter().position(|&rest| best.rules_out(rest)).unwrap_or(self.lists.len());
-            let essential = essential.min(self.lists.len());
+            let essential = self.essential(best);
             let first = self.lists[..essential].iter().filter_map(List::slot).min();
             let Some(slot) = first.filter(|&slot| slot < end) else { break };
             let start = slot / WINDOW * WINDOW;
