@@ -15,11 +15,6 @@ const MOST_LISTS: usize = 10;
 /// Words of 64 rows that are tested together; the floor rises between them.
 const BLOCK: usize = if cfg!(test) { 2 } else { 32 };
 
-/// Limits are looked at where so small a part of a list's postings may be ruled out by them …
-const LEAST_PART: usize = 4;
-/// … and not for so many blocks where they ruled out no such part.
-const PAUSE: usize = 8;
-
 /// A bit for each row of a block.
 type RowBits = [u64; BLOCK];
 
@@ -76,14 +71,13 @@ impl<'q, 'a> Dense<'q, 'a> {
 
     /// Find the slots, ascending, whose rows may be among the best, with what their scores are at most.
     pub(super) fn search(mut self, best: &mut TopCandidates, near: &mut Vec<(usize, f64)>) {
-        let (mut rows, mut pause) = (Vec::new(), 0);
+        let mut rows = Vec::new();
         let mut limits: Vec<Limits> = self.scorers.iter().map(Limits::new).collect();
         for start in self.words.clone().step_by(BLOCK) {
             for words in &mut self.lists {
                 words.fill(start, &self.allowed[words.list.part]);
             }
-            let weak = self.weak(start, &mut limits, &mut pause, best);
-            self.list_rows(&weak, &mut rows, best);
+            self.list_rows(start, &mut rows, &mut limits, best);
             self.add_scores(&mut rows, best);
             for row in &rows {
                 let slot = start * 64 + row.at as usize;
@@ -93,46 +87,47 @@ impl<'q, 'a> Dense<'q, 'a> {
         }
     }
 
-    /// The rows of the block to which the first list that holds them gives too little for the others to lift them.
-    ///
-    /// That can be said of one list: rows of those before it may do without it, and rows without these and it never have
-    /// enough.
-    fn weak(&self, start: usize, limits: &mut [Limits], pause: &mut usize, best: &TopCandidates) -> RowBits {
-        let mut weak = [0; BLOCK];
-        *pause = pause.saturating_sub(1);
-        let from = |list: usize| self.bounds[self.bounds.len() - (1 << list)];
-        let needed = (0..self.lists.len()).take_while(|&list| !best.rules_out(from(list))).last();
-        let Some(pivot) = needed.filter(|&list| *pause == 0 && best.rules_out(from(list + 1))) else { return weak };
-        let before = self.lists[..pivot].iter().fold([0; BLOCK], |any, words| either(&any, &words.held));
-        let words = &self.lists[pivot];
-        let first = words.rows.iter().zip(before).map(|(rows, before)| (rows & !before).count_ones() as usize);
-        let (first, postings) = (first.sum::<usize>(), words.end - words.before[0]);
-        if first * LEAST_PART >= postings {
-            let (list, scorer) = (words.list, &self.scorers[words.list.part]);
-            let limits = &mut limits[list.part];
-            limits.begin(pivot, best);
-            let ruled_out = words
-                .mark(start, &mut weak, |posting| limits.rule_out(posting, (list, scorer), (from(pivot + 1), best)));
-            weak.iter_mut().zip(before).for_each(|(weak, before)| *weak &= !before);
-            *pause = if ruled_out * LEAST_PART < postings { PAUSE } else { 0 };
-        }
-        weak
-    }
-
     /// List the rows of the block that have enough of the lists.
-    fn list_rows(&self, weak: &RowBits, rows: &mut Vec<CandidateRow>, best: &TopCandidates) {
+    ///
+    /// There may be a list without which no row has enough but those of the lists before it, nor with it alone. The rows
+    /// that it is the first to hold have to have enough by its posting and what all lists after it give at most, which rules
+    /// most of them out. So its postings are walked, one after the other.
+    fn list_rows(&self, start: usize, rows: &mut Vec<CandidateRow>, limits: &mut [Limits], best: &TopCandidates) {
         rows.clear();
-        let any = self.lists.iter().fold([0; BLOCK], |any, words| either(&any, &words.rows));
-        for (word, (any, enough)) in any.into_iter().zip(self.enough(0, 0, best)).enumerate() {
-            let mut left = any & enough & !weak[word];
+        let (enough, from) = (self.enough(0, 0, best), |list: usize| self.bounds[self.bounds.len() - (1 << list)]);
+        let needed = (0..self.lists.len()).take_while(|&list| !best.rules_out(from(list))).last();
+        let pivot = needed.filter(|&list| best.rules_out(from(list + 1)));
+        let (before, _) = self.lists.split_at(pivot.unwrap_or(self.lists.len()));
+        let before = before.iter().fold([0; BLOCK], |any, words| either(&any, &words.rows));
+        for (word, (before, enough)) in before.iter().zip(enough).enumerate() {
+            let mut left = before & enough;
             while left != 0 {
-                let bit = left.trailing_zeros();
+                let at = word as u32 * 64 + left.trailing_zeros();
                 left &= left - 1;
-                let held = |set, (i, words): (usize, &Words<'_, '_>)| set | (words.rows[word] >> bit & 1) << i;
-                let rest = self.lists.iter().enumerate().fold(0, held) as u32;
-                rows.push(CandidateRow { at: word as u32 * 64 + bit, rest, sum: 0.0 });
+                rows.push(CandidateRow { at, rest: self.held(at), sum: 0.0 });
             }
         }
+        let Some(pivot) = pivot else { return };
+        let (words, most) = (&self.lists[pivot], from(pivot + 1));
+        let (list, scorer) = (words.list, &self.scorers[words.list.part]);
+        let limits = &mut limits[list.part];
+        limits.begin(pivot, best);
+        let first = |word: usize| words.rows[word] & enough[word] & !before[word];
+        words.each(start, first, |at, posting| {
+            if limits.rule_out(posting, (list, scorer), (most, best)) {
+                return;
+            }
+            let (sum, rest) = (list.times * list.score(scorer, posting), self.held(at) & !(1 << pivot));
+            if !best.rules_out(sum + self.bounds[rest as usize]) {
+                rows.push(CandidateRow { at, rest, sum });
+            }
+        });
+    }
+
+    /// The set of the lists that hold a row of the block.
+    fn held(&self, at: u32) -> u32 {
+        let held = |words: &Words<'_, '_>| (words.rows[at as usize / 64] >> (at % 64) & 1) as u32;
+        self.lists.iter().enumerate().fold(0, |set, (i, words)| set | held(words) << i)
     }
 
     /// Add up what the lists give to the rows, and drop those that fall behind.
@@ -204,19 +199,22 @@ impl<'q, 'a> Words<'q, 'a> {
         }
     }
 
-    /// Mark the rows of the block whose postings are such, and say how many these are.
-    fn mark(&self, start: usize, rows: &mut RowBits, mut is_such: impl FnMut(Posting) -> bool) -> usize {
-        let mut count = 0;
+    /// Pass on the postings of some rows of the block, given by word, with the places of these.
+    fn each(&self, start: usize, rows: impl Fn(usize) -> u64, mut each: impl FnMut(u32, Posting)) {
         let ends = self.before[1..].iter().chain(std::iter::once(&self.end));
-        for ((word, rows), (&begin, &end)) in rows.iter_mut().enumerate().zip(self.before.iter().zip(ends)) {
+        for (word, (&begin, &end)) in self.before.iter().zip(ends).enumerate() {
+            let wanted = rows(word);
+            if wanted == 0 {
+                continue;
+            }
             for &posting in self.postings.get(begin..end).unwrap_or_default() {
                 // Always in this word, unless bits and postings differ in a file that was tampered with.
                 let is_here = posting.slot as usize / 64 == start + word;
-                *rows |= u64::from(is_here && is_such(posting)) << (posting.slot % 64);
+                if is_here && wanted >> (posting.slot % 64) & 1 == 1 {
+                    each(word as u32 * 64 + posting.slot % 64, posting);
+                }
             }
-            count += rows.count_ones() as usize;
         }
-        count
     }
 
     /// What the list adds to the score of a row of the block that holds its term.

@@ -22,6 +22,7 @@ mod listed;
 mod matched;
 mod needed;
 mod order;
+mod place;
 mod porter;
 mod postings;
 mod query;
