@@ -1,6 +1,10 @@
 //! Words of many rows, whose lists are bits too: which rows hold enough of the words to be among the best is found out
-//! for 64 rows at a time, and only of those are postings looked at.
+//! for 64 rows at a time, and only of those are postings looked at. Lists of few rows may be among them, as bits that are
+//! made for the query.
 
+use std::borrow::Cow;
+
+use super::limits::Limits;
 use super::list::{List, Scorer};
 use super::postings::{Posting, Run};
 use super::top_candidates::{Candidate, NEGLIGIBLE, TopCandidates};
@@ -31,7 +35,7 @@ struct Words<'q, 'a> {
     list: &'q List<'a>,
     postings: &'a [Posting],
     /// The place of the first word, and the words.
-    bits: (usize, &'a [u64]),
+    bits: (usize, Cow<'a, [u64]>),
     /// The rows of the block that hold the term.
     held: RowBits,
     /// Those of them that are allowed.
@@ -43,7 +47,7 @@ struct Words<'q, 'a> {
 }
 
 impl<'q, 'a> Dense<'q, 'a> {
-    /// A run of the lists; None where one of them has no bits, or there is but one list, or many.
+    /// A run of the lists; None where there is but one list, or many.
     pub(super) fn new(
         scorers: &'q [Scorer<'a>],
         allowed: &'q [BitMask],
@@ -53,7 +57,8 @@ impl<'q, 'a> Dense<'q, 'a> {
         if !(2..=MOST_LISTS).contains(&lists.len()) {
             return None;
         }
-        let lists: Vec<Words<'q, 'a>> = lists.iter().map(|list| Words::new(list, run)).collect::<Option<_>>()?;
+        let limit = |list: &List<'a>| allowed[list.part].words().len() * 64;
+        let lists: Vec<Words<'q, 'a>> = lists.iter().map(|list| Words::new(list, run, limit(list))).collect();
         let mut bounds = vec![0.0; 1 << lists.len()];
         for set in 1..bounds.len() {
             // Added up afresh for each set: what is taken away from a sum would leave its rounding behind.
@@ -67,11 +72,12 @@ impl<'q, 'a> Dense<'q, 'a> {
     /// Find the slots, ascending, whose rows may be among the best, with what their scores are at most.
     pub(super) fn search(mut self, best: &mut TopCandidates, near: &mut Vec<(usize, f64)>) {
         let mut rows = Vec::new();
+        let mut limits: Vec<Limits> = self.scorers.iter().map(Limits::new).collect();
         for start in self.words.clone().step_by(BLOCK) {
             for words in &mut self.lists {
                 words.fill(start, &self.allowed[words.list.part]);
             }
-            self.list_rows(&mut rows, best);
+            self.list_rows(start, &mut rows, &mut limits, best);
             self.add_scores(&mut rows, best);
             for row in &rows {
                 let slot = start * 64 + row.at as usize;
@@ -82,19 +88,46 @@ impl<'q, 'a> Dense<'q, 'a> {
     }
 
     /// List the rows of the block that have enough of the lists.
-    fn list_rows(&self, rows: &mut Vec<CandidateRow>, best: &TopCandidates) {
+    ///
+    /// There may be a list without which no row has enough but those of the lists before it, nor with it alone. The rows
+    /// that it is the first to hold have to have enough by its posting and what all lists after it give at most, which rules
+    /// most of them out. So its postings are walked, one after the other.
+    fn list_rows(&self, start: usize, rows: &mut Vec<CandidateRow>, limits: &mut [Limits], best: &TopCandidates) {
         rows.clear();
-        let any = self.lists.iter().fold([0; BLOCK], |any, words| either(&any, &words.rows));
-        for (word, (any, enough)) in any.into_iter().zip(self.enough(0, 0, best)).enumerate() {
-            let mut left = any & enough;
+        let (enough, from) = (self.enough(0, 0, best), |list: usize| self.bounds[self.bounds.len() - (1 << list)]);
+        let needed = (0..self.lists.len()).take_while(|&list| !best.rules_out(from(list))).last();
+        let pivot = needed.filter(|&list| best.rules_out(from(list + 1)));
+        let (before, _) = self.lists.split_at(pivot.unwrap_or(self.lists.len()));
+        let before = before.iter().fold([0; BLOCK], |any, words| either(&any, &words.rows));
+        for (word, (before, enough)) in before.iter().zip(enough).enumerate() {
+            let mut left = before & enough;
             while left != 0 {
-                let bit = left.trailing_zeros();
+                let at = word as u32 * 64 + left.trailing_zeros();
                 left &= left - 1;
-                let held = |set, (i, words): (usize, &Words<'_, '_>)| set | (words.rows[word] >> bit & 1) << i;
-                let rest = self.lists.iter().enumerate().fold(0, held) as u32;
-                rows.push(CandidateRow { at: word as u32 * 64 + bit, rest, sum: 0.0 });
+                rows.push(CandidateRow { at, rest: self.held(at), sum: 0.0 });
             }
         }
+        let Some(pivot) = pivot else { return };
+        let (words, most) = (&self.lists[pivot], from(pivot + 1));
+        let (list, scorer) = (words.list, &self.scorers[words.list.part]);
+        let limits = &mut limits[list.part];
+        limits.begin(pivot, best);
+        let first = |word: usize| words.rows[word] & enough[word] & !before[word];
+        words.each(start, first, |at, posting| {
+            if limits.rule_out(posting, (list, scorer), (most, best)) {
+                return;
+            }
+            let (sum, rest) = (list.times * list.score(scorer, posting), self.held(at) & !(1 << pivot));
+            if !best.rules_out(sum + self.bounds[rest as usize]) {
+                rows.push(CandidateRow { at, rest, sum });
+            }
+        });
+    }
+
+    /// The set of the lists that hold a row of the block.
+    fn held(&self, at: u32) -> u32 {
+        let held = |words: &Words<'_, '_>| (words.rows[at as usize / 64] >> (at % 64) & 1) as u32;
+        self.lists.iter().enumerate().fold(0, |set, (i, words)| set | held(words) << i)
     }
 
     /// Add up what the lists give to the rows, and drop those that fall behind.
@@ -141,21 +174,46 @@ impl<'q, 'a> Dense<'q, 'a> {
 }
 
 impl<'q, 'a> Words<'q, 'a> {
-    fn new(list: &'q List<'a>, run: usize) -> Option<Self> {
+    /// A run of a list; slots below a limit count.
+    fn new(list: &'q List<'a>, run: usize, limit: usize) -> Self {
         let Run { postings, bits, .. } = *list.run(run);
-        Some(Self { list, postings, bits: bits?, held: [0; BLOCK], rows: [0; BLOCK], before: [0; BLOCK], end: 0 })
+        let made = || {
+            let mut made = BitMask::default();
+            list.run(run).mark(&mut made, limit);
+            (0, Cow::Owned(made.words().to_vec()))
+        };
+        let bits = bits.map_or_else(made, |(first, words)| (first, Cow::Borrowed(words)));
+        Self { list, postings, bits, held: [0; BLOCK], rows: [0; BLOCK], before: [0; BLOCK], end: 0 }
     }
 
     /// Go on to the block that begins with a word.
     fn fill(&mut self, start: usize, allowed: &BitMask) {
-        let (first, bits) = self.bits;
+        let (first, bits) = &self.bits;
         for word in 0..BLOCK {
-            let at = (start + word).checked_sub(first);
+            let at = (start + word).checked_sub(*first);
             let held = at.and_then(|at| bits.get(at)).copied().unwrap_or(0);
             self.held[word] = held;
             self.rows[word] = held & allowed.words().get(start + word).copied().unwrap_or(0);
             self.before[word] = self.end;
             self.end += held.count_ones() as usize;
+        }
+    }
+
+    /// Pass on the postings of some rows of the block, given by word, with the places of these.
+    fn each(&self, start: usize, rows: impl Fn(usize) -> u64, mut each: impl FnMut(u32, Posting)) {
+        let ends = self.before[1..].iter().chain(std::iter::once(&self.end));
+        for (word, (&begin, &end)) in self.before.iter().zip(ends).enumerate() {
+            let wanted = rows(word);
+            if wanted == 0 {
+                continue;
+            }
+            for &posting in self.postings.get(begin..end).unwrap_or_default() {
+                // Always in this word, unless bits and postings differ in a file that was tampered with.
+                let is_here = posting.slot as usize / 64 == start + word;
+                if is_here && wanted >> (posting.slot % 64) & 1 == 1 {
+                    each(word as u32 * 64 + posting.slot % 64, posting);
+                }
+            }
         }
     }
 

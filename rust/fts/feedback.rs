@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::list::Scorer;
+use super::postings::Run;
 use super::rank::{Part, single_terms, with_scorers};
 use crate::collections::Sum;
 use crate::error::Result;
@@ -63,15 +64,16 @@ pub fn feedback_at<T: AsRef<str>>(
 }
 
 /// A term of the best rows.
-struct Term {
+struct Term<'a> {
     number: u32,
+    runs: [Run<'a>; 2],
     idf: f64,
     /// The sum of its weights in the best rows.
     told: f64,
 }
 
 /// The terms that tell most, of those that so many of the rows have.
-fn told(scorer: &Scorer<'_>, rows: &[i64], query: &[u32], how: Feedback) -> Result<Vec<Term>> {
+fn told<'a>(scorer: &Scorer<'a>, rows: &[i64], query: &[u32], how: Feedback) -> Result<Vec<Term<'a>>> {
     let mut times: FxHashMap<u32, u32> = FxHashMap::default();
     for &slot in rows {
         let slot = scorer.contents.check_slot(slot)?;
@@ -80,12 +82,13 @@ fn told(scorer: &Scorer<'_>, rows: &[i64], query: &[u32], how: Feedback) -> Resu
     let idf = |number| scorer.statistics.idf(scorer.statistics.count(number));
     let shared = times.into_iter().filter(|(number, times)| *times >= how.agreeing && !query.contains(number));
     // What a term can tell at most decides who is looked up.
-    let mut terms: Vec<Term> = shared
+    let mut terms: Vec<Term<'a>> = shared
         .map(|(number, times)| (number, idf(number), f64::from(times)))
-        .map(|(number, idf, times)| Term { number, idf, told: times * idf })
+        .map(|(number, idf, times)| Term { number, runs: Default::default(), idf, told: times * idf })
         .collect();
     cut(&mut terms, LOOKED_UP * how.terms);
     for term in &mut terms {
+        term.runs = scorer.contents.runs(term.number);
         term.told = rows.iter().map(|&slot| weight(scorer, term, slot as usize)).sum();
     }
     cut(&mut terms, how.terms);
@@ -94,16 +97,16 @@ fn told(scorer: &Scorer<'_>, rows: &[i64], query: &[u32], how: Feedback) -> Resu
 
 /// Keep the terms that tell most, and those that tell as much as the last: their numbers depend on the order in which
 /// texts came.
-fn cut(terms: &mut Vec<Term>, most: usize) {
+fn cut(terms: &mut Vec<Term<'_>>, most: usize) {
     terms.sort_unstable_by(|a, b| b.told.total_cmp(&a.told));
     let least = most.checked_sub(1).and_then(|last| terms.get(last)).map_or(0.0, |term| term.told);
     terms.retain(|term| term.told >= least);
 }
 
 /// What BM25 gives a row for a term.
-fn weight(scorer: &Scorer<'_>, term: &Term, slot: usize) -> f64 {
+fn weight(scorer: &Scorer<'_>, term: &Term<'_>, slot: usize) -> f64 {
     let run = usize::from(slot >= scorer.contents.split());
-    let posting = scorer.contents.runs(term.number)[run].find(slot);
+    let posting = term.runs[run].find(slot);
     posting.map_or(0.0, |posting| scorer.score(term.idf, term.number, posting))
 }
 

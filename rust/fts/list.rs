@@ -6,9 +6,10 @@ use super::contents::Contents;
 use super::postings::{Posting, Run};
 use super::statistics::{Constants, LEAST_IDF, Statistics};
 use crate::collections::BitMask;
+use crate::error::Result;
 
 /// Tuples whose frequency is kept during a query. Those seen first are the common ones; the table must be quick to make.
-const COMMON_TUPLES: usize = if cfg!(test) { 20 } else { 1_024 };
+pub(super) const COMMON_TUPLES: usize = if cfg!(test) { 20 } else { 1_024 };
 
 /// FTS5's formula over the rows of one index.
 pub(super) struct Scorer<'a> {
@@ -89,6 +90,14 @@ impl<'a> Scorer<'a> {
         idf * ((frequency * self.constants.most()) / (frequency + length))
     }
 
+    /// About how many tokens a row may have for a term's posting to add so much to its score; not a number where they do
+    /// not matter.
+    fn tokens_within(&self, idf: f64, tuple: u32, least: f64) -> f64 {
+        let (frequency, Constants { k1, b }) = (self.frequency(tuple), self.constants);
+        let length = idf * frequency * self.constants.most() / least - frequency;
+        (length - k1 * (1.0 - b)) / (self.statistics.length(1, self.constants) - k1 * (1.0 - b))
+    }
+
     fn frequency(&self, tuple: u32) -> f64 {
         let compute = || self.contents.details.column_counts.frequency(tuple, self.weights);
         let Some(known) = self.frequencies.get(tuple as usize) else { return compute() };
@@ -97,6 +106,15 @@ impl<'a> Scorer<'a> {
         }
         known.get()
     }
+}
+
+/// A slot as an index, if all parts have it.
+///
+/// # Errors
+/// [`crate::Error::OutOfRange`].
+pub(super) fn check_slot(scorers: &[Scorer<'_>], slot: i64) -> Result<usize> {
+    scorers.iter().try_for_each(|scorer| scorer.contents.check_slot(slot).map(|_| ()))?;
+    Ok(slot as usize)
 }
 
 /// One term of a query in one index, walked from low slots to high ones.
@@ -126,6 +144,20 @@ impl<'a> List<'a> {
     /// What a posting of the list adds to the score of its row, each time.
     pub(super) fn score(&self, scorer: &Scorer<'_>, posting: Posting) -> f64 {
         scorer.score(self.idf, self.term, posting)
+    }
+
+    /// So many tokens of a row, or more, make its posting of a tuple add too little; `least` is about what is not.
+    pub(super) fn tokens_too_many(
+        &self,
+        scorer: &Scorer<'_>,
+        tuple: u32,
+        least: f64,
+        is_too_little: impl Fn(f64) -> bool,
+    ) -> Option<u32> {
+        let most = scorer.tokens_within(self.idf, tuple, least / self.times);
+        // Rounding may have moved it. That it is too little is certain, and more tokens never add more.
+        let beyond = if most.is_nan() { None } else { (most as u32).checked_add(2) };
+        beyond.filter(|&tokens| is_too_little(self.times * scorer.formula(self.idf, tuple, tokens)))
     }
 
     /// One of the two runs.
@@ -189,11 +221,6 @@ impl<'a> List<'a> {
                 break;
             }
         }
-    }
-
-    /// Let `at` begin again.
-    pub(super) fn rewind(&mut self) {
-        self.probe = [0; 2];
     }
 
     /// The posting of a slot; slots must be asked for in ascending order.

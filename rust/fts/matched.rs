@@ -1,6 +1,7 @@
 //! How much of a query a row holds, by the information of its terms.
 
-use super::list::Scorer;
+use super::list::{Scorer, check_slot};
+use super::postings::Run;
 use super::rank::{Part, single_terms, with_scorers};
 use super::statistics::idf;
 use super::tokens::{index_terms, tokens as tokens_of};
@@ -47,8 +48,18 @@ struct Term<'a> {
     /// As BM25 weighs it.
     weight: f64,
     role: Role,
-    /// By part its number, where it has one.
-    numbers: Vec<(&'a Scorer<'a>, u32)>,
+    /// By part its number and its postings, where it has one.
+    lists: Vec<(&'a Scorer<'a>, u32, [Run<'a>; 2])>,
+}
+
+/// What a row was found to hold of a query.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    information: f64,
+    weight: f64,
+    title: f64,
+    /// Tokens of the title.
+    tokens: u32,
 }
 
 /// What a term of a query is; of equal terms the first counts.
@@ -114,7 +125,8 @@ impl Information {
     }
 }
 
-/// Say how much of a query's terms the rows of slots `(m,)` hold; a term counts once, in whichever part it is. The first so many terms are words, others grams.
+/// Say how much of a query's terms the rows of slots `(m,)` hold; a term counts once, in whichever part it is. The first
+/// so many terms are words, others grams.
 ///
 /// # Errors
 /// As [`super::bm25_at`].
@@ -130,55 +142,50 @@ pub fn matched_at<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], words: usize, 
     with_scorers(parts, |scorers| {
         let terms: Vec<Term<'_>> = single.iter().map(|(term, role)| Term::new(term, *role, scorers)).collect();
         let all = Information::of(terms.iter().map(|term| (term.idf, term.role)));
-        let matched = |&slot: &i64| {
-            for scorer in scorers {
-                scorer.contents.check_slot(slot)?;
-            }
-            let (mut information, mut weight, mut title, mut tokens) = (0.0, 0.0, 0.0, 0);
-            for term in &terms {
-                let (holds, in_title) = term.at(slot as usize);
-                information += if holds { term.idf } else { 0.0 };
-                weight += if holds { term.weight } else { 0.0 };
-                if term.role != Role::Gram && in_title > 0 {
-                    title += term.idf;
-                    tokens += if term.role == Role::Word { in_title } else { 0 };
-                }
-            }
-            let of_title = scorers.first().map_or(0, |scorer| scorer.contents.details.title(slot as usize));
-            Ok(Matched { weight, ..all.shares(information, title, (tokens, of_title)) })
+        let slots: Vec<usize> = slots.iter().map(|&slot| check_slot(scorers, slot)).collect::<Result<_>>()?;
+        // Term by term, so that a list stays in the cache and many look-ups in it are under way.
+        let mut held = vec![Held::default(); slots.len()];
+        terms.iter().for_each(|term| slots.iter().zip(&mut held).for_each(|(&slot, held)| term.add(slot, held)));
+        let matched = |(&slot, held): (&usize, &Held)| {
+            let of_title = scorers.first().map_or(0, |scorer| scorer.contents.details.title(slot));
+            Matched { weight: held.weight, ..all.shares(held.information, held.title, (held.tokens, of_title)) }
         };
-        slots.iter().map(matched).collect()
+        Ok(slots.iter().zip(&held).map(matched).collect())
     })
 }
 
 impl<'a> Term<'a> {
     fn new(term: &[u8], role: Role, scorers: &'a [Scorer<'a>]) -> Self {
-        let number = |scorer: &'a Scorer<'a>| scorer.contents.term(term).map(|number| (scorer, number));
-        let numbers: Vec<(&Scorer<'a>, u32)> = scorers.iter().filter_map(number).collect();
-        let count =
-            |scorer: &Scorer<'a>| scorer.contents.term(term).map_or(0, |number| scorer.statistics.count(number));
+        let list = |scorer: &'a Scorer<'a>| {
+            scorer.contents.term(term).map(|number| (scorer, number, scorer.contents.runs(number)))
+        };
+        let lists: Vec<_> = scorers.iter().filter_map(list).collect();
         let rows = scorers.iter().map(|scorer| scorer.statistics.rows()).max().unwrap_or(0);
-        let all = scorers.iter().map(count).fold(0, u32::saturating_add);
-        Self { idf: information_among(rows, all), weight: idf(rows, all), role, numbers }
+        let counts = lists.iter().map(|(scorer, number, _)| scorer.statistics.count(*number));
+        let all = counts.fold(0, u32::saturating_add);
+        Self { idf: information_among(rows, all), weight: idf(rows, all), role, lists }
     }
 
-    /// Whether a row holds the term, and how often its title does.
-    fn at(&self, slot: usize) -> (bool, u32) {
+    /// Add what a row holds of the term.
+    fn add(&self, slot: usize, held: &mut Held) {
         let (mut holds, mut in_title) = (false, 0_u32);
-        for &(scorer, number) in &self.numbers {
-            if !scorer.statistics.slots().contains(slot) {
-                continue;
-            }
+        for (scorer, number, runs) in &self.lists {
             let run = usize::from(slot >= scorer.contents.split());
-            let Some(posting) = scorer.contents.runs(number)[run].find(slot) else { continue };
+            let counts = scorer.statistics.slots().contains(slot);
+            let Some(posting) = (if counts { runs[run].find(slot) } else { None }) else { continue };
             holds = true;
-            let (tuple, _) = scorer.contents.details.of(number, posting);
-            let counts = scorer.contents.details.column_counts.get(tuple);
-            if counts.len() > 1 {
+            let details = &scorer.contents.details;
+            if self.role != Role::Gram && details.column_counts.columns() > 1 {
+                let counts = details.column_counts.get(details.of(*number, posting).0);
                 in_title = in_title.saturating_add(counts.get(TITLE).copied().unwrap_or(0));
             }
         }
-        (holds, in_title)
+        held.information += if holds { self.idf } else { 0.0 };
+        held.weight += if holds { self.weight } else { 0.0 };
+        if in_title > 0 {
+            held.title += self.idf;
+            held.tokens += if self.role == Role::Word { in_title } else { 0 };
+        }
     }
 }
 

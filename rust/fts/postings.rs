@@ -4,6 +4,7 @@ use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
 
 use super::column_counts::ColumnCounts;
+use super::place::place_of;
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
 use crate::collections::BitMask;
 use crate::error::{Error, Result};
@@ -28,6 +29,17 @@ pub(super) struct Posting {
     tuple: u16,
     /// The number of tokens of the row.
     tokens: u16,
+}
+
+impl Posting {
+    /// The number of its tuple, below [`Posting::TUPLES`] if it fits into a posting, and of its tokens, or fewer if there
+    /// are more than fit.
+    pub(super) fn kept(self) -> (usize, u32) {
+        (self.tuple.into(), self.tokens.into())
+    }
+
+    /// Tuples that fit into a posting.
+    pub(super) const TUPLES: usize = TOO_LARGE as usize;
 }
 
 /// Whether a term that is in so many of the slots gets bits.
@@ -143,6 +155,7 @@ impl Details {
     }
 
     /// The tuple and the number of tokens of a term's posting.
+    #[inline]
     pub(super) fn of(&self, term: u32, posting: Posting) -> (u32, u32) {
         let tuple = match posting.tuple {
             TOO_LARGE => self.large(term, posting.slot),
@@ -212,8 +225,15 @@ impl Run<'_> {
 
     /// The posting of a slot.
     pub(super) fn find(&self, slot: usize) -> Option<Posting> {
-        let at = self.postings.binary_search_by_key(&slot, |posting| posting.slot as usize).ok()?;
-        self.postings.get(at).copied()
+        let slot = u32::try_from(slot).ok()?;
+        if let Some((first, words)) = self.bits {
+            // Most of what is looked for is not there, and a bit says so at once.
+            let word = (slot as usize / 64).checked_sub(first).and_then(|at| words.get(at))?;
+            if word >> (slot % 64) & 1 == 0 {
+                return None;
+            }
+        }
+        self.postings.get(place_of(self.postings, slot)).copied().filter(|posting| posting.slot == slot)
     }
 }
 

@@ -1,7 +1,7 @@
 //! One query: its terms' lists, and the walk through them that leaves out what cannot be among the best.
 
 use super::dense::Dense;
-use super::list::{List, Scorer};
+use super::list::{List, Scorer, check_slot};
 use super::statistics::idf;
 use super::top_candidates::{Candidate, NEGLIGIBLE, TopCandidates};
 use crate::collections::BitMask;
@@ -110,12 +110,12 @@ impl<'a> Query<'a> {
     }
 
     /// Find the best `k` of given rows, slots ascending.
-    pub(super) fn best_of(&mut self, slots: Vec<usize>, k: usize, ties: Option<&[i64]>) -> Vec<Candidate> {
-        self.lists.iter_mut().for_each(List::rewind);
+    pub(super) fn best_of(&self, slots: Vec<usize>, k: usize, ties: Option<&[i64]>) -> Vec<Candidate> {
+        let (scores, _) = self.exact(&slots, |part| &self.allowed[part]);
         let mut best = TopCandidates::new(k);
-        for slot in slots {
+        for (slot, score) in slots.into_iter().zip(scores) {
             let key = ties.map_or(slot as i64, |ties| ties[slot]);
-            best.push(Candidate { score: self.exact(slot), key, slot });
+            best.push(Candidate { score, key, slot });
         }
         best.into_sorted()
     }
@@ -133,7 +133,8 @@ impl<'a> Query<'a> {
     /// A row's score is at least what one term adds to it, so the k-th best of the rarest term is a first floor.
     fn raise_floor(&self, best: &mut TopCandidates, k: usize) {
         // Among words of many rows the floor rises as quickly by itself.
-        if self.lists.len() < 2 || (0..2).any(|run| self.dense(run).is_some()) {
+        let dense = |run: usize| self.lists.iter().all(|list| list.run(run).bits.is_some());
+        if self.lists.len() < 2 || dense(0) || dense(1) {
             return;
         }
         for list in &self.lists {
@@ -158,7 +159,7 @@ impl<'a> Query<'a> {
     fn near(&mut self, mut best: TopCandidates, rows: usize) -> Vec<usize> {
         let mut near = Vec::new();
         for (run, end) in [self.split(), usize::MAX].into_iter().enumerate() {
-            if let Some(dense) = self.dense(run) {
+            if let Some(dense) = self.dense(run, &best) {
                 dense.search(&mut best, &mut near);
                 self.lists.iter_mut().for_each(|list| list.pass(run));
             } else {
@@ -175,10 +176,18 @@ impl<'a> Query<'a> {
         if self.lists.iter().all(|list| list.split() == split) { split } else { 0 }
     }
 
-    /// A run of the lists as bits, if that is how to go through it.
-    fn dense(&self, run: usize) -> Option<Dense<'_, 'a>> {
+    /// A run of the lists as bits, if that is how to go through it: where a list that has to be walked is long.
+    fn dense(&self, run: usize, best: &TopCandidates) -> Option<Dense<'_, 'a>> {
         let apart = self.lists.iter().any(|list| list.split() != self.split());
-        if apart { None } else { Dense::new(self.scorers, self.allowed, &self.lists, run) }
+        let essential = &self.lists[..self.essential(best)];
+        let short = essential.iter().all(|list| list.run(run).bits.is_none());
+        if apart || short { None } else { Dense::new(self.scorers, self.allowed, &self.lists, run) }
+    }
+
+    /// How many lists have to be walked: those after them cannot lift a row to the floor by themselves.
+    fn essential(&self, best: &TopCandidates) -> usize {
+        let ruled_out = self.rest.iter().position(|&rest| best.rules_out(rest)).unwrap_or(self.lists.len());
+        ruled_out.min(self.lists.len())
     }
 
     /// Walk the lists to a slot.
@@ -186,9 +195,7 @@ impl<'a> Query<'a> {
         let mut sums = vec![0.0; WINDOW.min(rows)];
         let mut touched = BitMask::with_capacity(WINDOW);
         loop {
-            // The lists from here on cannot lift a row to the floor by themselves.
-            let essential = self.rest.iter().position(|&rest| best.rules_out(rest)).unwrap_or(self.lists.len());
-            let essential = essential.min(self.lists.len());
+            let essential = self.essential(best);
             let first = self.lists[..essential].iter().filter_map(List::slot).min();
             let Some(slot) = first.filter(|&slot| slot < end) else { break };
             let start = slot / WINDOW * WINDOW;
@@ -237,31 +244,39 @@ impl<'a> Query<'a> {
         list.at(slot).map_or(0.0, |posting| list.score(&self.scorers[list.part], posting))
     }
 
-    /// The score of a slot, summed in FTS5's order.
-    fn exact(&mut self, slot: usize) -> f64 {
-        let sequences = std::mem::take(&mut self.sequences);
-        let total = sequences
-            .iter()
-            .fold(0.0, |total, sequence| total + sequence.iter().fold(0.0, |sum, &list| sum + self.add(list, slot)));
-        self.sequences = sequences;
-        total
+    /// The scores of slots, summed in FTS5's order, and whether they hold a term, given by part the rows that count.
+    ///
+    /// List by list, so that a list stays in the cache and many look-ups in it are under way.
+    fn exact<'r>(&self, slots: &[usize], rows: impl Fn(usize) -> &'r BitMask) -> (Vec<f64>, Vec<bool>) {
+        let (mut totals, mut matches) = (vec![0.0; slots.len()], vec![false; slots.len()]);
+        let mut added: Vec<Option<Vec<f64>>> = vec![None; self.lists.len()];
+        for sequence in &self.sequences {
+            let mut sums = vec![0.0; slots.len()];
+            for &at in sequence {
+                let list = &self.lists[at];
+                let (scorer, rows) = (&self.scorers[list.part], rows(list.part));
+                let add = |(&slot, matches): (&usize, &mut bool)| {
+                    let posting = if rows.contains(slot) { list.find(slot) } else { None };
+                    *matches |= posting.is_some();
+                    posting.map_or(0.0, |posting| list.score(scorer, posting))
+                };
+                // A term that the query has twice is looked up once.
+                let added = added[at].get_or_insert_with(|| slots.iter().zip(&mut matches).map(add).collect());
+                sums.iter_mut().zip(added).for_each(|(sum, added)| *sum += *added);
+            }
+            totals.iter_mut().zip(&sums).for_each(|(total, sum)| *total += sum);
+        }
+        (totals, matches)
     }
 
-    /// The score of a slot, looked up afresh; NaN if it holds no term or no row.
-    pub(super) fn score_at(&self, slot: i64) -> Result<f64> {
-        let (mut total, mut matches) = (0.0, false);
-        for (scorer, sequence) in self.scorers.iter().zip(&self.sequences) {
-            let slot = scorer.contents.check_slot(slot)?;
-            let mut sum = 0.0;
-            if scorer.statistics.slots().contains(slot) {
-                for list in sequence.iter().map(|&list| &self.lists[list]) {
-                    let posting = list.find(slot);
-                    matches |= posting.is_some();
-                    sum += posting.map_or(0.0, |posting| list.score(scorer, posting));
-                }
-            }
-            total += sum;
-        }
-        Ok(if matches { total } else { f64::NAN })
+    /// The scores of slots `(m,)`; NaN for those that hold no term or no row.
+    ///
+    /// # Errors
+    /// [`crate::Error::OutOfRange`] for a slot.
+    pub(super) fn scores_at(&self, slots: &[i64]) -> Result<Vec<f64>> {
+        let slots: Vec<usize> = slots.iter().map(|&slot| check_slot(self.scorers, slot)).collect::<Result<_>>()?;
+        let (scores, matches) = self.exact(&slots, |part| self.scorers[part].statistics.slots());
+        let known = |(score, matches)| if matches { score } else { f64::NAN };
+        Ok(scores.into_iter().zip(matches).map(known).collect())
     }
 }

@@ -85,7 +85,7 @@ pub fn bm25_at<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], slots: &[i64]) ->
     with_scorers(parts, |scorers| {
         let allowed: Vec<BitMask> = Vec::new();
         let query = Query::new(scorers, &allowed, &terms);
-        slots.iter().map(|&slot| query.score_at(slot)).collect()
+        query.scores_at(slots)
     })
 }
 

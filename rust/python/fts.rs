@@ -190,6 +190,7 @@ pub(super) fn bm25_at<'py>(
 type Held<'py> = (Doubles<'py>, Doubles<'py>, Doubles<'py>, Doubles<'py>, Doubles<'py>);
 
 /// Return how much of a query's terms texts hold.
+#[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
 #[pyfunction]
 #[pyo3(signature = (terms, words, rows, counts, texts, scores, begun=false))]
 pub(super) fn matched_in<'py>(

@@ -315,7 +315,8 @@ fn with_cosines(
 ) -> Result<Pool> {
     let at = positions(space, slots)?;
     let mut places = vec![None; slots.len()];
-    let (mut vectors, mut buffer) = (Vectors { d: space.rows.d(), data: Vec::new() }, Vec::new());
+    let data = Vec::with_capacity(slots.len() * space.rows.d());
+    let (mut vectors, mut buffer) = (Vectors { d: space.rows.d(), data }, Vec::new());
     for (place, &at) in places.iter_mut().zip(&at).filter(|(_, at)| **at >= 0) {
         *place = Some((vectors.data.len() / vectors.d.max(1)) as u32);
         vectors.data.extend_from_slice(space.rows.checked_row(at, &mut buffer)?);

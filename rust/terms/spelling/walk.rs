@@ -10,6 +10,8 @@ use super::statistics::Weights;
 use crate::collections::for_each_number;
 use crate::error::Result;
 
+/// So many words and their matches are kept from block to block: most come again, for slots are of one search.
+const MOST_WORDS: usize = if cfg!(test) { 60 } else { 1 << 14 };
 /// Words remembered; of two that share a place the later one stays.
 const REMEMBERED: usize = 1 << 11;
 /// Slots looked at together: enough for many loads to be under way, few enough for their words to stay in the cache.
@@ -31,7 +33,7 @@ pub(super) struct Walk<'a> {
     /// The slots' words, as places among `words`, and by slot their end.
     places: Vec<u32>,
     ends: Vec<usize>,
-    /// The numbers of the words, most of them once.
+    /// The numbers of the words of this block and of those before, most of them once.
     words: Vec<u32>,
     /// By the lowest bits of a number, where it may be among `words`.
     remembered: Box<[u32; REMEMBERED]>,
@@ -66,9 +68,15 @@ impl<'a> Walk<'a> {
 
     /// Push the scores of a block of slots.
     pub(super) fn scores(&mut self, contents: &Contents, slots: &[i64], scores: &mut Vec<f64>) -> Result<()> {
+        if self.words.len() > MOST_WORDS {
+            self.words.clear();
+            self.starts.clear();
+            self.found.clear();
+        }
         self.gather(contents, slots)?;
+        let known = self.words.len();
         self.read();
-        self.find(contents);
+        self.find(contents, known);
         let mut start = 0;
         for slot in 0..slots.len() {
             let end = self.ends[slot];
@@ -116,8 +124,8 @@ impl<'a> Walk<'a> {
         // Room for all of them, so that nothing has to grow; and no branch on whether a word is a new one, for which
         // the chances are even.
         places.resize(self.units.len(), 0);
-        words.resize(self.units.len() + 1, 0);
-        let (mut placed, mut new, mut start) = (0, 0, 0);
+        let (mut placed, mut new, mut start) = (0, words.len() as u32, 0);
+        words.resize(words.len() + self.units.len() + 1, 0);
         self.ends.clear();
         for &(end, _) in &self.slots {
             for_each_number(&self.units[start..end], |number| {
@@ -135,12 +143,12 @@ impl<'a> Walk<'a> {
         words.truncate(new as usize);
     }
 
-    /// Find the matches of the words.
-    fn find(&mut self, contents: &Contents) {
-        self.starts.clear();
-        self.found.clear();
+    /// Find the matches of the words, so many of which have theirs.
+    fn find(&mut self, contents: &Contents, known: usize) {
+        // The place where the last one's matches end is where those of the next one begin.
+        self.starts.truncate(known);
         let parts = contents.words();
-        for words in self.words.chunks(AT_ONCE) {
+        for words in self.words[known..].chunks(AT_ONCE) {
             let mut records = [0; AT_ONCE];
             records.iter_mut().zip(words).for_each(|(record, &number)| *record = find(&parts, number).0);
             for (&record, &number) in records.iter().zip(words) {
@@ -163,4 +171,23 @@ fn taken<'c>(seen: &'c mut [u64], counts: &'c mut [u32]) -> impl Iterator<Item =
         seen[word] &= seen[word] - 1;
         Some((at, std::mem::take(&mut counts[at])))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{SpellingIndex, SpellingStatistics};
+
+    #[test]
+    fn a_slot_scores_the_same_whichever_were_looked_at_before() {
+        let index = SpellingIndex::new();
+        let word = |i: usize| format!("{}{}", ["lamp", "lantern", "amber", "ember"][i % 4], i * 7 % 90);
+        let texts: Vec<String> = (0..400).map(|i| (0..i % 9).map(|j| word(i * j + j) + " ").collect()).collect();
+        index.append(&texts);
+        let slots: Vec<i64> = (0..400).map(|i| i * 37 % 400).collect();
+        let all = SpellingStatistics::default().moved(&index, &(0..400).collect::<Vec<_>>(), &[]).unwrap();
+        let scores = |slots: &[i64]| index.bm25(&all, "lantern amber12", slots).unwrap();
+        let alone: Vec<f64> = slots.iter().flat_map(|&slot| scores(&[slot])).collect();
+        assert_eq!(scores(&slots), alone);
+        assert!(alone.iter().filter(|&&score| score > 0.0).count() > 300);
+    }
 }
