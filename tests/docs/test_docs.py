@@ -28,11 +28,13 @@ from pages import (
     septet_lines,
 )
 from postgres_server import PostgresServer, why_not
+from septet import EmbeddingCache, Federation
 from septet.documents import read_settings
 from septet.embedding.config import config_of
 from septet.errors import ProfileError
 from septet.retrieval.config import retrieval_config
 from septet.service.configuration import configuration
+from septet.vault.anywhere import AnyVault
 
 #: An address of the pages where nothing may answer.
 SILENT = "127.0.0.1:8080"
@@ -118,8 +120,12 @@ def test_the_blocks_of_a_page_run_and_print_what_it_shows(
             # The lines before keep the numbers of a traceback those of the page.
             source = "\n" * block.line + block.text.replace(SILENT, silent_address).replace(DATABASE, database)
             printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                exec(compile(source, str(page), "exec"), {"__name__": f"{page.stem}_{block.line}"})
+            names = {"__name__": f"{page.stem}_{block.line}"}
+            with contextlib.redirect_stdout(printed), contextlib.ExitStack() as left_open:
+                exec(compile(source, str(page), "exec"), names)
+                for value in names.values():
+                    if isinstance(value, (AnyVault, EmbeddingCache, Federation)):
+                        left_open.callback(value.close)
             if after.language == "text":
                 said = printed.getvalue().replace(database, DATABASE)
                 assert compared(said) == compared(after.text), f"{page.name}, line {block.line}"

@@ -1,7 +1,9 @@
 """The server of the Model Context Protocol, asked by the SDK's own client in this process."""
 
 import asyncio
+import gc
 import json
+import os
 import threading
 
 import jsonschema
@@ -14,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 
 from septet import Vault
 from septet.mcp.protocol import make_server
+from septet.mcp.stdio import _lines
 from septet.service.opening import opened
 from septet.service.served import Served
 from septet.service.tools import tools_of
@@ -271,3 +274,21 @@ def test_tiers_of_a_configuration_answer_and_one_that_fails_is_a_note(tmp_path):
     assert degraded.structured_content["tiers"][1]["error"]
     for told in (text_of(degraded), json.dumps(degraded.structured_content)):
         assert str(tmp_path) not in told
+
+
+def test_a_line_that_comes_when_the_server_has_ended_is_dropped_without_a_word():
+    reading, writing = os.pipe()
+
+    async def serve():
+        lines = _lines(reading, None)
+        os.write(writing, b"one\n")
+        assert await anext(lines) == "one"
+
+    asyncio.run(serve())
+    os.write(writing, b"two\n")
+    for thread in threading.enumerate():
+        if thread.name == "septet-mcp-input":
+            thread.join(60)
+    os.close(reading)
+    os.close(writing)
+    gc.collect()

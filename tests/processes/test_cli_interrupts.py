@@ -175,7 +175,8 @@ def test_optimizing_that_is_stopped_leaves_nothing_half_done(tmp_path, seconds):
     with running(tmp_path, "optimize") as process:
         code, said = interrupted_after(process, seconds)
     assert code in (0, 130, -signal.SIGINT), said
-    assert ("stopped" in said) == (code == 130)
+    # An interrupt while modules were loaded has nothing to say.
+    assert ("stopped" in said) == (code == 130 and said != "")
     assert held(tmp_path) == 6_000
     assert list(tmp_path.glob("v.db.septet/*.part")) == []
     with running(tmp_path, "optimize", "--json") as process:

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from children import Busy
+from connections import until_end
 from doubles import Letters
 from secrets_planted import KINDS, planted
 from septet import EmbeddingCache, EmbeddingOptions, EntryError, Federation, ReadOnly, Redactor, TierError, Vault
@@ -90,7 +91,7 @@ def filled(vault, plant, folder):
 
 
 def test_no_byte_of_two_hundred_secrets_is_left_in_any_file_of_a_vault(tmp_path, home):
-    plant, cache = Plant(1), EmbeddingCache(tmp_path / "cache.db")
+    plant, cache = Plant(1), until_end(EmbeddingCache(tmp_path / "cache.db"))
     embedder = Letters()
     with Vault(home / "v.db", embedder=embedder, embedding_cache=cache, embedding_options=BY_HAND) as vault:
         filled(vault, plant, tmp_path / "notes")
@@ -273,7 +274,7 @@ def test_a_secret_over_the_border_of_the_parts_of_a_text_is_masked_in_all_of_the
 
 def test_vectors_of_masked_texts_are_gone_in_every_space_and_those_of_others_stay(tmp_path, home):
     token = "ghp_" + "Zq7x" * 9
-    cache, first, second = EmbeddingCache(tmp_path / "c.db"), Letters("first"), Letters("second", 16)
+    cache, first, second = until_end(EmbeddingCache(tmp_path / "c.db")), Letters("first"), Letters("second", 16)
     for embedder in (first, second):
         with Vault(
             home / "v.db", embedder=embedder, embedding_cache=cache, embedding_options=BY_HAND, profile="septet"

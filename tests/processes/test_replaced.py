@@ -78,7 +78,8 @@ def test_a_log_that_is_removed_during_a_write_takes_no_acknowledged_write_along(
         path.read_bytes()
         subprocess.run([sys.executable, "-c", LAST, str(path)], check=True)
     vault.close()
-    assert len(Vault(path)) == 5
+    with Vault(path) as again:
+        assert len(again) == 5
 
 
 REPLACED = """

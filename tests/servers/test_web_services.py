@@ -184,7 +184,8 @@ def test_every_service_may_fail_at_once(server: WebServer) -> None:
     for name in ("searxng", "duckduckgo", "tavily"):
         server.fail(name, BROKEN["hung"])
     corpus = corpus_of(server, policy)
-    found = ask(corpus, deadline=deadline_of(0.6))
+    # All three are asked before it is over, on a machine that does other things too.
+    found = ask(corpus, deadline=deadline_of(2.0))
     assert urls_of(found.lists) == [] and found.backends == []
     assert codes(found).count("web_failed") == 3
     # All of them rest now, so the next question costs nothing.

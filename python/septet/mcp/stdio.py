@@ -168,7 +168,12 @@ async def _lines(file: int, open_: _Open) -> AsyncIterator[str]:
     waiting: asyncio.Queue[bytes | None] = asyncio.Queue(MOST_WAITING)
 
     def put(line: bytes | None) -> None:
-        asyncio.run_coroutine_threadsafe(waiting.put(line), loop).result()
+        step = waiting.put(line)
+        try:
+            asyncio.run_coroutine_threadsafe(step, loop).result()
+        finally:
+            # Python would warn of one that a closed loop did not begin.
+            step.close()
 
     def read() -> None:
         # When the loop is closed, nobody wants what is read.
