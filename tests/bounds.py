@@ -192,16 +192,21 @@ def main(given: list[str] | None = None) -> int:
         made = prepared(one, python, wheel)
         print(f"== {one.name}: {', '.join(constraints(one.held)) or 'the newest of everything'}", flush=True)
         run(made, "-m", "pip", "list", "--format", "freeze")
-        places = files(ALL if asked.all and one.tests is not AGENTS else one.tests)
+        places = all_files(ALL if asked.all and one.tests is not AGENTS else one.tests)
         on_every_core = ("-n", "auto", "--maxprocesses", "4", "--dist", "worksteal")
         tests = [made, "-m", "pytest", "-q", "-p", "no:cacheprovider", *on_every_core, *places]
         codes.append(subprocess.run(tests, cwd=ROOT, check=False, env={**os.environ, **ENVIRONMENT}).returncode)
     return max(codes)
 
 
-def files(patterns: tuple[str, ...]) -> list[Path]:
-    """The files and folders of tests that patterns name, without those that lie in another one."""
-    found = {path for pattern in patterns for path in (ROOT / "tests").glob(pattern)}
+def files(pattern: str) -> list[Path]:
+    """The tests that a pattern names."""
+    return sorted((ROOT / "tests").glob(pattern))
+
+
+def all_files(patterns: tuple[str, ...]) -> list[Path]:
+    """The files and folders that patterns name, without those that lie in another one."""
+    found = {path for pattern in patterns for path in files(pattern)}
     return sorted(path for path in found if found.isdisjoint(path.parents))
 
 

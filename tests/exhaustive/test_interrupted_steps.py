@@ -1,5 +1,6 @@
 """An interrupt at any line of Septet leaves what it stopped usable, and hinders neither threads nor other processes."""
 
+import gc
 import os
 
 import numpy as np
@@ -9,10 +10,19 @@ from doubles import Letters
 from interrupting import interrupted, on_a_thread
 from septet import EmbeddingOptions, Vault, VectorIndex, _core
 
+#: What an interrupt left to nobody closes itself, and Python may say so.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 #: With time to spare every line is tried, else one in so many.
 EVERY = 1 if os.environ.get("SEPTET_STRESS_S") else 19
 NOW = 1.7e9
 ROWS = [{"id": f"e{i}", "title": f"word {i}", "vector": [1.0, i], "domain": f"d{i % 3}"} for i in range(30)]
+
+
+@pytest.fixture(autouse=True)
+def collected():
+    """Have it said of the test that left something, and not of one that follows."""
+    yield
+    gc.collect()
 
 
 def steps(act, check, *, before=lambda: None, every=EVERY, spared=None):
@@ -183,8 +193,6 @@ def test_embedding_may_be_interrupted_at_any_line_and_goes_on(tmp_path):
     world.close()
 
 
-#: A file that an interrupt left to nobody closes itself.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("kind", ["add", "search", "save"])
 def test_an_index_of_vectors_may_be_interrupted_at_any_line(tmp_path, kind):
     rows = np.random.default_rng(1).normal(size=(40, 8)).astype(np.float32)
@@ -209,7 +217,6 @@ def test_an_index_of_vectors_may_be_interrupted_at_any_line(tmp_path, kind):
     assert {p.name for p in tmp_path.iterdir()} <= {"i.npy", "i.npy.codes"}
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("kind", ["add", "upsert", "remove", "look up"])
 def test_ids_of_an_index_may_be_changed_with_interrupts_at_any_line(kind):
     rows = np.random.default_rng(1).normal(size=(40, 8)).astype(np.float32)

@@ -56,9 +56,15 @@ def test_a_requirement_without_a_lower_bound_is_refused(wanted):
         bounds.lowest(wanted)
 
 
-@pytest.mark.parametrize("pattern", [*bounds.TOUCHING, *bounds.AGENTS, *other_sqlite.TESTS])
+@pytest.mark.parametrize("pattern", [*bounds.ALL, *bounds.TOUCHING, *bounds.AGENTS, *other_sqlite.TESTS])
 def test_each_test_that_is_named_exists(pattern):
     assert bounds.files(pattern) != []
+
+
+def test_no_test_is_named_twice():
+    found = bounds.all_files(("unit", "unit/test_engine.py", "*/test_mcp*.py", "*/test_mcp.py"))
+    assert len(found) == len(set(found)) and bounds.files("unit")[0] in found
+    assert not set(found) & {*bounds.files("unit/*.py")}
 
 
 def test_a_machine_without_the_oldest_python_says_so():
