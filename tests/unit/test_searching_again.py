@@ -1,5 +1,6 @@
 """What a search does when it must be made again, or goes on without a tier."""
 
+from collections import namedtuple
 from types import SimpleNamespace
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from septet import StoreError
 from septet.profiles import BUILTIN
 from septet.query.parse import parse, with_words
+from septet.search import run
 from septet.search.federated import MOST_ATTEMPTS, FederatedSearch, next_attempt
 from septet.tiers.protocol import SearchAgain, TierLost
 
@@ -31,6 +33,34 @@ def test_a_search_goes_on_without_a_tier_as_long_as_another_is_left(others):
             search.without(lost)
     else:
         assert [answer.place for answer in search.without(lost).answers] == [1]
+
+
+def test_groups_are_looked_for_among_more_and_more_candidates(monkeypatch):
+    """Each time among four times as many, until there are enough or no more would be asked."""
+    asked = []
+
+    class Search:
+        started = 1.0
+
+        def __init__(self, tiers, plans):
+            asked.append(plans[0].candidates)
+
+        def with_all_left(self, ranked):
+            return SimpleNamespace(enough=len(asked) == enough)
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(run, "FederatedSearch", Search)
+    monkeypatch.setattr(run, "recalled", lambda search, threads: search)
+    monkeypatch.setattr(run, "_late", lambda plan: False)
+    plan = namedtuple("Plan", "candidates")(200)
+    for enough, wanted in ((1, [200]), (3, [200, 800, 3_200]), (None, [200, 800, 3_200, 12_800, 51_200])):
+        asked.clear()
+        found = run.recalled_groups([], plan)
+        assert asked[: len(wanted)] == wanted and found.started == 1.0
+        assert len(asked) == (enough or len(asked)) and max(asked) <= run.MOST
+    assert asked[-1] == run.MOST
 
 
 def test_words_beside_a_query_that_is_too_long_are_counted_among_those_left_out():
