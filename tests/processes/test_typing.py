@@ -67,7 +67,8 @@ def test_a_program_does_what_its_types_say(program, tmp_path):
 
 def test_the_programs_use_every_class_and_function_that_is_public():
     text = "".join(path.read_text(encoding="utf-8") for path in (*SAMPLES, MISTAKES))
-    values = [name for name in septet.__all__ if isinstance(getattr(septet, name), type)]
+    # Of its own type: Python 3.10 takes `Callable[[int], None]` for an instance of `type`.
+    values = [name for name in septet.__all__ if issubclass(type(getattr(septet, name)), type)]
     unused = {name for name in values if name not in text}
     # Providers and vaults on PostgreSQL need servers; errors share one way to be caught; the rest names what is passed,
     # not what is called.
