@@ -319,8 +319,10 @@ def _run(
     ]
     matches = parts[0]
     if len(parts) > 1:
-        # Sums in another order than in memory: what is equal there would differ in the last bit.
-        matches = f"SELECT row, round(sum(score), 13) AS score FROM ({' UNION ALL '.join(parts)}) GROUP BY row"
+        # Sums in another order than in memory: what is equal there would differ in the last bit. Words of most entries
+        # score a millionth, so that digits are counted from the first one.
+        total = "CAST(printf('%.14g', sum(score)) AS REAL)"
+        matches = f"SELECT row, {total} AS score FROM ({' UNION ALL '.join(parts)}) GROUP BY row"
     found = read.sql.execute(f"SELECT t.row, t.score FROM ({matches}) t {tail}", (*given, *parameters)).fetchall()
     return [r[0] for r in found], [r[1] for r in found]
 
