@@ -67,7 +67,11 @@ def test_scores_of_the_documented_profiles_stay_under_their_sum_of_weights(pool,
     assert np.all((found.scores >= least - 1e-12) & (found.scores <= math.fsum(profile.weights[row].values()) + 1e-12))
 
 
-@given(pools(least=1), profiles, kinds_of_rows, st.data())
+#: As documented, planned-retrieval gives what one leg finds more than what both find.
+rising = st.sampled_from([p for p in BUILTIN.values() if p.name != "planned-retrieval"])
+
+
+@given(pools(least=1), rising, kinds_of_rows, st.data())
 def test_more_of_a_signal_never_lowers_a_score(pool, profile, row, data):
     assume(pool.columns)
     name = data.draw(st.sampled_from(sorted(pool.columns)))
