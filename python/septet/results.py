@@ -26,8 +26,9 @@ class Hit:
 
     Attributes:
         score: higher is better; it orders the hits of one query, relative to its best (``septet``: 0 to 1).
-        confidence: how likely this entry answers the query, 0 to 1, estimated by the same formula in every vault; never
-            higher than that of a hit before it. Memories of a fixed score were compared with nothing and have 0.
+        confidence: how likely this entry answers the query, 0 to 1, estimated by the same formula in every vault. In
+            the order of scores no hit has more than the one before it. Memories of a fixed score were compared with
+            nothing and have 0.
         raw: ``cosine``, ``bm25`` and ``tfidf`` before signals were made of them; None where unknown or not asked for.
         breakdown: weight × signal for each signal, in the profile's order; the values sum to ``score``.
         signals: the raw signal values, each 0 to 1 unless the profile says otherwise; None where unknown.

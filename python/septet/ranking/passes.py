@@ -70,38 +70,38 @@ class Smoothing(Checked):
 class Confidence(Checked):
     """How evidence becomes confidence: the probability that a candidate answers the query, by a logistic model.
 
-    The logit of words is ``reached * reach + told * matched * i / (i + information) - against * matched - nothing``:
-    ``matched`` is the matched share of the query's information (the IDF of its terms), ``i`` that information in nats,
-    ``reach`` is ``matched`` times BM25 as a part of the most that the matched terms can give. A cosine counts as
-    ``x = (cosine - mean) / (1 - mean)``, with the mean cosine of two vectors of the space, so that models whose cosines
-    are all high are judged alike. Where both are known the logit is ``beside * words + cosine * x + rest``, without
-    words ``alone * x - doubt``. Fitted on questions of eight collections against those of others, in vaults of 20 to
-    20,000 entries.
+    The logit of words is ``words_intercept + reach_weight * reach + share * (information_weight * i / (i +
+    half_information) - share_penalty)``: ``share`` is the matched share of the query's information (the IDF of its
+    terms), ``i`` that information in nats, ``reach`` the share times BM25 as a part of the most that the matched terms
+    can give. A cosine counts as ``x = (cosine - mean) / (1 - mean)``, with the mean cosine of two vectors of the space,
+    so that models whose cosines are all high are judged alike. Where both are known the logit is ``intercept +
+    words_weight * words + cosine_weight * x``, without words ``cosine_only_intercept + cosine_only_weight * x``. Fitted
+    on questions of eight collections against those of others, in vaults of 20 to 20,000 entries.
 
     Attributes:
         agreeing: so many of the best candidates are averaged with the best, in the confidence of all results.
     """
 
-    reached: NotNegative = 18.4
-    told: NotNegative = 46.8
-    against: NotNegative = 24.2
-    nothing: NotNegative = 2.9
-    information: NotNegative = 12.0
-    beside: NotNegative = 1.6
-    cosine: NotNegative = 7.5
-    rest: Bounded = 0.3
-    alone: NotNegative = 9.2
-    doubt: NotNegative = 1.5
+    words_intercept: Bounded = -2.9
+    reach_weight: NotNegative = 18.4
+    information_weight: NotNegative = 46.8
+    half_information: NotNegative = 12.0
+    share_penalty: NotNegative = 24.2
+    intercept: Bounded = 0.3
+    words_weight: NotNegative = 1.6
+    cosine_weight: NotNegative = 7.5
+    cosine_only_intercept: Bounded = -1.5
+    cosine_only_weight: NotNegative = 9.2
     agreeing: AtLeastOne = 5
 
     @cached_property
     def _numbers(self) -> ConfidenceNumbers:
         """The numbers as the formula takes them."""
         return (
-            (self.reached, self.told, self.against),
-            -self.nothing,
-            self.information,
-            (self.beside, self.cosine, self.rest),
-            (self.alone, -self.doubt),
+            (self.reach_weight, self.information_weight, self.share_penalty),
+            self.words_intercept,
+            self.half_information,
+            (self.words_weight, self.cosine_weight, self.intercept),
+            (self.cosine_only_weight, self.cosine_only_intercept),
             self.agreeing,
         )
