@@ -47,10 +47,10 @@ class Judged(NamedTuple):
 def unanswerable() -> list[str]:
     """Return questions that neither docstrings nor pages answer."""
     lines = QUESTIONS.read_text(encoding="utf-8").splitlines()[1:]
-    told = [line.split("\t")[2] for line in lines if line.startswith("unanswerable")]
+    questions = [line.split("\t")[2] for line in lines if line.startswith("unanswerable")]
     # Some are answered: what FOREIGN asks of computers, and what is asked of packages whose docstrings are here.
     answered = "password|Python|database|encryption|numpy|pandas"
-    return [text for text in (*told, *FOREIGN) if not re.search(answered, text)]
+    return [text for text in (*questions, *FOREIGN) if not re.search(answered, text)]
 
 
 def foreign_words(questions: Sequence[str]) -> list[str]:
@@ -60,7 +60,7 @@ def foreign_words(questions: Sequence[str]) -> list[str]:
 
 
 def drawn(collection: Collection, size: int, seed: int) -> tuple[Collection, list[Question]]:
-    """Return so many entries of a collection, and questions that they answer."""
+    """Sample ``size`` entries of a collection, and questions they answer."""
     rng = random.Random(seed)
     of: dict[str, list[Mapping[str, Any]]] = {}
     for entry in collection.entries:
@@ -88,10 +88,10 @@ def judged(
     if embedder is not None:
         vectors = list(embedder.embed(texts, "query"))
     for place, (text, vector) in enumerate(zip(texts, vectors)):
-        found = vault.search(text, query_vector=vector)
+        results = vault.search(text, query_vector=vector)
         answers = asked[place].answers if place < len(asked) else frozenset()
-        right = any(answers & {id, collection.keys[id]} for id in found.ids)
-        yield Judged(found.confidence, right, bool(answers), len(re.findall(r"\w+", text)) == 1)
+        right = any(answers & {id, collection.keys[id]} for id in results.ids)
+        yield Judged(results.confidence, right, bool(answers), len(re.findall(r"\w+", text)) == 1)
 
 
 def told(kind: str, found: Sequence[Judged]) -> str:
@@ -146,9 +146,9 @@ def main() -> None:
         for size in (None, *SIZES):
             # The model takes minutes for a large vault.
             for model in (None, embedder) if size and embedder else (None,):
-                found = of_vaults(collection, size, model)
+                judgements = of_vaults(collection, size, model)
                 for kind in ("sentences", "one word"):
-                    some = [one for one in found if one.one_word == (kind == "one word")]
+                    some = [one for one in judgements if one.one_word == (kind == "one word")]
                     line = f"{what}, {size or len(collection.entries)} entries, {kind}{', vectors' if model else ''}"
                     print(told(line, some), flush=True)
 

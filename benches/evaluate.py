@@ -244,9 +244,9 @@ def weighing(context: float) -> Profile:
 
 
 def of_turns(one: Collection, count: int, titled: int = 0) -> Vault:
-    """Return a vault of turns; the context of each is the text of so many turns before and behind it.
+    """Return a vault of turns, each with ``count`` turns before and after it as context.
 
-    The title of each is the same for all, or so many of its first characters.
+    Titles are the first ``titled`` characters, or one for all.
     """
     vault = Vault(":memory:", clock=lambda: NOW)
     texts = [turn["text"] for turn in one.docs]

@@ -176,7 +176,7 @@ SEPTET = Profile.known(
         stop_words="drop",
         least_chars=1,
         grams=True,
-        # What stands around an entry, such as the turns beside one of a conversation, tells less than its own words.
+        # Context, such as neighbouring turns of a conversation, is weaker evidence than the entry's own text.
         weights=ColumnWeights.known(id=1.0, title=5.0, description=1.0, context=0.2, tags=1.0),
     ),
     signals={
