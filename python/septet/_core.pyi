@@ -516,7 +516,7 @@ def matched_in(
 ) -> tuple[_Floats, _Floats, _Floats, _Floats, _Floats]:
     """Return of texts (title, everything), each ``(m,)``: information, share, share by the title, title, reach.
 
-    ``scores`` are BM25 / (k1 + 1); the first ``words`` terms are words; ``counts`` are document frequencies in ``rows``.
+    ``scores`` are BM25 / (k1 + 1), ``counts`` document frequencies among ``rows``; the first ``words`` terms are words.
     """
 
 def bm25_at(
