@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from septet import Vault
+from septet import CallableEmbedder, Vault
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
+from septet.storage import forks
 from small_files import no_larger_than
 
 MADE = CacheNamespace("test", "letters", "document")
@@ -125,6 +126,28 @@ def test_threads_may_fill_one_cache_at_once(tmp_path):
     assert len(caches[0]) == 50
     for cache in caches:
         cache.close()
+
+
+def test_a_query_that_ends_after_its_vault_opens_the_cache_no_more(tmp_path, monkeypatch):
+    closed, stored = threading.Event(), threading.Event()
+    put = EmbeddingCache.put
+
+    def late(cache, *told):
+        assert closed.wait(10)
+        put(cache, *told)
+        assert len(cache) == 0
+        stored.set()
+
+    embedder = CallableEmbedder(lambda texts: [[1.0, len(text)] for text in texts], model="lengths", dimensions=2)
+    with Vault(tmp_path / "v.db", embedder=embedder, embedding_cache=tmp_path / "cache.db") as vault:
+        vault.add(title="word")
+        assert vault.wait_embedded(10)
+        monkeypatch.setattr(EmbeddingCache, "put", late)
+        vault.search("another word")
+    connections = len(forks._connections)
+    closed.set()
+    assert stored.wait(10)
+    assert len(forks._connections) <= connections
 
 
 def test_a_limit_must_keep_something(tmp_path):

@@ -167,7 +167,8 @@ def test_a_batch_over_more_equal_rows_than_can_be_held_finds_the_first_of_them(t
     rows[[50, 19_000]] *= 2
     queries = rng.standard_normal((300, 6), dtype=np.float32)
     ids, scores = coded(rows).top_k_batch(queries, rows, 5, threads=threads)
-    for query, *found in zip(queries, ids, scores, strict=True):
+    assert len(ids) == len(scores) == 300
+    for query, *found in zip(queries[::4], ids[::4], scores[::4], strict=True):
         same(found, slow_top_k(query, rows, 5))
 
 

@@ -193,6 +193,12 @@ class EmbeddingCache:
         with self._lock.hold():
             self._close()
 
+    def end(self) -> None:
+        """Close the file for good: what a thread still wants to read or store is left out."""
+        with self._lock.hold():
+            self._given_up = True
+            self._close()
+
     def close_connections(self) -> None:
         """Close the file before a fork, unless this thread is using it."""
         # Another thread may hold the lock and wait until the fork is over.
@@ -236,6 +242,8 @@ class EmbeddingCache:
     def _opened(self) -> sqlite3.Connection:
         if self._sql is not None:
             return self._sql
+        if self._given_up:
+            raise StoreError(f"{self.path} is not used any more")
         refuse_inherited(self._file)
         connection = sqlite3.connect(
             self._file,
@@ -263,7 +271,7 @@ class EmbeddingCache:
     def _fail(self, fault: sqlite3.Error | StoreError) -> None:
         """Continue without the cache: this once when it is busy or the disk is full, for good when it is unusable."""
         said = str(fault)
-        if "locked" in said or "busy" in said:
+        if self._given_up or "locked" in said or "busy" in said:
             return
         if self._sql is not None:
             with suppress(sqlite3.Error):

@@ -116,7 +116,8 @@ class Embeddings:
             raise EmbeddingConfigError(f"embedding_options is {shown(options)}: wanted EmbeddingOptions(...), or None")
         self._options = options or EmbeddingOptions()
         self._faults: list[Note] = []
-        self._owned: list[Embedder | EmbeddingCache] = []
+        #: What ends what was created here.
+        self._ends: list[Callable[[], None]] = []
         self.cache = cache if cache is None or isinstance(cache, EmbeddingCache) else self._open_cache(cache)
         #: By model; the previous embedder has one too.
         self.query_embedders: dict[str, QueryEmbedder] = {}
@@ -158,8 +159,8 @@ class Embeddings:
         """End automatic embedding, within bounds, and close the embedder and the cache if they were created here."""
         if self._automatic is not None:
             self._automatic.close()
-        for owned in self._owned:
-            owned.close()
+        for end in self._ends:
+            end()
 
     def written(self) -> None:
         """Embed what was written, in the background."""
@@ -338,7 +339,7 @@ class Embeddings:
 
     def _open_cache(self, path: str | os.PathLike[str]) -> EmbeddingCache:
         cache = EmbeddingCache(path, limit=self._options.cache_limit)
-        self._owned.append(cache)
+        self._ends.append(cache.end)
         return cache
 
     def _add(self, source: EmbedderLike) -> list[_Link]:
@@ -380,7 +381,7 @@ class Embeddings:
             return [_Link(None, None, str(fault))]
         for one in found:
             if one.embedder is not None:
-                self._owned.append(one.embedder)
+                self._ends.append(one.embedder.close)
                 timeout_s = options.query_timeout_s
                 self._ask(one.embedder, replace(options, query_timeout_s=timeout_s or one.query_timeout_s))
         # The configuration is valid; only a key or a model is missing.
