@@ -38,6 +38,7 @@ from septet.evaluation.measures import ndcg
 from septet.profiles import BUILTIN
 from septet.ranking.fusion import Col, Scale
 from septet.ranking.profile import Adaptive
+from vector_shapes import vector_shapes
 
 NOW = 1_700_000_000.0
 SEPTET = BUILTIN["septet"]
@@ -92,6 +93,7 @@ def main() -> None:
         evaluate_steps(vault, collection)
         modes = evaluate_ablation(vault, collection)
         whole = evaluate(vault, collection.queries, collection.qrels, MEASURE, query_vectors=collection.query_vectors)
+    evaluate_shapes(collection)
     late = evaluate_late_vectors(collection)
     if folder == default and collection.doc_vectors is not None:
         tell(collection, modes, [*late, (1.0, round(whole[MEASURE], 5))])
@@ -179,6 +181,22 @@ def evaluate_late_vectors(collection: Collection) -> list[tuple[float, float]]:
             print(f"{share:36.0%} {found['nDCG@10']:8.4f}", flush=True)
             told.append((share, round(found["nDCG@10"], 5)))
     return told
+
+
+def evaluate_shapes(collection: Collection) -> None:
+    """Print what a collection's vectors find in other shapes, alone and with words."""
+    if collection.doc_vectors is None or collection.query_vectors is None:
+        return
+    print(f"vectors in other shapes: {MEASURE} of words, of vectors, of both, both beside the better")
+    for shape in vector_shapes(collection.doc_vectors, collection.query_vectors):
+        docs, queries = shape.docs.astype(np.float32), shape.queries.astype(np.float32)
+        one = replace(collection, doc_vectors=docs, query_vectors=queries)
+        with vault_of(one) as vault:
+            words = evaluated(vault, one, None)[MEASURE]
+            vectors = evaluated(vault, one, queries, legs=["vector"])[MEASURE]
+            both = evaluated(vault, one, queries)[MEASURE]
+        change = both - max(words, vectors)
+        print(f"{shape.name:36} {words:8.4f} {vectors:8.4f} {both:8.4f} {change:+8.4f}", flush=True)
 
 
 def evaluate_long_texts(collection: Collection) -> None:

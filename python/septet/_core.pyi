@@ -158,9 +158,11 @@ class Sample:
     Attributes:
         population: how many rows of the space are alive.
         pairs: mean and standard deviation of the cosines of two different rows.
+        agreement: how far the vectors agree with words, 0 to 1; None when it was not measured.
     """
 
     population: int
+    agreement: float | None
     pairs: tuple[float, float]
     def __new__(
         cls,
@@ -172,18 +174,15 @@ class Sample:
         *,
         population: int | None = None,
     ) -> Sample:
-        """Sample unit rows ``(v, d)``, given the key and slot of each and which slots are alive.
-
-        Args:
-            population: so many rows are alive, of which at least those are given whose keys are at most `limit` of it;
-                None counts those given.
-        """
+        """Sample unit rows ``(v, d)``: of a ``population`` those of keys up to its `limit` at least; None: of all."""
     @staticmethod
     def limit(population: int) -> int:
         """Return the largest key that is sampled of so many rows."""
     def __len__(self) -> int: ...
     def kept(self, came: NDArray[np.uint32], went: NDArray[np.uint32]) -> Sample | None:
         """Return the sample after rows of these keys came and went, if it has the same rows; else None."""
+    def agree(self, measured: float) -> None:
+        """Remember how far the vectors agree with words; what was measured first stays."""
     def cosines(self, query: _Singles) -> tuple[float, float] | None:
         """Return mean and standard deviation of the cosines of a unit query ``(d,)``; None without rows."""
 

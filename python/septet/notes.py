@@ -54,6 +54,7 @@ Codes, with what each means:
 ``tier_failed``             a tier failed; the other tiers answered
 ``vault_replaced``          the file was deleted or replaced; what was open before answered
 ``vector_mismatch``         the query vector fits no vectors of the tier
+``vectors_disagree``        entries that share rare words are hardly nearer by vectors; words decide
 ``vectors_incomplete``      some entries have no vector yet; how near they are to the query was estimated
 ``web_failed``              a search service of the web failed or rests; the next one was asked, if there is one
 ``web_not_kept``            a hit of the web could not be stored in the vault
@@ -123,6 +124,7 @@ NoteCode: TypeAlias = Literal[
     "tier_failed",
     "vault_replaced",
     "vector_mismatch",
+    "vectors_disagree",
     "vectors_incomplete",
     "web_failed",
     "web_not_kept",

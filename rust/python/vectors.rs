@@ -85,6 +85,17 @@ impl Sample {
         (pairs.mean, pairs.deviation)
     }
 
+    /// How far the vectors agree with words, 0 to 1; None when it was not measured.
+    #[getter]
+    fn agreement(&self) -> Option<f64> {
+        self.0.agreement()
+    }
+
+    /// Remember how far the vectors agree with words; what was measured first stays.
+    fn agree(&self, measured: f64) {
+        self.0.agree(measured);
+    }
+
     /// Mean and standard deviation of the cosines of a unit query `(d,)`; None without rows.
     fn cosines(&self, query: Vector<'_, f32>) -> PyResult<Option<(f64, f64)>> {
         Ok(self.0.cosines(query.slice()?)?.map(|found| (found.mean, found.deviation)))

@@ -56,8 +56,21 @@ impl Balance {
 /// The part of their weight that vectors keep: 1 where what words find is near the query by vectors, too.
 ///
 /// The mean of a working model's best by words lies one to three deviations above that of its space, that of random vectors
-/// or another model's lies at it. A query of which no candidate holds half says nothing: words may be what is wrong.
+/// or another model's lies at it. A query of which no candidate holds half says nothing: words may be what is wrong. What
+/// was measured of all the vectors counts beside it.
 pub(super) fn agreement(pool: &Pool) -> f64 {
+    (of_space(pool) * of_query(pool)).max(LEAST_KEPT)
+}
+
+/// How far the vectors of the candidates' spaces agree with words; 1 where it was not measured, and where words find nothing.
+fn of_space(pool: &Pool) -> f64 {
+    let found = pool.column("bm25").is_some_and(|words| words.iter().any(|&score| score > 0.0));
+    let measured: Vec<f64> =
+        pool.column("agreement").into_iter().flatten().copied().filter(|one| !one.is_nan()).collect();
+    if found && !measured.is_empty() { measured.iter().sum::<f64>() / measured.len() as f64 } else { 1.0 }
+}
+
+fn of_query(pool: &Pool) -> f64 {
     let column = |name| pool.column(name);
     let (Some(words), Some(cosines), Some(means), Some(deviations), Some(matched)) =
         (column("bm25"), column("cosine"), column("cosine_mean"), column("cosine_deviation"), column("matched"))

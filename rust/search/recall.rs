@@ -74,9 +74,9 @@ pub struct Guard {
 }
 
 /// The columns that need the corpus, beside those that are always there: FTS5's score `bm25`, 0 where no term matches,
-/// and how much of the query the candidate holds (`information`, `matched`, `matched_title`: see [`fts::Matched`]; `title`,
-/// how nearly the title is the query; `reach`,
-/// the score as a part of the most it can be); `all_words`, 1 where it holds all that are needed, if words are.
+/// and how much of the query the candidate holds (`information`, `matched`, `matched_title`: see [`fts::Matched`];
+/// `title`, how nearly the title is the query; `reach`, the score as a part of the most it can be); `all_words`, 1
+/// where it holds all that are needed, if words are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Columns {
     /// The TF-IDF cosine.
@@ -87,7 +87,7 @@ pub struct Columns {
     /// information than the share.
     pub feedback: Option<(Feedback, f64)>,
     /// The cosine with the query vector, NaN for candidates without a vector; what it is in all of the space
-    /// (`cosine_mean`, `cosine_deviation`, `cosine_rows`), and what that of two rows is (`pair_mean`, `pair_deviation`).
+    /// (`cosine_mean`, `cosine_deviation`, `cosine_rows`), and of two rows (`pair_mean`, `pair_deviation`; `agreement`).
     pub cosine: bool,
     /// Whether candidates bring their vectors.
     pub vectors: bool,
@@ -326,14 +326,15 @@ fn with_cosines(
     let cosines = vectors::cosine_at(exact, rows, &at)?;
     let mut pool = pool.with_column(Cow::Borrowed("cosine"), cosines)?;
     if let Some(found) = space.sample.cosines(unit)? {
-        let pairs = space.sample.pairs();
-        for (name, value) in [
+        let (pairs, agreement) = (space.sample.pairs(), space.sample.agreement());
+        let known = [
             ("cosine_mean", found.mean),
             ("cosine_deviation", found.deviation),
             ("cosine_rows", space.sample.population() as f64),
             ("pair_mean", pairs.mean),
             ("pair_deviation", pairs.deviation),
-        ] {
+        ];
+        for (name, value) in known.into_iter().chain(agreement.map(|found| ("agreement", found))) {
             pool = pool.with_column(Cow::Borrowed(name), vec![value; slots.len()])?;
         }
     }

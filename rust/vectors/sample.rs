@@ -3,7 +3,7 @@
 //! Rows are chosen by a hash of their components, so the same rows make the same sample, in whatever order they came and
 //! wherever they lie.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -20,6 +20,8 @@ const PAIRING: usize = 128;
 /// Of few rows the deviation is not trusted: so many more, of such a deviation, are thought to be there; the fewer the
 /// nearer they are to enough.
 const DOUBT: (f64, f64) = (5.0, 0.1);
+/// One row of so many may come or go before agreement is measured again.
+const STAYS: usize = 4;
 
 /// Mean and standard deviation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,7 +40,11 @@ pub struct Sample {
     keys: Arc<[u32]>,
     population: usize,
     pairs: Moments,
+    agreement: Agreement,
 }
+
+/// What was measured once, and at which population.
+type Agreement = Arc<OnceLock<(f64, usize)>>;
 
 /// What rows are sampled by `(n,)`.
 pub fn row_keys(rows: Rows<'_>) -> Vec<u32> {
@@ -91,8 +97,9 @@ impl Sample {
         let before = before.filter(|before| before.d == rows.d());
         if let Some(before) = before.filter(|before| before.keys.iter().copied().eq(chosen.iter().map(|&(key, _)| key)))
         {
-            return Ok(Self { population, ..before.clone() });
+            return Ok(before.of(population));
         }
+        let agreement = before.map_or_else(Agreement::default, |before| before.agreement_of(population));
         let (d, mut data, mut buffer) = (rows.d(), Vec::with_capacity(chosen.len() * rows.d()), Vec::new());
         for &(key, row) in &chosen {
             match before.and_then(|before| before.row_of(key)) {
@@ -101,7 +108,7 @@ impl Sample {
             }
         }
         let keys = chosen.into_iter().map(|(key, _)| key).collect();
-        let mut made = Self { d, rows: data.into(), keys, population, pairs: moments(&[]) };
+        let mut made = Self { d, rows: data.into(), keys, population, pairs: moments(&[]), agreement };
         made.pairs = moments(&made.paired());
         Ok(made)
     }
@@ -113,7 +120,7 @@ impl Sample {
         let population = (self.population + came.len()).checked_sub(went.len())?;
         let limit = Self::limit(population);
         let is_kept = limit == Self::limit(self.population) && came.iter().chain(went).all(|&key| key > limit);
-        is_kept.then(|| Self { population, ..self.clone() })
+        is_kept.then(|| self.of(population))
     }
 
     /// The largest key of the rows that are sampled of so many: each halving leaves half of them.
@@ -141,6 +148,18 @@ impl Sample {
         self.pairs
     }
 
+    /// How far the vectors agree with words, 0 to 1, once it was measured: of this sample, or of one before it while no
+    /// more than a quarter of its rows came or went since.
+    pub fn agreement(&self) -> Option<f64> {
+        self.agreement.get().map(|&(measured, _)| measured)
+    }
+
+    /// Remember how far the vectors agree with words; what was measured first stays.
+    pub fn agree(&self, measured: f64) {
+        // Whoever measured at the same time found the same.
+        let _ = self.agreement.set((measured, self.population));
+    }
+
     /// What the cosines of a unit query `(d,)` with the rows are like; None without any.
     ///
     /// # Errors
@@ -152,6 +171,16 @@ impl Sample {
         let level = Level::best();
         let cosines: Vec<f64> = self.rows.chunks_exact(self.d.max(1)).map(|row| level.dot(query, row)).collect();
         Ok((!cosines.is_empty()).then(|| moments(&cosines)))
+    }
+
+    /// The same rows of a space of so many.
+    fn of(&self, population: usize) -> Self {
+        Self { population, agreement: self.agreement_of(population), ..self.clone() }
+    }
+
+    fn agreement_of(&self, population: usize) -> Agreement {
+        let far = |&(_, then): &(f64, usize)| population.abs_diff(then) > then / STAYS;
+        if self.agreement.get().is_some_and(far) { Agreement::default() } else { self.agreement.clone() }
     }
 
     fn row(&self, at: usize) -> &[f32] {

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 from septet.checked import Bounds, Checked
 from septet.ranking.fusion import ConfidenceNumbers
 
 __all__ = [
+    "Agreement",
     "AtLeastOne",
     "Balance",
     "Bounded",
@@ -42,6 +43,36 @@ class Balance(Checked):
     words: str = "semantic"
     vectors: str = "vector"
     factor: Positive = 1.1
+
+
+class Agreement(NamedTuple):
+    """How it is measured whether entries that share rare words are nearer than others by vectors, too.
+
+    Attributes:
+        entries: so many are compared, drawn by chance.
+        nearest: with so many that share their words.
+        rarest: so many words of each, the rarest that others hold.
+        common: a word that one of so many entries holds tells nothing.
+        least_near: an entry that shares its words with fewer tells nothing.
+        least_entries: fewer entries tell nothing.
+        same: texts whose cosine is as high are nearly the same, and have the same vector by any model.
+        far: the share of entries that may be far from those that share their words.
+        none: the deviations above two random entries of all others, up to which vectors do not agree at all.
+        full: the deviations from which on they agree fully.
+        low: below this a search says so.
+    """
+
+    entries: int = 48
+    nearest: int = 5
+    rarest: int = 12
+    common: int = 8
+    least_near: int = 2
+    least_entries: int = 32
+    same: float = 0.999
+    far: float = 0.4
+    none: float = 0.2
+    full: float = 0.9
+    low: float = 0.25
 
 
 class Smoothing(Checked):

@@ -16,6 +16,7 @@ __all__ = [
     "memories_left_out",
     "model_assumed",
     "no_vectors",
+    "vectors_disagree",
     "vectors_incomplete",
 ]
 
@@ -48,6 +49,12 @@ def vectors_incomplete(plan: Plan, missing: int, of: int, tier: str) -> Note:
     counted = "how near they are was estimated" if plan.profile.estimates else "they count as not near"
     cause = f"{missing} of {of} entries have no vector yet; {counted}"
     return Note("vectors_incomplete", cause, "embed(), or add entries with vector=", tier)
+
+
+def vectors_disagree(model: str, tier: str) -> Note:
+    """Return the note that the vectors of a space do not tell what is near."""
+    cause = f"entries that share rare words are hardly nearer than others by the vectors of {model!r}: words decide"
+    return Note("vectors_disagree", cause, "check that all come from this model, and add those that do not again", tier)
 
 
 def model_assumed(model: str, others: Sequence[str], tier: str) -> Note:

@@ -20,6 +20,7 @@ from septet.snapshot.snapshot import Snapshot, VectorRows
 from septet.spaces import Space
 from septet.storage.store import Reading, ReadTransaction, Store
 from septet.storage.tables import entries
+from septet.tiers.agreement import RULE, is_low, is_unknown, measured
 
 if TYPE_CHECKING:
     from septet.snapshot.arrays import Mask, Slots
@@ -41,6 +42,7 @@ class ReadView:
     Attributes:
         space: the vectors that query vectors are compared with; None without any.
         mismatch: why there are none, when the store has vectors of other models or dimensions only.
+        disagrees: words decide, because vectors hardly agree with them.
         fallbacks: the identities of plans for which ``bm25()`` was missing, and FTS5's default rank stood in.
         unknown: the identities of plans with a term that no entry holds.
         whole: by identity of plans that need words, how many matches hold all of them.
@@ -69,6 +71,7 @@ class ReadView:
             self.without_vectors = snapshot.unembedded.get((space.space, memories)) or snapshot.without_vectors(
                 space.space, memories
             )
+        self.disagrees = False
         self.fallbacks: set[int] = set()
         self.unknown: set[int] = set()
         self.whole: dict[int, int] = {}
@@ -110,7 +113,10 @@ class ReadView:
         plan = self.plan
         if plan.scans_words:
             return [self._nearest_by_words(tier, query) for query in range(len(self.plans))]
-        cuts = plan.profile.cuts
+        cuts, space = plan.profile.cuts, self._space()
+        if space is not None and plan.profile.balance is not None and self.snapshot.postings and is_unknown(space[5]):
+            self._measure_agreement(space[0], space[5])
+        self.disagrees = space is not None and plan.profile.balance is not None and is_low(space[5])
         by_fts5 = [self._by_fts5(p) for p in self.plans]
         found = self.corpus.recall(
             [self._query(p, None if hits is None else hits[:2]) for p, hits in zip(self.plans, by_fts5)],
@@ -120,7 +126,7 @@ class ReadView:
             guard=None if plan.limit is not None else (cuts.guard_below, cuts.limit),
             weights=plan.profile.text.weights.array,
             columns=plan.corpus_columns,
-            space=self._space(),
+            space=space,
             selection=self.selection(),
             constants=plan.profile.text.constants,
             feedback=None if self.space is not None and not self.without_vectors[0] else self._feedback(plan),
@@ -159,6 +165,21 @@ class ReadView:
                 {"tfidf": cosines_of(self.snapshot, plan.query.text, slots, memories=plan.scores_memories)}
             )
         return self._completed(plan, pool, 0 if self.needs_fts5(plan) else None)
+
+    def _measure_agreement(self, space: int, sample: _core.Sample) -> None:
+        snapshot, vectors = self.snapshot, self.snapshot.vectors[space]
+        at = np.flatnonzero(vectors.keys <= sample.limit(sample.population))
+        drawn = snapshot.alive if self.plan.scores_memories else snapshot.alive & snapshot.searchable
+        at = at[drawn[vectors.slots[at]]]
+        first = at[np.unique(vectors.keys[at], return_index=True)[1][: RULE.entries]]
+        found = measured(
+            self.plan,
+            entries.read_rows(self.read, snapshot.rows[vectors.slots[first]].tolist()),
+            lambda plans: ReadView(plans, self.transaction, self.manager, snapshot, None, None),
+            lambda rows: vectors.unit_rows(snapshot.slots_of(rows)),
+            sample.pairs,
+        )
+        sample.agree(found)
 
     def _nearest_by_words(self, tier: int, query: int) -> tuple[Pool, int]:
         from septet.tiers.local.likeness import nearest_by_words

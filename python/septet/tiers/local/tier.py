@@ -23,7 +23,7 @@ from septet.storage.store import Store
 from septet.storage.tables import entries
 from septet.storage.tables.entries import MissingRows
 from septet.tiers.local.read_view import ReadView, open_read_view
-from septet.tiers.notes import constants_of_fts5, model_assumed, no_vectors, vectors_incomplete
+from septet.tiers.notes import constants_of_fts5, model_assumed, no_vectors, vectors_disagree, vectors_incomplete
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, Standing
 
 if TYPE_CHECKING:
@@ -334,6 +334,8 @@ class LocalSession:
         missing, of = view.without_vectors
         if missing and plan.asks_vectors:
             notes.append(vectors_incomplete(plan, missing, of, name))
+        if space is not None and view.disagrees and plan.asks_text:
+            notes.append(vectors_disagree(space.model, name))
         if space is not None and plan.model is None and (others := self._other_models(space)):
             notes.append(model_assumed(space.model, others, name))
         return notes

@@ -16,7 +16,14 @@ from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.results import Note
 from septet.storage.postgres.again import again
 from septet.storage.postgres.faults import AGAIN
-from septet.tiers.notes import constants_of_fts5, memories_left_out, model_assumed, no_vectors, vectors_incomplete
+from septet.tiers.notes import (
+    constants_of_fts5,
+    memories_left_out,
+    model_assumed,
+    no_vectors,
+    vectors_disagree,
+    vectors_incomplete,
+)
 from septet.tiers.postgres.phrases import MOST_ENTRIES
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Standing, TierLost
 
@@ -234,6 +241,8 @@ class PostgresSession:
         missing, of = view.without_vectors
         if missing and plan.asks_vectors:
             notes.append(vectors_incomplete(plan, missing, of, name))
+        if space is not None and view.disagrees and plan.asks_text:
+            notes.append(vectors_disagree(space.model, name))
         if space is not None and plan.model is None and (others := view.other_models()):
             notes.append(model_assumed(space.model, others, name))
         if space is not None and plan.asks_vectors and space.space in view.statistics.indexed:

@@ -15,14 +15,16 @@ from septet.storage.postgres.analysis import GRAMS, TEXTS
 from septet.storage.postgres.packing import unpacked
 from septet.storage.postgres.pipeline import together
 from septet.storage.postgres.tables import found as stored
-from septet.storage.postgres.tables import phrases
+from septet.storage.postgres.tables import nearest, phrases
+from septet.storage.postgres.tables.covered import limit
 from septet.storage.tables.entries import MissingRows
+from septet.tiers.agreement import RULE, is_low, is_unknown, measured
 from septet.tiers.postgres.apart import term_counts
 from septet.tiers.postgres.candidates import Answered, Chosen, look, read_candidates
 from septet.tiers.postgres.corpus import SmallCorpus, small_corpus
 from septet.tiers.postgres.outside import outside_of
 from septet.tiers.postgres.phrases import constants
-from septet.tiers.postgres.spaces import Remembered, compared, likely
+from septet.tiers.postgres.spaces import Compared, Remembered, compared, likely
 from septet.tiers.postgres.statistics import Asking, Told
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ class PostgresView:
         space: the vectors that query vectors are compared with; None without any.
         mismatch: why there are none, when the vault has vectors of other models or dimensions only.
         without_vectors: entries that have no vector of the space, and how many there are; with memories, if searched.
+        disagrees: words decide, because vectors hardly agree with them.
         unknown: the identities of plans with a term that no entry holds.
         whole: by identity of plans that need words, how many matches hold all of them.
         answered: by identity of plans that cascade, the step that has an answer.
@@ -89,6 +92,7 @@ class PostgresView:
         if self._compared is not None:
             self.space, has = self._compared[:2]
             self.without_vectors = has.missing, has.entries + has.missing
+        self.disagrees = False
         self.unknown: set[int] = set()
         self.whole: dict[int, int] = {}
         self.answered: dict[int, int | None] = {}
@@ -97,7 +101,7 @@ class PostgresView:
         self.left_out: dict[int, int] = {}
         self.apart: dict[int, Apart] = {}
         self.found: dict[int, Found] = {}
-        self._told = Told(self.statistics)
+        self._told, self._kept = Told(self.statistics), kept
 
     def close(self) -> None:
         """End the transaction."""
@@ -112,6 +116,10 @@ class PostgresView:
         plan = self.plan
         if plan.scans_words:
             return [self._nearest_by_words(tier, query) for query in range(len(self.plans))]
+        has = self._compared
+        if has is not None and plan.profile.balance is not None and is_unknown(has.sample):
+            self._measure_agreement(has)
+        self.disagrees = has is not None and plan.profile.balance is not None and is_low(has.sample)
         chosen = read_candidates(self.read, self.plans, self.statistics, self.terms, self.space)
         self.found.update(chosen.found)
         self.apart.update((id(self.plans[at]), own) for at, own in chosen.apart.items())
@@ -228,6 +236,19 @@ class PostgresView:
         return TermCounts(statistics.rows, holding, k1)
 
     # -- inside --------------------------------------------------------------------------------------------------------
+
+    def _measure_agreement(self, has: Compared) -> None:
+        shift, memories = has.covered.shift, has.covered.memories
+        asked = nearest.drawn(self.read.vault, has.space, limit(shift), RULE.entries, memories=memories)
+        (rows,) = together(self.read, [asked])
+        found = measured(
+            self.plan,
+            self.facts_at([row for (row,) in rows]),
+            lambda plans: PostgresView(plans, self.transaction, self._kept, None),
+            self.unit_rows,
+            has.sample.pairs,
+        )
+        has.sample.agree(found)
 
     def _lacks_any(self, plan: Plan) -> bool:
         if plan.query.steps:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from septet.storage.postgres.tables.conditions import Condition
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["index_name", "indexed_expression", "nearest", "sampled", "settings"]
+__all__ = ["drawn", "index_name", "indexed_expression", "nearest", "sampled", "settings"]
 
 #: pgvector adds in float32, and misses distances by less than this. So more are looked at than are wanted, as one may
 #: be nearer than the last of them; those that are farther by more are left there.
@@ -69,6 +69,11 @@ _SAMPLED = """
 SELECT v.sample, {sent} FROM septet.vectors v
 JOIN septet.entries e ON e.vault = v.vault AND e.bucket = v.bucket AND {joined}
 WHERE v.vault = %s AND v.space = %s AND v.sample <= %s AND {condition} ORDER BY v.sample, e.row
+"""
+_DRAWN = """
+SELECT DISTINCT ON (v.sample) e.row FROM septet.vectors v
+JOIN septet.entries e ON e.vault = v.vault AND e.bucket = v.bucket AND {joined}
+WHERE v.vault = %s AND v.space = %s AND v.sample <= %s AND {condition} ORDER BY v.sample, e.row LIMIT %s
 """
 _BY = {
     "text": "e.text_hash = v.key",
@@ -134,6 +139,16 @@ def sampled(vault: VaultRow, space: Space, limit: int, *, memories: bool) -> Sta
     sql = _SAMPLED.format(
         sent=sent(vault.vectors),
         joined=_BY[space.keyed_by],
-        condition=FINDABLE if memories else f"e.live AND {SEARCHABLE}",
+        condition=_sampled_from(memories),
     )
     return Statement(sql, (vault.number, space.space, limit))
+
+
+def drawn(vault: VaultRow, space: Space, limit: int, most: int, *, memories: bool) -> Statement:
+    """Return what asks for the rows of the first so many entries that `sampled` gives."""
+    sql = _DRAWN.format(joined=_BY[space.keyed_by], condition=_sampled_from(memories))
+    return Statement(sql, (vault.number, space.space, limit, most))
+
+
+def _sampled_from(memories: bool) -> str:
+    return FINDABLE if memories else f"e.live AND {SEARCHABLE}"
