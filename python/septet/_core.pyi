@@ -643,8 +643,7 @@ class Corpus:
         queries: Sequence[_Query],
         *,
         tier: int,
-        k: int,
-        look: int,
+        k: tuple[int, int],
         guard: tuple[int, int] | None,
         weights: _Floats,
         columns: Set[str],
@@ -657,8 +656,7 @@ class Corpus:
 
         Args:
             tier: what candidates carry as the place of their tier.
-            k: candidates that each leg takes.
-            look: full-text matches that are brought when the guard fires, at least ``k``.
+            k: candidates that each leg takes, for a query without a vector and for one with.
             guard: (below, limit): with fewer matches than ``below``, more than half of which ``limit`` would drop, all
                 of them become candidates; None never.
             weights: of the five columns of full text ``(5,)``.

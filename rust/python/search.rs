@@ -118,14 +118,13 @@ impl Corpus {
     /// Return the candidates of each query, with its full-text matches, how many of the candidates these are, whether no
     /// entry holds some term, and how many of the matches hold every needed word.
     #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
-    #[pyo3(signature = (queries, *, tier, k, look, guard, weights, columns, space=None, selection=None, feedback=None, constants=None))]
+    #[pyo3(signature = (queries, *, tier, k, guard, weights, columns, space=None, selection=None, feedback=None, constants=None))]
     fn recall(
         &self,
         py: Python<'_>,
         queries: Vec<QueryParts<'_>>,
         tier: u32,
-        k: i64,
-        look: i64,
+        k: (i64, i64),
         guard: Option<(i64, i64)>,
         weights: Vector<'_, f64>,
         columns: HashSet<String>,
@@ -138,8 +137,7 @@ impl Corpus {
             PyResult::Ok(search::Guard { below: count("below", below)?, limit: count("limit", limit)? })
         });
         let request = search::Request {
-            k: count("k", k)?,
-            look: count("look", look)?,
+            k: (count("k", k.0)?, count("k", k.1)?),
             guard: guard.transpose()?,
             weights: weights.slice()?,
             constants: constants_of(constants)?,
@@ -212,8 +210,7 @@ impl Corpus {
         constants: Option<(f64, f64)>,
     ) -> PyResult<Pool> {
         let request = search::Request {
-            k: 0,
-            look: 0,
+            k: (0, 0),
             guard: None,
             weights: weights.slice()?,
             constants: constants_of(constants)?,

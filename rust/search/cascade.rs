@@ -1,7 +1,8 @@
 //! A query whose words are beginnings, of which entries hold all, fewer, or any: how it is answered from memory.
 
 use super::corpus::Corpus;
-use super::recall::{Matches, Query, Request};
+use super::recall::Matches;
+use super::request::{Query, Request};
 use super::selection::Selection;
 use crate::error::Result;
 use crate::fts::{self, Beginnings, Matched, Part, Step, Wanted};
@@ -29,9 +30,9 @@ impl<'a> Cascade<'a> {
     }
 
     /// Find the best of the first step that has an answer.
-    pub(super) fn matches(&mut self, corpus: &Corpus<'_>, request: &Request<'_>) -> Result<Matches> {
+    pub(super) fn matches(&mut self, corpus: &Corpus<'_>, request: &Request<'_>, query: &Query<'_>) -> Result<Matches> {
         let mask = request.selection.map(Selection::slots);
-        let wanted = Wanted { k: request.look, mask, ties: Some(corpus.rows) };
+        let wanted = Wanted { k: request.look(query), mask, ties: Some(corpus.rows) };
         let (hits, answered) = fts::cascade_top_k(self.part, &self.beginnings, self.steps, wanted)?;
         self.answered = answered;
         let slots = hits.slots.into_iter().map(|slot| slot as i64).collect();

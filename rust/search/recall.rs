@@ -6,92 +6,20 @@ use super::cascade::Cascade;
 use super::corpus::{Corpus, Space};
 use super::labels::Labels;
 use super::pool::{Pool, Vectors};
+use super::request::{Query, Request};
 use super::selection::Selection;
 use crate::error::{Error, Result};
 use crate::formula::Candidates;
-use crate::fts::{self, Feedback, Matched, Step, Wanted};
+use crate::fts::{self, Matched, Wanted};
 use crate::fuse;
 use crate::pool;
-use crate::terms::{Needed, SpellingIndex};
+use crate::terms::SpellingIndex;
 use crate::vectors::{self, Level, Rows};
 
 /// Where a title holds so much of the query there is no word feedback: it lost on technical questions and gained on prose.
 const MOST_TITLE: f64 = 0.3;
 /// Vector queries that pass over the codes together.
 const BATCH: usize = 128;
-
-/// One query, as the legs read it.
-#[derive(Clone, Copy, Debug)]
-pub struct Query<'a> {
-    /// The query, for the comparison of spelling and for TF-IDF.
-    pub text: &'a str,
-    /// The terms of full text; none when it is not searched.
-    pub terms: &'a [String],
-    /// How many of the first terms are words of the query; others are grams.
-    pub words: usize,
-    /// Whether the table of grams is searched too.
-    pub grams: bool,
-    /// Entries that hold all of these come before those that hold some; None where they are equal.
-    pub needed: Option<&'a [Needed]>,
-    /// Terms are beginnings of words, of which entries hold what the first step says that has an answer; None where whole
-    /// words count, any of them.
-    pub steps: Option<&'a [Step]>,
-    /// The query vector: as it was given `(d,)`, and of unit length `(d,)`.
-    pub vector: Option<(&'a [f64], &'a [f32])>,
-    /// Slots and scores by full text, best first, that FTS5 found: where full text is not in memory, or a term is a
-    /// phrase. Scores of other candidates are left unknown then.
-    pub found: Option<(&'a [i64], &'a [f64])>,
-}
-
-/// What is wanted of every query.
-#[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
-    /// Candidates that each leg takes.
-    pub k: usize,
-    /// Full-text matches that are brought when the guard fires, at least `k`.
-    pub look: usize,
-    /// When every match becomes a candidate; None never.
-    pub guard: Option<Guard>,
-    /// The weights of the five columns of full text.
-    pub weights: &'a [f64],
-    /// The constants of BM25.
-    pub constants: fts::Constants,
-    /// The columns to fill.
-    pub columns: Columns,
-    /// Which slots may be returned; None allows all.
-    pub selection: Option<&'a Selection>,
-    /// What candidates carry as the place of their tier.
-    pub tier: u32,
-}
-
-/// The small-corpus guard: it fires when fewer than `below` entries match, more than half of which `limit` would drop.
-#[derive(Clone, Copy, Debug)]
-pub struct Guard {
-    /// Matches from which on it does not fire.
-    pub below: usize,
-    /// The limit that it overrides.
-    pub limit: usize,
-}
-
-/// The columns that need the corpus, beside those that are always there: FTS5's score `bm25`, 0 where no term matches,
-/// and how much of the query the candidate holds (`information`, `matched`, `matched_title`: see [`fts::Matched`];
-/// `title`, how nearly the title is the query; `reach`, the score as a part of the most it can be); `all_words`, 1
-/// where it holds all that are needed, if words are.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Columns {
-    /// The TF-IDF cosine.
-    pub tfidf: bool,
-    /// BM25 over the trigrams inside words.
-    pub trigram: bool,
-    /// How well the candidate matches words of the best by text; left out where a candidate holds more of the query's
-    /// information than the share.
-    pub feedback: Option<(Feedback, f64)>,
-    /// The cosine with the query vector, NaN for candidates without a vector; what it is in all of the space
-    /// (`cosine_mean`, `cosine_deviation`, `cosine_rows`), and of two rows (`pair_mean`, `pair_deviation`; `agreement`).
-    pub cosine: bool,
-    /// Whether candidates bring their vectors.
-    pub vectors: bool,
-}
 
 /// What one query found.
 #[derive(Clone, Debug)]
@@ -108,12 +36,6 @@ pub struct Recalled {
     pub whole: usize,
     /// The step of the query that has an answer.
     pub step: Option<usize>,
-}
-
-impl Guard {
-    fn fires(self, matches: usize) -> bool {
-        matches < self.below && self.limit < matches.div_ceil(2)
-    }
 }
 
 /// Recall the candidates of each query; several queries with vectors pass over the codes together.
@@ -156,12 +78,12 @@ fn one(
     nearest: &[i64],
 ) -> Result<Recalled> {
     let mut cascade = Cascade::begin(corpus, request, query)?;
-    let found = cascade.as_mut().map(|cascade| cascade.matches(corpus, request)).transpose()?;
+    let found = cascade.as_mut().map(|cascade| cascade.matches(corpus, request, query)).transpose()?;
     let Matches { mut slots, mut scores, matches, whole } =
         found.map_or_else(|| by_text(corpus, request, query), Ok)?;
     if !request.guard.is_some_and(|guard| guard.fires(matches)) {
-        slots.truncate(request.k);
-        scores.truncate(request.k);
+        slots.truncate(request.k(query));
+        scores.truncate(request.k(query));
     }
     let united = fuse::unite(&slots, nearest);
     let pool = candidates(corpus, space, request, (query, cascade.as_ref()), &united, &scores)?;
@@ -192,7 +114,7 @@ fn by_text(corpus: &Corpus<'_>, request: &Request<'_>, query: &Query<'_>) -> Res
         return Ok(Matches::default());
     };
     let mask = request.selection.map(Selection::slots);
-    let wanted = Wanted { k: request.look, mask, ties: Some(corpus.rows) };
+    let wanted = Wanted { k: request.look(query), mask, ties: Some(corpus.rows) };
     let parts = text.parts(request.weights, request.constants, query.grams);
     let (hits, whole) = match query.needed {
         Some(needed) => fts::bm25_top_k_first(&parts, query.terms, needed, wanted)?,
@@ -213,10 +135,11 @@ fn nearest(
     let mut found = vec![Vec::new(); queries.len()];
     let Some(space) = space else { return Ok(found) };
     let mask = request.selection.map(|selection| selection.vectors(space.number, space.slots)).transpose()?;
-    let (k, mask, level) = (request.k, mask.as_deref(), Level::best());
-    let how = vectors::Request { k, mask, level, threads, within: None, front: None };
+    let (mask, level) = (mask.as_deref(), Level::best());
     let asked: Vec<(usize, &[f32])> =
         queries.iter().enumerate().filter_map(|(i, query)| Some((i, query.vector?.1))).collect();
+    let k = request.k.1;
+    let how = vectors::Request { k, mask, level, threads, within: None, front: None };
     for batch in asked.chunks(BATCH) {
         let d = batch[0].1.len();
         if let Some((_, other)) = batch.iter().find(|(_, scan)| scan.len() != d) {

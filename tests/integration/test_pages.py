@@ -214,3 +214,37 @@ def test_the_first_results_are_the_same_for_every_limit_and_pages_go_on(vault, q
         assert vault.search(query, limit=limit, **options_of(vault)).ids == whole[:limit]
     for start in range(0, 120, 30):
         assert vault.search(query, limit=30, offset=start, **options_of(vault)).ids == whole[start : start + 30]
+
+
+def of_one_word(count=300):
+    rng = np.random.default_rng(3)
+    vault = Vault(":memory:")
+    vault.add_many({"id": f"e{n}", "title": f"violin {n}", "vector": rng.standard_normal(8)} for n in range(count))
+    return vault
+
+
+@pytest.mark.parametrize(
+    ("vector", "options", "taken"),
+    [
+        (None, {}, (200, 0)),
+        (np.ones(8), {}, (100, 100)),
+        (np.ones(8), {"legs": ["vector"]}, (None, 200)),
+        (np.ones(8), {"legs": ["text"]}, (200, None)),
+        (np.ones(8), {"profile": "seven-signals"}, (30, 30)),
+    ],
+)
+def test_words_and_vectors_share_the_candidates_of_a_profile_that_fixes_them(vector, options, taken):
+    with of_one_word() as vault:
+        told = vault.explain("violin", "e7", query_vector=vector, **options)
+        found = {leg.leg: leg.taken for leg in told.legs if leg.of}
+        assert found == {leg: count for leg, count in zip(("text", "vector"), taken) if count}
+        assert told.candidates == max(taken[0] or 0, taken[1] or 0)
+
+
+def test_a_query_without_a_vector_takes_as_many_candidates_beside_others_as_alone():
+    with of_one_word() as vault:
+        vectors = [np.ones(8), None, np.ones(8), None]
+        for limit in (10, 100, 150):
+            many = vault.search_many(["violin", "violin", "?!", "?!"], query_vectors=vectors, limit=limit)
+            for one, query, vector in zip(many, ("violin", "violin", "?!", "?!"), vectors):
+                assert one.ids == vault.search(query, query_vector=vector, limit=limit).ids

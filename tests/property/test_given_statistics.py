@@ -97,7 +97,7 @@ class Part:
     def recall(self, query, k, feedback, columns, weights):
         options = self.options(columns, weights)
         (found,) = self.corpus.recall(
-            [query], k=k, look=k, guard=None, selection=self.selection, feedback=feedback, **options
+            [query], k=(k, k), guard=None, selection=self.selection, feedback=feedback, **options
         )
         return found
 

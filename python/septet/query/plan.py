@@ -137,6 +137,17 @@ class Plan(NamedTuple):
         """Whether more places are wanted than the candidates of one search decide."""
         return self.limit is not None and (places := self.places) is not None and self.limit > places
 
+    def taken(self, *, compared: bool | None = None) -> int:
+        """Return how many candidates each leg takes: both share them where the profile fixes their number.
+
+        Args:
+            compared: whether the query has a vector, and there are others to compare it with; None if it has one.
+        """
+        if compared is None:
+            compared = self.vector is not None or bool(self.embeddings)
+        shared = compared and not self.profile.cuts.factor and len(self.legs) > 1
+        return -(-self.candidates // 2) if shared else self.candidates
+
     @property
     def asks_text(self) -> bool:
         """Whether the full text is searched: its leg is on and a term is left of the query."""

@@ -192,7 +192,8 @@ class Cuts(Checked):
         limit: results when the caller names no limit.
         factor, minimum, maximum: each leg of each tier takes ``min(maximum, max(factor * limit, minimum))`` candidates;
             a maximum of None is none. With a factor of 0 a limit only cuts: the candidates decide half as many places,
-            whatever the limit, and more of them the places behind, as those of later pages.
+            whatever the limit, and more of them the places behind, as those of later pages; where words and vectors are
+            both searched, each takes half.
         guard_below: small-corpus guard. With no explicit limit, fewer full-text matches than this, and more than half
             of them about to be dropped, every result is returned; 0 turns it off.
         budget: what becomes of a result that a token budget has no room for: ``skip`` leaves it out and goes on with

@@ -62,7 +62,7 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         found=rank is not None and rank in _returned(one, everyone, left),
         rank=None if rank is None else rank + 1,
         limit=plan.most_hits,
-        candidates=search.plan.candidates,
+        candidates=search.plan.taken(),
         score=None if placed is None else placed[3],
         reason=_reason(entry_id, one, everyone, rank, left, own),
         tier=tiers[tier].name,

@@ -46,9 +46,7 @@ def with_graph(search: FederatedSearch, query: int, first: Ranking, weights: Map
         from septet.search.attributes import completed
 
         pool = completed(search, pool, plan.profile)
-    return rank(
-        pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score, taken=plan.candidates
-    )
+    return rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score, taken=plan.taken())
 
 
 def _anchors(plan: Plan, first: Ranking) -> list[int]:

@@ -50,7 +50,7 @@ def grouped(
     groups = _groups(search, placed, memories)
     wanted = [*dict.fromkeys(groups)]
     # A candidate under the least score says that all further ones are.
-    full = any(len(answer.recalled[query].pool) >= search.plans[query].candidates for answer in search.answers)
+    full = any(len(answer.recalled[query].pool) >= search.plans[query].taken() for answer in search.answers)
     enough = most is None or len(wanted) >= most or not full or len(placed) < total
     kept = frozenset(wanted[:most])
     seen: set[str] = set()

@@ -79,7 +79,7 @@ def recalled_page(
 
 
 def _is_all(search: FederatedSearch) -> bool:
-    candidates = search.plan.candidates
+    candidates = search.plan.taken()
     return not any(len(answer.recalled[0].pool) >= candidates for answer in search.answers)
 
 

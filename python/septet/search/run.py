@@ -254,7 +254,7 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
     if plan.profile.asks_store:
         pool = _completed(search, pool)
     ranking = rank(
-        pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score, taken=plan.candidates
+        pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score, taken=plan.taken()
     )
     if search.stages is not None:
         search.stages.mark("rank")

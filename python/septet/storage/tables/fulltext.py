@@ -158,9 +158,9 @@ def rank_of(read: Reading, plan: Plan, row: int) -> Rank:
     return Rank(before + 1, len(found.rows), score)
 
 
-def candidate_count(plan: Plan, matches: int) -> int:
-    """Return how many of the matches become candidates: all of them when the small-corpus guard applies."""
-    return matches if guarded(plan.profile.cuts, limit=plan.limit, matches=matches) else min(plan.candidates, matches)
+def candidate_count(plan: Plan, matches: int, taken: int) -> int:
+    """Return how many of the matches become candidates: ``taken``, or all where the small-corpus guard applies."""
+    return matches if guarded(plan.profile.cuts, limit=plan.limit, matches=matches) else min(taken, matches)
 
 
 def counts(read: Reading, plan: Plan, known: dict[tuple[str, bool], int]) -> TermCounts:

@@ -54,7 +54,7 @@ def _as_memory(view: ReadView, candidate: Candidate) -> bool:
 def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
     plan = view.at_step(view.plan)
     if not plan.query.terms:
-        return LegReport("text", False, None, 0, plan.candidates, None, "no term is left of the query")
+        return LegReport("text", False, None, 0, view.taken, None, "no term is left of the query")
     own = plan.scores_memories or plan.profile.text.constants is not None
     native = own and not view.needs_fts5(plan)
     rank, of, score = (_rank_in_memory if native else _rank_by_fts5)(view, candidate.row)
@@ -72,7 +72,7 @@ def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport
         detail += "; strict wave: every word" if whole else f"; relaxed wave, behind {_whole(view)} with every word"
     if plan.query.steps:
         detail += f"; {answering_step(view.plan.query, view.answered.get(id(view.plan)))}"
-    taken = fulltext.candidate_count(plan, of)
+    taken = fulltext.candidate_count(plan, of, view.taken)
     return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
 
 
@@ -152,9 +152,9 @@ def _vector_place(view: ReadView, candidate: Candidate, passes: bool) -> LegRepo
     of = int(np.count_nonzero(allowed))
     at = vectors.at(view.snapshot.slots_of([candidate.row]))
     if at[0] < 0:
-        return LegReport("vector", False, None, of, plan.candidates, None, f"no vector of model {view.space.model!r}")
+        return LegReport("vector", False, None, of, view.taken, None, f"no vector of model {view.space.model!r}")
     own = float(_core.cosine_at(plan.vector.exact, vectors.rows, at)[0])
     order, _ = vectors.nearest(plan.vector.scan, of, allowed)
     place = np.flatnonzero(order == at[0])
     rank = int(place[0]) + 1 if len(place) and passes else None
-    return LegReport("vector", True, rank, of, plan.candidates, own, f"cosine {own:.4f}")
+    return LegReport("vector", True, rank, of, view.taken, own, f"cosine {own:.4f}")

@@ -94,6 +94,11 @@ class ReadView:
         return self.manager.remembered(self.read, key, ask)
 
     @property
+    def taken(self) -> int:
+        """How many candidates each leg takes for the first plan."""
+        return self.plan.taken(compared=self.space is not None and self.plan.asks_vectors)
+
+    @property
     def vectors(self) -> VectorRows | None:
         """The rows of the space."""
         return None if self.space is None else self.snapshot.vectors[self.space.space]
@@ -121,8 +126,7 @@ class ReadView:
         found = self.corpus.recall(
             [self._query(p, None if hits is None else hits[:2]) for p, hits in zip(self.plans, by_fts5)],
             tier=tier,
-            k=plan.candidates,
-            look=self._look(plan),
+            k=(plan.candidates, plan.taken(compared=True)),
             guard=None if plan.limit is not None else (cuts.guard_below, cuts.limit),
             weights=plan.profile.text.weights.array,
             columns=plan.corpus_columns,
@@ -196,8 +200,7 @@ class ReadView:
         (found,) = self.corpus.recall(
             [self._query(plan, None)],
             tier=0,
-            k=every,
-            look=every,
+            k=(every, every),
             guard=None,
             weights=plan.profile.text.weights.array,
             columns={"bm25"},

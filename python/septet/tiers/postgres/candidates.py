@@ -77,13 +77,15 @@ def read_candidates(
 ) -> Chosen:
     """Ask for the candidates of some queries, in one round trip."""
     asked: list[tuple[int, str, Statement]] = []
+    compared = [space is not None and plan.asks_vectors for plan in plans]
+    legs = [plan._replace(candidates=plan.taken(compared=own)) for plan, own in zip(plans, compared)]
     for at, plan in enumerate(plans):
         if plan.asks_text and statistics.rows:
-            asked += [(at, *one) for one in _texts(read.vault, plan, statistics, terms, space)]
-        if space is not None and plan.asks_vectors:
+            asked += [(at, *one) for one in _texts(read.vault, legs[at], statistics, terms, space)]
+        if space is not None and compared[at]:
             if space.space in statistics.indexed:
-                asked.append((at, "settings", nearest.settings(plan.candidates)))
-            asked.append((at, "vector", _nearest(read, plan, space, space.space in statistics.indexed)))
+                asked.append((at, "settings", nearest.settings(legs[at].candidates)))
+            asked.append((at, "vector", _nearest(read, legs[at], space, space.space in statistics.indexed)))
         if plan.asks_text and statistics.held_memories and not plan.scores_memories and not plan.query.steps:
             asked += [(at, leg, statement) for leg, statement in memories_leg(read, plan, statistics, terms)]
     answers = together(read, [statement for _, _, statement in asked])
@@ -106,7 +108,7 @@ def read_candidates(
             also = found.all_of([row[4:] for row in beside])
             scored = [(one.candidate.row, apart[at].scale * row[3]) for one, row in zip(also, beside)]
             known.update((one.candidate.row, one) for one in also)
-            best = merged(plans[at], [*best, *scored], known, terms)[: look(plans[at])]
+            best = merged(plans[at], [*best, *scored], known, terms)[: look(legs[at])]
             matches, whole = matches + beside[0][0], whole + beside[0][1]
         return Answered(
             [row for row, _ in best],

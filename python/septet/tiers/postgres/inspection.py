@@ -58,7 +58,7 @@ def _legs(view: PostgresView, found: Found, filters: Mapping[str, bool], *, as_m
 def _text_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
     plan = view.at_step(view.plan)
     if not plan.query.terms:
-        return LegReport("text", False, None, 0, plan.candidates, None, "no term is left of the query")
+        return LegReport("text", False, None, 0, view.taken, None, "no term is left of the query")
     every, row = matches(view, view.plan), found.candidate.row
     own = next((one for one in every if one.row == row), None)
     in_memory = plan.scores_memories or plan.profile.text.constants is not None
@@ -81,7 +81,7 @@ def _text_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
     if plan.query.steps:
         detail += f"; {answering_step(view.plan.query, view.answered.get(id(view.plan)))}"
     of = len(every)
-    taken = of if guarded(plan.profile.cuts, limit=plan.limit, matches=of) else min(plan.candidates, of)
+    taken = of if guarded(plan.profile.cuts, limit=plan.limit, matches=of) else min(view.taken, of)
     score = None if own is None else own.score
     return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
 
@@ -130,11 +130,9 @@ def _vector_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
     (rows,) = together(view.read, [around(vault, space, scan, distance, passing)])
     of, nearer = next((row[1], row[2]) for row in rows if row[0] is None)
     if own is None:
-        return LegReport("vector", False, None, of, plan.candidates, None, f"no vector of model {space.model!r}")
+        return LegReport("vector", False, None, of, view.taken, None, f"no vector of model {space.model!r}")
     beside = [row for row in rows if row[0] is not None]
     cosines: list[float] = cosines_of([row[0] for row in beside]).tolist() if beside else []
     row = found.candidate.row
     before = sum((-cosine, one[1]) < (-own, row) for cosine, one in zip(cosines, beside) if one[1] != row)
-    return LegReport(
-        "vector", True, nearer + before + 1 if passes else None, of, plan.candidates, own, f"cosine {own:.4f}"
-    )
+    return LegReport("vector", True, nearer + before + 1 if passes else None, of, view.taken, own, f"cosine {own:.4f}")

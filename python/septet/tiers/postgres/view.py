@@ -20,7 +20,7 @@ from septet.storage.postgres.tables.covered import limit
 from septet.storage.tables.entries import MissingRows
 from septet.tiers.agreement import RULE, is_low, is_unknown, measured
 from septet.tiers.postgres.apart import term_counts
-from septet.tiers.postgres.candidates import Answered, Chosen, look, read_candidates
+from septet.tiers.postgres.candidates import Answered, Chosen, read_candidates
 from septet.tiers.postgres.corpus import SmallCorpus, small_corpus
 from septet.tiers.postgres.outside import outside_of
 from septet.tiers.postgres.phrases import constants
@@ -107,6 +107,11 @@ class PostgresView:
         """End the transaction."""
         self.transaction.end()
 
+    @property
+    def taken(self) -> int:
+        """How many candidates each leg takes for the first plan."""
+        return self.plan.taken(compared=self.space is not None and self.plan.asks_vectors)
+
     def recall(self, tier: int) -> list[tuple[Pool, int]]:
         """Return the candidates of each plan, and how many entries its full text matches, before they were cut.
 
@@ -130,8 +135,7 @@ class PostgresView:
         found = small.corpus.recall(
             [self._query(one, _given(one, small, answered)) for one, answered in zip(self.plans, chosen.answered)],
             tier=tier,
-            k=plan.candidates,
-            look=look(plan),
+            k=(plan.candidates, plan.taken(compared=True)),
             guard=None if plan.limit is not None else (cuts.guard_below, cuts.limit),
             weights=plan.profile.text.weights.array,
             columns=plan.corpus_columns,
