@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from septet import Federation, QueryError, Vault
-from septet.search import pages
+from septet.search import pages, run
 
 WORDS = ("harbour", "violin", "glacier", "bakery", "orchid")
 
@@ -102,6 +102,41 @@ def test_pages_of_groups_neither_repeat_nor_leave_out():
         first = vault.search("glacier", limit=4, group_by="parent")
         assert first.ids == together[:4]
         assert first.total == len(vault.search("glacier", limit=1_000))
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+def test_the_first_groups_are_the_same_for_every_limit_and_pages_go_on(embedded, monkeypatch):
+    rng = np.random.default_rng(4)
+    words = "glacier violin harbour orchid bakery meadow".split()
+    with Vault(":memory:", clock=lambda: 1e9) as vault:
+        for n in range(40):
+            # The first documents have so many parts that the candidates of one search are parts of few.
+            parts = 120 if n < 8 else 3
+            items = [
+                {"id": f"doc{n}-{p}", "title": f"Part {p}", "parent": f"doc{n}", "created_at": 1e9}
+                | {"description": " ".join(rng.choice(words, 4)) + " glacier" * (4 if n < 8 else 1)}
+                | ({"vector": rng.standard_normal(8) + (n < 8)} if embedded else {})
+                for p in range(parts)
+            ]
+            vault.add_many([{"id": f"doc{n}", "title": f"Document {n}", "created_at": 1e9}, *items])
+        options = {"query_vector": np.ones(8)} if embedded else {}
+        options |= {"group_by": "parent"}
+        whole = vault.search("glacier", limit=40, **options).ids
+        assert len(whole) == 40
+        taken = []
+        ranked = run.ranked
+        monkeypatch.setattr(
+            run, "ranked", lambda search, at: taken.append(search.plan.candidates) or ranked(search, at)
+        )
+        for limit in (1, 5, 10, 24, 25, 26, 33):
+            taken.append(0)
+            assert vault.search("glacier", limit=limit, **options).ids == whole[:limit]
+            if limit == 1:
+                of_one = taken[:]
+            # Places that a search decides are decided by as many candidates, however few are wanted.
+            assert taken[-len(of_one) :] == of_one or limit > 25
+        for start in range(0, 40, 10):
+            assert vault.search("glacier", limit=10, offset=start, **options).ids == whole[start : start + 10]
 
 
 def test_an_offset_without_a_limit_takes_pages_of_the_default(vault):

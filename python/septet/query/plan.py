@@ -128,9 +128,12 @@ class Plan(NamedTuple):
 
     @property
     def places(self) -> int | None:
-        """The places that the candidates of one search decide, whatever the limit; None where the limit decides."""
+        """The places that the candidates of one search decide, whatever the limit; None where the limit decides.
+
+        Groups take more candidates; several are of one.
+        """
         cuts = self.profile.cuts
-        return None if cuts.factor or self.group_by is not None else max(cuts.minimum // 2, 1)
+        return None if cuts.factor else max(cuts.minimum // (2 if self.group_by is None else 2 * PARTS), 1)
 
     @property
     def is_deep(self) -> bool:

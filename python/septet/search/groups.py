@@ -51,7 +51,9 @@ def grouped(
     wanted = [*dict.fromkeys(groups)]
     # A candidate under the least score says that all further ones are.
     full = any(len(answer.recalled[query].pool) >= search.plans[query].taken() for answer in search.answers)
-    enough = most is None or len(wanted) >= most or not full or len(placed) < total
+    # Where a limit only cuts, one below what a search decides looks for no fewer.
+    least = most if most is None else max(most, search.plans[query].places or 0)
+    enough = least is None or len(wanted) >= least or not full or len(placed) < total
     kept = frozenset(wanted[:most])
     seen: set[str] = set()
     heads: list[int] = []
