@@ -101,7 +101,8 @@ def _plan(plan: Plan, text: str) -> Plan:
 def _of(found: Sequence[float]) -> float:
     if len(found) < RULE.least_entries:
         return 1.0
-    return float(np.clip((np.quantile(found, RULE.far) - RULE.none) / (RULE.full - RULE.none), 0.0, 1.0))
+    least = sorted(found)[int(RULE.far * len(found))]
+    return min(max((least - RULE.none) / (RULE.full - RULE.none), 0.0), 1.0)
 
 
 def _rarest(plan: Plan, counts: TermCounts) -> Plan:

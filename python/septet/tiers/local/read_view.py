@@ -175,10 +175,12 @@ class ReadView:
         at = np.flatnonzero(vectors.keys <= sample.limit(sample.population))
         drawn = snapshot.alive if self.plan.scores_memories else snapshot.alive & snapshot.searchable
         at = at[drawn[vectors.slots[at]]]
-        first = at[np.unique(vectors.keys[at], return_index=True)[1][: RULE.entries]]
+        # Rows of equal keys are equal: the first of each is drawn. `np.unique` would load numpy.ma.
+        first = dict(zip(vectors.keys[at[::-1]].tolist(), at[::-1].tolist()))
+        chosen = [first[key] for key in sorted(first)[: RULE.entries]]
         found = measured(
             self.plan,
-            entries.read_rows(self.read, snapshot.rows[vectors.slots[first]].tolist()),
+            entries.read_rows(self.read, snapshot.rows[vectors.slots[chosen]].tolist()),
             lambda plans: ReadView(plans, self.transaction, self.manager, snapshot, None, None),
             lambda rows: vectors.unit_rows(snapshot.slots_of(rows)),
             sample.pairs,
