@@ -55,10 +55,7 @@ def variants(mode: str) -> Iterator[tuple[str, Profile, dict[str, Any]]]:
         yield "balance", replace(_S, balance=None), {}
     yield "BM25", without_terms(0), {}
     yield "trigrams", without_terms(1), {}
-    yield "titles", without_terms(3, 4), {}
-    if mode == "text":
-        # With vectors it is not filled.
-        yield "word feedback", without_terms(2), {}
+    yield "titles", without_terms(2, 3), {}
 
 
 def ablation(

@@ -37,10 +37,10 @@ _S = BUILTIN["septet"]
 
 
 def words_of(profile: Profile) -> Sequence[Term]:
-    """Return the terms of a profile's signal of words: BM25, trigrams, word feedback, titles, exact titles."""
+    """Return the terms of a profile's signal of words: BM25, trigrams, titles, exact titles."""
     words = profile.signals["semantic"]
-    if not isinstance(words, Scale) or not isinstance(words.scale, Sum) or len(words.scale.sum) != 5:
-        raise TypeError("the signal semantic is no sum of five: what it is made of must follow the profile")
+    if not isinstance(words, Scale) or not isinstance(words.scale, Sum) or len(words.scale.sum) != 4:
+        raise TypeError("the signal semantic is no sum of four: what it is made of must follow the profile")
     return words.scale.sum
 
 
@@ -52,10 +52,10 @@ def steps() -> Iterator[tuple[str, Profile, bool]]:
         words = Scale(scale=Sum(sum=terms[:count]))
         return replace(_S, signals={**_S.signals, "semantic": words}, **changes)
 
-    for count, name in ((1, "BM25"), (2, "+ trigrams"), (3, "+ word feedback"), (5, "+ titles")):
+    for count, name in ((1, "BM25"), (2, "+ trigrams"), (4, "+ titles")):
         yield f"text: {name}", profile(count), False
-    yield "vectors: words and cosines", profile(5, balance=None, smoothing=None), True
-    yield "vectors: + balance", profile(5, smoothing=None), True
+    yield "vectors: words and cosines", profile(4, balance=None, smoothing=None), True
+    yield "vectors: + balance", profile(4, smoothing=None), True
     yield "vectors: + smoothing", _S, True
 
 

@@ -148,7 +148,6 @@ _WORDS = Scale.known(
         sum=(
             Term.known(weight=_BM25, of=_scaled("bm25")),
             Term.known(weight=_SPELLING, of=_scaled("trigram")),
-            Term.known(weight=_FEEDBACK, of=_scaled("feedback")),
             Term.known(weight=_TITLE, of=Col.known(col="title")),
             # Whose title is the query is first.
             Term.known(

@@ -305,6 +305,11 @@ class Profile(Checked):
         return frozenset().union(*map(names, (*self.signals.values(), *self._changes)))
 
     @cached_property
+    def text_columns(self) -> frozenset[str]:
+        """The columns that signals with a weight in searches by text alone read."""
+        return frozenset().union(*(names(self.signals[name]) for name, w in self.weights["text"].items() if w))
+
+    @cached_property
     def ages(self) -> frozenset[str]:
         """The columns of ages that the signals read."""
         return self.columns & AGES.keys()

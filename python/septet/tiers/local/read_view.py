@@ -21,6 +21,7 @@ from septet.spaces import Space
 from septet.storage.store import Reading, ReadTransaction, Store
 from septet.storage.tables import entries
 from septet.tiers.agreement import RULE, is_low, is_unknown, measured
+from septet.tiers.legs import feedback_of
 
 if TYPE_CHECKING:
     from septet.snapshot.arrays import Mask, Slots
@@ -133,7 +134,7 @@ class ReadView:
             space=space,
             selection=self.selection(),
             constants=plan.profile.text.constants,
-            feedback=None if self.space is not None and not self.without_vectors[0] else self._feedback(plan),
+            feedback=feedback_of(plan, None if self.space is None else self.without_vectors),
         )
         if plan.profile.text.match == "all":
             for p, hits, one in zip(self.plans, by_fts5, found):
@@ -273,14 +274,6 @@ class ReadView:
         if self.plan.scores_memories:
             return (space.space, *vectors[:4], self.snapshot.sample_with_memories(space.space))
         return (space.space, *vectors[:5])
-
-    def _feedback(self, plan: Plan) -> tuple[int, int, int, float] | None:
-        """Return how much feedback counts; None where most entries have vectors, or several tiers must compare."""
-        missing, of = self.without_vectors
-        if plan.needs_ids or (self.space is not None and 3 * missing < 2 * of):
-            return None
-        rule = plan.profile.text.feedback
-        return rule.rows, rule.terms, rule.agreeing, rule.covered
 
     def _now(self) -> float | None:
         return None if self.plan.include_expired else self.plan.now

@@ -19,6 +19,7 @@ from septet.storage.postgres.tables import nearest, phrases
 from septet.storage.postgres.tables.covered import limit
 from septet.storage.tables.entries import MissingRows
 from septet.tiers.agreement import RULE, is_low, is_unknown, measured
+from septet.tiers.legs import feedback_of
 from septet.tiers.postgres.apart import term_counts
 from septet.tiers.postgres.candidates import Answered, Chosen, read_candidates
 from septet.tiers.postgres.corpus import SmallCorpus, small_corpus
@@ -128,7 +129,7 @@ class PostgresView:
         chosen = read_candidates(self.read, self.plans, self.statistics, self.terms, self.space)
         self.found.update(chosen.found)
         self.apart.update((id(self.plans[at]), own) for at, own in chosen.apart.items())
-        feedback = None if self.space is not None and not self.without_vectors[0] else self._feedback()
+        feedback = feedback_of(plan, None if self.space is None else self.without_vectors)
         self._tell(chosen, feedback)
         small = self._corpus([*chosen.found.values()])
         cuts = plan.profile.cuts
@@ -286,14 +287,6 @@ class PostgresView:
         terms = query.terms if plan.asks_text else ()
         steps = [step[1:] for step in query.steps] if query.steps else ()
         return query.text, terms, query.words, query.grams, vector, given, query.needed, steps
-
-    def _feedback(self) -> tuple[int, int, int, float] | None:
-        """Return how much feedback counts; None where most entries have vectors, or several tiers must compare."""
-        missing, of = self.without_vectors
-        if self.plan.needs_ids or (self.space is not None and 3 * missing < 2 * of):
-            return None
-        rule = self.plan.profile.text.feedback
-        return rule.rows, rule.terms, rule.agreeing, rule.covered
 
     def _nearest_by_words(self, tier: int, query: int) -> tuple[Pool, int]:
         from septet.tiers.postgres.likeness import nearest_by_words
