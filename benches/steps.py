@@ -119,6 +119,9 @@ class Searches:
         self.vault = Vault(path)
         self.vault.add_many({**e, "vector": v} for e, v in zip(made.entries, made.vectors))
         self.vault.optimize()
+        for rows in self.vault._tier.manager.current.vectors.values():
+            # Vectors are made up without regard to words; a search with those of a model has nothing to say of it.
+            rows.sample.agree(1.0)
         self.query, self.vector = made.queries[0], made.query_vectors[0]
         self.added = 0
 

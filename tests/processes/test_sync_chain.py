@@ -136,7 +136,8 @@ def test_after_a_kill_the_next_sync_and_run_complete_the_first_space(tmp_path, f
         # What was paid for is kept, in both spaces.
         assert after["openai/first"] == len(vault) and after["ollama/second"] == before["ollama/second"]
         found = vault.search("heron at pond 1", limit=3)
-        assert found.weights["vector"] > 0 and not found.notes
+        # The vectors of this world have nothing to do with words.
+        assert found.weights["vector"] > 0 and {note.code for note in found.notes} <= {"vectors_disagree"}
     for paid in world.paid:
         # The batch that was under way is asked for once more; nothing else is.
         again = [text for text, times in paid.items() if times > 1 and "heron" in text]

@@ -253,9 +253,8 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
             search.stages.mark("merge")
     if plan.profile.asks_store:
         pool = _completed(search, pool)
-    ranking = rank(
-        pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score, taken=plan.taken()
-    )
+    taken = plan.taken() if plan.profile.takes_top else None
+    ranking = rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score, taken=taken)
     if search.stages is not None:
         search.stages.mark("rank")
     late, guesses = NOTHING, _guesses(recalled) if unknown else NO_GUESSES

@@ -13,11 +13,10 @@ from septet.ranking.passes import Agreement
 from septet.ranking.pool import Candidate, Pool
 
 if TYPE_CHECKING:
-    from septet._core import Sample
     from septet.query.plan import Plan
     from septet.ranking.bm25_scale import TermCounts
 
-__all__ = ["RULE", "is_low", "is_unknown", "measured"]
+__all__ = ["RULE", "measured"]
 
 RULE = Agreement()
 
@@ -32,16 +31,6 @@ class View(Protocol):
 
     def term_counts(self, plan: Plan) -> TermCounts:
         """Return how many entries hold each term of a plan."""
-
-
-def is_unknown(sample: Sample) -> bool:
-    """Say whether agreement is to be measured: it was not yet, or the vault has grown since, and is large enough."""
-    return sample.agreement is None and sample.population >= RULE.least_entries
-
-
-def is_low(sample: Sample) -> bool:
-    """Say whether words decide, because vectors hardly agree with them."""
-    return sample.agreement is not None and sample.agreement < RULE.low
 
 
 def measured(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from septet.query.parse import TextQuery
     from septet.query.plan import Plan
 
-__all__ = ["answering_step", "feedback_of", "matched", "memory_place", "nothing_compared"]
+__all__ = ["answering_step", "matched", "memory_place", "nothing_compared"]
 
 
 def answering_step(query: TextQuery, step: int | None) -> str:
@@ -32,20 +32,6 @@ def matched(terms: Sequence[str], held: Sequence[str], as_words: Callable[[str],
     of_words = [f"matches {', '.join(words)}"] if words else []
     of_parts = [f"{'in parts' if words else 'matches parts'} of words and names: {', '.join(parts)}"] if parts else []
     return "; ".join(of_words + of_parts)
-
-
-def feedback_of(plan: Plan, without_vectors: tuple[int, int] | None) -> tuple[int, int, int, float] | None:
-    """Return the rule of word feedback; None where most entries have vectors, or several tiers must compare.
-
-    Args:
-        without_vectors: how many entries have no vector, and how many there are; None where none are compared.
-    """
-    if plan.needs_ids or (without_vectors is None and "feedback" not in plan.profile.text_columns):
-        return None
-    if without_vectors is not None and 3 * without_vectors[0] < 2 * without_vectors[1]:
-        return None
-    rule = plan.profile.text.feedback
-    return rule.rows, rule.terms, rule.agreeing, rule.covered
 
 
 def memory_place(plan: Plan, rows: Sequence[int], row: int, *, passes: bool) -> LegReport:

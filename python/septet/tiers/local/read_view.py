@@ -20,8 +20,7 @@ from septet.snapshot.snapshot import Snapshot, VectorRows
 from septet.spaces import Space
 from septet.storage.store import Reading, ReadTransaction, Store
 from septet.storage.tables import entries
-from septet.tiers.agreement import RULE, is_low, is_unknown, measured
-from septet.tiers.legs import feedback_of
+from septet.tiers.agreement import RULE, measured
 
 if TYPE_CHECKING:
     from septet.snapshot.arrays import Mask, Slots
@@ -120,9 +119,11 @@ class ReadView:
         if plan.scans_words:
             return [self._nearest_by_words(tier, query) for query in range(len(self.plans))]
         cuts, space = plan.profile.cuts, self._space()
-        if space is not None and plan.profile.balance is not None and self.snapshot.postings and is_unknown(space[5]):
-            self._measure_agreement(space[0], space[5])
-        self.disagrees = space is not None and plan.profile.balance is not None and is_low(space[5])
+        if space is not None and plan.profile.balance is not None:
+            agreement, large = space[5].agreement, space[5].population >= RULE.least_entries
+            if agreement is None and large and self.snapshot.postings is not None:
+                agreement = self._measured_agreement(space[0], space[5])
+            self.disagrees = agreement is not None and agreement < RULE.low
         by_fts5 = [self._by_fts5(p) for p in self.plans]
         found = self.corpus.recall(
             [self._query(p, None if hits is None else hits[:2]) for p, hits in zip(self.plans, by_fts5)],
@@ -134,7 +135,7 @@ class ReadView:
             space=space,
             selection=self.selection(),
             constants=plan.profile.text.constants,
-            feedback=feedback_of(plan, None if self.space is None else self.without_vectors),
+            feedback=None if self.space is not None and not self.without_vectors[0] else self._feedback(),
         )
         if plan.profile.text.match == "all":
             for p, hits, one in zip(self.plans, by_fts5, found):
@@ -171,7 +172,7 @@ class ReadView:
             )
         return self._completed(plan, pool, 0 if self.needs_fts5(plan) else None)
 
-    def _measure_agreement(self, space: int, sample: _core.Sample) -> None:
+    def _measured_agreement(self, space: int, sample: _core.Sample) -> float:
         snapshot, vectors = self.snapshot, self.snapshot.vectors[space]
         at = np.flatnonzero(vectors.keys <= sample.limit(sample.population))
         drawn = snapshot.alive if self.plan.scores_memories else snapshot.alive & snapshot.searchable
@@ -187,6 +188,7 @@ class ReadView:
             sample.pairs,
         )
         sample.agree(found)
+        return found
 
     def _nearest_by_words(self, tier: int, query: int) -> tuple[Pool, int]:
         from septet.tiers.local.likeness import nearest_by_words
@@ -274,6 +276,16 @@ class ReadView:
         if self.plan.scores_memories:
             return (space.space, *vectors[:4], self.snapshot.sample_with_memories(space.space))
         return (space.space, *vectors[:5])
+
+    def _feedback(self) -> tuple[int, int, int, float] | None:
+        """Return how much feedback counts; None where most entries have vectors, or several tiers must compare."""
+        missing, of = self.without_vectors
+        if self.plan.needs_ids or (self.space is not None and 3 * missing < 2 * of):
+            return None
+        if self.space is None and "feedback" not in self.plan.profile.text_columns:
+            return None
+        rule = self.plan.profile.text.feedback
+        return rule.rows, rule.terms, rule.agreeing, rule.covered
 
     def _now(self) -> float | None:
         return None if self.plan.include_expired else self.plan.now

@@ -18,8 +18,7 @@ from septet.storage.postgres.tables import found as stored
 from septet.storage.postgres.tables import nearest, phrases
 from septet.storage.postgres.tables.covered import limit
 from septet.storage.tables.entries import MissingRows
-from septet.tiers.agreement import RULE, is_low, is_unknown, measured
-from septet.tiers.legs import feedback_of
+from septet.tiers.agreement import RULE, measured
 from septet.tiers.postgres.apart import term_counts
 from septet.tiers.postgres.candidates import Answered, Chosen, read_candidates
 from septet.tiers.postgres.corpus import SmallCorpus, small_corpus
@@ -123,13 +122,15 @@ class PostgresView:
         if plan.scans_words:
             return [self._nearest_by_words(tier, query) for query in range(len(self.plans))]
         has = self._compared
-        if has is not None and plan.profile.balance is not None and is_unknown(has.sample):
-            self._measure_agreement(has)
-        self.disagrees = has is not None and plan.profile.balance is not None and is_low(has.sample)
+        if has is not None and plan.profile.balance is not None:
+            agreement, large = has.sample.agreement, has.sample.population >= RULE.least_entries
+            if agreement is None and large:
+                agreement = self._measured_agreement(has)
+            self.disagrees = agreement is not None and agreement < RULE.low
         chosen = read_candidates(self.read, self.plans, self.statistics, self.terms, self.space)
         self.found.update(chosen.found)
         self.apart.update((id(self.plans[at]), own) for at, own in chosen.apart.items())
-        feedback = feedback_of(plan, None if self.space is None else self.without_vectors)
+        feedback = None if self.space is not None and not self.without_vectors[0] else self._feedback()
         self._tell(chosen, feedback)
         small = self._corpus([*chosen.found.values()])
         cuts = plan.profile.cuts
@@ -242,7 +243,7 @@ class PostgresView:
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _measure_agreement(self, has: Compared) -> None:
+    def _measured_agreement(self, has: Compared) -> float:
         shift, memories = has.covered.shift, has.covered.memories
         asked = nearest.drawn(self.read.vault, has.space, limit(shift), RULE.entries, memories=memories)
         (rows,) = together(self.read, [asked])
@@ -254,6 +255,7 @@ class PostgresView:
             has.sample.pairs,
         )
         has.sample.agree(found)
+        return found
 
     def _lacks_any(self, plan: Plan) -> bool:
         if plan.query.steps:
@@ -287,6 +289,16 @@ class PostgresView:
         terms = query.terms if plan.asks_text else ()
         steps = [step[1:] for step in query.steps] if query.steps else ()
         return query.text, terms, query.words, query.grams, vector, given, query.needed, steps
+
+    def _feedback(self) -> tuple[int, int, int, float] | None:
+        """Return how much feedback counts; None where most entries have vectors, or several tiers must compare."""
+        missing, of = self.without_vectors
+        if self.plan.needs_ids or (self.space is not None and 3 * missing < 2 * of):
+            return None
+        if self.space is None and "feedback" not in self.plan.profile.text_columns:
+            return None
+        rule = self.plan.profile.text.feedback
+        return rule.rows, rule.terms, rule.agreeing, rule.covered
 
     def _nearest_by_words(self, tier: int, query: int) -> tuple[Pool, int]:
         from septet.tiers.postgres.likeness import nearest_by_words
