@@ -190,11 +190,11 @@ def evaluate_shapes(collection: Collection) -> None:
     print(f"vectors in other shapes: {MEASURE} of words, of vectors, of both, both beside the better")
     for shape in vector_shapes(collection.doc_vectors, collection.query_vectors):
         docs, queries = shape.docs.astype(np.float32), shape.queries.astype(np.float32)
-        one = replace(collection, doc_vectors=docs, query_vectors=queries)
-        with vault_of(one) as vault:
-            words = evaluated(vault, one, None)[MEASURE]
-            vectors = evaluated(vault, one, queries, legs=["vector"])[MEASURE]
-            both = evaluated(vault, one, queries)[MEASURE]
+        reshaped = replace(collection, doc_vectors=docs, query_vectors=queries)
+        with vault_of(reshaped) as vault:
+            words = evaluated(vault, reshaped, None)[MEASURE]
+            vectors = evaluated(vault, reshaped, queries, legs=["vector"])[MEASURE]
+            both = evaluated(vault, reshaped, queries)[MEASURE]
         change = both - max(words, vectors)
         print(f"{shape.name:36} {words:8.4f} {vectors:8.4f} {both:8.4f} {change:+8.4f}", flush=True)
 

@@ -64,10 +64,10 @@ pub(super) fn agreement(pool: &Pool) -> f64 {
 
 /// How far the vectors of the candidates' spaces agree with words; 1 where it was not measured, and where words find nothing.
 fn of_space(pool: &Pool) -> f64 {
-    let found = pool.column("bm25").is_some_and(|words| words.iter().any(|&score| score > 0.0));
+    let words_match = pool.column("bm25").is_some_and(|words| words.iter().any(|&score| score > 0.0));
     let measured: Vec<f64> =
         pool.column("agreement").into_iter().flatten().copied().filter(|one| !one.is_nan()).collect();
-    if found && !measured.is_empty() { measured.iter().sum::<f64>() / measured.len() as f64 } else { 1.0 }
+    if words_match && !measured.is_empty() { measured.iter().sum::<f64>() / measured.len() as f64 } else { 1.0 }
 }
 
 fn of_query(pool: &Pool) -> f64 {

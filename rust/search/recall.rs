@@ -78,9 +78,9 @@ fn one(
     nearest: &[i64],
 ) -> Result<Recalled> {
     let mut cascade = Cascade::begin(corpus, request, query)?;
-    let found = cascade.as_mut().map(|cascade| cascade.matches(corpus, request, query)).transpose()?;
+    let by_cascade = cascade.as_mut().map(|cascade| cascade.matches(corpus, request, query)).transpose()?;
     let Matches { mut slots, mut scores, matches, whole } =
-        found.map_or_else(|| by_text(corpus, request, query), Ok)?;
+        by_cascade.map_or_else(|| by_text(corpus, request, query), Ok)?;
     if !request.guard.is_some_and(|guard| guard.fires(matches)) {
         slots.truncate(request.k(query));
         scores.truncate(request.k(query));

@@ -1,4 +1,4 @@
-//! What recall is asked: queries, and what is wanted of each of them.
+//! A recall request: its queries, and the candidates and columns that each asks for.
 
 use super::selection::Selection;
 use crate::fts::{self, Feedback, Step};
@@ -27,7 +27,7 @@ pub struct Query<'a> {
     pub found: Option<(&'a [i64], &'a [f64])>,
 }
 
-/// What is wanted of every query.
+/// The candidates and columns that each query of a batch asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// Candidates that each leg takes, for a query without a vector and for one with.

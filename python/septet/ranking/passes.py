@@ -46,20 +46,20 @@ class Balance(Checked):
 
 
 class Agreement(NamedTuple):
-    """How it is measured whether entries that share rare words are nearer than others by vectors, too.
+    """Agreement of vectors with words: entries that share rare words are nearer by the vectors of a working model.
 
     Attributes:
-        entries: so many are compared, drawn by chance.
-        nearest: with so many that share their words.
-        rarest: so many words of each, the rarest that others hold.
-        common: a word that one of so many entries holds tells nothing.
-        least_near: an entry that shares its words with fewer tells nothing.
-        least_entries: fewer entries tell nothing.
-        same: texts whose cosine is as high are nearly the same, and have the same vector by any model.
-        far: the share of entries that may be far from those that share their words.
-        none: the deviations above two random entries of all others, up to which vectors do not agree at all.
-        full: the deviations from which on they agree fully.
-        low: below this a search says so.
+        entries: sample size.
+        nearest: neighbours of a sampled entry: the best by BM25 over its rarest words.
+        rarest: how many words of an entry are searched for.
+        common: words held by more than one of this many entries are ignored.
+        least_near: fewest neighbours with which an entry counts.
+        least_entries: fewest entries that are enough.
+        same: cosine from which on two texts are duplicates, which any model holds for equal.
+        far: quantile of the entries' mean cosines that is judged.
+        none: z-score of that quantile, against two random entries, up to which agreement is 0.
+        full: z-score from which on agreement is 1.
+        low: agreement below which a search has the note ``vectors_disagree``.
     """
 
     entries: int = 48

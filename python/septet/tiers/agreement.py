@@ -22,7 +22,7 @@ RULE = Agreement()
 
 
 class View(Protocol):
-    """What a batch of queries reads of a vault."""
+    """A read view of a tier: `ReadView` or `PostgresView`."""
 
     plans: Sequence[Plan]
 
@@ -63,13 +63,13 @@ def measured(
     rows = list(dict.fromkeys(row for one, others in zip(drawn, near) for row in (one.row, *others)))
     unit = dict(zip(rows, units_of(rows)))
     mean, deviation = pairs
-    found = []
+    deviations = []
     for one, others in zip(drawn, near):
         cosines = np.array([unit[one.row] @ unit[row] for row in others])
         cosines = cosines[cosines < RULE.same]
         if len(cosines) >= RULE.least_near:
-            found.append(float((cosines.mean() - mean) / deviation))
-    return _of(found)
+            deviations.append(float((cosines.mean() - mean) / deviation))
+    return _agreement(deviations)
 
 
 def _plan(plan: Plan, text: str) -> Plan:
@@ -87,11 +87,11 @@ def _plan(plan: Plan, text: str) -> Plan:
     )
 
 
-def _of(found: Sequence[float]) -> float:
-    if len(found) < RULE.least_entries:
+def _agreement(deviations: Sequence[float]) -> float:
+    if len(deviations) < RULE.least_entries:
         return 1.0
-    least = sorted(found)[int(RULE.far * len(found))]
-    return min(max((least - RULE.none) / (RULE.full - RULE.none), 0.0), 1.0)
+    judged = sorted(deviations)[int(RULE.far * len(deviations))]
+    return min(max((judged - RULE.none) / (RULE.full - RULE.none), 0.0), 1.0)
 
 
 def _rarest(plan: Plan, counts: TermCounts) -> Plan:

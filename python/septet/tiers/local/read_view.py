@@ -180,15 +180,15 @@ class ReadView:
         # Rows of equal keys are equal: the first of each is drawn. `np.unique` would load numpy.ma.
         first = dict(zip(vectors.keys[at[::-1]].tolist(), at[::-1].tolist()))
         chosen = [first[key] for key in sorted(first)[: RULE.entries]]
-        found = measured(
+        agreement = measured(
             self.plan,
             entries.read_rows(self.read, snapshot.rows[vectors.slots[chosen]].tolist()),
             lambda plans: ReadView(plans, self.transaction, self.manager, snapshot, None, None),
             lambda rows: vectors.unit_rows(snapshot.slots_of(rows)),
             sample.pairs,
         )
-        sample.agree(found)
-        return found
+        sample.agree(agreement)
+        return agreement
 
     def _nearest_by_words(self, tier: int, query: int) -> tuple[Pool, int]:
         from septet.tiers.local.likeness import nearest_by_words

@@ -247,15 +247,15 @@ class PostgresView:
         shift, memories = has.covered.shift, has.covered.memories
         asked = nearest.drawn(self.read.vault, has.space, limit(shift), RULE.entries, memories=memories)
         (rows,) = together(self.read, [asked])
-        found = measured(
+        agreement = measured(
             self.plan,
             self.facts_at([row for (row,) in rows]),
             lambda plans: PostgresView(plans, self.transaction, self._kept, None),
             self.unit_rows,
             has.sample.pairs,
         )
-        has.sample.agree(found)
-        return found
+        has.sample.agree(agreement)
+        return agreement
 
     def _lacks_any(self, plan: Plan) -> bool:
         if plan.query.steps:

@@ -145,7 +145,7 @@ def sampled(vault: VaultRow, space: Space, limit: int, *, memories: bool) -> Sta
 
 
 def drawn(vault: VaultRow, space: Space, limit: int, most: int, *, memories: bool) -> Statement:
-    """Return what asks for the rows of the first so many entries that `sampled` gives."""
+    """Return the statement for the rows of the first ``most`` entries of a sample, by key."""
     sql = _DRAWN.format(joined=_BY[space.keyed_by], condition=_sampled_from(memories))
     return Statement(sql, (vault.number, space.space, limit, most))
 
