@@ -4,7 +4,7 @@
 with `random`. `--hypothesis-profile` chooses one.
 """
 
-from hypothesis import HealthCheck, settings, strategies
+from hypothesis import HealthCheck, given, settings, strategies
 
 __all__ = ["heavy", "register", "warm"]
 
@@ -22,8 +22,14 @@ def register():
 
 
 def warm():
-    """Make Hypothesis's table of Unicode, which the first property of text would pay for."""
-    strategies.characters().validate()
+    """Let Hypothesis make its table of Unicode and read constants of the sources, for which the first property pays."""
+
+    @settings(max_examples=1)
+    @given(strategies.text())
+    def first(_text):
+        pass
+
+    first()
 
 
 def heavy():

@@ -100,14 +100,14 @@ def test_rows_and_scores_stay_those_of_fts5_through_every_change(vault):
     built(vault)
     rng = random.Random(11)
     assert_memory_equals_fts5(vault)
-    for step in range(12):
-        for _ in range(10):
+    for step in range(6):
+        for _ in range(20):
             number = rng.randrange(340)
             if rng.random() < 0.7:
                 vault.add(**entry(rng, number))
             else:
                 vault.delete(f"e{number}")
-        if step == 6:
+        if step == 3:
             vault.purge()
             built(vault)
         assert_memory_equals_fts5(vault)
