@@ -15,6 +15,8 @@ pub enum Expression {
     Only(String, Box<Self>),
     /// `(x + shift) / max(x + shift)`, at least 0; 0 where nothing is positive; unknown stays unknown.
     Scale(Box<Self>, f64),
+    /// How far a value lies above the least of the candidates.
+    Above(Box<Self>),
     /// A value cut to a range.
     Clamp(Box<Self>, f64, f64),
     /// `ln(1 + x)`, of less than 0 that of 0.
@@ -108,6 +110,7 @@ impl Expression {
                 Ok(values.map(|(i, x)| if of.is_kind(i, kind) { x } else { f64::NAN }).collect())
             }
             Self::Scale(inner, shift) => Ok(scaled(inner.values(of)?, *shift)),
+            Self::Above(inner) => Ok(above_least(inner.values(of)?)),
             Self::Clamp(inner, least, most) => Ok(each(inner.values(of)?, |x| x.max(*least).min(*most))),
             Self::Log(inner) => Ok(each(inner.values(of)?, |x| x.max(0.0).ln_1p())),
             Self::Decay(inner, half) => Ok(each(inner.values(of)?, |x| (-x.max(0.0) / half).exp2())),
@@ -220,6 +223,11 @@ fn scaled(mut values: Vec<f64>, shift: f64) -> Vec<f64> {
         *x = if top > 0.0 { x.max(0.0) / top } else { 0.0 };
     }
     values
+}
+
+fn above_least(values: Vec<f64>) -> Vec<f64> {
+    let least = values.iter().copied().filter(|x| !x.is_nan()).fold(f64::NAN, f64::min);
+    each(values, |x| x - least)
 }
 
 fn mean(terms: &[Term], missing: Missing, of: &impl Candidates) -> Result<Vec<f64>> {
@@ -348,7 +356,9 @@ mod tests {
     }
 
     #[test]
-    fn scaling_never_gives_less_than_0() {
+    fn scaling_and_the_least_never_give_less_than_0() {
+        gives(&Expression::Above(Box::new(column("mixed"))), [6.0, 0.0]);
+        gives(&Expression::Above(Box::new(column("partly"))), [NAN, 0.0]);
         gives(&Expression::Scale(Box::new(column("mixed")), 0.0), [1.0, 0.0]);
         // The best is 0 exactly, and divides nothing.
         gives(&Expression::Scale(Box::new(column("a")), -4.0), [0.0, 0.0]);

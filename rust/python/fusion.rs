@@ -225,6 +225,7 @@ impl<'py> FromPyObject<'_, 'py> for Node {
             "const" => Expression::Constant(object.get_item(1)?.extract()?),
             "only" => Expression::Only(object.get_item(1)?.extract()?, inner(2)?),
             "scale" => Expression::Scale(inner(1)?, object.get_item(2)?.extract()?),
+            "above" => Expression::Above(inner(1)?),
             "clamp" => Expression::Clamp(inner(1)?, object.get_item(2)?.extract()?, object.get_item(3)?.extract()?),
             "log1p" => Expression::Log(inner(1)?),
             "halve" => Expression::Decay(inner(1)?, object.get_item(2)?.extract()?),

@@ -95,6 +95,30 @@ def test_a_linked_neighbour_without_a_word_stands_behind_everything_that_matches
         assert vault.search("session cookies", query_vector=vector).ids == ["best", "weak", "linked"]
 
 
+@pytest.mark.parametrize("severity", ["suggestion", "critical"])
+@pytest.mark.parametrize("age_days", [0, 900])
+@pytest.mark.parametrize("count", [1, 3, 300])
+def test_facts_that_all_candidates_share_add_nothing_to_a_score(severity, age_days, count):
+    with Vault(":memory:", clock=lambda: NOW) as vault:
+        facts = {"severity": severity, "created_at": NOW - age_days * 86_400}
+        vault.add_many({"id": f"e{n}", "title": f"a note on ponds {n}", **facts} for n in range(count))
+        for query in ("ponds", "who waits by the ponds on corner seven"):
+            for hit in vault.search(query):
+                assert (hit.breakdown["severity"], hit.breakdown["temporal_decay"]) == (0, 0)
+                assert hit.score == hit.breakdown["semantic"] < 0.65
+
+
+def test_facts_that_tell_candidates_apart_weigh_what_they_did():
+    with Vault(":memory:", clock=lambda: NOW) as vault:
+        vault.add(id="old", title="ponds", created_at=NOW - 365 * 86_400)
+        vault.add(id="new", title="ponds", created_at=NOW)
+        vault.add(id="grave", title="ponds", created_at=NOW, severity="critical")
+        grave, new, old = vault.search("ponds")
+        assert [grave.id, new.id, old.id] == ["grave", "new", "old"]
+        assert grave.score - new.score == pytest.approx(0.10 * (1.0 - 0.4) / 0.55)
+        assert new.score - old.score == pytest.approx(0.10 * 0.5 / 0.55)
+
+
 def test_random_vectors_do_not_hide_what_words_find():
     texts = [f"note {n} about the weather and the wind" for n in range(300)]
     wanted = [f"kumquat marmalade, jar {n}" for n in range(12)]

@@ -145,12 +145,15 @@ def test_a_federation_takes_the_clock_of_its_highest_vault():
 
 
 @pytest.mark.parametrize("options", [{"legs": "vector"}, {}])
-def test_the_best_possible_vector_match_alone_scores_one(options):
+def test_the_best_possible_vector_match_has_the_whole_weight_of_vectors(options):
     vault = vault_of(
         {"id": "x", "title": "alpha", "severity": "critical", "vector": [0, 1]},
         {"id": "y", "title": "b", "vector": [1, 0]},
     )
-    assert vault.search("", query_vector=[0, 1], **options)[0].score == pytest.approx(1)
+    (found, *_) = vault.search("", query_vector=[0, 1], **options)
+    assert found.signals["vector"] == 1
+    assert found.score == pytest.approx(sum(found.breakdown.values()))
+    assert found.breakdown["vector"] == max(found.breakdown.values()) > 0.5
     vault.link("x", "y")
     hits = vault.search("", query_vector=[0, 1], **options)
     assert [h.id for h in hits] == ["x", "y"]

@@ -136,7 +136,8 @@ def test_with_sharing_the_weights_in_use_sum_to_one():
     found = score(pool(bm25=[1.0, 0.5], severity=[1, 0.4], decay=[1, 1]), septet, septet.weights["text"])
     assert math.fsum(found.weights) == pytest.approx(1)
     assert found.named_weights()["graph_proximity"] == 0
-    assert found.scores[0] == pytest.approx(1)
+    # Severity tells 0.6 of them apart, and what both share, their age, nothing.
+    assert found.scores[0] == pytest.approx((0.35 + 0.10 * 0.6) / 0.55)
 
 
 def test_no_candidates_give_no_scores():

@@ -3,6 +3,7 @@
 from septet.profiles.builtin import BUILTIN
 from septet.profiles.load import ProfileLike, resolve
 from septet.ranking.fusion import (
+    Above,
     Clamp,
     Col,
     Const,
@@ -24,6 +25,7 @@ from septet.ranking.profile import Adaptive, ColumnWeights, Cuts, Facts, Graph, 
 
 __all__ = [
     "BUILTIN",
+    "Above",
     "Adaptive",
     "Clamp",
     "Col",

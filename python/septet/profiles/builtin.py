@@ -6,6 +6,7 @@ They are made unchecked, because checking loads pydantic; a test checks them.
 from __future__ import annotations
 
 from septet.ranking.fusion import (
+    Above,
     Clamp,
     Col,
     Const,
@@ -165,7 +166,7 @@ _UNMATCHED = Unless.known(
             Term.known(weight=1.0, of=Found.known(found=Linear.known(linear=Col.known(col="cosine"), plus=2.0))),
         )
     ),
-    of=Const.known(const=0.25),
+    of=Const.known(const=0.02),
 )
 
 SEPTET = Profile.known(
@@ -180,6 +181,8 @@ SEPTET = Profile.known(
     ),
     signals={
         **SEVEN_SIGNALS.signals,
+        # A fact that all candidates share recommends none of them.
+        **{name: Above.known(above=SEVEN_SIGNALS.signals[name]) for name in ("severity", "temporal_decay")},
         "semantic": _WORDS,
         # Counted in deviations from ten under the mean, so that the range of a model's cosines does not matter.
         "vector": Scale.known(scale=Standing.known(standing=_estimated(Sum.known(sum=_ESTIMATING))), shift=_SHIFT),

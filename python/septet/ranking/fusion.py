@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
 
 __all__ = [
+    "Above",
     "Clamp",
     "Col",
     "Columns",
@@ -79,6 +80,12 @@ class Scale(Checked):
 
     scale: Expression
     shift: Annotated[float, Bounds(ge=-LARGE, le=LARGE)] = 0.0
+
+
+class Above(Checked):
+    """``x - min(x)`` over the candidates; unknown stays unknown: of facts, so that one that all share adds nothing."""
+
+    above: Expression
 
 
 class Clamp(Checked):
@@ -229,6 +236,7 @@ _KINDS = {
     "const": Const,
     "only": Only,
     "scale": Scale,
+    "above": Above,
     "clamp": Clamp,
     "log1p": Log1p,
     "decay": Decay,
@@ -248,6 +256,7 @@ Expression: TypeAlias = Annotated[
     | Const
     | Only
     | Scale
+    | Above
     | Clamp
     | Log1p
     | Decay
@@ -331,7 +340,8 @@ def _inside(expression: Expression) -> tuple[Expression, ...]:
         case Only(of=inner) | Scale(scale=inner) | Clamp(clamp=inner) | Log1p(log1p=inner) | Decay(decay=inner):
             return (inner,)
         case (
-            Saturate(saturate=inner)
+            Above(above=inner)
+            | Saturate(saturate=inner)
             | Found(found=inner)
             | Linear(linear=inner)
             | Top(top=inner)
@@ -357,6 +367,8 @@ def _parts(e: Expression) -> tuple[Any, ...]:
         return ("only", e.only, _parts(e.of))
     if isinstance(e, Scale):
         return ("scale", _parts(e.scale), e.shift)
+    if isinstance(e, Above):
+        return ("above", _parts(e.above))
     if isinstance(e, Clamp):
         return ("clamp", _parts(e.clamp), e.least, e.most)
     if isinstance(e, Log1p):
