@@ -174,7 +174,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Row `i`, where it lies in memory; None in a file.
+    /// Row `i`, where it lies in memory; None in a file. It is not looked at, so that it may be fetched ahead.
     ///
     /// # Panics
     /// If `i >= n`.
@@ -182,13 +182,7 @@ impl<'a> Pieces<'a> {
         let split = self.split();
         match self.base {
             _ if i >= split => Some(self.more.row(i - split)),
-            Base::Memory(rows) => {
-                let row = rows.row(i);
-                if let Some(source) = self.source.filter(|_| !is_finite(row)) {
-                    source.spoil();
-                }
-                Some(row)
-            }
+            Base::Memory(rows) => Some(rows.row(i)),
             Base::File(_) => None,
         }
     }
@@ -205,7 +199,12 @@ impl<'a> Pieces<'a> {
         'a: 'b,
     {
         match (self.in_memory(i), self.base) {
-            (Some(row), _) => Ok(row),
+            (Some(row), _) => {
+                if let Some(source) = self.source.filter(|_| !is_finite(row)) {
+                    source.spoil();
+                }
+                Ok(row)
+            }
             (None, Base::File(rows)) => {
                 buffer.resize(rows.d, 0.0);
                 rows.read(i, buffer)?;
