@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,10 @@ from septet.cli.terminal import say
 from septet.errors import EntryError, EntryNotFound, TierError
 
 if TYPE_CHECKING:
+    from septet.notes import Note
     from septet.service.vaults import VaultPlace
 
-__all__ = ["CONFIG_VARIABLE", "LEAST_ID", "in_tier", "memory", "place_of", "whole_id", "whole_ids"]
+__all__ = ["CONFIG_VARIABLE", "LEAST_ID", "in_tier", "keep_index", "memory", "place_of", "whole_id", "whole_ids"]
 
 #: The variables that name a vault, and that of a configuration with tiers.
 _VAULT_VARIABLE = "SEPTET_VAULT"
@@ -77,6 +78,14 @@ def memory(
         for why in served.left_out:
             say(f"left out: {why}")
         yield served.blocking
+
+
+def keep_index(opened: Any, notes: Iterable[Note]) -> None:
+    """Write the index that a search of a file had to do without, for the commands that follow."""
+    if any(note.code == "index_building" for note in notes) and isinstance(path := getattr(opened, "path", None), str):
+        from septet.snapshot.optimize import keep_beside
+
+        keep_beside(path)
 
 
 def in_tier(opened: Any, tier: str | None) -> dict[str, Any]:

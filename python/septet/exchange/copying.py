@@ -78,7 +78,7 @@ def copy_vault(source: Any, target: Any, *, progress: Progress | None = None) ->
     """
     with source._store.reading() as read:
         run = _Run(source, target, read, progress or (lambda done, total: None))
-        with target._store.loading():
+        with target._loading():
             run.entries()
             links, feedback = run.links(), run.feedback()
             run.states()

@@ -54,7 +54,7 @@ def import_from(
     )
     if model is not None and vectors is None:
         raise EntryError(f"model is {shown(model)} without vectors: it says who made vectors=")
-    with vault._store.loading(), opened(source, form) as found:
+    with vault._loading(), opened(source, form) as found:
         if vectors is not None:
             loading.beside(vectors, model, found.length if found.counted else None)
         return loading.run(found)

@@ -220,12 +220,31 @@ class SnapshotManager:
         turn: AbstractContextManager[object] = self._schedule.wait()
         return turn
 
+    def begin(self, task: Task, store: Store) -> None:
+        """Start a task in the background, unless there is one."""
+        if (turn := self._schedule.turn()) is not None:
+            self._schedule.start(task, store, turn)
+
     def build(self, store: Store) -> None:
         """Build the postings of the current snapshot, and wait for it."""
+        self._do("build", store)
+
+    def save(self, store: Store) -> None:
+        """Write a sidecar, and wait for it; where that fails, this process writes none any more."""
+        self._do("save", store)
+
+    def _do(self, due: Literal["build", "save"], store: Store) -> None:
         with self._lock.hold():
-            step = self._task("build", store)
+            step = self._task(due, store)
         while step():
             pass
+
+    @property
+    def outgrown(self) -> bool:
+        """Whether so much was added that a sidecar is worth writing."""
+        with self._lock.hold():
+            current = self.current
+            return current is not None and self._sidecar.is_outgrown(current, self._buffers)
 
     def freeze(self) -> Checkpoint | None:
         """Return what a sidecar is written from; None while there are no postings."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import closing, suppress
 from pathlib import Path
 
 from septet import _core
-from septet.errors import StoreBusy, StoreError
+from septet.errors import SeptetError, StoreBusy, StoreError
 from septet.snapshot.maintenance import save
 from septet.snapshot.manager import SnapshotManager
+from septet.snapshot.sidecar import Sidecar
 from septet.storage.store import Store
 from septet.storage.tables import vectors
 
-__all__ = ["load", "optimize"]
+__all__ = ["keep_beside", "keep_up", "load", "optimize"]
 
 #: So often it begins again because the vault changed meanwhile.
 TURNS = 1_000
@@ -56,6 +59,28 @@ def load(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> 
     """
     with manager.foreground():
         _load(manager, store, now, terms)
+
+
+def keep_up(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> None:
+    """Write a sidecar if so much was added that one is worth writing; the caller has the manager's turn.
+
+    Where it cannot be written, this process writes none any more.
+
+    Raises:
+        StoreBusy: the vault is changed all the time.
+        StoreError: the vault cannot be read.
+    """
+    _load(manager, store, now, terms)
+    if manager.outgrown:
+        manager.save(store)
+
+
+def keep_beside(path: str) -> None:
+    """Write a sidecar of a file that is complete, if it is worth one; on any fault do without."""
+    with suppress(SeptetError, MemoryError, OSError), closing(Store(path, read_only=True)) as store:
+        manager = SnapshotManager(Sidecar(path))
+        with manager.foreground():
+            keep_up(manager, store, time.time(), terms=False)
 
 
 def _load(manager: SnapshotManager, store: Store, now: float, terms: bool) -> None:

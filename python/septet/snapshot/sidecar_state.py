@@ -138,11 +138,14 @@ class SidecarState:
         known = self.coverage
         if known is not None and known.unverified:
             return "verify"
+        return "save" if self.is_outgrown(snapshot, buffers) else None
+
+    def is_outgrown(self, snapshot: Snapshot, buffers: Buffers) -> bool:
+        """Say whether a sidecar can be written, and is worth it."""
         if self.sidecar is None or self.sidecar.read_only or self.unwritable is not None or snapshot.postings is None:
-            return None
-        if known is None:
-            return "save" if len(snapshot.rows) >= LEAST_SLOTS else None
-        return "save" if known.is_outgrown(snapshot, buffers) else None
+            return False
+        known = self.coverage
+        return len(snapshot.rows) >= LEAST_SLOTS if known is None else known.is_outgrown(snapshot, buffers)
 
 
 def _term_slots(snapshot: Snapshot) -> int:

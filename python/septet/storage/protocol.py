@@ -166,9 +166,6 @@ class Store(Protocol):
     def bookkeeping(self) -> AbstractContextManager[Writing]:
         """Begin a write transaction that leaves the generation alone: no search depends on what it writes."""
 
-    def loading(self) -> AbstractContextManager[None]:
-        """Say that this thread writes much until the end of a ``with`` block; what may wait is done then."""
-
     @property
     def prepare(self) -> Callable[[Sequence[EntryRow]], object] | None:
         """Do of a write of entries what needs no transaction, on any thread, for `Indexing.take`; None without such."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
@@ -226,10 +226,6 @@ class Store:
     def bookkeeping(self) -> AbstractContextManager[Writing]:
         """Begin a write transaction that leaves the generation alone: no snapshot depends on what it writes."""
         return self._transaction(self._same_generation, _nothing)
-
-    def loading(self) -> AbstractContextManager[None]:
-        """Do nothing: nothing of a write waits here."""
-        return nullcontext()
 
     @contextmanager
     def maintaining(self) -> Iterator[sqlite3.Connection]:

@@ -27,7 +27,11 @@ class Saved:
             StoreError: the vault cannot be read, or the copy cannot be written: its name belongs to a vault or a
                 database in use, or is no file.
         """
-        self._store.backup(file_path(path, "path", StoreError), called(progress, "progress", StoreError))
+        from septet.snapshot.optimize import keep_beside
+
+        target = file_path(path, "path", StoreError)
+        self._store.backup(target, called(progress, "progress", StoreError))
+        keep_beside(target)
 
     @staticmethod
     def restore(
@@ -56,7 +60,11 @@ class Saved:
             StoreBusy: the vault is open.
             StoreError: the backup cannot be read, or the vault cannot be written.
         """
+        from septet.snapshot.optimize import keep_beside
         from septet.storage.restoring import restore
 
         called(progress, "progress", StoreError)
-        return restore(file_path(backup, "backup", StoreError), file_path(path, "path", StoreError), progress)
+        target = file_path(path, "path", StoreError)
+        entries = restore(file_path(backup, "backup", StoreError), target, progress)
+        keep_beside(target)
+        return entries

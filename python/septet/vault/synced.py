@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from septet.arguments import as_text, called, flag, real, utf8
@@ -33,6 +34,7 @@ class Synced:
     _store: Store
     _clock: Callable[[], float]
     _written: Callable[[], None]
+    _loading: Callable[[], AbstractContextManager[None]]
     _embed_ahead: Callable[[Callable[[], bool], set[str]], Tally | None]
     #: Whether it was synced by this object, and so may have a sync to come to an end.
     _has_synced = False
@@ -123,7 +125,8 @@ class Synced:
         followed = self._followed(root)
         wanted = None if paths is None else by_root(paths, followed)
         deadline = None if limit is None else time.monotonic() + limit
-        return self._synced(Asked(followed, wanted, force, deadline, progress), root)
+        with self._loading():
+            return self._synced(Asked(followed, wanted, force, deadline, progress), root)
 
     def roots(self) -> list[RootInfo]:
         """Return the folders that the vault follows.

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from septet.arguments import file_path, flags
 from septet.errors import StoreError
-from septet.profiles import ProfileLike, resolve
+from septet.profiles import ProfileLike
 from septet.snapshot.manager import SnapshotManager
 from septet.snapshot.sidecar import Sidecar
 from septet.storage.postgres.dsn import check_file
 from septet.storage.store import Store
 from septet.tiers import LocalTier
 from septet.tiers.local.tier import LateListings
-from septet.vault.anywhere import AnyVault
 from septet.vault.following import Following
+from septet.vault.indexed import Indexed
 from septet.vault.listed import ListedByArrays
 from septet.vault.redacted import Redactable
 from septet.vault.saved import Saved
@@ -26,14 +26,13 @@ from septet.watch.watched import watched
 if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
-    from septet.stats import Optimized
     from septet.watch.events import SearchEvent, WriteEvent
 
 __all__ = ["Vault"]
 
 
 @watched
-class Vault(ListedByArrays, AnyVault, Redactable, Saved, Following):
+class Vault(ListedByArrays, Indexed, Redactable, Saved, Following):
     """One SQLite file of knowledge. Threads and processes may share it.
 
     Args:
@@ -50,8 +49,9 @@ class Vault(ListedByArrays, AnyVault, Redactable, Saved, Following):
         embedding_cache: an `EmbeddingCache`, or the path of one; vaults may share it.
         embedding_options: timeouts and sizes.
         sidecar: keep what searches need in a folder beside the file, ``<file>.septet``, so that other processes share
-            it instead of building it again. It is written in the background, for vaults of 2,000 entries or more, and
-            may be deleted at any time. False keeps everything in memory.
+            it instead of building it again. It is written for vaults of 2,000 entries or more, after loads (`close`
+            waits for it), by `backup` and `restore`, and in the background of searches; it may be deleted at any time.
+            False keeps everything in memory.
         mapped: map the files in that folder, so that processes share their pages. False reads them into memory, as is
             done anyway on file systems of other machines. A file that another program cuts or overwrites is made anew.
         on_search: called with a `SearchEvent` after each search, on the thread that searched.
@@ -116,32 +116,11 @@ class Vault(ListedByArrays, AnyVault, Redactable, Saved, Following):
     def close(self) -> None:
         """Close the file; using the vault afterwards raises `Closed`. Closing twice is fine.
 
-        Waits for automatic embedding, ``close_wait_s`` at most; the next process that opens the vault embeds the rest.
+        After a load of 2,000 entries and more, what searches use is written beside the file first. Waits for automatic
+        embedding, ``close_wait_s`` at most; the next process that opens the vault embeds the rest.
         """
         self._stop_following()
         super().close()
-
-    def optimize(self) -> Optimized:
-        """Build what searches use now, rather than in the background, and write it beside the file.
-
-        Call it after a large import, or before the file moves to a read-only medium: the next process opens what is
-        there, and its first search is as fast as any. Files that are up to date are not written again. Token counts
-        are built if the vault's own profile, or a search so far, uses them.
-
-        Returns:
-            How many entries it covers, and the file it wrote.
-
-        Raises:
-            ReadOnly: the vault was opened for reading.
-            StoreError: the vault cannot be read, or the folder cannot be written.
-        """
-        self._check_writable("optimize")
-        from septet.snapshot.optimize import optimize
-        from septet.stats import Optimized
-
-        terms = "tfidf" in resolve(self._profile).columns
-        made = optimize(self._tier.manager, self._store, self._clock(), terms=terms)
-        return Optimized(len(self), None, 0) if made is None else Optimized(len(self), str(made[0]), made[1])
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -156,11 +135,6 @@ class Vault(ListedByArrays, AnyVault, Redactable, Saved, Following):
             embedding_cache=cache,
             embedding_options=options,
         )
-
-    def _settle(self) -> None:
-        from septet.snapshot.optimize import load
-
-        load(self._tier.manager, self._store, self._clock(), terms="tfidf" in resolve(self._profile).columns)
 
     def _as_tier(self, name: str, priority: float) -> LocalTier:
         return LocalTier(name, priority, self._store, self._tier.manager, self._tier.listings)

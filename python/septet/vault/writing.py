@@ -49,6 +49,9 @@ class Writable(ABC):
     _store: Store
     _profile: ProfileLike
     _versions: int
+    _clock: Callable[[], float]
+    #: Begins a load of many entries; what may wait is done at its end.
+    _loading: Callable[[], Any]
 
     @overload
     def add(
@@ -180,7 +183,7 @@ class Writable(ABC):
                 raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
             if near is not None:
                 return self._add_each_near(items_of(items), None, None, None, words, near, progress)
-            with self._store.loading():
+            with self._loading():
                 return self._add_each(items_of(items), words, progress)
         from septet.vault.blocks import add_blocks, checked_matrix, each_of
 
@@ -190,7 +193,7 @@ class Writable(ABC):
         ids: list[str] = []
         write = partial(self._write, call="add_many")
         prepare = self._store.prepare
-        with self._store.loading():
+        with self._loading():
             for stored in add_blocks(rows, matrix, model, words=words, clock=self._clock, write=write, prepare=prepare):
                 ids += stored
                 if progress is not None:
@@ -341,11 +344,11 @@ class Writable(ABC):
         given = listed(items, "items", EntryError, "a list of links (source, target[, type[, note]])", MOST_IDS)
         wanted = [checked(item) for item in given]
         with self._store.writing() as write:
-            known = write.tables.entries.find(write, list({end for link in wanted for end in link[:2]}))
-            for link in wanted:
-                for end in link[:2]:
-                    if end not in known:
-                        raise self._missing(end)
+            ends = [end for link in wanted for end in link[:2]]
+            known = write.tables.entries.find(write, list(set(ends)))
+            for end in ends:
+                if end not in known:
+                    raise self._missing(end)
             write.tables.links.put(write, wanted)
         return len(wanted)
 
@@ -361,9 +364,6 @@ class Writable(ABC):
             return write.tables.links.remove(write, *ends)
 
     # -- inside ------------------------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def _clock(self) -> float: ...
 
     @abstractmethod
     def _add_near(self, batch: Batch, near: Near, words: int | None, call: str) -> str: ...

@@ -11,7 +11,7 @@ import typer
 from septet.cli.completing import complete_ids
 from septet.cli.exits import NOTHING
 from septet.cli.formats import Format, FormatOption, Found, format_of, show
-from septet.cli.memory import in_tier, memory, whole_id
+from septet.cli.memory import in_tier, keep_index, memory, whole_id
 from septet.cli.options import (
     AsJson,
     ConfigFile,
@@ -64,7 +64,10 @@ def search(
     wanted = format_of(format, as_json)
     with memory(vault, config, embeds=True, embedding=embedding) as opened:
         results = opened.search(query, **search_options(options))
-    _show_results(results, wanted, detail=explain)
+    try:
+        _show_results(results, wanted, detail=explain)
+    finally:
+        keep_index(opened, results.notes)
 
 
 @takes_search_options(

@@ -352,6 +352,11 @@ def purged_at(read: Reading) -> int:
     return 0 if found is None else int(found[0])
 
 
+def last_row(read: Reading) -> int:
+    """Return the number of the row that was made last; 0 without any."""
+    return int(read.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
+
+
 def count(read: Reading) -> int:
     """Return the number of live entries, memories included."""
     return int(read.sql.execute("SELECT count(*) FROM entries WHERE live").fetchone()[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -194,6 +195,9 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
         backup(self, file_path(path, "path", StoreError), called(progress, "progress", StoreError))
 
     # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _loading(self) -> AbstractContextManager[None]:
+        return self._store.loading()
 
     def _as_tier(self, name: str, priority: float) -> PostgresTier:
         return self._tier._replace(name=name, priority=priority)

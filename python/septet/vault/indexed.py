@@ -1,0 +1,100 @@
+"""What searches use beside a vault's file: built on demand, and kept there after loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from septet.errors import SeptetError
+from septet.profiles import resolve
+from septet.storage.tables.entries import last_row
+from septet.vault.anywhere import AnyVault
+
+if TYPE_CHECKING:
+    from septet.stats import Optimized
+    from septet.storage.store import Store
+    from septet.tiers import LocalTier
+
+__all__ = ["Indexed"]
+
+#: After so many new rows the index is brought up to date.
+LOADED_ROWS = 2_000
+
+
+class Indexed(AnyVault):
+    """A vault with a folder beside its file for what searches use."""
+
+    _store: Store
+    _tier: LocalTier
+    #: Rows that loads brought since the index was brought up to date.
+    _loaded_rows = 0
+    #: Whether the index is to be up to date when the vault is closed.
+    _keeps_up = False
+
+    def optimize(self) -> Optimized:
+        """Build what searches use now, rather than in the background, and write it beside the file.
+
+        Loads of 2,000 entries and more do so themselves. Call it before the file moves to a read-only medium: the next
+        process opens what is there, and its first search is as fast as any. Files that are up to date are not written
+        again. Token counts are built if the vault's own profile, or a search so far, uses them.
+
+        Returns:
+            How many entries it covers, and the file it wrote.
+
+        Raises:
+            ReadOnly: the vault was opened for reading.
+            StoreError: the vault cannot be read, or the folder cannot be written.
+        """
+        self._check_writable("optimize")
+        from septet.snapshot.optimize import optimize
+        from septet.stats import Optimized
+
+        made = optimize(self._tier.manager, self._store, self._clock(), terms=self._uses_terms)
+        return Optimized(len(self), None, 0) if made is None else Optimized(len(self), str(made[0]), made[1])
+
+    def close(self) -> None:
+        """Close the vault, with an index that is up to date after a load."""
+        if self._keeps_up and not self._store.closed:
+            self._keeps_up = False
+            # The load itself is stored, and searches do without.
+            with suppress(SeptetError, MemoryError), self._tier.manager.foreground():
+                self._keep_up()
+        super().close()
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _uses_terms(self) -> bool:
+        return "tfidf" in resolve(self._profile).columns
+
+    def _settle(self) -> None:
+        from septet.snapshot.optimize import load
+
+        load(self._tier.manager, self._store, self._clock(), terms=self._uses_terms)
+
+    def _keep_up(self) -> None:
+        """Write what searches use if it is worth it; the caller has the manager's turn."""
+        from septet.snapshot.optimize import keep_up
+
+        keep_up(self._tier.manager, self._store, self._clock(), terms=self._uses_terms)
+
+    @contextmanager
+    def _loading(self) -> Iterator[None]:
+        before = self._last_row()
+        try:
+            yield
+        finally:
+            if not self._store.closed:
+                self._loaded_rows += self._last_row() - before
+                if self._loaded_rows >= LOADED_ROWS and self._tier.manager.sidecar is not None:
+                    self._loaded_rows, self._keeps_up = 0, True
+                    self._tier.manager.begin(self._kept_up, self._store)
+
+    def _kept_up(self) -> bool:
+        self._keep_up()
+        return False
+
+    def _last_row(self) -> int:
+        with self._store.reading() as read:
+            return last_row(read)
