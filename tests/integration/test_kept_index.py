@@ -46,7 +46,8 @@ def by_sync(vault, folder):
 
 def searched_at_once(path):
     """Search as the first search of a process; it has to work with what lies there."""
-    with Vault(path, read_only=True) as vault:
+    with Vault(path, read_only=True) as vault, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("septet.snapshot.links.loaded", lambda _read: pytest.fail("links are read one by one"))
         found = vault.search("ponds")
         assert found and not [note for note in found.notes if note.code == "index_building"]
         return restored(vault)

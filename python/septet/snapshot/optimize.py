@@ -12,7 +12,7 @@ from septet.snapshot.maintenance import save
 from septet.snapshot.manager import SnapshotManager
 from septet.snapshot.sidecar import Sidecar
 from septet.storage.store import Store
-from septet.storage.tables import vectors
+from septet.storage.tables import links, vectors
 
 __all__ = ["keep_beside", "keep_up", "load", "optimize"]
 
@@ -84,14 +84,16 @@ def keep_beside(path: str) -> None:
 
 
 def _load(manager: SnapshotManager, store: Store, now: float, terms: bool) -> None:
-    """Load the postings, the vectors of every space, and the token counts if they are wanted."""
+    """Load the postings, the vectors of every space, the links, and the token counts if they are wanted."""
     for _ in range(TURNS):
         seen = manager.current
         with store.reading() as read:
             spaces = vectors.spaces(read)
             # The first may begin anew with a file that was restored; then there is nothing to compare the others with.
             snapshots = [manager.view(read, now, terms=terms, space=space, seen=seen) for space in (*spaces, None)]
-        last = snapshots[-1]
+            last = snapshots[-1]
+            if last is not None and links.any_links(read):
+                manager.linked(last, read)
         if last is not None and (last.postings is not None or manager.mistrusted):
             return
         if last is not None:
