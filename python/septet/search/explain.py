@@ -180,7 +180,7 @@ def _leg_reason(plan: Plan, leg: LegReport) -> str:
     if leg.rank > leg.taken:
         cuts = plan.profile.cuts
         most = "" if cuts.maximum is None else f", at most {cuts.maximum}"
-        rule = f"{cuts.factor} x limit, at least {cuts.minimum}{most}"
-        taken = f"only the first {leg.taken} become candidates ({rule})"
+        rule = f" ({cuts.factor} x limit, at least {cuts.minimum}{most})" if cuts.factor else ""
+        taken = f"only the first {leg.taken} become candidates{rule}"
         return f"{leg.leg} leg: rank {leg.rank} of {leg.of}, and {taken}"
     return f"{leg.leg} leg: rank {leg.rank} of {leg.of}"
