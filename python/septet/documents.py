@@ -16,6 +16,7 @@ from septet.errors import SeptetError, printable
 __all__ = [
     "MAX_BYTES",
     "SUFFIXES",
+    "NoReader",
     "Unreadable",
     "bounded",
     "open_regular",
@@ -64,6 +65,10 @@ class Unreadable(ValueError):
         super().__init__(said)
         self.line = line
         self.quoted = " ".join(quoted.split())[:MAX_QUOTED]
+
+
+class NoReader(Unreadable):
+    """A document of a form that nothing installed here reads."""
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -275,7 +280,7 @@ def _yaml(text: str) -> Any:
     try:
         import yaml
     except ImportError:
-        raise Unreadable("is YAML, which needs the extra: pip install 'septet[yaml]'; TOML and JSON do not") from None
+        raise NoReader("is YAML, which needs the extra: pip install 'septet[yaml]'; TOML and JSON do not") from None
     # libyaml, which most builds have, takes a tenth of the time. Where it fails, the other one says what is wrong.
     if fast := getattr(yaml, "CSafeLoader", None):
         with suppress(yaml.YAMLError):

@@ -119,6 +119,10 @@ pub fn markdown(text: &str) -> Outline {
             Event::Start(Tag::Link { link_type, dest_url, .. }) => {
                 mention(&mut outline, range.start, link_type, &dest_url)
             }
+            // An embedded note, `![[note]]`; pictures are no notes.
+            Event::Start(Tag::Image { link_type: link_type @ LinkType::WikiLink { .. }, dest_url, .. }) => {
+                mention(&mut outline, range.start, link_type, &dest_url)
+            }
             Event::Text(said) | Event::Code(said) => {
                 if let Some((_, _, heading)) = &mut open {
                     heading.push_str(&said);
@@ -170,9 +174,9 @@ fn mention(outline: &mut Outline, at: usize, kind: LinkType, url: &str) {
     }
 }
 
-/// Whether a link leads to another file beside or below this one, or above it: no URL, no absolute path, not this file.
+/// Whether a link leads to another file below the root: no URL, no other host, not this file.
 fn is_relative(url: &str, wiki: bool) -> bool {
-    if url.is_empty() || url.starts_with(['/', '\\', '#', '?']) {
+    if url.is_empty() || url.starts_with("//") || url.starts_with(['\\', '#', '?']) {
         return false;
     }
     let head = url.split(['/', '?', '#']).next().unwrap_or_default();

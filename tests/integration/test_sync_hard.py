@@ -137,8 +137,8 @@ def test_a_mark_at_the_beginning_says_how_a_text_is_encoded(vault, notes, codec)
     [
         (b"", None, 0),
         (b" \n\t\n\n", None, 0),
-        (b"---\ntitle: Nothing else\n---\n", None, 0),
-        (b"---\ntitle: Nothing else\n---", None, 0),
+        (b"---\ntitle: Nothing else\n---\n", None, 1),
+        (b"---\ntitle: Nothing else\n---", None, 1),
         (b"\xef\xbb\xbf", None, 0),
         (b"\xff\xfe", None, 0),
         (b"text before\0 and behind", "binary", 0),

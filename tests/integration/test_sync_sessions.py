@@ -268,3 +268,23 @@ def test_a_message_of_many_chunks_stays_whole_and_in_order_however_often_it_is_r
             assert sorted(content(vault)) == anew(folder)
         other.sync(folder)
         assert picture(vault) == picture(other)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"role": "user", "content": "guava"},
+        {"messages": [{"role": "user", "content": "papaya"}]},
+        {"sender": "human", "text": "lychee"},
+        [{"type": "message", "message": {"role": "user", "content": "durian"}}],
+    ],
+)
+def test_a_file_of_which_no_line_is_understood_is_named(line, tmp_path):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "chat.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    (notes / "empty.jsonl").write_text("", encoding="utf-8")
+    with Vault(":memory:") as vault:
+        for report in (vault.sync(notes), vault.sync(notes, force=True)):
+            (named,) = report.skipped
+            assert (named.path, named.taken) == ("chat.jsonl", True) and "no chunk" in named.reason

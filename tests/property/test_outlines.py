@@ -57,7 +57,7 @@ def twin(text):
 
 
 def relative(link):
-    return not re.match(r"[^/?#]*:|[/\\?#]|\Z|%5C", link) and len(link) < 1_000
+    return not re.match(r"[^/?#]*:|//|[\\?#]|\Z|%5C", link) and len(link) < 1_000
 
 
 def compare(text):

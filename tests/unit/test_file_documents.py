@@ -117,7 +117,7 @@ def test_plain_text_has_no_headings_and_mentions_nothing(path):
         ("[[folder/Note#Heading|alias]]", [("folder/Note", "Heading", "wiki")]),
         ("[[Note: a title]]", [("Note: a title", "", "wiki")]),
         ("[[#Heading]]", []),
-        ("![[picture.png]]", []),
+        ("![[Note]] and ![a picture](b.png)", [("Note", "", "wiki")]),
         ("`[[code]]`", []),
         ("```\n[[code]]\n```", []),
         ("|a|\n|-|\n|[[Note\\|alias]]|", [("Note", "", "wiki")]),
@@ -131,7 +131,8 @@ def test_plain_text_has_no_headings_and_mentions_nothing(path):
         ("[![icon](i.png)](a.md)", [("a.md", "", "link")]),
         ("![icon](i.png)", []),
         ("[x](https://a.b/c.md) [x](mailto:a@b.c) <https://a.b> [x](//a.b/c) [x](data:,1)", []),
-        ("[x](/absolute.md) [x](#here) [x](?q) [x]() [[https://a.b]]", []),
+        ("[x](/from/the/root.md)", [("/from/the/root.md", "", "link")]),
+        ("[x](//host/a.md) [x](#here) [x](?q) [x]() [[https://a.b]]", []),
         ("- [[Note]] and [[Note]]", [("Note", "", "wiki")] * 2),
     ],
 )
@@ -238,11 +239,10 @@ def test_rules_that_enclose_no_fields_are_text(text):
     ("text", "said"),
     [
         ("---\na: [b\n---\ntext", "is not valid YAML at line 3"),
-        ("---\na: 1\na: 2\n---\ntext", "has the key 'a' twice at line 3"),
         ("---\ndate: 2024-02-30\n---\ntext", "is not valid YAML"),
         ("---\na: &x [*x]\n---\ntext", "alias"),
         ("---\n1: x\n---\ntext", "has a key that is no text but int 1"),
-        ("+++\na = 1\nb = \n+++\ntext", "is not valid TOML at line 3"),
+        ("+++\nb = \n+++\ntext", "is not valid TOML at line 2"),
     ],
 )
 def test_front_matter_that_cannot_be_read_is_a_problem_and_stays_text(text, said):
@@ -316,7 +316,7 @@ def test_a_change_is_never_before_the_making():
     assert fields["created_at"] == fields["updated_at"] == day(2030, 1, 1)
 
 
-@pytest.mark.parametrize("text", ["", "\n", " \t\r\n\u2003\n", "\ufeff", "---\ntitle: x\n---\n", "---\ntitle: x\n---"])
+@pytest.mark.parametrize("text", ["", "\n", " \t\r\n\u2003\n", "\ufeff", "---\n\n---\n", "---\n---"])
 def test_a_file_without_text_has_no_chunks(text):
     assert chunks_of(text) == []
 

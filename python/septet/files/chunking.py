@@ -15,7 +15,7 @@ __all__ = ["Chunk", "Chunking", "Variant", "chunk_markdown", "cut", "encodable"]
 Variant: TypeAlias = Literal["capped", "literal", "entries"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 #: Another number says that the same text gives other chunks, so that what is stored is cut anew.
-VERSION = 1
+VERSION = 2
 MOST_TOKENS = 100_000
 MOST_TEXT = 2**30
 

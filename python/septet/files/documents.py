@@ -7,8 +7,18 @@ from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from septet import _core
+from septet.drafts import MOST_TAGS
 from septet.files.chunking import Chunking, encodable
-from septet.files.front_matter import FrontMatter, attrs_of, fields_of, front_matter, times_of
+from septet.files.front_matter import (
+    FrontMatter,
+    aliases_of,
+    attrs_of,
+    fields_of,
+    front_matter,
+    inline_tags,
+    named_in,
+    times_of,
+)
 from septet.files.roots import is_memory_path
 
 __all__ = ["ChunkDraft", "Document", "Mention", "dated", "document_of", "is_evergreen"]
@@ -88,8 +98,28 @@ def document_of(text: str, path: str, mtime: float, chunking: Chunking) -> Docum
             "first_line": first + lines_before,
             "last_line": last + lines_before,
         }
+        if markup == "markdown" and "#" in chunk and (tags := inline_tags(chunk)):
+            fields["tags"] = list(dict.fromkeys([*fields.get("tags", ()), *tags]))[:MOST_TAGS]
         chunks.append(ChunkDraft(fields, tuple([Mention(*mention) for mention in named])))
+    if front.values:
+        chunks = _with_properties(chunks, front, text[: front.end], {"title": title, "attrs": attrs, **shared})
     return Document(chunks, (front.problem,) if front.problem else ())
+
+
+def _with_properties(
+    chunks: list[ChunkDraft], front: FrontMatter, head: str, fields: dict[str, Any]
+) -> list[ChunkDraft]:
+    """Return the chunks with the links and the other names of their front matter; one of it alone where it is all."""
+    if not chunks:
+        last = head.rstrip().count("\n") + 1
+        own = {"description": head.strip(), "context": "", "first_line": 1, "last_line": last}
+        chunks = [ChunkDraft({**fields, **own}, ())]
+    first, *others = chunks
+    mentions = (*(Mention(*one, "wiki") for one in named_in(front.values)), *first.mentions)
+    if names := aliases_of(front.values):
+        context = " > ".join(filter(None, [first.fields["context"], "; ".join(names)]))
+        first = ChunkDraft({**first.fields, "context": context}, mentions)
+    return [first._replace(mentions=mentions), *others]
 
 
 def _shared(front: FrontMatter, path: str, name: str, mtime: float) -> tuple[dict[str, Any], dict[str, Any], str]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import date, datetime, time
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from septet.arguments import exact
-from septet.documents import MAX_BYTES, Unreadable, parse_document
+from septet.documents import MAX_BYTES, NoReader, Unreadable, parse_document
 from septet.drafts import MOST_TAGS
 from septet.entry import MAX_ID_CHARS, SEVERITIES
 from septet.errors import EntryError
 from septet.times import Times
 
-__all__ = ["FrontMatter", "attrs_of", "fields_of", "front_matter", "times_of"]
+__all__ = ["FrontMatter", "aliases_of", "attrs_of", "fields_of", "front_matter", "inline_tags", "named_in", "times_of"]
 
 _FENCES = {
     "---": (".yaml", re.compile(r"---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)),
@@ -26,6 +27,13 @@ _FIELD = re.compile(r"\s*(?:#|\[|[^\s:=][^:=\n]{0,100}(?:=|:(?:\s|\Z)))")
 LEAST_EPOCH = 100_000_000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 MOST_TAG_CHARS = 256
+#: ``[[target#anchor|alias]]``.
+_WIKI = re.compile(r"\[\[([^\[\]|#]+)(#[^\[\]|]*)?(?:\|[^\[\]]*)?\]\]")
+#: Code, links and addresses of Markdown: a ``#`` there begins no tag.
+_CODE = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|`[^`\n]*`|\]\([^)\s]*\)|\[\[[^\]]*\]\]|\w+://\S+")
+_INLINE = re.compile(r"(?<![^\s(\[{,;:>\"'*_])#([^\W_][\w/-]*)")
+#: So many fields that cannot be read are told one by one.
+MOST_FAULTS = 3
 
 
 class FrontMatter(NamedTuple):
@@ -34,7 +42,7 @@ class FrontMatter(NamedTuple):
     Attributes:
         values: its fields; empty where there is none.
         end: how many characters of the text it has, which are not part of what is cut into chunks.
-        problem: why it could not be read; it stays in the text then.
+        problem: why it could not be read, and stays in the text; or which fields could not.
     """
 
     values: Mapping[str, Any]
@@ -68,10 +76,39 @@ def front_matter(text: str) -> FrontMatter:
         # Behind an empty line, so that a fault's line is that of the file.
         values = parse_document("\n" + inner, suffix)
     except Unreadable as fault:
-        return FrontMatter({}, 0, f"front matter {fault}; it stays in the text")
-    if values is None:
-        return FrontMatter({}, found.end())
-    return FrontMatter(values, found.end()) if isinstance(values, Mapping) else _NONE
+        values, problem = ({}, "") if isinstance(fault, NoReader) else _field_by_field(inner, suffix)
+        if not values:
+            return FrontMatter({}, 0, f"front matter {fault}; it stays in the text")
+        return FrontMatter(values, found.end(), f"front matter {problem or fault}; the other fields were read")
+    # Comments alone are headings between two rules.
+    return FrontMatter(values, found.end()) if values and isinstance(values, Mapping) else _NONE
+
+
+def _field_by_field(inner: str, suffix: str) -> tuple[dict[str, Any], str]:
+    """Return the fields that can be read each by itself, the text of a line that cannot, and what is wrong with those.
+
+    A line that begins at its margin begins a field, unless it is a comment, an item or a bracket.
+    """
+    read: dict[str, Any] = {}
+    left: dict[str, str] = {}
+    faults = []
+    lines = inner.split("\n")
+    starts = [at for at, line in enumerate(lines) if line[:1] not in ("", " ", "\t", "#", "-", "]", "}", "\r")]
+    for start, end in pairwise([*starts, len(lines)]):
+        try:
+            # Behind as many empty lines, so that a fault's line is that of the file.
+            one = parse_document("\n" * (start + 1) + "\n".join(lines[start:end]), suffix)
+        except Unreadable as fault:
+            name, _, said = (part.strip() for part in lines[start].partition("=" if suffix == ".toml" else ":"))
+            if name and said and not any(map(str.strip, lines[start + 1 : end])):
+                left[name] = said
+            faults.append(str(fault) if fault.line else f"{fault} at line {start + 2}")
+            continue
+        if isinstance(one, Mapping):
+            # Of a key that stands twice the first counts.
+            read = {**one, **read}
+    more = f", and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
+    return {**left, **read} if read else {}, "; ".join(faults[:MOST_FAULTS]) + more
 
 
 def fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,6 +138,48 @@ def attrs_of(values: Mapping[str, Any], taken: Mapping[str, Any]) -> dict[str, A
     return {_plain(name): _plain(value) for name, value in values.items() if name not in taken}
 
 
+def aliases_of(values: Mapping[str, Any]) -> list[str]:
+    """Return the other names of a note: ``aliases`` or ``alias``, a list or a text with commas."""
+    given = values.get("aliases", values.get("alias"))
+    found = given.split(",") if isinstance(given, str) else given if isinstance(given, (list, tuple)) else ()
+    names = (" ".join(_plain(one).split()) for one in found if isinstance(one, str))
+    return [name[:MOST_TAG_CHARS] for name in dict.fromkeys(names) if name][:MOST_TAGS]
+
+
+def named_in(values: Any) -> list[tuple[str, str]]:
+    """Return target and anchor of each ``[[wiki link]]`` in a value; unquoted, YAML has it as a list in a list."""
+    found: dict[tuple[str, str], None] = {}
+    waiting = [values]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            said = _WIKI.findall(_plain(value))
+            found |= {(target.strip(), anchor.strip("# ")): None for target, anchor in said if target.strip()}
+        elif isinstance(value, Mapping):
+            waiting += reversed(value.values())
+        elif isinstance(value, (list, tuple)):
+            single = value[0] if len(value) == 1 else None
+            if isinstance(single, list) and len(single) == 1 and isinstance(single[0], str):
+                value = [f"[[{single[0]}]]"]
+            waiting += reversed(value)
+    return list(found)
+
+
+def inline_tags(text: str) -> list[str]:
+    """Return the tags that stand in a text of Markdown, ``#water/sewer`` after ``water``; none of its code."""
+    found: dict[str, None] = {}
+    for tag in _INLINE.findall(_CODE.sub(" ", text)):
+        if not tag.replace("/", "").isdecimal():
+            found |= dict.fromkeys(_nested(tag.strip("/")))
+    return [tag for tag in found if len(tag) <= MOST_TAG_CHARS]
+
+
+def _nested(tag: str) -> list[str]:
+    """Return a tag after those that it lies in."""
+    parts = tag.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts) + 1) if parts[count - 1]]
+
+
 def _tags(value: Any) -> list[str] | None:
     if isinstance(value, str):
         value = value.split(",") if "," in value else value.split()
@@ -114,7 +193,7 @@ def _tags(value: Any) -> list[str] | None:
         if len(name) > MOST_TAG_CHARS or _CONTROL.search(name):
             return None
         if name:
-            tags[_plain(name)] = None
+            tags |= dict.fromkeys(_nested(_plain(name)))
     return list(tags)
 
 

@@ -30,16 +30,18 @@ def stored_as(target: str, anchor: str, type: str, path: str) -> Mentioned | Non
     """Return a mention as the table has it, of a chunk that is named later; None if it can name no file.
 
     Args:
-        path: of the file that it stands in: relative links begin in its folder.
+        path: of the file that it stands in: relative targets begin in its folder.
     """
     anchor = anchor[:MOST_CHARS]
-    if type == "link":
-        plain = unquote(target)
-        target = posixpath.normpath(posixpath.join(posixpath.dirname(path), plain)) if plain else path
-        if target.startswith(("../", "/")) or target in ("..", "."):
+    plain = unquote(target) if type == "link" else target.strip()
+    if type == "link" or plain.startswith(("./", "../")):
+        # What begins with a slash is seen from the root.
+        folder = "" if plain.startswith("/") else posixpath.dirname(path)
+        target = posixpath.normpath(posixpath.join(folder, plain.lstrip("/"))) if plain else path
+        if target.startswith("../") or target in ("..", "."):
             return None
     else:
-        target = target.strip().strip("/") or path
+        target = plain.strip("/") or path
     if not target or len(target) > MOST_CHARS or "\0" in target:
         return None
     return Mentioned("", folded(target), anchor, type)

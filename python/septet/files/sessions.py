@@ -118,6 +118,8 @@ def session_of(
         chunks = [chunk for chunk in cut("\n".join(line.text for line in lines)) if chunk.text.strip()] if lines else []
         keep = before.keep if before else 0
         after = reading.state(made_by, keep, chunks, lines, cut)
+        if before is None and not chunks and not reading.problems and reading.size:
+            reading.problems.append("no line of it is a message that is understood: it has no chunk")
     drafts = [_draft(chunk, lines, file.path) for chunk in chunks]
     stored = before.stored if before else None
     return SessionDraft(drafts, keep, stored, after, reading.redacted, tuple(reading.problems), reading.size)
