@@ -183,11 +183,37 @@ def test_force_reads_everything_again_beside_what_answers(vault, notes, each_fil
 def test_secrets_in_every_file_are_masked_by_a_switch(vault, notes):
     fill(notes, 3)
     write(notes, "key.md", "# Key\n\nThe key is sk-abcdefghijklmnopqrstuvwxyz0123456789.\n")
-    vault.sync(notes)
+    vault.sync(notes, redact=True)
     report = vault.sync(notes, redact="all")
     assert report.reindexed == ("notes",) and sum(report.redacted.values()) == 1
+    assert report.redacted_in == ("key.md",)
     assert (report.chunks_added, report.chunks_removed) == (1, 1)
     assert not any("sk-abc" in entry.description for entry in vault)
+
+
+def test_a_new_folder_has_its_secrets_masked_and_an_old_one_stays_as_it_was(vault, notes):
+    write(notes, "key.md", "# Key\n\nThe key is sk-abcdefghijklmnopqrstuvwxyz0123456789.\n")
+    report = vault.sync(notes)
+    assert (sum(report.redacted.values()), report.redacted_in) == (1, ("key.md",))
+    assert not any("sk-abc" in entry.description for entry in vault)
+    report = vault.sync(notes, redact=False)
+    assert report.reindexed == ("notes",) and report.redacted_in == ()
+    assert any("sk-abc" in entry.description for entry in vault)
+    # As a version before wrote it down.
+    with vault._store.bookkeeping() as write_:
+        write_.sql.execute("UPDATE roots SET options = json_remove(options, '$.redact', '$.said')")
+    vault.sync(notes, force=True)
+    assert any("sk-abc" in entry.description for entry in vault)
+
+
+def test_nobody_vouches_for_what_transcripts_say_unless_it_is_said(vault, notes):
+    line = {"type": "message", "message": {"role": "user", "content": "the lamp is blue"}}
+    write(notes, "chat.jsonl", json.dumps(line) + "\n")
+    write(notes, "note.md", "# Lamp\n\nIt is blue.\n")
+    vault.sync(notes)
+    assert {entry.title: entry.trust for entry in vault} == {"chat.jsonl": "unverified", "Lamp": "trusted"}
+    vault.sync(notes, trust="trusted")
+    assert {entry.trust for entry in vault} == {"trusted"}
 
 
 def test_a_file_that_cannot_be_read_stays_and_is_read_when_it_can_be(vault, notes, monkeypatch):

@@ -156,12 +156,12 @@ def named_in(values: Any) -> list[tuple[str, str]]:
             said = _WIKI.findall(_plain(value))
             found |= {(target.strip(), anchor.strip("# ")): None for target, anchor in said if target.strip()}
         elif isinstance(value, Mapping):
-            waiting += reversed(value.values())
+            waiting += [*value.values()][::-1]
         elif isinstance(value, (list, tuple)):
             single = value[0] if len(value) == 1 else None
             if isinstance(single, list) and len(single) == 1 and isinstance(single[0], str):
                 value = [f"[[{single[0]}]]"]
-            waiting += reversed(value)
+            waiting += [*value][::-1]
     return list(found)
 
 

@@ -175,11 +175,11 @@ class Rebuild:
                 changed.append(one)
                 continue
             tally.add("bytes", one.size)
-            tally.add_redacted(one.redacted)
+            tally.add_redacted(one.redacted, before.path)
             for said in (*([one.reason] if one.reason else []), *one.problems):
                 self._say(before.path, said, taken=one.after is not None)
             try:
-                made, texts = _staged_of(one, self._of.given)
+                made, texts = _staged_of(one, self._of.given(before.kind))
             except ValueError as fault:
                 # What the fields of an entry cannot hold, such as a title of control characters alone.
                 self._say(before.path, str(fault))

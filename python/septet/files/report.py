@@ -89,6 +89,7 @@ class SyncReport:
         skipped: files left out, with the reason, and those that were ``taken`` all the same, with what was odd.
         problems: what else went wrong, in sentences: a root that is not there, no room on the disk.
         redacted: how many secrets were masked, by rule.
+        redacted_in: the files in which they stand; ``redact=False`` leaves them.
         took_s: from the call to the return.
         complete: whether the vault equals the disk as it was when the sync began, apart from what ``skipped`` names.
     """
@@ -112,6 +113,7 @@ class SyncReport:
     skipped: tuple[SkippedFile, ...] = ()
     problems: tuple[str, ...] = ()
     redacted: Mapping[str, int] = field(default_factory=dict)
+    redacted_in: tuple[str, ...] = ()
     took_s: float = 0.0
     complete: bool = True
 
@@ -148,6 +150,7 @@ class SyncReport:
         return values | {
             "roots": list(self.roots),
             "reindexed": list(self.reindexed),
+            "redacted_in": list(self.redacted_in),
             "skipped": skipped,
             "problems": list(self.problems),
             "redacted": dict(self.redacted),
@@ -163,6 +166,7 @@ class Tally:
         self.problems: list[str] = []
         self.reindexed: list[str] = []
         self.redacted: dict[str, int] = {}
+        self.redacted_in: dict[str, None] = {}
         self.complete = True
         #: What could not begin for want of room on the disk.
         self.no_room: list[str] = []
@@ -172,8 +176,10 @@ class Tally:
         if number:
             self.counts[name] = self.counts.get(name, 0) + number
 
-    def add_redacted(self, redacted: Mapping[str, int]) -> None:
-        """Count secrets that were masked, by rule."""
+    def add_redacted(self, redacted: Mapping[str, int], path: str) -> None:
+        """Count secrets that were masked in a file, by rule."""
+        if redacted:
+            self.redacted_in[path] = None
         for rule, number in redacted.items():
             self.redacted[rule] = self.redacted.get(rule, 0) + number
 
@@ -192,7 +198,8 @@ class Tally:
         )
         return SyncReport(
             roots=tuple(roots), skipped=tuple(skipped), problems=tuple(self.problems), redacted=self.redacted,
-            reindexed=tuple(self.reindexed), took_s=took_s, complete=self.complete, **self.counts,
+            redacted_in=tuple(self.redacted_in), reindexed=tuple(self.reindexed), took_s=took_s, complete=self.complete,
+            **self.counts,
         )  # fmt: skip
 
 

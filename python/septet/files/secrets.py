@@ -179,7 +179,40 @@ _TOKENS = (
     RedactionRule("password_hash", r"(\$(?:1|2[abxy]|5|6|7|y|apr1|argon2id?|scrypt)\$[./A-Za-z0-9$=,+]{20,})"),
 )
 
+#: Commands whose flag takes a password: a flag and its value, or the value behind the flag at once.
+_VALUE = rf"""(?:{_QUOTED}|([^\s"'`\\,;<>()\[\]{{}}-][^\s"'`\\,;<>]*))"""
+_ARGUMENTS = r"(?:\s+[^\s|;&]+)*?\s+"
+_COMMANDS = (
+    (r"mysql|mysqldump|mysqladmin|mysqlimport|mysqlshow|mariadb|mariadb-dump|mariadb-admin|mycli", r"-p"),
+    (r"sshpass", r"-p\s*"),
+    (r"redis-cli|valkey-cli|keydb-cli", r"-a\s+"),
+    (r"(?:docker|podman|nerdctl|buildah|skopeo|oras|crane\s+auth|helm\s+registry|az\s+acr)\s+login", r"-p\s+"),
+    (r"mongo|mongosh|mongodump|mongorestore|mongoexport|mongoimport", r"-p\s+"),
+    (r"sqlcmd|bcp|mosquitto_pub|mosquitto_sub|zip|unzip", r"-P\s*"),
+    (r"7z|7za|7zz|rar|unrar", r"-p"),
+    (r"ldapsearch|ldapadd|ldapmodify|ldapdelete|ldappasswd|ldapwhoami", r"-w\s+"),
+    (r"smbclient|rpcclient", r"-U\s+[^\s%]+%"),
+    (r"openssl", r"-(?:pass|passin|passout)\s+pass:"),
+    (r"cqlsh|rabbitmqadmin|influx", r"-p\s+"),
+)
+
+#: A password as people write it down, in languages that many write.
+_PASSWORDS = (
+    r"pass|pw|pass\s?code|pass\s?word|passwort|kennwort|contrase(?:ñ|n)a|clave|mot\s+de\s+passe|mdp|senha|palavra-passe|wachtwoord|"
+    r"parola|has(?:ł|l)o|heslo|jelsz(?:ó|o)|l(?:ö|o)senord|adgangskode|passord|salasana|(?:ş|s)ifre|пароль|κωδικός|"
+    r"密码|密碼|口令|パスワード|暗証番号|비밀번호|암호|mật\s+khẩu|kata\s+sandi|سر|رمز|סיסמה|रहस्यशब्द"
+)
+
 _ASSIGNED = (
+    *(
+        RedactionRule("command_password", rf"(?:^|[^\w./-])(?:{command}){_ARGUMENTS}{flag}{_VALUE}", check="value")
+        for command, flag in _COMMANDS
+    ),
+    RedactionRule(
+        "written_password",
+        rf"(?i)(?:^|[^\w-])(?:{_PASSWORDS})\s*(?:=>|:=|[=:：＝])\s*(?:{_QUOTED}|{_BARE})",
+        check="mixed",
+    ),
     RedactionRule("cli_user", r"""(?:\s-u|--user)[\s=]+["']?[^\s:"'<>$]+:([^\s"'`]+)""", check="value"),
     RedactionRule("netrc", _I + r"machine\s+\S+\s+login\s+\S+\s+password\s+(\S+)", check="value"),
     RedactionRule(

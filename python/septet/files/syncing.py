@@ -299,7 +299,7 @@ class _Run:
             tally.add("bytes", one.size)
             for said in (*([one.reason] if one.reason else []), *one.problems):
                 self._say(one.task.found.path, said, taken=one.after is not None)
-            tally.add_redacted(one.redacted)
+            tally.add_redacted(one.redacted, one.task.found.path)
         touched = [one for one in ready if one.drafts is None]
         plans = self._plans([one for one in ready if one.drafts is not None])
         if touched:
@@ -331,7 +331,7 @@ class _Run:
                 continue
             try:
                 plan = plan_of(
-                    one.task.before, one.after, own[one.keep :], one.drafts, self._of.given,
+                    one.task.before, one.after, own[one.keep :], one.drafts, self._of.given(one.after.kind),
                     mtime=one.after.mtime_ns / 1e9, leading=own[: one.keep],
                 )  # fmt: skip
             except ValueError as fault:

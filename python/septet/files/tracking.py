@@ -41,6 +41,8 @@ Redact: TypeAlias = "bool | Literal['all']"
 MOST_PATHS = 1_000_000
 #: Of what of Septet's own the chunks of files depend, beside the chunker and the rules.
 VERSION = 1
+#: Options of a root that was followed by no earlier version: of what transcripts say nobody vouches.
+NEW_ROOT = {"redact": "all", "said": "unverified"}
 
 
 class Followed(NamedTuple):
@@ -51,6 +53,7 @@ class Followed(NamedTuple):
         stored: the identity with which its chunks were made.
         redact: whether secrets are masked in transcripts, or in ``all`` files.
         rules: settings of the `Redactor` that does so; None for the rules of every root.
+        said: the trust of chunks of transcripts where ``trust`` is None.
     """
 
     number: int
@@ -60,16 +63,17 @@ class Followed(NamedTuple):
     trust: str | None
     stored: str
     rules: Mapping[str, Any] | None = None
+    said: str | None = None
 
     @property
     def name(self) -> str:
         """The ``source`` of its chunks."""
         return self.root.name
 
-    @property
-    def given(self) -> dict[str, Any]:
-        """The fields that all its chunks have."""
-        return {"source": self.root.name} | ({} if self.trust is None else {"trust": self.trust})
+    def given(self, kind: str) -> dict[str, Any]:
+        """Return the fields that all its chunks of files of a kind have, ``text`` or ``session``."""
+        trust = self.trust or (self.said if kind == "session" else None)
+        return {"source": self.root.name} | ({} if trust is None else {"trust": trust})
 
     @property
     def identity(self) -> str:
@@ -79,6 +83,8 @@ class Followed(NamedTuple):
             parts["redact"] = self.redactor().identity
         if self.redact == "all":
             parts["redacted"] = "all"
+        if self.said is not None:
+            parts["said"] = self.said
         return json.dumps(parts, sort_keys=True)
 
     @property
@@ -104,7 +110,7 @@ def followed_of(row: RootRow) -> Followed:
     root = Root.from_json(os.path.realpath(row.path), row.name, row.options)
     chunking = Chunking(**options.get("chunking", {}))
     redact, trust, rules = options.get("redact", True), options.get("trust"), options.get("redactor")
-    return Followed(row.root, root, chunking, redact, trust, row.identity, rules)
+    return Followed(row.root, root, chunking, redact, trust, row.identity, rules, options.get("said"))
 
 
 def followed_now(store: Store, before: Sequence[Followed]) -> list[Followed]:
@@ -198,7 +204,7 @@ def follow(
     root = wanted if there is None else Root.from_json(there.path, there.name, there.options)
     root = root.changed(**options, name=name)
     _check_name(root.name)
-    before = {} if there is None else json.loads(there.options)
+    before = NEW_ROOT if there is None else json.loads(there.options)
     made = options_of(root, before, more["chunking"], more["redact"], more["trust"])
     if there is not None and made == there.options:
         return

@@ -86,8 +86,8 @@ class Synced:
             extra: more files, folders and globs, seen from the root.
             follow_symlinks: look at what links lead to; otherwise they are reported.
             chunking: how files are cut; `Chunking` has the defaults.
-            redact: mask secrets in transcripts; ``"all"`` in every file, False in none.
-            trust: of the chunks, as for `add`.
+            redact: mask secrets in every file (``"all"``, as in a new root), in transcripts (True), or in none (False).
+            trust: of the chunks, as for `add`; those of transcripts are ``unverified`` unless given.
             force: read every file and make its chunks anew.
             timeout_s: stop between two files after so many seconds; the report says how many are left.
             progress: called with the number of files read so far and their total.

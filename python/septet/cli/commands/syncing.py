@@ -27,6 +27,8 @@ __all__ = ["FOLDERS", "forget_root", "left_out", "print_roots", "sync"]
 
 #: So many files that were left out are named.
 SHOWN = 20
+#: So many files in which something was masked.
+SHOWN_MASKED = 5
 #: Why folders are followed by files alone.
 FOLDERS = "folders are those of this machine: sync one into a file, and `septet push` the file"
 REDACT: dict[str, Any] = {"yes": True, "no": False, "all": "all"}
@@ -69,7 +71,11 @@ def sync(
     ] = None,
     redact: Annotated[
         Any,
-        typer.Option(metavar="yes|no|all", parser=str, help="Mask secrets in transcripts (default), or in all files."),
+        typer.Option(
+            metavar="yes|no|all",
+            parser=str,
+            help="Mask secrets in all files (default of new folders), in transcripts, or nowhere.",
+        ),
     ] = None,
     trust: Annotated[
         str | None, typer.Option(metavar="LEVEL", help="untrusted, unverified or trusted (default).")
@@ -203,3 +209,6 @@ def _say_left_out(report: SyncReport) -> None:
         say(f"problem: {said}")
     for rule, number in sorted(report.redacted.items()):
         say(f"masked {number:,} of {rule}")
+    if files := report.redacted_in:
+        more = f" and {len(files) - SHOWN_MASKED:,} more" if len(files) > SHOWN_MASKED else ""
+        say(f"masked in {', '.join(files[:SHOWN_MASKED])}{more}; --redact no leaves texts as they are")
