@@ -4,11 +4,12 @@ import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import numpy as np
 import pytest
 
-from septet import CallableEmbedder, Vault
+from septet import CallableEmbedder, OllamaEmbedder, OpenAICompatibleEmbedder, OpenAIEmbedder, Vault
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
 from septet.storage import forks
 from small_files import no_larger_than
@@ -29,6 +30,25 @@ def cache(tmp_path):
     made = EmbeddingCache(tmp_path / "cache.db", limit=3)
     yield made
     made.close()
+
+
+def test_models_of_the_same_name_on_other_servers_share_no_vectors(cache):
+    def of(make, **given):
+        with closing(make(**given, api_key="k")) as embedder:
+            return CacheNamespace.of(embedder, "document")
+
+    own = [of(OpenAICompatibleEmbedder, model="default", base_url=f"http://127.0.0.1:{port}/v1") for port in (1, 2)]
+    cache.put(own[0], rows(1))
+    assert found(cache, 1, made=own[0]) == {"text 1": 1.0}
+    assert found(cache, 1, made=own[1]) == {}
+    hosts = [of(OllamaEmbedder, model="m", base_url=f"http://{host}:11434") for host in ("one", "two")]
+    assert hosts[0] != hosts[1]
+    assert (
+        of(OpenAIEmbedder)
+        == of(OpenAIEmbedder, base_url="https://api.openai.com/v1")
+        != of(OpenAIEmbedder, base_url="https://proxy.example/v1")
+    )
+    assert of(OpenAIEmbedder).provider == "openai"
 
 
 def test_a_vector_is_found_by_text_and_only_where_everything_is_the_same(cache):

@@ -43,6 +43,15 @@ def test_parts_of_a_split_text_come_from_where_it_comes_from(vault):
     assert {(e.source, e.trust) for e in vault.load(["doc", "doc#1", "doc#2", "doc#3"])} == {("user", "unverified")}
 
 
+def test_nobody_vouches_for_a_memory_unless_it_is_said_and_what_is_said_stays(vault):
+    said, vouched = vault.remember("the lamp is blue"), vault.remember("the door is red", trust="trusted")
+    assert [vault.get(one).trust for one in (said, vouched)] == ["unverified", "trusted"]
+    vault.remember("the door is red", topics=["door"])
+    assert vault.get(vouched).trust == "trusted" and vault.get(vouched).tags == ("door",)
+    vault.remember("the lamp is blue", trust="trusted")
+    assert vault.get(said).trust == "trusted"
+
+
 def test_filters_know_the_order_of_trust(vault):
     vault.add_many({"id": trust, "title": "word", "trust": trust} for trust in TRUSTS)
     order = {"$lt": int.__lt__, "$lte": int.__le__, "$gt": int.__gt__, "$gte": int.__ge__}

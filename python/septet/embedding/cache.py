@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from septet._core import Lock, WriteTransaction
 from septet.arguments import file_path, listed, real, shown, utf8, whole
-from septet.embedding.embedder import MOST_SECONDS, Kind, Pooling, checked_texts
+from septet.embedding.embedder import MOST_SECONDS, Embedder, Kind, Pooling, checked_texts, pooling_of
 from septet.errors import EmbeddingConfigError, StoreError
 from septet.results import Note
 from septet.storage.forks import Connection, close_before_forks, refuse_inherited, renew_in_children
@@ -72,12 +72,22 @@ _MARK = (f"PRAGMA application_id = {APPLICATION_ID}", "PRAGMA user_version = 1")
 
 
 class CacheNamespace(NamedTuple):
-    """What vectors must share to be interchangeable: provider, model, kind of text, and how long texts are pooled."""
+    """What vectors must share to be interchangeable: provider, model, kind of text, and how long texts are pooled.
+
+    Of a server that is not its provider's own, ``provider`` has the address, too: others may call another model so.
+    """
 
     provider: str
     model: str
     kind: Kind
     pooling: Pooling | None = None
+
+    @classmethod
+    def of(cls, embedder: Embedder, kind: Kind) -> CacheNamespace:
+        """Return what the vectors of an embedder share."""
+        address = getattr(embedder, "address", None)
+        provider = f"{embedder.provider} at {address}" if isinstance(address, str) else embedder.provider
+        return cls(provider, embedder.model, kind, pooling_of(embedder))
 
     def digest(self, text: str) -> str:
         """Return what stands for a text; of one that may be long it says how that is pooled."""

@@ -394,4 +394,4 @@ class Pipeline:
         )
 
     def _namespace(self) -> CacheNamespace:
-        return CacheNamespace(self.embedder.provider, self.embedder.model, "document", pooling_of(self.embedder))
+        return CacheNamespace.of(self.embedder, "document")

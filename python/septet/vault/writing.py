@@ -297,7 +297,7 @@ class Writable(ABC):
             model: as for `add`.
             on_similar: as for `add`; only memories are compared.
             similarity: as for `add`.
-            **fields: the other fields of `add`.
+            **fields: the other fields of `add`; ``trust`` is ``unverified`` unless given.
 
         Raises:
             EntryError: a field cannot be stored, there is no text, or an argument was given by both its names; nothing
@@ -310,7 +310,7 @@ class Writable(ABC):
             raise EntryError("remember() takes text (or context, its other name) and details (or summary), each once")
         title, more = context if text is None else text, given[0] if given else ""
         named = {"title": title, "description": more, "tags": topics, "kind": "memory", "type": "session"}
-        whole: Any = {**named, **fields, "id": id}
+        whole: Any = {**named, **fields, "id": id, "trust": fields.get("trust") or "unverified"}
         made = draft(whole, now=self._clock()).entry
         with self._store.bookkeeping() as write:
             row = write.tables.entries.find(write, [made.id]).get(made.id)

@@ -66,6 +66,8 @@ class _Provider(HttpEmbedder, ABC):
     """
 
     _name: str
+    #: The provider's own address; None where everybody has a server of his own.
+    _home: str | None = None
 
     def __init__(
         self,
@@ -95,6 +97,12 @@ class _Provider(HttpEmbedder, ABC):
             attempt_timeout_s=config.attempt_timeout_s,
             io=outside,
         )
+
+    @property
+    def address(self) -> str | None:
+        """Where its server is; None at its provider's own."""
+        found = str(getattr(self.format, "url", None) or getattr(self.format, "base_url", ""))
+        return None if self._home is not None and found.startswith(self._home) else found
 
     @classmethod
     def of(
@@ -134,6 +142,7 @@ class OpenAIEmbedder(_Provider):
     """OpenAI, or another server with its models and format, at `base_url` or ``OPENAI_BASE_URL``."""
 
     _name = "openai"
+    _home = OPENAI_URL
 
     @classmethod
     def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
@@ -165,6 +174,7 @@ class VoyageEmbedder(_Provider):
     """Voyage, with an ``input_type`` for documents and queries."""
 
     _name = "voyage"
+    _home = VOYAGE_URL
 
     @classmethod
     def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
@@ -177,6 +187,7 @@ class GeminiEmbedder(_Provider):
     """Gemini, with task types for documents and queries."""
 
     _name = "gemini"
+    _home = GEMINI_URL
 
     @classmethod
     def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
