@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         StoreBusy as StoreBusy,
         StoreError as StoreError,
         TierError as TierError,
+        Unauthorized as Unauthorized,
         Unreachable as Unreachable,
         VaultReplaced as VaultReplaced,
         VectorError as VectorError,
@@ -248,7 +249,7 @@ else:
         "errors": (
             "BatchError Closed EmbeddingConfigError EmbeddingError EmbeddingRefused EmbeddingUnavailable "
             "EntryError EntryNotFound ForkedInUse NotAVault ProfileError QueryError ReadOnly SchemaTooNew "
-            "SeptetError StoreBusy StoreError TierError Unreachable VaultReplaced VectorError"
+            "SeptetError StoreBusy StoreError TierError Unauthorized Unreachable VaultReplaced VectorError"
         ),
         "evaluation.evaluator": "evaluate",
         "evaluation.feedback": "feedback_judgements",

@@ -22,6 +22,7 @@
         ├── VaultReplaced               the file is not the one that was opened, or was deleted or restored
         ├── ForkedInUse                 this process was forked in the middle of a read or a write of its parent
         ├── Unreachable                 the server of a remote vault did not answer, or with nothing that can be read
+        ├── Unauthorized                the server of a remote vault does not take the token, or wants one
         └── Closed                      the vault was closed
 
 Each message says what was found, what was wanted, and what to do. ``code`` is the name of the class in snake case, such
@@ -58,6 +59,7 @@ __all__ = [
     "StoreBusy",
     "StoreError",
     "TierError",
+    "Unauthorized",
     "Unreachable",
     "VaultReplaced",
     "VectorError",
@@ -195,7 +197,7 @@ class ForkedInUse(StoreError):
 
 
 class Unreachable(StoreError):
-    """The server of a remote vault did not answer, refused who asks, or answered with nothing that can be read.
+    """The server of a remote vault did not answer, or answered with nothing that can be read.
 
     Attributes:
         status: the HTTP status, None where no answer came.
@@ -204,6 +206,10 @@ class Unreachable(StoreError):
     def __init__(self, message: str, *, status: int | None = None) -> None:
         super().__init__(message)
         self.status = status
+
+
+class Unauthorized(StoreError):
+    """The server of a remote vault does not take the token, or wants one; trying again does not help."""
 
 
 class Closed(StoreError):

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("uvicorn")
 
 from remote import QUERIES, Faulty, answer, filled, told
-from septet import Client, Closed, EntryError, QueryError, StoreError, Unreachable, Vault
+from septet import Client, Closed, EntryError, QueryError, StoreError, Unauthorized, Unreachable, Vault
 from serving import serving
 
 TOKEN = "a-token-of-the-test"
@@ -42,9 +42,9 @@ def test_a_token_goes_to_the_server_and_nowhere_else(filled_vault):
             assert client.search("vault").ids
             assert TOKEN not in f"{client!r} {vars(client)}"
         for wrong in (None, "another-token-of-the-test"):
-            with Client(url, token=wrong) as client, pytest.raises(Unreachable, match="token") as refused:
+            with Client(url, token=wrong) as client, pytest.raises(Unauthorized, match="token") as refused:
                 client.search("vault")
-            assert refused.value.status == 401
+            assert refused.value.code == "unauthorized"
             assert "another-token" not in str(refused.value)
     with Client(url, token=TOKEN) as client, pytest.raises(Unreachable) as gone:
         client.search("vault")

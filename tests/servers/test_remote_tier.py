@@ -191,6 +191,19 @@ def test_a_tier_that_cannot_be_reached_is_noted_and_the_others_answer(vaults):
             Federation({"team": client}).search("vault")
 
 
+@pytest.mark.parametrize("method", ["open", "read"])
+def test_a_token_that_a_server_refuses_is_noted_and_not_sent_again(vaults, url, method):
+    asks = []
+
+    def refuses(_, asked):
+        return asks.append(asked["method"]) or (httpx.Response(401) if asks[-1] == method else None)
+
+    with with_faults(vaults, url, refuses) as (both, _):
+        found = both.search("vault search")
+    assert "another token" in next(note.cause for note in found.notes if note.code == "tier_failed")
+    assert found.ids and asks.count(method) == 1
+
+
 @pytest.mark.parametrize("method", ["open", "overrides", "read", "neighbours", "facets", "inspect"])
 def test_a_server_that_stops_in_the_middle_of_a_search_is_noted(vaults, url, method):
     def fails(request, asked):

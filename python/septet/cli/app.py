@@ -32,7 +32,7 @@ Exit codes:
   0  done
   1  nothing found; or a sync has something left to do
   2  usage: an argument, entry, filter or profile is invalid
-  3  the vault cannot be used
+  3  the vault cannot be used, or its server refuses the token
   4  an embedding provider failed (searches run without it, and say so)
 
 \b

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from septet import errors
-from septet.errors import BatchError, EntryError, QueryError, SeptetError, Unreachable, printable
+from septet.errors import BatchError, EntryError, QueryError, SeptetError, Unauthorized, Unreachable, printable
 
 __all__ = ["error_of"]
 
@@ -30,13 +30,16 @@ def error_of(status: int, body: object, where: str, *, reads: bool) -> SeptetErr
         reads: whether the call was to read, so that a mistake in it is that of a query.
     """
     told = body.get("error") if isinstance(body, Mapping) else None
+    if status == 401:
+        # Also of a proxy before the server, whatever it says.
+        said = told.get("message") if isinstance(told, Mapping) else None
+        message = printable(str(said or "it says 401 (Unauthorized)")[:MOST_CHARS])
+        return Unauthorized(f"{where} wants another token: {message}")
     if not isinstance(told, Mapping) or not isinstance(told.get("code"), str):
         return Unreachable(f"{where} answers {status}, and not as septet does: is the address right?", status=status)
     code, message = told["code"], printable(str(told.get("message", ""))[:MOST_CHARS])
     if code in _MISTAKES:
         return (QueryError if reads else EntryError)(message)
-    if status == 401:
-        return Unreachable(f"{where} wants another token: {message}", status=status)
     kind = _KINDS.get(code)
     if kind is None or kind is SeptetError:
         return Unreachable(f"{where}: {message or code}", status=status)

@@ -26,7 +26,7 @@ ERRORS = {
     415: "The body is packed.",
     422: "The request is malformed, or an argument is.",
     500: "The server failed, or the file cannot be used.",
-    502: "An embedding provider failed.",
+    502: "An embedding provider failed, or a remote tier does not take the token.",
     503: "The server is busy or stopping, or another program holds the file: ask again later.",
     504: "There was no answer within the deadline.",
 }

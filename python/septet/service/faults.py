@@ -15,6 +15,7 @@ from septet.errors import (
     SeptetError,
     StoreBusy,
     StoreError,
+    Unauthorized,
     printable,
 )
 
@@ -26,6 +27,8 @@ _STATUS: tuple[tuple[type[SeptetError], int], ...] = (
     (ReadOnly, 403),
     (StoreBusy, 503),
     (Closed, 503),
+    # A server behind this one refused its token: 401 would be about the token of who asks.
+    (Unauthorized, 502),
     (StoreError, 500),
     (EmbeddingError, 502),
 )

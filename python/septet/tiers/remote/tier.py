@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.errors import QueryError, SeptetError, TierError, Unreachable
+from septet.errors import QueryError, SeptetError, TierError, Unauthorized, Unreachable
 from septet.listing.counting import Counted
 from septet.query.facets import Faceted
 from septet.query.plan import Plan
@@ -35,7 +35,7 @@ _Answer = TypeVar("_Answer")
 #: What both ends must agree in: raised with every change of what travels, or of how queries are understood.
 PROTOCOL = 1
 #: Asks the server: a JSON-ready call and the seconds it may take, None for the usual time. It raises `SeptetError`, of
-#: which `Unreachable` says that the server did not answer.
+#: which `Unreachable` says that the server did not answer, `Unauthorized` that it refuses the token.
 AskTier: TypeAlias = Callable[[Mapping[str, Any], "float | None"], Mapping[str, Any]]
 
 #: A tier that is late is told so by the search; its own call ends so many seconds after it.
@@ -176,7 +176,7 @@ class RemoteSession:
                 self._begin(recall=False)
             answer = self._sent({"method": method, "session": self._id, **asked})
             return self._read(lambda: read(answer["answer"]))
-        except Unreachable as fault:
+        except (Unreachable, Unauthorized) as fault:
             if self._recalled:
                 raise TierLost(self.place, fault) from fault
             raise
