@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta, timezone
 from septet.arguments import END_OF_DATES, exact, shown
 from septet.errors import EntryError
 
-__all__ = ["Times"]
+__all__ = ["Times", "iso_time"]
 
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?)?",
@@ -67,6 +67,14 @@ class Times:
             self.millis += 1
             return value / 1_000
         return value
+
+
+def iso_time(epoch: float) -> str:
+    """Return epoch seconds as ISO text in UTC; as a number of seconds where no date is so early or late."""
+    try:
+        return datetime.fromtimestamp(epoch, timezone.utc).isoformat().replace("+00:00", "Z")
+    except (OverflowError, OSError, ValueError):
+        return repr(float(epoch))
 
 
 def _parsed(text: str, name: str) -> datetime:

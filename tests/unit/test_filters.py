@@ -85,7 +85,9 @@ def test_attrs_may_have_any_other_name(key):
         ({"attrs.n": {"$lt": float("inf")}}, "inf: no number is infinite; wanted a finite number"),
         ({"first_line": float("nan")}, "first_line is compared with nan: NaN equals nothing"),
         pytest.param({"attrs.n": object()}, "cannot be compared", id="an object"),
-        ({"updated_at": "2026-01-01"}, "updated_at is '2026-01-01'"),
+        ({"updated_at": "2026-13-01"}, "updated_at is '2026-13-01': wanted an ISO date"),
+        ({"updated_at": ""}, "updated_at is ''"),
+        ({"updated_at": {"$in": ["2026-01-01", "soon"]}}, "updated_at is 'soon'"),
         ({"updated_at": {"$gte": datetime(2026, 1, 1)}}, "without a time zone"),
         ({"updated_at": {"$contains": "x"}}, "updated_at"),
         ({"$and": []}, "non-empty list"),
@@ -294,3 +296,29 @@ def test_memories_pass_every_filter_but_the_one_on_kinds(options, ids):
         made.remember("word", id="n", domain="security")
         assert "".join(sorted(made.search("word", include_memories=True, **options).ids)) == ids
         assert set(made.search("word", **options).ids) <= {"e"}
+
+
+@pytest.mark.parametrize(
+    ("where", "ids"),
+    [
+        ({"created_at": "2026-01-01"}, "b"),
+        ({"created_at": {"$ne": "2026-01-01T00:00:00Z"}}, "ac"),
+        ({"created_at": {"$gt": "2026-01-01"}}, "c"),
+        ({"created_at": {"$gte": "2026-01-01"}}, "bc"),
+        ({"created_at": {"$lt": "2026-01-01T01:00:00+01:00"}}, "a"),
+        ({"created_at": {"$lte": "2026-01-01 00:00"}}, "ab"),
+        ({"created_at": {"$in": ["2026-01-01", "2026-06-01T12:00:00.5Z"]}}, "bc"),
+        ({"created_at": {"$nin": ["2026-01-01", 1_780_315_200.5]}}, "a"),
+        ({"$or": [{"created_at": "2026-01-01"}, {"created_at": "2025-12-31"}]}, "ab"),
+        ({"created_at": {"$not": {"$gte": "2026-01-01"}}}, "a"),
+        ({"valid_until": {"$lt": "2027-01-01"}}, "c"),
+    ],
+    ids=repr,
+)
+def test_a_time_is_compared_with_iso_text_as_with_the_seconds_that_it_means(where, ids):
+    times = {"a": 1_767_139_200.0, "b": 1_767_225_600.0, "c": 1_780_315_200.5}
+    with Vault(":memory:", clock=lambda: 1.78e9) as made:
+        for id, at in times.items():
+            made.add(id=id, title=f"word {id}", created_at=at, valid_until=1_790_000_000.0 if id == "c" else None)
+        assert found(made, where) == ids
+        assert "".join(sorted(made.entries(where).ids)) == ids

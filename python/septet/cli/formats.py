@@ -15,6 +15,7 @@ import typer
 
 from septet.cli.terminal import flat, harmless, print_json, print_json_line, unguarded
 from septet.errors import QueryError
+from septet.times import iso_time
 
 if TYPE_CHECKING:
     from septet.cli.screen import Screen
@@ -27,6 +28,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 #: What Markdown would take for more than text, in the cell of a table.
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*_[]<>#"})
 _LEAST_CELL = 8
+_TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
 
 
 class Format(str, Enum):
@@ -167,12 +169,17 @@ def _show_csv(found: Found) -> None:
     writer = csv.writer(lines, lineterminator="\r\n")
     writer.writerow(found.columns)
     for record in found.records:
-        writer.writerow([_cell(record.get(name)) for name in found.columns])
+        writer.writerow([_cell(_dated(name, record.get(name))) for name in found.columns])
     sys.stdout.flush()
     # The cells are harmless; the guard would take the CR at the ends of lines for harm.
     stream = unguarded(sys.stdout)
     stream.write(lines.getvalue())
     stream.flush()
+
+
+def _dated(name: str, value: Any) -> Any:
+    """Return the value of a column, a time as ISO text, which `import` reads as well."""
+    return iso_time(value) if name in _TIMES and isinstance(value, (int, float)) else value
 
 
 def _cell(value: Any) -> str:

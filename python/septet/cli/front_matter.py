@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from septet.errors import EntryError
+from septet.times import iso_time
 
 if TYPE_CHECKING:
     from septet.entry import Entry
@@ -30,7 +30,7 @@ def as_text(entry: Entry) -> str:
         if name == "attrs":
             value = _attrs(value)
         elif name in ("valid_from", "valid_until") and value is not None:
-            lines.append(f"{name} = {_time(value)}")
+            lines.append(f"{name} = {iso_time(value)}")
             continue
         if value is not None and (value or name in ("title", "context", "tags")):
             lines.append(f"{name} = {_toml(list(value) if name == 'tags' else value)}")
@@ -91,14 +91,6 @@ def titled(text: str) -> dict[str, Any]:
 
 def _copied(empty: Any) -> Any:
     return type(empty)() if isinstance(empty, (list, dict)) else empty
-
-
-def _time(epoch: float) -> str:
-    try:
-        return datetime.fromtimestamp(epoch, timezone.utc).isoformat().replace("+00:00", "Z")
-    except (OverflowError, OSError, ValueError):
-        # No date that TOML knows; a number of seconds says the same.
-        return repr(float(epoch))
 
 
 def _attrs(attrs: Mapping[str, Any]) -> Any:

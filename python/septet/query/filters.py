@@ -13,7 +13,8 @@ from typing import Any, TypeAlias, TypeGuard
 
 from septet.arguments import as_epoch, exact, listed, shown, utf8
 from septet.entry import SEVERITIES, TRUSTS
-from septet.errors import QueryError
+from septet.errors import EntryError, QueryError
+from septet.times import Times
 
 __all__ = [
     "FILTER_FIELDS",
@@ -103,7 +104,8 @@ def parse_where(where: Mapping[str, Any]) -> dict[str, Filter]:
     """Return one named filter per top-level key; an entry must pass all of them.
 
     Operators: ``$eq $ne $gt $gte $lt $lte $in $nin $all $exists $contains`` on fields, and ``$and $or $nor $not``
-    around filters. A bare value means equality, or membership for tags and for lists in attrs.
+    around filters. A bare value means equality, or membership for tags and for lists in attrs. Times are epoch seconds,
+    datetimes with a zone, or ISO text: a date is its first instant, and what has no zone is UTC.
 
     Raises:
         QueryError: an unknown field or operator, a value that does not fit, or too many of them.
@@ -321,7 +323,7 @@ def _scalar(field: str, value: Any) -> Scalar:
     if type(value) not in _PLAIN and not isinstance(value, datetime):
         value = exact(value.item() if isinstance(value, Number) and hasattr(value, "item") else value)
     if field in _TIME_FIELDS:
-        return as_epoch(value, field, QueryError)
+        return as_epoch(_time(field, value) if isinstance(value, str) else value, field, QueryError)
     if value is None or isinstance(value, bool):
         if field in FILTER_FIELDS and isinstance(value, bool):
             raise QueryError(f"{field} is text: it cannot be compared with {shown(value)}")
@@ -333,6 +335,15 @@ def _scalar(field: str, value: Any) -> Scalar:
     if isinstance(value, (int, float)) and (field not in FILTER_FIELDS or field in _LINE_FIELDS):
         return _finite(field, value) if isinstance(value, float) else _bounded(field, value)
     raise QueryError(f"{field} cannot be compared with {shown(value)} ({type(value).__name__})")
+
+
+def _time(field: str, text: str) -> object:
+    """Return a time that is written as ISO text, as JSON has it; a date is its first instant, UTC without a zone."""
+    try:
+        # Half of a character would be no Unicode, an empty text no time at all, which is what None asks for.
+        return Times().epoch(text, field) if text.strip() else text
+    except EntryError as fault:
+        raise QueryError(str(fault)) from None
 
 
 def _finite(field: str, value: float) -> float:
