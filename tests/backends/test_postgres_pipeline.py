@@ -64,7 +64,7 @@ def test_statements_that_come_often_are_kept_prepared_so_many_at_most(store):
                 assert together(read, [Statement(f"SELECT %s::int + {number}", (1,))]) == [[(1 + number,)]]
 
         def prepared():
-            return sorted(name for (name,) in link.execute(PREPARED))
+            return sorted(f"septet_{name.rpartition('_')[2]}" for (name,) in link.execute(PREPARED))
 
         ask(0, link.prepare_threshold)
         assert prepared() == []
@@ -85,3 +85,56 @@ def test_nothing_is_kept_prepared_where_that_is_not_wanted(dsn, store):
             together(read, [Statement("SELECT %s::int", (1,))])
         assert read.sql.execute(PREPARED).fetchall() == []
     bare.close()
+
+
+FORGETTING = ["DEALLOCATE ALL", "DISCARD ALL", "DISCARD PLANS; DEALLOCATE ALL"]
+
+
+@pytest.mark.parametrize("forget", FORGETTING)
+def test_statements_that_the_server_forgot_are_prepared_again_and_no_caller_sees_it(store, forget):
+    asked = Statement("SELECT %s::int + 7", (1,))
+
+    def ask():
+        with store.reading() as read:
+            return [together(read, [asked]) for _ in range(3)], read.sql
+
+    for _ in range(5):
+        _, link = ask()
+    assert link.prepared.kept
+    with store.maintaining() as same:
+        assert same is link
+        for one in forget.split("; "):
+            link.execute(one)
+    for _ in range(8):
+        found, link = ask()
+        assert found == [[[(8,)]]] * 3
+    assert link.prepared.kept
+
+
+def test_only_the_statements_of_a_transaction_itself_forgotten_are_noticed_before_they_are_named(store):
+    # The beginning of a transaction names others than what follows in it.
+    asked = Statement("SELECT %s::int + 8", (1,))
+    with store.reading() as read:
+        link = read.sql
+        for _ in range(link.prepare_threshold + 1):
+            together(read, [asked])
+        ((name,),) = link.execute(PREPARED).fetchall()
+    with store.maintaining():
+        link.execute(f'DEALLOCATE "{name}"')
+    with store.reading() as read:
+        assert read.sql is link
+        assert together(read, [asked]) == [[(9,)]]
+
+
+def test_an_index_that_is_dropped_and_made_takes_no_prepared_statement_away(store):
+    with store.reading() as read:
+        link = read.sql
+        for _ in range(link.prepare_threshold + 1):
+            together(read, [Statement("SELECT %s::int", (1,))])
+        for _ in range(link.prepare_threshold + 2):
+            link.execute("SELECT 1")
+    with store.maintaining():
+        for _ in range(8):
+            link.execute("DROP TABLE IF EXISTS septet_no_such_table")
+        link.execute("SELECT 1")
+        assert link.execute(PREPARED).fetchall()

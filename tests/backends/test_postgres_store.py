@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from septet.errors import Closed, ReadOnly, StoreBusy, StoreError, Unreachable
+from septet.storage.postgres.pipeline import Statement, together
 from septet.storage.postgres.store import PostgresStore
 
 
@@ -274,7 +275,7 @@ def test_a_pooler_that_keeps_no_statements_gets_none_prepared(dsn, vault_name):
         store = PostgresStore(dsn, vault_name, prepare=prepare)
         with store.reading() as read:
             for number in range(10):
-                read.sql.execute("SELECT %s::int", (number,))
+                together(read, [Statement("SELECT %s::int", (number,))])
             found = read.sql.execute("SELECT count(*) FROM pg_prepared_statements").fetchone()[0]
             assert (found > 0) is prepared
         store.close()

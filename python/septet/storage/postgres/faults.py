@@ -11,10 +11,13 @@ from septet.errors import EntryError, ReadOnly, SeptetError, StoreBusy, StoreErr
 from septet.storage.postgres.dsn import without_passwords
 from septet.storage.postgres.link import NoAnswer
 
-__all__ = ["AGAIN", "is_full", "store_error"]
+__all__ = ["AGAIN", "FORGOTTEN", "is_full", "store_error"]
 
+#: What says that the server keeps other prepared statements than the connection believes: somebody had it forget them,
+#: or a pooler leads to another server process.
+FORGOTTEN = (pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement)
 #: What a transaction may be run again for, as nothing of it was done.
-AGAIN = (pg.DeadlockDetected, pg.SerializationFailure)
+AGAIN = (pg.DeadlockDetected, pg.SerializationFailure, *FORGOTTEN)
 
 #: How servers and poolers refuse a connection because too many are open, for which psycopg knows no code.
 _FULL = re.compile(r"too many (clients|connections)|connection slots|no more connections|max client connections", re.I)
@@ -51,6 +54,11 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
             return ReadOnly(f"{path}: {said}: {_who_may(said)}")
         case pg.LockNotAvailable() | pg.DeadlockDetected() | pg.SerializationFailure():
             return StoreBusy(f"{path}: other writers were in the way ({said}): try again")
+        case pg.InvalidSqlStatementName() | pg.DuplicatePreparedStatement():
+            return StoreBusy(
+                f"{path}: the server forgot what was prepared ({said}): try again; behind a pooler that shares "
+                "connections open the vault with prepare=False"
+            )
         case psycopg.DataError() if "NUL" in said or isinstance(fault, pg.UntranslatableCharacter):
             return EntryError(f"{path}: {said}: PostgreSQL stores no NUL character; leave it out")
         case pg.DataException() if "vector" in said or "dimensions" in said:

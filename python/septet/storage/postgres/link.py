@@ -54,6 +54,7 @@ class Link(psycopg.Connection[TupleRow]):
         self.answer_s, self.left_s = float("inf"), None  # type: float, float | None
         self.opened_at, self.reused, self.prepared = time.monotonic(), False, PreparedStatements()
         self._process, self.known = os.getpid(), False
+        self._prepare_after: int | None = None
         #: The end of its last transaction was sent, and its answer not read yet.
         self._leaving = False
 
@@ -61,6 +62,19 @@ class Link(psycopg.Connection[TupleRow]):
         # Of a vault that nobody closed; what a forked child inherits is the parent's.
         if hasattr(self, "_process") and self.mine and not self.closed:
             self.close()
+
+    @property
+    def prepare_threshold(self) -> int | None:
+        """How often a statement of a pipeline is asked before it is prepared; None for never."""
+        return self._prepare_after
+
+    @prepare_threshold.setter
+    def prepare_threshold(self, value: int | None) -> None:
+        """Set how often; psycopg does when it connects."""
+        # psycopg prepares nothing of its own: behind a DROP or a ROLLBACK it would have the server forget all that is
+        # prepared on the connection, also what pipelines go on to name.
+        self._prepare_after = value
+        psycopg.Connection.prepare_threshold.fset(self, None)  # type: ignore[attr-defined]
 
     @property
     def mine(self) -> bool:

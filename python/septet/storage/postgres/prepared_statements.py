@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import NamedTuple, TypeAlias
 
 __all__ = ["Asked", "PreparedStatements"]
@@ -35,6 +36,18 @@ class PreparedStatements:
         self._names: dict[Asked, bytes] = {}
         self._times: dict[Asked, int] = {}
         self._made = 0
+        # A pooler may lead several clients to one server: a name is of this connection alone.
+        self._named = secrets.token_hex(4)
+
+    @property
+    def kept(self) -> int:
+        """How many there are."""
+        return len(self._names)
+
+    @property
+    def beginning(self) -> str:
+        """The beginning of the names of all of them, and of no others."""
+        return f"septet_{self._named}_"
 
     def name(self, asked: Asked, after: int | None, most: int) -> _Name:
         """Return what a statement is called that is asked now.
@@ -56,6 +69,6 @@ class PreparedStatements:
                 del self._times[next(iter(self._times))]
             return _NOT_PREPARED
         self._made += 1
-        name = self._names[asked] = b"septet_%d" % self._made
+        name = self._names[asked] = f"{self.beginning}{self._made}".encode()
         gone = self._names.pop(next(iter(self._names))) if len(self._names) > most else None
         return _Name(name, True, gone)

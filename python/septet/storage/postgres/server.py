@@ -12,16 +12,19 @@ from psycopg.errors import ConnectionTimeout
 
 from septet.errors import SeptetError, Unreachable
 from septet.storage.postgres.breaker import Breaker
-from septet.storage.postgres.faults import store_error
+from septet.storage.postgres.faults import FORGOTTEN, store_error
 from septet.storage.postgres.link import Link, NoAnswer
 from septet.storage.postgres.pipeline import Statement, sent
 from septet.storage.postgres.pool import Pool
+from septet.storage.postgres.prepared_statements import PreparedStatements
 from septet.storage.postgres.vaults import VaultRow, check_same, whose
 
 __all__ = ["Server"]
 
 #: How the codes of a server begin that ends its connections: it shuts down, or crashed, or starts.
 _GOODBYE = "57P"
+#: How many statements with names that begin so the server keeps prepared.
+_KEPT = "SELECT count(*) FROM pg_prepared_statements WHERE starts_with(name, %s::text)"
 #: How long a probe may take.
 PROBE_S = 2
 #: How long closing waits for transactions of other threads.
@@ -143,14 +146,26 @@ class Server:
         """Send statements and return the rows of each; a new connection is asked in the same round trip whose it is."""
         vault = self.vault
         if vault is None or link.known:
-            return sent(link, statements)
+            if not link.prepared.kept:
+                return sent(link, statements)
+            if statements:
+                *answers, ((kept,),) = sent(link, [*statements, Statement(_KEPT, (link.prepared.beginning,))])
+            else:
+                # Outside a transaction; `execute` names nothing that is prepared.
+                answers, (kept,) = [], link.execute(_KEPT, (link.prepared.beginning,)).fetchone() or (0,)
+            if kept < link.prepared.kept:
+                # What follows in this transaction must not name what is gone.
+                link.prepared = PreparedStatements()
+            return answers
         *answers, found = sent(link, [*statements, whose(vault)])
         check_same(link, vault, found, self.path)
         return answers
 
 
 def _lost(fault: BaseException) -> bool:
-    """Say whether a connection had ended before it was asked, or ended without an answer."""
+    """Say whether a connection had ended before it was asked, ended without an answer, or has lost what it prepared."""
+    if isinstance(fault, FORGOTTEN):
+        return True
     if not isinstance(fault, psycopg.OperationalError) or isinstance(fault, NoAnswer):
         return False
     # The server's goodbye, or none.
