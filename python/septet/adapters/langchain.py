@@ -4,7 +4,8 @@
 
     store = SeptetVectorStore(OpenAIEmbeddings(), vault="notes.db")
     store.add_texts(["Rotate session cookies."], [{"team": "web"}])
-    store.similarity_search("cookies", filter={"team": "web"})
+    store.similarity_search("cookies", filter={"team": "web"})  # metadata
+    store.similarity_search("cookies", where={"domain": "web"})  # fields of entries
 
     SeptetRetriever(vault=vault, k=5, options={"domain": "web"}) | prompt | model
 
