@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from postgres_server import PostgresServer, why_not
-from septet.errors import EntryError, ReadOnly, StoreBusy, StoreError, Unreachable, VectorError
+from septet.errors import EntryError, ReadOnly, StoreBusy, StoreError, Unauthorized, Unreachable, VectorError
 from septet.storage.postgres.store import PostgresStore
 
 
@@ -82,15 +82,15 @@ def test_a_closed_port_refuses_a_store(closed_port):
 
 
 @pytest.mark.parametrize(
-    ("address", "cure"),
+    ("address", "kind", "cure"),
     [
-        ("postgresql://postgres@127.0.0.1:{port}/not_there", "see the name of the database"),
-        ("postgresql://nobody_at_all@127.0.0.1:{port}/postgres", "see the user of the address"),
-        ("postgresql://u@nothing.invalid/db", "see the host of the address"),
+        ("postgresql://postgres@127.0.0.1:{port}/not_there", Unreachable, "see the name of the database"),
+        ("postgresql://nobody_at_all@127.0.0.1:{port}/postgres", Unauthorized, "see the user of the address"),
+        ("postgresql://u@nothing.invalid/db", Unreachable, "see the host of the address"),
     ],
 )
-def test_a_connection_that_is_refused_says_what_to_see(own, address, cure):
-    with pytest.raises(Unreachable, match=cure):
+def test_a_connection_that_is_refused_says_what_to_see(own, address, kind, cure):
+    with pytest.raises(kind, match=cure):
         PostgresStore(address.format(port=own.port), "v")
 
 

@@ -52,6 +52,21 @@ def test_a_token_goes_to_the_server_and_nowhere_else(filled_vault):
     assert TOKEN not in text
 
 
+@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize("body", ["<html>Log in", "", "[]", '{"error": 5}'])
+def test_whoever_refuses_on_the_way_is_no_server_that_is_away(status, body):
+    sent = []
+
+    def answer(request):
+        sent.append(request)
+        return httpx.Response(status, text=body)
+
+    client = Client("http://127.0.0.1:9", transport=httpx.MockTransport(answer))
+    with client, pytest.raises(Unauthorized, match=str(status)) as told:
+        client.count()
+    assert len(sent) == 1 and not isinstance(told.value, Unreachable)
+
+
 @pytest.mark.parametrize(
     "url", ["", "ftp://x", "http://", "http://a:99999", "x", "http://u:secret@h/", "http://h/?q=1", None]
 )

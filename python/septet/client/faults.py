@@ -30,11 +30,13 @@ def error_of(status: int, body: object, where: str, *, reads: bool) -> SeptetErr
         reads: whether the call was to read, so that a mistake in it is that of a query.
     """
     told = body.get("error") if isinstance(body, Mapping) else None
-    if status == 401:
+    known = isinstance(told, Mapping) and told.get("code") in _KINDS
+    if status == 401 or (status == 403 and not known):
         # Also of a proxy before the server, whatever it says.
         said = told.get("message") if isinstance(told, Mapping) else None
-        message = printable(str(said or "it says 401 (Unauthorized)")[:MOST_CHARS])
-        return Unauthorized(f"{where} wants another token: {message}")
+        message = printable(str(said or f"it says {status}")[:MOST_CHARS])
+        what = "wants another token" if status == 401 else "does not let you do this"
+        return Unauthorized(f"{where} {what}: {message}")
     if not isinstance(told, Mapping) or not isinstance(told.get("code"), str):
         return Unreachable(f"{where} answers {status}, and not as septet does: is the address right?", status=status)
     code, message = told["code"], printable(str(told.get("message", ""))[:MOST_CHARS])

@@ -7,7 +7,16 @@ import re
 import psycopg
 from psycopg import errors as pg
 
-from septet.errors import EntryError, ReadOnly, SeptetError, StoreBusy, StoreError, Unreachable, VectorError
+from septet.errors import (
+    EntryError,
+    ReadOnly,
+    SeptetError,
+    StoreBusy,
+    StoreError,
+    Unauthorized,
+    Unreachable,
+    VectorError,
+)
 from septet.storage.postgres.dsn import without_passwords
 from septet.storage.postgres.link import NoAnswer
 
@@ -48,6 +57,8 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
             return Unreachable(
                 f"{path} has no connection left ({said}): raise its max_connections, or put a pooler before it"
             )
+        case _ if _is_refused(fault, said):
+            return Unauthorized(f"{path} does not let you in ({said}){_what_to_see(said)}")
         case pg.ReadOnlySqlTransaction():
             return ReadOnly(f"{path} does not take writes ({said}): it is a standby, or the vault is open for reading")
         case pg.InsufficientPrivilege():
@@ -76,6 +87,16 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
             return StoreError(f"{path}: {said}")
 
 
+def _is_refused(fault: psycopg.Error, said: str) -> bool:
+    """Whether the server refuses the user or the password; libpq gives it no code."""
+    if fault.sqlstate is not None:
+        return fault.sqlstate.startswith("28")
+    return isinstance(fault, psycopg.OperationalError) and bool(_NOT_LET_IN.search(said))
+
+
+_NOT_LET_IN = re.compile(
+    r"authentication failed|no password supplied|role \".*\" does not exist|no pg_hba.conf entry", re.IGNORECASE
+)
 #: What a server, or libpq, says of a connection that it refuses, without a code; and what to do.
 _REFUSED = {
     "password": ": see the user of the address, and its password in ~/.pgpass, PGPASSWORD or the address",
