@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use super::fold::fold;
 use super::forms::{accented, spell_umlauts, unicode61};
 use super::names::{for_each_name, has_signs};
-use super::scripts::{Spacing, is_han, is_mark, joins_by_case, stretches};
+use super::scripts::{Spacing, is_mark, is_word_alone, joins_by_case, stretches};
 use super::words::{Run, lower, split};
 
 /// Which side the terms are for.
@@ -140,7 +140,7 @@ pub fn words_of_names(text: &str) -> FxHashSet<String> {
 
 fn of_run(run: Run<'_>, side: Side, found: &mut impl Sink) {
     let text = run.text();
-    if run.ascii {
+    if run.ascii && !run.joined {
         parts(&text, found);
         return;
     }
@@ -158,30 +158,34 @@ fn of_run(run: Run<'_>, side: Side, found: &mut impl Sink) {
         if word != text {
             found.form(word.to_owned());
         }
-        if word.chars().count() > 2 {
-            pairs(word, None, found);
+        match (word.chars().count(), side) {
+            // Of a word SQLite has each syllable that is all of it.
+            (1, Side::Index) | (2, Side::Query) => {}
+            (2, Side::Index) => word.chars().for_each(|c| found.piece(c.to_string())),
+            _ => pairs(word, side, found),
         }
         return;
     }
     for (class, part) in cut {
         match class {
             Spacing::Spaced => found.piece(part.to_owned()),
-            Spacing::Hangul => pairs(part, None, found),
-            Spacing::Unspaced => pairs(part, Some(side), found),
+            // A particle behind a word of another script need not be there.
+            Spacing::Hangul if side == Side::Query && part.chars().count() == 1 => {}
+            Spacing::Hangul | Spacing::Unspaced => pairs(part, side, found),
         }
     }
 }
 
-/// Push every two adjacent characters of a stretch, marks left out as SQLite leaves them out. With `singles`, a lone
-/// character stands for itself and, in an index, every Han character does.
-fn pairs(stretch: &str, singles: Option<Side>, found: &mut impl Sink) {
+/// Push every two adjacent characters of a stretch, marks left out as SQLite leaves them out. A lone character stands for
+/// itself and, in an index, every Han character, kana and Hangul syllable does.
+fn pairs(stretch: &str, side: Side, found: &mut impl Sink) {
     let letters: Vec<char> = stretch.chars().filter(|&c| !is_mark(c)).collect();
-    if let ([lone], Some(_)) = (&letters[..], singles) {
+    if let [lone] = &letters[..] {
         found.piece(lone.to_string());
         return;
     }
     for (i, &c) in letters.iter().enumerate() {
-        if singles == Some(Side::Index) && is_han(c) {
+        if side == Side::Index && is_word_alone(c) {
             found.piece(c.to_string());
         }
         if let Some(&next) = letters.get(i + 1) {
@@ -279,18 +283,30 @@ mod tests {
         assert_eq!(query_grams("東京都 京都", true), ["東京", "京都"]);
         assert_eq!(grams("水 と"), ["水", "と"]);
         assert_eq!(query_grams("水", true), ["水"]);
-        assert_eq!(grams("トークン"), ["トー", "ーク", "クン"]);
-        assert_eq!(grams("ｶﾞｷ"), ["ガキ"]);
-        assert_eq!(grams("か\u{3099}く"), ["がく"]);
+        assert_eq!(grams("トークン"), ["ト", "トー", "ーク", "ク", "クン", "ン"]);
+        assert_eq!(query_grams("トークン ト", true), ["トー", "ーク", "クン", "ト"]);
+        assert_eq!(grams("ｶﾞｷ"), ["ガ", "ガキ", "キ"]);
+        assert_eq!(grams("か\u{3099}く"), ["が", "がく", "く"]);
         assert_eq!(grams("กินข้าว"), ["กน", "นข", "ขา", "าว"]);
         assert_eq!(query_grams("第3章ABC", true), ["第", "3", "章", "abc"]);
     }
 
     #[test]
     fn hangul_gives_pairs_of_longer_words() {
-        assert_eq!(grams("서울 서울특별시"), ["서울", "울특", "특별", "별시"]);
-        assert_eq!(grams("API를 서버에서"), ["api", "서버", "버에", "에서"]);
-        assert_eq!(grams("\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}"), ["한국"]);
+        let whole = ["서", "서울", "울", "울특", "특", "특별", "별", "별시", "시"];
+        assert_eq!(grams("서울 서울특별시"), [&["서", "울"][..], &whole].concat());
+        assert_eq!(grams("API를 물"), ["api", "를"]);
+        assert_eq!(query_grams("서울특별시 서울 물", true), ["서울", "울특", "특별", "별시", "물"]);
+        assert_eq!(grams("\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}"), ["한국", "한", "국"]);
+    }
+
+    #[test]
+    fn what_nobody_sees_parts_no_words() {
+        for c in ['\u{ad}', '\u{200d}', '\u{200e}', '\u{2060}', '\u{feff}', '\u{202c}', '\u{fe0f}'] {
+            assert_eq!(grams(&format!("data{c}base {c}plain{c}")), ["database"], "{c:?}");
+            assert_eq!(grams(&format!("get{c}UserName"))[0], "getusername");
+        }
+        assert!(grams("data\u{200b}base").is_empty());
     }
 
     #[test]

@@ -40,6 +40,9 @@ const HAN: Ranges = &[
     ('\u{20000}', '\u{3fffd}'),
 ];
 
+const KANA: Ranges =
+    &[('\u{3041}', '\u{3096}'), ('\u{30a1}', '\u{30fa}'), ('\u{31f0}', '\u{31ff}'), ('\u{1aff0}', '\u{1b16f}')];
+
 const LATIN_OR_GREEK: Ranges = &[
     ('A', 'Z'),
     ('a', 'z'),
@@ -101,9 +104,9 @@ pub(crate) fn is_unspaced(c: char) -> bool {
     spacing(c) == Spacing::Unspaced
 }
 
-/// Whether a character is a Han character, a word by itself often enough.
-pub(super) fn is_han(c: char) -> bool {
-    within(c, HAN)
+/// Whether a character is a word by itself often enough: Han, kana, a Hangul syllable.
+pub(super) fn is_word_alone(c: char) -> bool {
+    within(c, HAN) || within(c, KANA) || spacing(c) == Spacing::Hangul
 }
 
 /// Whether a letter is of a script whose diacritics a search ignores.
@@ -164,7 +167,9 @@ mod tests {
             assert_eq!(spacing(c), Spacing::Spaced, "{c}");
         }
         assert_eq!(spacing('한'), Spacing::Hangul);
-        assert!(is_han('漢') && !is_han('か'));
+        assert!(
+            ['漢', 'か', 'カ', '집'].into_iter().all(is_word_alone) && !['a', 'ก', 'ж'].into_iter().any(is_word_alone)
+        );
         assert!(joins_by_case('Ж') && !is_latin_or_greek('Ж') && is_latin_or_greek('λ'));
     }
 

@@ -49,9 +49,14 @@ fn role(c: char) -> Role {
     }
 }
 
-/// Zero-width joiner and non-joiner, soft hyphen, variation selectors: they shape a word and do not end it.
+/// What nobody sees: joiners, soft hyphen, marks of direction, byte order mark, variation selectors, tags. They shape a
+/// word and do not end it; a zero-width space does.
 fn is_joiner(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+    matches!(
+        c,
+        '\u{ad}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{e0000}'..='\u{e0fff}'
+    )
 }
 
 /// Call `emit` with each run of the text. ASCII hyphens belong to runs when `hyphens` is set; all else separates.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Sidecar", "Stamp", "stamped"]
 
 #: Goes up when a part changes its meaning: tokenizer, codes, scaling of vectors, a column.
-FORMAT = 5
+FORMAT = 6
 SUFFIX = ".arrays"
 PART = ".part"
 
