@@ -102,3 +102,16 @@ def test_the_users_file_configures_retrievals_beside_embedding(run, tmp_path):
     (folder / "config.toml").write_text(text)
     assert json.loads(run("retrieve", QUERY, "--json")[1])["profile"] == "recall"
     assert json.loads(run("retrieve", QUERY, "--json", "--profile", "septet")[1])["profile"] == "septet"
+
+
+def test_variables_of_the_environment_change_a_retrieval(run, monkeypatch):
+    def top(out):
+        return json.loads(out)["hits"][0]["score"]
+
+    _, before, _ = run("retrieve", QUERY, "--json", "--profile", "planned-retrieval")
+    monkeypatch.setenv("SEPTET_SEARCH_RRF_K", "9")
+    _, after, _ = run("retrieve", QUERY, "--json", "--profile", "planned-retrieval")
+    assert top(before) != top(after)
+    monkeypatch.setenv("SEPTET_SEARCH_RRF_K", "9999")
+    code, _, err = run("retrieve", QUERY)
+    assert code == 2 and "SEPTET_SEARCH_RRF_K is 9999: wanted a number from 1 to 500" in err

@@ -6,9 +6,10 @@ import os
 
 import pytest
 
-from septet import EmbeddingConfigError, NotAVault, ReadOnly, StoreError, TierError, Vault
+from septet import EmbeddingConfigError, NotAVault, ProfileError, ReadOnly, StoreError, TierError, Vault
 from septet.errors import Closed
 from septet.federation import Federation
+from septet.retrieval.config import retrieval_config
 from septet.service.configuration import configuration, configuration_of
 from septet.service.opening import opened
 from septet.service.operations import OPERATIONS
@@ -223,3 +224,47 @@ def test_a_file_named_in_the_environment_and_the_users_own_come_first(tmp_path, 
     assert list(configuration(named, here=tmp_path).tiers) == ["named"]
     with pytest.raises(TierError, match="either a vault or a configuration"), opened(tmp_path / "v.db", named):
         pass
+
+
+def test_what_retrieve_reads_is_read_for_what_is_served_too(tmp_path):
+    path = written(
+        tmp_path / "septet.toml",
+        '[tiers.agent]\npath = "v.db"\n[retrieval]\nprofile = "planned-retrieval"\nlimit = 1\n[policy]\nrrf_k = 9\n',
+    )
+    vault_at(tmp_path / "v.db", "one build", "two build")
+    with opened(config=path) as served:
+        found = asked(served, "retrieve", query="build")
+        assert found["profile"] == "planned-retrieval"
+        assert len(found["hits"]) == 1
+        assert served.retriever().policy.rrf_k == 9
+        assert asked(served, "retrieve", query="build", profile="septet")["profile"] == "septet"
+
+
+def test_a_file_with_a_retrieval_and_no_tiers_serves_the_tiers_that_are_found(tmp_path, home):
+    path = written(tmp_path / "septet.toml", "[retrieval]\nlimit = 1\n")
+    vault_at(home / ".local/share/septet/vault.db", "one build", "two build")
+    with opened(config=path) as served:
+        assert len(asked(served, "retrieve", query="build")["hits"]) == 1
+
+
+def test_one_vault_is_asked_as_the_file_of_the_user_says(tmp_path, home):
+    written(home / ".config/septet/config.toml", "[retrieval]\nlimit = 1\n")
+    with opened(vault_at(tmp_path / "v.db", "one build", "two build")) as served:
+        assert len(asked(served, "retrieve", query="build")["hits"]) == 1
+
+
+def test_a_wrong_block_of_a_retrieval_is_refused_when_it_is_served(tmp_path):
+    path = written(tmp_path / "septet.toml", '[tiers.agent]\npath = "v.db"\n[retrieval]\nlimits = 1\n')
+    with pytest.raises(ProfileError, match=r"septet\.toml: retrieval has no field limits"), opened(config=path):
+        pass
+
+
+def test_variables_of_the_environment_win_over_the_policy_of_what_is_served(tmp_path, monkeypatch):
+    monkeypatch.setenv("SEPTET_SEARCH_RRF_K", "9")
+    with opened(vault_at(tmp_path / "v.db", "a build")) as served:
+        assert served.retriever("planned-retrieval").policy.rrf_k == 9
+
+
+def test_retrieve_reads_a_file_with_tiers_and_the_profile_of_their_searches(tmp_path):
+    path = written(tmp_path / "septet.toml", 'profile = "septet"\n[tiers.agent]\npath = "v.db"\n[policy]\nrrf_k = 9\n')
+    assert retrieval_config(path).chosen_policy.rrf_k == 9

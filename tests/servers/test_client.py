@@ -246,6 +246,7 @@ def test_the_rest_returns_what_the_vault_returns(filled_vault, client):
     assert {**here, "path": there["path"]} == there
     assert client.status()["entries"] == len(filled_vault)
     assert client.retrieve("vault search")["query"] == "vault search"
+    assert client.retrieve("vault search", profile="recall", scope={"session": "s1"})["profile"] == "recall"
 
 
 def test_a_reranker_cannot_travel(client):

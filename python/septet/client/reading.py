@@ -322,14 +322,19 @@ class Reads:
         limit: int | None = None,
         corpora: Sequence[str] | None = None,
         mode: str | None = None,
+        scope: Mapping[str, object] | None = None,
+        profile: str | None = None,
         timeout_s: float | None = None,
     ) -> Steps[dict[str, Any]]:
         """Ask several corpora at once, and return the dict that `Retrieval.to_dict` makes; see `Retriever.retrieve`.
+
+        Without a ``profile`` it is that of the server's configuration.
 
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
         asked = _given({"limit": limit, "corpora": corpora, "mode": mode, "timeout_s": timeout_s})
+        asked |= _given({"scope": scope, "profile": profile})
         return dict((yield Ask("retrieve", {"query": query, **asked}, self._within({"timeout_s": timeout_s}))))
 
     def _within(self, options: Mapping[str, Any]) -> float | None:

@@ -24,7 +24,8 @@ from septet.arguments import cut, exact, file_path, listed, printable, shown, ut
 from septet.documents import read_settings
 from septet.errors import ProfileError
 from septet.retrieval.expansion.config import ExpansionConfig, expansion_config
-from septet.retrieval.planning.policy import Policy
+from septet.retrieval.planning.knobs import OURS
+from septet.retrieval.planning.policy import Policy, knobs
 from septet.retrieval.recall.settings import RecallSettings, settings_of
 
 __all__ = [
@@ -33,7 +34,9 @@ __all__ = [
     "RetrievalConfig",
     "RetrievalConfigLike",
     "RetrievalProfile",
+    "blocks_of_retrieval",
     "retrieval_config",
+    "with_environment",
 ]
 
 RetrievalProfile: TypeAlias = Literal["septet", "recall", "planned-retrieval"]
@@ -197,6 +200,24 @@ def retrieval_config(source: RetrievalConfigLike) -> RetrievalConfig:
     raise ProfileError(f"config is {shown(source)}: wanted the name of a profile, a dict, a RetrievalConfig or a file")
 
 
+def blocks_of_retrieval(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the blocks of a file that describe its retrieval."""
+    return {name: data[name] for name in ("retrieval", *BLOCKS) if name in data}
+
+
+def with_environment(config: RetrievalConfig) -> RetrievalConfig:
+    """Return a configuration in whose policy the variables of the environment win.
+
+    Raises:
+        ProfileError: a variable is wrong, as for `Policy.from_env`.
+    """
+    known = {name for one in knobs().values() for name in one.names}
+    # One with our prefix that no knob has is a slip, which `from_env` tells.
+    if not any(value.strip() and (name in known or name.startswith(OURS)) for name, value in os.environ.items()):
+        return config
+    return config.model_copy(update={"policy": Policy.from_env(base=config.chosen_policy)})
+
+
 def _refuse_slips(source: str, data: Mapping[Any, Any]) -> None:
     """Raise where a block of a retrieval seems to be meant, and is written so that it would be left to others."""
     blocks = ("retrieval", *BLOCKS)
@@ -209,7 +230,8 @@ def _refuse_slips(source: str, data: Mapping[Any, Any]) -> None:
         near = [one for one in get_close_matches(name[:100], blocks, 1, 0.8) if abs(len(one) - len(name)) < 2]
         if near:
             raise ProfileError(f"{source} has the block {shown(name)}: did you mean {near[0]}?")
-        if name in fields and "retrieval" not in data:
+        # Beside tiers, `profile` says how searches of what is served rank.
+        if name in fields and "retrieval" not in data and not (name == "profile" and "tiers" in data):
             raise ProfileError(f"{source} has {name} outside of a block: write it in the block retrieval")
 
 

@@ -33,8 +33,9 @@ from pydantic.alias_generators import to_camel
 
 from septet.documents import SUFFIXES, read_settings
 from septet.embedding.config import EmbeddingConfig, config_of, error_of
-from septet.errors import EmbeddingConfigError, TierError
+from septet.errors import EmbeddingConfigError, ProfileError, TierError
 from septet.profiles.builtin import BUILTIN
+from septet.retrieval.config import RetrievalConfig, blocks_of_retrieval, retrieval_config
 from septet.service.places import config_folder, default_vault, expanded, project_vault
 from septet.storage.postgres.dsn import is_dsn, without_passwords
 
@@ -46,6 +47,7 @@ __all__ = [
     "configuration",
     "configuration_of",
     "discovered",
+    "users_retrieval",
 ]
 
 #: The environment variable that names the file.
@@ -148,12 +150,14 @@ class Configuration(NamedTuple):
         profile: how searches rank: a built-in profile, a file, or a table; None for the default.
         embedding: the embedder; None where the file says nothing of it.
         source: the file that says so; None for what was discovered.
+        retrieval: how several corpora are asked, as `septet retrieve` reads it too; None for the default.
     """
 
     tiers: Mapping[str, TierTable]
     profile: str | dict[str, Any] | None = None
     embedding: EmbeddingConfig | None = None
     source: Path | None = None
+    retrieval: RetrievalConfig | None = None
 
 
 def configuration(named: str | os.PathLike[str] | None = None, *, here: Path | None = None) -> Configuration:
@@ -172,11 +176,26 @@ def configuration(named: str | os.PathLike[str] | None = None, *, here: Path | N
     given = named if named is not None else os.environ.get(CONFIG_VARIABLE, "").strip()
     if given:
         return configuration_of(given)
-    for suffix in SUFFIXES:
-        path = config_folder() / f"config{suffix}"
-        if path.is_file() and "tiers" in read_settings(path, TierError):
-            return configuration_of(path)
-    return discovered(Path.cwd() if here is None else here)
+    path = _users_file()
+    if path is not None and "tiers" in read_settings(path, TierError):
+        return configuration_of(path)
+    found = discovered(Path.cwd() if here is None else here)
+    return found._replace(retrieval=users_retrieval())
+
+
+def users_retrieval() -> RetrievalConfig | None:
+    """Return how the user's file says that several corpora are asked; None where it says nothing of it.
+
+    Raises:
+        ProfileError: the file cannot be read, or a block of a retrieval is malformed.
+    """
+    path = _users_file()
+    return None if path is None else _retrieval(path, blocks_of_retrieval(read_settings(path, ProfileError)))
+
+
+def _users_file() -> Path | None:
+    files = (config_folder() / f"config{suffix}" for suffix in SUFFIXES)
+    return next((path for path in files if path.is_file()), None)
 
 
 def discovered(here: Path) -> Configuration:
@@ -196,9 +215,17 @@ def configuration_of(named: str | os.PathLike[str]) -> Configuration:
     Raises:
         TierError: it cannot be read or is malformed; the message names it and the field, never its value.
         EmbeddingConfigError: its block ``embedding`` is.
+        ProfileError: a block of its retrieval is.
     """
     path = expanded(Path(named)).absolute()
     data = dict(read_settings(path, TierError))
+    blocks = blocks_of_retrieval(data)
+    retrieval = _retrieval(path, blocks)
+    for name in blocks:
+        del data[name]
+    if "tiers" not in data and blocks:
+        # What `septet retrieve` reads names no tiers: they are found as without a file.
+        data["tiers"] = {name: {"path": one.path} for name, one in discovered(Path.cwd()).tiers.items()}
     if "tiers" not in data:
         raise TierError(f'{path} has no tiers: name at least one, as [tiers.agent] with path = "vault.db"')
     embedding = data.pop("embedding", None)
@@ -221,11 +248,20 @@ def configuration_of(named: str | os.PathLike[str]) -> Configuration:
     profile = found.profile
     if isinstance(profile, str) and profile not in BUILTIN and Path(profile).suffix in SUFFIXES:
         profile = _beside(path, profile)
-    return Configuration(tiers, profile, _embedding(path, embedding), path)
+    return Configuration(tiers, profile, _embedding(path, embedding), path, retrieval)
 
 
 def _beside(path: Path, named: str) -> str:
     return named if named == IN_MEMORY else str(path.parent / expanded(Path(named)))
+
+
+def _retrieval(path: Path, blocks: Mapping[str, Any]) -> RetrievalConfig | None:
+    if not blocks:
+        return None
+    try:
+        return retrieval_config({"retrieval": None, **blocks})
+    except ProfileError as fault:
+        raise ProfileError(f"{path}: {fault}") from None
 
 
 def _embedding(path: Path, block: Any) -> EmbeddingConfig | None:

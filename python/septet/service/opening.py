@@ -12,7 +12,14 @@ from septet.arguments import shown
 from septet.documents import Unreadable, read_bytes
 from septet.errors import ReadOnly, SeptetError, TierError
 from septet.federation import Federation
-from septet.service.configuration import IN_MEMORY, OF_POSTGRES, Configuration, TierTable, configuration
+from septet.service.configuration import (
+    IN_MEMORY,
+    OF_POSTGRES,
+    Configuration,
+    TierTable,
+    configuration,
+    users_retrieval,
+)
 from septet.service.operations import OPERATIONS
 from septet.service.places import cache_file, expanded, make_folder
 from septet.service.served import Served
@@ -68,13 +75,15 @@ def opened(
         if vault is not None:
             more = default_embedder if embedder is None else embedder
             memory = _vault(stack, vault, read_only, {**(more or {}), **_ranking(profile)})
+            retrieval = users_retrieval()
         else:
             found = config if isinstance(config, Configuration) else configuration(config)
             more = _embedder(found, default_embedder) if embedder is None else embedder
             tiers = _tiers(stack, found, read_only, more or {}, left_out)
             weights = {name: p for name in tiers if (p := found.tiers[name].priority) is not None}
             memory = stack.enter_context(Federation(tiers, weights, **_ranking(profile or found.profile)))
-        served = Served(memory, writable=not read_only, max_workers=max_workers)
+            retrieval = found.retrieval
+        served = Served(memory, writable=not read_only, max_workers=max_workers, retrieval=retrieval)
         served.left_out = tuple(left_out)
         stack.callback(served.close)
         yield served

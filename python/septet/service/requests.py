@@ -253,7 +253,8 @@ class RetrieveRequest(Request):
     corpora: list[str] | None = None
     mode: str | None = None
     timeout_s: float | None = None
-    profile: RetrievalProfile = "septet"
+    scope: dict[str, Any] | None = None
+    profile: RetrievalProfile | None = None
 
 
 class WeightsRequest(Request):

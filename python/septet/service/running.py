@@ -43,8 +43,8 @@ class Serving(Protocol):
     def slow(self) -> SlowSearches:
         """The slowest searches."""
 
-    def retriever(self, profile: RetrievalProfile = "septet") -> Retriever:
-        """Return the retriever of a profile that is kept for it."""
+    def retriever(self, profile: RetrievalProfile | None = None) -> Retriever:
+        """Return the retriever of a profile that is kept for it; None for the configured one."""
 
     def tier_sessions(self) -> TierSessions:
         """Return the sessions of remote tiers that search it."""

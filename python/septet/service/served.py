@@ -17,7 +17,7 @@ from septet.vault.anywhere import AnyVault
 from septet.watch.hooks import listen
 
 if TYPE_CHECKING:
-    from septet.retrieval.config import RetrievalProfile
+    from septet.retrieval.config import RetrievalConfig, RetrievalProfile
     from septet.retrieval.retriever import Retriever
     from septet.service.tier_sessions import TierSessions
 
@@ -33,6 +33,7 @@ class Served:
         memory: an open vault or federation, which stays open; or one for asyncio.
         writable: whether operations may change it.
         max_workers: threads, as for `AsyncVault`.
+        retrieval: how several corpora are asked; None for the default.
 
     Attributes:
         left_out: why optional tiers are missing, a sentence each.
@@ -40,7 +41,14 @@ class Served:
 
     left_out: tuple[str, ...] = ()
 
-    def __init__(self, memory: Memory | AsyncMemory, *, writable: bool = True, max_workers: int | None = None) -> None:
+    def __init__(
+        self,
+        memory: Memory | AsyncMemory,
+        *,
+        writable: bool = True,
+        max_workers: int | None = None,
+        retrieval: RetrievalConfig | None = None,
+    ) -> None:
         if isinstance(memory, (AsyncVault, AsyncFederation)):
             self.memory: AsyncMemory = memory
         elif isinstance(memory, AnyVault):
@@ -49,6 +57,7 @@ class Served:
             self.memory = AsyncFederation.of(memory, max_workers=max_workers)
         self.writable = writable
         self.slow = SlowSearches()
+        self._retrieval = retrieval
         self._retrievers: dict[str, Retriever] = {}
         self._tier_sessions: TierSessions | None = None
         self._lock = Lock()
@@ -58,12 +67,17 @@ class Served:
         """The vault or federation itself, for code without a loop."""
         return self.memory.blocking
 
-    def retriever(self, profile: RetrievalProfile = "septet") -> Retriever:
-        """Return the retriever of a profile, made when it is first asked for and then kept."""
+    def retriever(self, profile: RetrievalProfile | None = None) -> Retriever:
+        """Return the retriever of a profile, None for the configured one, made when it is first asked for and kept."""
+        from septet.retrieval.config import RetrievalConfig, with_environment
+
+        config = RetrievalConfig() if self._retrieval is None else self._retrieval
+        chosen = config.profile if profile is None else profile
         with self._lock:
-            if profile not in self._retrievers:
-                self._retrievers[profile] = self.blocking.retriever(profile)
-            return self._retrievers[profile]
+            if chosen not in self._retrievers:
+                made = with_environment(config.model_copy(update={"profile": chosen}))
+                self._retrievers[chosen] = self.blocking.retriever(made)
+            return self._retrievers[chosen]
 
     def tier_sessions(self) -> TierSessions:
         """Return the sessions of remote tiers, made when the first is asked for."""

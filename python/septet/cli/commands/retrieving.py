@@ -133,7 +133,7 @@ def _config(file: Path | None, profile: str | None, repository: Path | None, exp
         ProfileError: the file or a name is wrong.
     """
     from septet.cli.settings import default_files
-    from septet.retrieval.config import RetrievalConfig, retrieval_config
+    from septet.retrieval.config import RetrievalConfig, retrieval_config, with_environment
 
     if file is None:
         file = next((path for path in default_files() if path.is_file()), None)
@@ -148,7 +148,7 @@ def _config(file: Path | None, profile: str | None, repository: Path | None, exp
             made = made.model_copy(update={"expansion": type(made.expansion)()})
         elif made.expansion.chosen == "none":
             raise QueryError("--expand needs a block expansion in the configuration: provider and model")
-    return made
+    return with_environment(made)
 
 
 def _scope(given: list[str] | None) -> dict[str, object] | None:
