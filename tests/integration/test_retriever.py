@@ -352,3 +352,23 @@ def test_a_text_for_a_prompt_is_as_long_as_the_configuration_says_unless_the_cal
             texts[budget] = found.format()
             assert len(found.format(char_budget=2_000)) <= len(texts[budget])
     assert len(texts[2_000]) < len(texts[12_000])
+
+
+@pytest.mark.parametrize("profile", ["septet", "recall", "planned-retrieval"])
+def test_a_retrieval_without_the_key_of_its_embedder_is_degraded_and_says_so(tmp_path, monkeypatch, profile):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with Vault(tmp_path / "v.db", embedder={"provider": "openai"}) as vault:
+        vault.add(title="Token refresh")
+        with vault.retriever(profile) as retriever:
+            found = retriever.retrieve("token refresh")
+    (note,) = [one for one in found.notes if one.code == "no_embedder"]
+    assert "OPENAI_API_KEY" in note.cause and found.degraded
+
+
+@pytest.mark.parametrize("profile", ["septet", "recall", "planned-retrieval"])
+def test_a_retrieval_without_an_embedder_configured_misses_nothing(tmp_path, profile):
+    with Vault(tmp_path / "v.db") as vault:
+        vault.add(title="Token refresh")
+        with vault.retriever(profile) as retriever:
+            found = retriever.retrieve("token refresh")
+    assert not found.degraded and "no_embedder" not in [one.code for one in found.notes]

@@ -36,8 +36,6 @@ MOST_ITEMS = 1000
 #: A leg has this share of the time that is left: what it found must still be handed over.
 SHARE = 0.9
 LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 0.01, 86_400.0
-#: Nothing is missing where a vault has no vectors, and nobody asked for them alone.
-_WITHOUT_VECTORS = frozenset({"no_embedder", "no_vectors"})
 
 
 class Found(NamedTuple):
@@ -143,14 +141,15 @@ def searched_legs(
         try:
             results = knowledge.search(asked.query, **_leg(options, "vector", asked))
         except (QueryError, VectorError) as fault:
-            said = [_without_vectors(asked, fault, tier, text is not None)]
+            told = _without_vectors(asked, fault, tier, text is not None)
+            # No embedder is configured, and nobody asked for vectors alone: nothing is missing.
+            said = [] if asked.mode == "hybrid" and told.code == "no_embedder" else [told]
         else:
             vector, confidence = _named(results.hits, tier), max(confidence, results.confidence)
-            said = list(results.notes)
+            said = _of_search(results.notes, asked)
         # What the words said already is not said twice.
         known = {(note.code, note.cause) for note in notes}
-        quiet = _WITHOUT_VECTORS if asked.mode == "hybrid" else frozenset()
-        notes += [note for note in said if note.code not in quiet and (note.code, note.cause) not in known]
+        notes += [note for note in said if (note.code, note.cause) not in known]
     return Found(text, vector, tuple(notes), confidence, step)
 
 
@@ -199,8 +198,7 @@ def searched_together(
         # What is wrong with the words, or the filter, is raised here.
         legs = ("text",)
         results = knowledge.search(asked.query, **(options | _legs(legs, asked)))
-    quiet = _WITHOUT_VECTORS if asked.mode == "hybrid" else frozenset()
-    notes += [note for note in results.notes if note.code not in quiet]
+    notes += _of_search(results.notes, asked)
     return Together(_named(results.hits, tier), legs, tuple(notes), results.confidence)
 
 
@@ -240,6 +238,11 @@ def _options(
     if where:
         options["where"] = where
     return options
+
+
+def _of_search(notes: Iterable[Note], asked: Asked) -> list[Note]:
+    """Return what a search says: that a configured embedder is missing too, but not that a vault has no vectors."""
+    return [note for note in notes if asked.mode != "hybrid" or note.code != "no_vectors"]
 
 
 def _without_vectors(asked: Asked, fault: Exception, tier: str, by_words: bool) -> Note:
