@@ -115,3 +115,13 @@ def test_variables_of_the_environment_change_a_retrieval(run, monkeypatch):
     monkeypatch.setenv("SEPTET_SEARCH_RRF_K", "9999")
     code, _, err = run("retrieve", QUERY)
     assert code == 2 and "SEPTET_SEARCH_RRF_K is 9999: wanted a number from 1 to 500" in err
+
+
+def test_parts_of_a_file_that_nothing_reads_are_named(run, tmp_path):
+    file = tmp_path / "own.json"
+    file.write_text('{"search": {"recallLimit": 5}, "policy": {"qdrantUrl": "http://127.0.0.1:1"}}')
+    _, _, err = run("retrieve", QUERY, "--config", str(file))
+    assert "the block search is not read by the profile septet: set the profile recall" in err
+    assert "policy.qdrant_url is not read: it is for a corpus of your own" in err
+    _, _, err = run("retrieve", QUERY, "--config", str(file), "--profile", "recall")
+    assert "the block search" not in err

@@ -35,6 +35,7 @@ __all__ = [
     "RetrievalConfigLike",
     "RetrievalProfile",
     "blocks_of_retrieval",
+    "ignored",
     "retrieval_config",
     "with_environment",
 ]
@@ -216,6 +217,20 @@ def with_environment(config: RetrievalConfig) -> RetrievalConfig:
     if not any(value.strip() and (name in known or name.startswith(OURS)) for name, value in os.environ.items()):
         return config
     return config.model_copy(update={"policy": Policy.from_env(base=config.chosen_policy)})
+
+
+def ignored(config: RetrievalConfig) -> list[str]:
+    """Return a line for each part of a configuration that no corpus of ours reads, with what would make it count."""
+    told = []
+    if config.profile != "recall" and config.search != RecallSettings():
+        told.append(f"the block search is not read by the profile {config.profile}: set the profile recall")
+    if config.policy is not None:
+        told += [
+            f"policy.{name} is not read: it is for a corpus of your own, given to Vault.retriever"
+            for name in ("qdrant_url", "tantivy_index_root")
+            if getattr(config.policy, name) is not None
+        ]
+    return told
 
 
 def _refuse_slips(source: str, data: Mapping[Any, Any]) -> None:

@@ -15,6 +15,7 @@ from septet.service.slow import SlowSearches
 from septet.threads import call_on_thread
 from septet.vault.anywhere import AnyVault
 from septet.watch.hooks import listen
+from septet.watch.log import WARNING, say
 
 if TYPE_CHECKING:
     from septet.retrieval.config import RetrievalConfig, RetrievalProfile
@@ -69,13 +70,15 @@ class Served:
 
     def retriever(self, profile: RetrievalProfile | None = None) -> Retriever:
         """Return the retriever of a profile, None for the configured one, made when it is first asked for and kept."""
-        from septet.retrieval.config import RetrievalConfig, with_environment
+        from septet.retrieval.config import RetrievalConfig, ignored, with_environment
 
         config = RetrievalConfig() if self._retrieval is None else self._retrieval
         chosen = config.profile if profile is None else profile
         with self._lock:
             if chosen not in self._retrievers:
                 made = with_environment(config.model_copy(update={"profile": chosen}))
+                for line in ignored(made) if profile is None else ():
+                    say("service", WARNING, "%s", line)
                 self._retrievers[chosen] = self.blocking.retriever(made)
             return self._retrievers[chosen]
 

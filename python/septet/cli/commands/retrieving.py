@@ -133,13 +133,15 @@ def _config(file: Path | None, profile: str | None, repository: Path | None, exp
         ProfileError: the file or a name is wrong.
     """
     from septet.cli.settings import default_files
-    from septet.retrieval.config import RetrievalConfig, retrieval_config, with_environment
+    from septet.retrieval.config import RetrievalConfig, ignored, retrieval_config, with_environment
 
     if file is None:
         file = next((path for path in default_files() if path.is_file()), None)
     made = RetrievalConfig() if file is None else retrieval_config(file.expanduser())
     if profile is not None:
         made = made.model_copy(update={"profile": retrieval_config({"profile": profile}).profile})
+    for line in ignored(with_environment(made)):
+        say(f"note {line}")
     if repository is not None:
         made = made.model_copy(update={"corpora": made.corpora.model_copy(update={"repository": str(repository)})})
     if expand is not None:
