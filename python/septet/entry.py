@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, get_args
+from typing import Any, ClassVar, TypeAlias, get_args
 
 from septet.fields import EntryFields, Severity, Span, Trust
 
@@ -36,8 +36,43 @@ CHARS_A_TOKEN = 4
 FIELDS = frozenset(EntryFields.__annotations__)
 
 
+class Shown:
+    """A value that a notebook shows as HTML."""
+
+    __slots__ = ()
+    #: Its name in `septet.notebook`.
+    _shown_as: ClassVar[str]
+
+    def _repr_html_(self) -> str:
+        from septet.notebook import html_of
+
+        return html_of(self)
+
+
+class Tabular(Shown):
+    """A value that is a table."""
+
+    __slots__ = ()
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return it as flat rows: a hit, an entry, a query or a measure each."""
+        from septet.notebook import rows_of
+
+        return rows_of(self)
+
+    def to_pandas(self) -> Any:
+        """Return the rows of `to_dicts` as a data frame of pandas, times as UTC.
+
+        Raises:
+            SeptetError: pandas is not installed.
+        """
+        from septet.notebook import frame_of
+
+        return frame_of(self)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Shown):
     """One piece of knowledge.
 
     Times are epoch seconds (UTC). ``valid_from`` and ``valid_until`` are None when there is no limit. A ``created_at``
@@ -45,6 +80,8 @@ class Entry:
     of the entry that this one is a part of; an entry that was split has its own id there. ``source`` says where the
     text comes from, None where the program that stored it vouches for it alone; ``trust`` whether it may be relied on.
     """
+
+    _shown_as = "entry"
 
     id: str
     title: str
@@ -132,7 +169,7 @@ class Version:
     changed: tuple[str, ...]
 
 
-class _Filling:
+class _Filling(Shown):
     """An `Entry` while its fields are filled in.
 
     The constructor of a frozen dataclass goes through ``object.__setattr__`` once a field: 2.6 us, of which this is a

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from septet.entry import Shown
 from septet.results import Note
 
 __all__ = ["Explanation", "LegReport", "Remedy"]
@@ -57,7 +58,7 @@ class Remedy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Shown):
     """Why an entry ranks where it does, or why a search does not return it.
 
     Attributes:
@@ -73,6 +74,8 @@ class Explanation:
         remedy: the change that brings the entry back; None where it is found, where a reranker decides, and where
             nothing that was tried brings it back.
     """
+
+    _shown_as = "explanation"
 
     id: str
     query: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, overload
 
-from septet.entry import Entry
+from septet.entry import Entry, Tabular
 
 __all__ = ["FacetValue", "Facets", "Page"]
 
@@ -16,13 +16,15 @@ FacetValue: TypeAlias = "str | int | float | bool"
 
 
 @dataclass(frozen=True, repr=False)
-class Page(Sequence[Entry]):
+class Page(Sequence[Entry], Tabular):
     """Some entries of a listing, in its order.
 
     Attributes:
         entries: the entries.
         next: what `Vault.entries` takes as ``after`` to go on behind this page; None behind the last one.
     """
+
+    _shown_as = "page"
 
     entries: tuple[Entry, ...]
     next: str | None

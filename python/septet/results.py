@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
-from septet.entry import SNIPPET_CHARS, Entry, previews
+from septet.entry import SNIPPET_CHARS, Entry, Shown, Tabular, previews
 from septet.notes import DEGRADING, Note
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SoughtParts: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(Shown):
     """One result.
 
     Attributes:
@@ -42,6 +42,8 @@ class Hit:
             or behind; the first ones of the description where nothing matches, and where the profile says so
             (``text.snippet``): 120, unless its ``text.snippet_chars`` names another number. See `excerpt`.
     """
+
+    _shown_as = "hit"
 
     id: str
     title: str
@@ -76,6 +78,11 @@ class Hit:
             entry, parts, chars = self._origin
             object.__setattr__(self, "snippet", passage_of(entry, Sought(*parts), chars))
             return self.snippet
+
+    def __repr__(self) -> str:
+        title = self.title if len(self.title) <= 40 else f"{self.title[:39]}…"
+        where = "" if self.citation is None else f", {self.citation[-30:]!r}"
+        return f"Hit({self.score:.3f}, {title!r}, id={self.id[:24]!r}{where})"
 
     @property
     def citation(self) -> str | None:
@@ -172,7 +179,7 @@ class Reranker(Protocol):
         """Return a finite number for each hit, in their order."""
 
 
-class _Filling:
+class _Filling(Shown):
     """A `Hit` while its fields are filled in; see `septet.entry`."""
 
     __slots__ = Hit.__slots__
@@ -239,8 +246,10 @@ class TierReport:
     error: str = ""
 
 
-class Hits(Sequence[Hit]):
+class Hits(Sequence[Hit], Tabular):
     """Hits, best first, with notes: what a search and a retrieval return have in common."""
+
+    _shown_as = "hits"
 
     __slots__ = ()
 
@@ -364,7 +373,9 @@ class Results(Hits):
 
     def __repr__(self) -> str:
         lines = [f"<Results {len(self)} for {self.query[:60]!r} in {self.took_ms:.1f} ms>"]
-        lines += [f"  {h.score:.3f}  {h.id}  {h.title}" for h in self.hits]
+        for hit in self.hits:
+            lines.append(f"  {hit.score:.3f}  {hit.id}  {hit.title}")
+            lines += [f"         {passage}"] if (passage := " ".join(hit.snippet.split())) else []
         lines += [f"  note {n}" for n in self.notes]
         return "\n".join(lines)
 
@@ -384,15 +395,5 @@ class Results(Hits):
             **({} if self.matched_by is None else {"matched_by": self.matched_by}),
             "hits": [h.to_dict() for h in self.hits],
             "notes": [n.to_dict() for n in self.notes],
-            "tiers": [
-                {
-                    "name": t.name,
-                    "priority": t.priority,
-                    "candidates": t.candidates,
-                    "generation": t.generation,
-                    "took_ms": t.took_ms,
-                    "error": t.error,
-                }
-                for t in self.tiers
-            ],
+            "tiers": [{name: getattr(t, name) for name in TierReport.__slots__} for t in self.tiers],
         }

@@ -23,8 +23,8 @@ from sources import (
 FLOORS = (
     {
         *(
-            "errors arguments checked fields drafts entry vector notes results matches trec prompt pages explanation "
-            "flush spaces threads filesystem target times documents watch _core"
+            "errors arguments checked notebook fields drafts entry vector notes results matches trec prompt pages "
+            "explanation flush spaces threads filesystem target times documents watch _core"
         ).split()
     },
     {"ranking"},
@@ -158,7 +158,8 @@ def test_the_extension_and_the_errors_stand_on_the_ground():
         "errors": set(),
         "fields": set(),
         "notes": set(),
-        "entry": {"septet.arguments", "septet.errors", "septet.fields", "septet._core"},
+        "entry": {"septet.arguments", "septet.errors", "septet.fields", "septet.notebook", "septet._core"},
+        "notebook": {"septet.errors"},
         "arguments": {"septet.errors"},
     }
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.arguments import shown, whole
+from septet.entry import Tabular
 from septet.errors import QueryError
 from septet.evaluation.significance import interval, randomization
 
@@ -20,7 +21,7 @@ LEAST = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Tabular):
     """How well the searches of one profile answered.
 
     Attributes:
@@ -31,6 +32,8 @@ class Evaluation:
         unknown: relevant ids that no search returned and that the vault does not hold, sorted: often a typing error.
         notes: of how many queries the searches said what, by code of the note.
     """
+
+    _shown_as = "evaluation"
 
     profile: str
     means: Mapping[str, float]
@@ -120,7 +123,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Tabular):
     """What `Evaluation.compare` found, by measure.
 
     Attributes:
@@ -128,6 +131,8 @@ class Comparison:
         baseline: the name of the profile it is compared with.
         queries: how many queries both answered.
     """
+
+    _shown_as = "comparison"
 
     profile: str
     baseline: str

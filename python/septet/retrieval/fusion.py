@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 from septet.arguments import listed, real, shown, whole
+from septet.entry import Shown
 from septet.errors import QueryError
 from septet.results import Hit
 from septet.retrieval.corpus import Item, RankedList
@@ -62,7 +63,7 @@ _EVEN = 0.5
 _TAG = re.compile(r"\[(?:((?:chunk|qdrant):[^\]\s]*|(?:repo|node):[^\]]*)[^\]]*|([^\]]*))\]")
 
 
-class _Blank:
+class _Blank(Shown):
     """A `Hit` while its fields are filled in: setting them of a frozen value takes twice as long."""
 
     __slots__ = Hit.__slots__
