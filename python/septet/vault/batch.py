@@ -15,6 +15,7 @@ from septet.storage.tables.entries import EntryRow, checked_row, plain_rows
 from septet.storage.tables.history import Keeping
 from septet.storage.tables.links import NEXT, Link
 from septet.storage.tables.vectors import GivenVectors, checked
+from septet.vault.own_ids import with_clean_id, with_clean_ids
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,6 +83,7 @@ class Batch:
         if again and isinstance(parent, str) and isinstance(given_id, str) and parent == given_id:
             fields = {**fields, "parent": None}
             words = words or PART_WORDS
+        fields = with_clean_id(fields)
         row = checked_row(fields, now=now)
         found = None if words is None else windows(row.description, words)
         if found is None or len(found) < 2:
@@ -110,7 +112,7 @@ class Batch:
         self, items: Sequence[object], vectors: NDArray[np.float32] | None, model: str | None, *, now: float
     ) -> bool:
         """Take in dicts of plain fields, with rows of a checked matrix beside them; False if one wants other checks."""
-        rows = plain_rows(items, now=now)
+        rows = plain_rows(with_clean_ids(items), now=now)
         if not rows or any(row.parent == row.id for row in rows if row.parent is not None):
             return False
         size = sum(len(r[5]) + len(r[6]) + len(r[7]) + len(r[10]) for r in rows)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from septet._core import made_id
 from septet.drafts import revise
 from septet.entry import TRUSTS, Entry
 from septet.errors import SeptetError, VectorError
@@ -22,6 +21,7 @@ from septet.storage.tables.texts import joined
 from septet.vault.alike import Near, chars, merged_fields, row_entry
 from septet.vault.batch import Batch, fields_of, stopped
 from septet.vault.blocks import gather_item
+from septet.vault.own_ids import id_of_text
 from septet.vault.writing import Progress, Writable
 from septet.vector import query_vector
 
@@ -207,7 +207,7 @@ def _valid(one: EntryRow | Candidate, now: float) -> bool:
 def _same(row: EntryRow, held: Candidate) -> bool:
     """Say whether an id is that of the text, and both have this text."""
     texts = (row.title, row.description, row.context)
-    made = made_id(row.kind, row.title, row.text_hash)
+    made = id_of_text(row.kind, row.title, row.text_hash)
     return held.id == made and texts == (held.title, held.description, held.context)
 
 

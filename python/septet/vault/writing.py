@@ -18,6 +18,7 @@ from septet.storage.tables.history import Keeping
 from septet.storage.tables.links import Link, checked
 from septet.vault.alike import KEEP, SIMILARITY, Near, nearness, said_again
 from septet.vault.batch import MOST_IDS, Batch, fields_of, item_fields, items_of, stopped, words_a_part
+from septet.vault.own_ids import with_clean_id
 
 if TYPE_CHECKING:
     import numpy as np
@@ -300,8 +301,7 @@ class Writable(ABC):
             **fields: the other fields of `add`; ``trust`` is ``unverified`` unless given.
 
         Raises:
-            EntryError: a field cannot be stored, there is no text, or an argument was given by both its names; nothing
-                was written.
+            EntryError: a field cannot be stored, there is no text, or it has both its names; nothing was written.
             VectorError: as for `add`.
             StoreError: the vault cannot be written.
         """
@@ -309,8 +309,8 @@ class Writable(ABC):
         if (text is None) == (context is None) or len(given) > 1:
             raise EntryError("remember() takes text (or context, its other name) and details (or summary), each once")
         title, more = context if text is None else text, given[0] if given else ""
-        named = {"title": title, "description": more, "tags": topics, "kind": "memory", "type": "session"}
-        whole: Any = {**named, **fields, "id": id, "trust": fields.get("trust") or "unverified"}
+        named = {"title": title, "description": more, "tags": topics, "kind": "memory", "type": "session", "id": id}
+        whole: Any = with_clean_id({**named, **fields, "trust": fields.get("trust") or "unverified"})
         made = draft(whole, now=self._clock()).entry
         with self._store.bookkeeping() as write:
             row = write.tables.entries.find(write, [made.id]).get(made.id)
