@@ -108,7 +108,7 @@ def _build(target: Path) -> _Made:
         docs = collect(step)
     read = time.perf_counter()
     try:
-        with progress("indexing          ") as step, Vault(fresh) as vault:
+        with progress("indexing          ") as step, Vault(fresh, sidecar=False) as vault:
             vault.add_many(docs.entries, progress=step)
             vault.link_many(docs.links)
         indexed = time.perf_counter()
