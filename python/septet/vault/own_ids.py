@@ -48,13 +48,14 @@ def with_clean_ids(items: Sequence[object]) -> Sequence[object]:
     }
     if not titles:
         return items
-    places, made = list(titles), list(items)
+    places = list(titles)
+    made: list[Any] = list(items)
     for number, _ in _rules().redact_all(list(titles.values())):
         made[places[number]] = _cleaned(made[places[number]])
     return made
 
 
-def _cleaned(fields: Any) -> Mapping[str, Any]:
+def _cleaned(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     texts = ["" if (one := fields.get(name)) is None else one for name in ("title", "description", "context")]
     kind = "entry" if fields.get("kind") is None else fields["kind"]
     try:

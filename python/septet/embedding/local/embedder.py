@@ -136,8 +136,8 @@ class LocalEmbedder:
 
     @property
     def batch_size(self) -> int:
-        """The number of texts per call that keeps every core busy."""
-        return 100
+        """The number of texts per call: every core is busy, and a call that cannot be interrupted ends soon."""
+        return min(8 * _cores(), 100)
 
     @property
     def batch_tokens(self) -> int:
