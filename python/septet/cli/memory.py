@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,21 @@ from septet.cli.terminal import say
 from septet.errors import EntryError, EntryNotFound, TierError
 
 if TYPE_CHECKING:
+    from septet.entry import Entry, Span
     from septet.notes import Note
     from septet.service.vaults import VaultPlace
 
-__all__ = ["CONFIG_VARIABLE", "LEAST_ID", "in_tier", "keep_index", "memory", "place_of", "whole_id", "whole_ids"]
+__all__ = [
+    "CONFIG_VARIABLE",
+    "LEAST_ID",
+    "in_tier",
+    "keep_index",
+    "memory",
+    "not_of_files",
+    "place_of",
+    "whole_id",
+    "whole_ids",
+]
 
 #: The variables that name a vault, and that of a configuration with tiers.
 _VAULT_VARIABLE = "SEPTET_VAULT"
@@ -25,6 +37,8 @@ CONFIG_VARIABLE = "SEPTET_CONFIG"
 LEAST_ID = 4
 #: So many ids are listed that a shortened one may mean.
 _CANDIDATES = 10
+#: A place in a file as searches print it: ``a.md``, ``a.md#L3``, ``a.md#L3-L9``.
+_PLACE = re.compile(r"(.+?)(?:#L(\d{1,9})(?:-L?(\d{1,9}))?)?", re.DOTALL)
 
 
 @contextmanager
@@ -104,13 +118,14 @@ def in_tier(opened: Any, tier: str | None) -> dict[str, Any]:
 def whole_ids(opened: Any, given: Sequence[str], **tier: Any) -> dict[str, str | None]:
     """Return the ids that are meant by whole or shortened ones; None where no entry has it.
 
-    An id that exists means itself. Others mean the one entry whose id begins so, from `LEAST_ID` characters on.
+    An id that exists means itself. Others mean the one entry whose id begins so, from `LEAST_ID` characters on; else
+    the first chunk of the file with this path, or with ``#L10`` behind it the chunk that holds the line.
 
     Raises:
-        EntryError: several ids begin so; the message lists them.
+        EntryError: several ids begin so, or several files have the path; the message lists them.
     """
     there = {entry.id for entry in opened.load(given, **tier)}
-    return {id: id if id in there else _completed(opened, id, tier) for id in given}
+    return {id: id if id in there else _completed(opened, id, tier) or _at_path(opened, id, tier) for id in given}
 
 
 def whole_id(opened: Any, given: str, **tier: Any) -> str:
@@ -124,6 +139,25 @@ def whole_id(opened: Any, given: str, **tier: Any) -> str:
     if found is None:
         raise EntryNotFound(f"no entry {given!r} in {place_of(opened)}")
     return found
+
+
+def not_of_files(opened: Any, entries: Iterable[Entry], todo: str) -> None:
+    """Refuse chunks of files that a vault follows: changed in the vault alone, they would say what no file says.
+
+    Args:
+        todo: what to do in the file instead.
+
+    Raises:
+        EntryError: one of the entries is such a chunk; the message names file and line.
+    """
+    chunks = [one for one in entries if one.kind == "chunk" and one.span is not None]
+    followed = {one.name: one.path for one in opened.roots()} if chunks and hasattr(opened, "roots") else {}
+    for one in chunks:
+        if one.span is None or (root := followed.get(one.source or "")) is None:
+            continue
+        folder = Path(root) if Path(root).is_dir() else Path(root).parent
+        where = f"line {one.span.first_line} of {os.path.normpath(folder / one.span.path)}"
+        raise EntryError(f"{one.id} is {where}, which the vault follows: {todo} there, and `septet sync`")
 
 
 def place_of(opened: Any) -> str:
@@ -141,3 +175,34 @@ def _completed(opened: Any, text: str, tier: dict[str, Any]) -> str | None:
         return found[0] if found else None
     more = ", and others" if len(found) > _CANDIDATES else ""
     raise EntryError(f"{text!r} may be {', '.join(map(repr, found[:_CANDIDATES]))}{more}: give more of it")
+
+
+def _at_path(opened: Any, text: str, tier: dict[str, Any]) -> str | None:
+    """Return the id of the chunk at a place in a file; None if no file has such a line."""
+    place = _PLACE.fullmatch(text)
+    if place is None:
+        return None
+    # A name may end like a place itself.
+    found, first = _chunks_at(opened, text, tier), None
+    if not found and place[2] is not None:
+        found, first = _chunks_at(opened, place[1], tier), int(place[2])
+    if not found:
+        return None
+    if len({(one.source, one.parent) for _, one in found}) > 1:
+        raise EntryError(
+            f"{text!r} may be {', '.join(f'{one.id!r} of {one.source}' for _, one in found[:_CANDIDATES])}: say its id"
+        )
+    if first is None:
+        return found[0][1].id
+    last = int(place[3] or first)
+    exact = [one for span, one in found if (span.first_line, span.last_line) == (first, last)]
+    # Chunks overlap: the last that holds a line does not only repeat it.
+    held = exact[:1] or [one for span, one in found if span.first_line <= first <= span.last_line]
+    return held[-1].id if held else None
+
+
+def _chunks_at(opened: Any, path: str, tier: dict[str, Any]) -> list[tuple[Span, Entry]]:
+    """Return the entries of a path with their spans, in the order of their lines."""
+    listed = opened.entries({"path": path}, limit=None, **tier)
+    found = [(one.span, one) for one in listed if one.span is not None]
+    return sorted(found, key=lambda pair: (pair[0].first_line, pair[0].last_line))

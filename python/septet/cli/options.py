@@ -34,7 +34,10 @@ __all__ = [
 
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="A question or some words; no character is special.")]
 Id = Annotated[
-    str, typer.Argument(metavar="ID", help="The id of an entry, whole or shortened.", autocompletion=complete_ids)
+    str,
+    typer.Argument(
+        metavar="ID", help="The id of an entry, whole or shortened, or a path#L10.", autocompletion=complete_ids
+    ),
 ]
 
 VaultPath = Annotated[

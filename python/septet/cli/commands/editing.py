@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from septet.cli.exits import NOTHING
-from septet.cli.memory import in_tier, memory, whole_id
+from septet.cli.memory import in_tier, memory, not_of_files, whole_id
 from septet.cli.options import ConfigFile, Embedding, Id, TierName, VaultPath
 from septet.cli.terminal import say
 from septet.errors import EntryError, EntryNotFound, SeptetError
@@ -43,12 +43,15 @@ def edit(
     """Change an entry in your editor: $VISUAL, else $EDITOR.
 
     Its fields stand as TOML between two lines of +++, its text below them in Markdown. A text that cannot be stored is
-    kept in a file, and so is one whose entry another program changed meanwhile.
+    kept in a file, and so is one whose entry another program changed meanwhile. A chunk of a folder that the vault
+    follows is refused, with its file and line: that is what to edit.
     """
     with memory(vault, config) as opened:
         which = in_tier(opened, tier)
         whole = whole_id(opened, id, **which)
         before = opened.get(whole, **which)
+        if before is not None:
+            not_of_files(opened, [before], "edit it")
     from septet.cli.front_matter import as_text, fields_in
 
     if before is None:

@@ -95,7 +95,11 @@ def recall(
 def similar(
     id: Annotated[
         str | None,
-        typer.Argument(metavar="ID", help="The id of an entry, whole or shortened.", autocompletion=complete_ids),
+        typer.Argument(
+            metavar="ID",
+            help="The id of an entry, whole or shortened, or a path#L10.",
+            autocompletion=complete_ids,
+        ),
     ] = None,
     text: Annotated[str | None, typer.Option("--text", help="Entries like this text, in the place of an ID.")] = None,
     limit: Annotated[int, typer.Option("-n", "--limit", help="At most so many.")] = 10,

@@ -10,7 +10,7 @@ import typer
 
 from septet.cli.completing import complete_ids
 from septet.cli.exits import NOTHING
-from septet.cli.memory import in_tier, memory, place_of, whole_id, whole_ids
+from septet.cli.memory import in_tier, memory, not_of_files, place_of, whole_id, whole_ids
 from septet.cli.options import ConfigFile, Embedding, Id, TierName, VaultPath, Where, filter_of
 from septet.cli.terminal import flat, say, say_notes
 from septet.errors import EntryError
@@ -97,7 +97,9 @@ def remember(
 def update(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID...", help="Ids of entries, whole or shortened.", autocompletion=complete_ids),
+        typer.Argument(
+            metavar="ID...", help="Ids of entries, whole or shortened, or paths.", autocompletion=complete_ids
+        ),
     ] = None,
     change: Annotated[
         list[str] | None,
@@ -136,7 +138,9 @@ def update(
 def delete(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID...", help="Ids of entries, whole or shortened.", autocompletion=complete_ids),
+        typer.Argument(
+            metavar="ID...", help="Ids of entries, whole or shortened, or paths.", autocompletion=complete_ids
+        ),
     ] = None,
     where: Where = None,
     dry_run: DryRun = False,
@@ -145,7 +149,11 @@ def delete(
     config: ConfigFile = None,
     vault: VaultPath = None,
 ) -> None:
-    """Delete entries by id, or all that pass a filter; asks first on a terminal."""
+    """Delete entries by id, or all that pass a filter; asks first on a terminal.
+
+    Chunks of folders that the vault follows are refused, with file and line: what is deleted there goes with the next
+    sync.
+    """
     _one_of(ids, where)
     with memory(vault, config, write=not dry_run) as opened:
         which = in_tier(opened, tier)
@@ -153,10 +161,14 @@ def delete(
             wanted = filter_of(where)
             count = opened.delete(where=wanted, dry_run=True, **which)
             titles = [entry.title for entry in opened.entries(wanted, limit=SHOWN, **which)] if count else []
+            chunks = {"$and": [wanted, {"kind": "chunk"}]}
+            not_of_files(opened, opened.entries(chunks, limit=None, **which) if count else (), "delete it")
         else:
             wanted = None
             there = _there(opened, ids or [], which)
-            count, titles = len(there), [entry.title for entry in opened.load(there, **which)]
+            found = opened.load(there, **which)
+            not_of_files(opened, found, "delete it")
+            count, titles = len(there), [entry.title for entry in found]
         if not count:
             say("nothing to delete")
             raise typer.Exit(NOTHING)
