@@ -133,3 +133,47 @@ def test_a_folder_that_is_empty_and_on_another_file_system_is_not_taken_for_empt
         assert all(report.complete for report in reports)
         assert vault.search("numbat")
         assert vault.sync_status().in_step
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda vault, one: vault.update(one.id, description="said by nobody"),
+        lambda vault, one: vault.update(one.id, merge_attrs={"seen": 1}),
+        lambda vault, one: vault.update_many({"id": one.id}, severity="critical"),
+        lambda vault, one: vault.update_many({"id": one.id}, merge_attrs={"seen": 1}),
+        lambda vault, one: vault.rename_tag("old", "new"),
+        lambda vault, one: vault.add(id=one.id, title="Another", kind="chunk"),
+        lambda vault, one: vault.delete(one.id),
+        lambda vault, one: vault.delete(where={"path": "tagged.md"}),
+    ],
+)
+@pytest.mark.parametrize("kept", [0, 8])
+def test_a_chunk_changed_or_deleted_in_the_vault_is_named_until_its_file_is_read_again(tmp_path, change, kept):
+    folder = made(tmp_path / "notes", 2)
+    (folder / "tagged.md").write_text("---\ntags: [old]\n---\nThe heron waits.\n", encoding="utf-8")
+    with Vault(tmp_path / "v.db", history=kept) as vault:
+        vault.sync(folder)
+        [one] = vault.entries({"path": "tagged.md"})
+        change(vault, one)
+        status = vault.sync_status()
+        assert not status.in_step and status.roots[0].altered == ("tagged.md",) and not status.roots[0].drift
+        assert status.to_dict()["roots"][0]["altered"] == ["tagged.md"]
+        for _ in range(2):  # a sync that leaves it says so, each time
+            report = vault.sync()
+            assert [(left.path, left.taken) for left in report.skipped] == [("tagged.md", True)]
+        vault.sync(force=True)
+        assert vault.sync_status().in_step and not vault.sync().skipped
+        assert [(e.tags, e.description) for e in vault.entries({"path": "tagged.md"})] == [(one.tags, one.description)]
+
+
+def test_a_chunk_changed_in_the_vault_is_what_its_file_says_when_the_file_changes(tmp_path):
+    folder = made(tmp_path / "notes", 1)
+    with Vault(tmp_path / "v.db") as vault:
+        vault.sync(folder)
+        for one in vault.entries(limit=None):
+            vault.update(one.id, title="Said by nobody")
+        (folder / "note0.md").write_text("The heron is gone.\n", encoding="utf-8")
+        vault.sync()
+        assert vault.sync_status().in_step
+        assert "Said by nobody" not in {one.title for one in vault}

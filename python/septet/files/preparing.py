@@ -12,6 +12,7 @@ from septet.errors import SeptetError
 from septet.files.mentions import stored_as
 from septet.files.planning import Draft, file_id
 from septet.files.steady import decoded, print_of, read_steadily
+from septet.storage.tables.altered import ALTERED
 from septet.storage.tables.files import FileRow
 
 if TYPE_CHECKING:
@@ -111,6 +112,8 @@ class Preparer:
         after = self._file(task, seen.size, seen.mtime_ns, seen.digest)
         # One that was touched may have been changed in the middle, to take something out: it did not grow, so read it.
         anew = task.anew or renamed or (before is not None and before.size == seen.size)
+        # So is one of which a chunk was changed in the vault: what is read on leaves that as it is.
+        anew = anew or (before is not None and before.problem is not None and ALTERED in before.problem)
         if before is not None and not task.anew and before[3:8] == after[3:8]:
             known = () if before.problem is None else (before.problem,)
             return Prepared(task, after._replace(problem=before.problem), None, problems=known)

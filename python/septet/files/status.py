@@ -14,6 +14,7 @@ from septet.files.sources import scan
 from septet.files.tracking import followed_of
 from septet.storage.store import Store
 from septet.storage.tables import files
+from septet.storage.tables.altered import ALTERED
 from septet.storage.tables.files import FileRow, RootRow
 
 __all__ = ["RootStatus", "SyncStatus", "status_of"]
@@ -66,6 +67,11 @@ class RootStatus:
         return len(self.new) + len(self.changed) + len(self.gone)
 
     @property
+    def altered(self) -> tuple[str, ...]:
+        """Paths of files whose chunks were changed or deleted in the vault, and not read again since."""
+        return tuple(one.path for one in self.problems if ALTERED in one.reason)
+
+    @property
     def pending_bytes(self) -> int:
         """How many bytes of transcripts wait to be read."""
         return sum(one.bytes for one in self.pending)
@@ -82,7 +88,12 @@ class RootStatus:
             values[name] = list(values[name])
         for name in ("pending", "skipped", "problems"):
             values[name] = [one._asdict() for one in values[name]]
-        more = {"drift": self.drift, "pending_bytes": self.pending_bytes, "pending_messages": self.pending_messages}
+        more: dict[str, Any] = {
+            "drift": self.drift,
+            "pending_bytes": self.pending_bytes,
+            "pending_messages": self.pending_messages,
+        }
+        more["altered"] = list(self.altered)
         return {**values, "bytes": dict(self.bytes), **more}
 
 
@@ -104,8 +115,8 @@ class SyncStatus:
 
     @property
     def in_step(self) -> bool:
-        """Whether the vault has every file as it is on the disk."""
-        return not any(root.drift or root.missing or root.rebuilding for root in self.roots)
+        """Whether the vault has every file as it is on the disk, and no chunk that says otherwise."""
+        return not any(root.drift or root.altered or root.missing or root.rebuilding for root in self.roots)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-ready."""

@@ -101,7 +101,7 @@ def _print_root(root: RootStatus) -> None:
         print(f"  {flat(root.missing)}; what was read of it stays")
     if root.rebuilding:
         print("  is to be read anew: its options, or this program's way to cut texts, changed")
-    if not (root.drift or root.missing or root.rebuilding):
+    if not (root.drift or root.altered or root.missing or root.rebuilding):
         print("  in step with the disk")
     for word in ("new", "changed", "gone"):
         paths = getattr(root, word)

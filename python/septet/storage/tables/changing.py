@@ -12,6 +12,7 @@ from septet.entry import tags_of
 from septet.errors import EntryError
 from septet.storage.store import Reading, Writing
 from septet.storage.tables import history, indexing, links, parts, vectors
+from septet.storage.tables.altered import note_altered
 from septet.storage.tables.conditions import filtered
 from septet.storage.tables.history import Keeping
 
@@ -76,6 +77,7 @@ def set_columns(
         EntryError: the times of an entry would contradict each other; roll the transaction back.
     """
     history.keep(write, rows, columns, keeping)
+    note_altered(write, rows)
     every = parts.with_parts(write, rows)
     reindex = [] if INDEXED.isdisjoint(columns) else every
     indexing.unindex(write, reindex)
@@ -109,6 +111,7 @@ def set_attrs(write: Writing, attrs: Sequence[tuple[int, str]], keeping: Keeping
     Raises:
         EntryError: an entry would be too large; roll the transaction back.
     """
+    note_altered(write, [row for row, _ in attrs])
     if keeping.most:
         before = dict(attrs_at(write, [row for row, _ in attrs]))
         history.keep(write, [row for row, text in attrs if before[row] != text], {"attrs": ""}, keeping)
@@ -121,6 +124,7 @@ def set_attrs(write: Writing, attrs: Sequence[tuple[int, str]], keeping: Keeping
 
 def set_tags(write: Writing, rows: Sequence[int], tags: Sequence[str], keeping: Keeping) -> None:
     """Give entries tags of their own each, as JSON; ``updated_at`` stays, for what they say is no newer."""
+    note_altered(write, rows)
     indexing.unindex(write, rows)
     history.keep(write, rows, {"tags": ""}, keeping)
     write.sql.executemany(
@@ -136,6 +140,7 @@ def erase(write: Writing, rows: Sequence[int]) -> None:
     every = parts.with_parts(write, rows)
     if not every:
         return
+    note_altered(write, every)
     indexing.unindex(write, every)
     vectors.drop_given(write, every)
     links.remove_of_rows(write, every)

@@ -10,6 +10,7 @@ from septet.entry import Entry, entries_of
 from septet.ranking.pool import json_text
 from septet.storage.store import Reading, Writing
 from septet.storage.tables import parts
+from septet.storage.tables.altered import note_altered
 
 __all__ = [
     "COLUMNS",
@@ -88,9 +89,11 @@ def keep_replaced(write: Writing, rows: Sequence[Any], keeping: Keeping) -> None
     Args:
         rows: what they will be, each an `EntryRow`.
     """
+    coming = {row.id: row for row in rows}
+    own = "SELECT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
+    note_altered(write, [at for (at,) in write.sql.execute(own, (json.dumps(list(coming)),))] if coming else [])
     if not keeping.most:
         return
-    coming = {row.id: row for row in rows}
     sql = (
         f"SELECT p.id, p.row, p.created_at, p.updated_at, {', '.join(f'p.{name}' for name in COMPARED)} "
         f"FROM json_each(?) j JOIN entries p ON p.id = j.value WHERE p.live AND {_KEPT}"
