@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from septet.aio.postgres import AsyncPostgresVault as AsyncPostgresVault
     from septet.client import AsyncSeptet as AsyncSeptet, Client as Client
     from septet.embedding.automatic import Activity as Activity
+    from septet.embedding.automatic import EmbeddingStatus as EmbeddingStatus
+    from septet.embedding.automatic import ModelStatus as ModelStatus
     from septet.embedding.cache import EmbeddingCache as EmbeddingCache
     from septet.embedding.choose import embedder_from as embedder_from
     from septet.embedding.config import (
@@ -36,8 +38,6 @@ if TYPE_CHECKING:
     from septet.embedding.embeddings import (
         CacheLike as CacheLike,
         EmbedderLike as EmbedderLike,
-        EmbeddingStatus as EmbeddingStatus,
-        ModelStatus as ModelStatus,
     )
     from septet.embedding.fallback import FallbackEmbedder as FallbackEmbedder
     from septet.embedding.function import CallableEmbedder as CallableEmbedder, Function as Function
@@ -230,12 +230,12 @@ else:
         "aio": "AsyncFederation AsyncVault",
         "aio.postgres": "AsyncPostgresVault",
         "client": "AsyncSeptet Client",
-        "embedding.automatic": "Activity",
+        "embedding.automatic": "Activity EmbeddingStatus ModelStatus",
         "embedding.cache": "EmbeddingCache",
         "embedding.choose": "embedder_from",
         "embedding.config": "ConfigLike EmbeddingConfig ProviderName",
         "embedding.embedder": "Embedder Kind",
-        "embedding.embeddings": "CacheLike EmbedderLike EmbeddingStatus ModelStatus",
+        "embedding.embeddings": "CacheLike EmbedderLike",
         "embedding.fallback": "FallbackEmbedder",
         "embedding.function": "CallableEmbedder Function",
         "embedding.local.embedder": "LocalEmbedder",

@@ -125,6 +125,41 @@ def test_what_a_file_says_of_no_embedder_leaves_the_users(tmp_path):
         assert vault._embedding[0]["model"] == "theirs"
 
 
+def embeds_by_itself(served):
+    vaults = [vault for vault, _ in served.blocking._vaults.values()] if hasattr(served.blocking, "_vaults") else []
+    [vault] = vaults or [served.blocking]
+    return vault._embeddings._options.automatic
+
+
+def test_a_file_or_the_caller_may_leave_embedding_to_another_process(tmp_path):
+    block = '[embedding]\nprovider = "ollama"\nmodel = "mine"\n'
+    plain = written(tmp_path / "c.toml", '[tiers.agent]\npath = "a.db"\n' + block)
+    quiet = written(tmp_path / "d.toml", '[tiers.agent]\npath = "a.db"\n' + block + "automatic = false\n")
+    users = {"embedder": {"provider": "ollama", "model": "theirs"}}
+    for settings, expected in (
+        ({"config": plain}, True),
+        ({"config": quiet}, False),
+        ({"config": plain, "automatic": False}, False),
+        ({"vault": tmp_path / "v.db", "embedder": users}, True),
+        ({"vault": tmp_path / "v.db", "default_embedder": users, "automatic": False}, False),
+        ({"vault": tmp_path / "v.db", "embedder": {"embedder": {**users["embedder"], "automatic": False}}}, False),
+    ):
+        with opened(**settings) as served:
+            assert embeds_by_itself(served) is expected
+    with opened(tmp_path / "w.db", automatic=False) as served:
+        assert asked(served, "status")["writable"] is True
+
+
+def test_whether_it_embeds_by_itself_is_true_or_false_and_not_said_by_a_fallback_or_an_earlier_model(tmp_path):
+    one = {"provider": "ollama", "model": "mine"}
+    for wrong in ({**one, "automatic": "no"}, {**one, "fallback": [{**one, "model": "b", "automatic": False}]}):
+        with pytest.raises(EmbeddingConfigError, match="automatic"):
+            Vault(":memory:", embedder=wrong)
+    before = {**one, "model": "before", "automatic": False}
+    with Vault(":memory:", embedder=one, previous_embedder=before) as vault:
+        assert vault._embeddings._options.automatic
+
+
 def test_a_profile_may_be_a_file_beside(tmp_path):
     written(tmp_path / "conf" / "rank.json", '{"name": "mine", "based_on": "septet"}')
     config = written(tmp_path / "conf" / "c.toml", 'profile = "rank.json"\n[tiers.agent]\npath = "a.db"\n')

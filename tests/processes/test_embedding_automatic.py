@@ -93,6 +93,77 @@ def test_what_is_run_by_hand_meanwhile_takes_its_turn(vault, embedder):
     assert by_hand[0].requests == 0 and embedder.sent() == ["red apples"]
 
 
+def test_embedding_by_hand_tells_what_the_vault_gained_while_it_waited(vault, embedder):
+    gate, seen, by_hand = Gate(), [], []
+    embedder.script.append(gate)
+    vault.add_many({"title": f"title {i}"} for i in range(250))
+    assert gate.reached.wait(LONG_S)
+    thread = threading.Thread(
+        target=lambda: by_hand.append(vault.embed(progress=lambda done, total: seen.append((done, total))))
+    )
+    thread.start()
+    while not vault._embeddings._automatic._asking:
+        thread.join(0.001)
+    gate.opened.set()
+    thread.join(LONG_S)
+    assert (by_hand[0].embedded, by_hand[0].missing, by_hand[0].notes) == (250, 0, ())
+    assert seen == [(100, 250), (200, 250), (250, 250)]
+    assert vault.wait_embedded(LONG_S) and len(embedder.sent()) == 250
+
+
+def test_embedding_by_hand_of_the_last_batch_calls_progress_too(vault, embedder):
+    gate, seen = Gate(), []
+    embedder.script.append(gate)
+    vault.add(title="red apples")
+    assert gate.reached.wait(LONG_S)
+    threading.Timer(0.2, gate.opened.set).start()
+    report = vault.embed(progress=lambda done, total: seen.append((done, total)))
+    assert (report.embedded, report.missing, seen) == (1, 0, [(1, 1)]) and embedder.sent() == ["red apples"]
+    assert vault.embed(progress=lambda *done: seen.append(done)).embedded == 0 and len(seen) == 1
+
+
+def test_what_is_left_by_an_interrupted_run_by_hand_is_embedded_by_itself(vault, embedder):
+    gate = Gate()
+    embedder.script.append(gate)
+    vault.add_many({"title": f"title {i}"} for i in range(250))
+    assert gate.reached.wait(LONG_S)
+    threading.Timer(0.2, gate.opened.set).start()
+
+    def interrupted(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        vault.embed(progress=interrupted)
+    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+
+
+def test_nothing_is_embedded_while_many_entries_are_written(vault, embedder):
+    def slowly():
+        for i in range(6):
+            threading.Event().wait(0.05)
+            yield {"title": f"title {i}"}
+
+    vault.add(title="before")
+    vault.add_many(slowly())
+    assert embedder.calls == []
+    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    assert embedder.sizes() == [7]
+
+
+def test_writes_without_a_pause_put_embedding_off_within_bounds(vault, embedder, monkeypatch):
+    monkeypatch.setattr("septet.embedding.automatic.LONGEST_WAIT_S", 0.2)
+
+    def until_embedded():
+        for i in range(1_000):
+            threading.Event().wait(0.01)
+            if embedder.calls:
+                return
+            yield {"title": f"title {i}"}
+
+    vault.add(title="before")
+    assert len(vault.add_many(until_embedded())) < 1_000
+
+
 def test_a_provider_that_is_down_is_tried_again_by_itself(vault, embedder):
     embedder.script.append(down("no network"))
     vault.add(title="red apples")

@@ -5,26 +5,67 @@ from __future__ import annotations
 import atexit
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from weakref import WeakSet
 
 from septet.embedding.chain import Chain
-from septet.embedding.report import EmbedReport, log_report
+from septet.embedding.report import EmbedReport, Tally, log_report
 from septet.errors import Closed, SeptetError
 from septet.results import Note
 from septet.storage.forks import renew_in_children
 from septet.storage.tables.claims import new_owner
 from septet.watch import log
 
-__all__ = ["Activity", "Automatic"]
+__all__ = ["Activity", "Automatic", "EmbeddingStatus", "ModelStatus"]
 
 #: What the thread does: nothing, embedding, or waiting to retry what failed.
 Activity: TypeAlias = Literal["idle", "running", "waiting"]
 
 #: Writes in quick succession are embedded together.
 GATHER_S = 0.05
+#: Nothing is embedded before the last write is so long ago, nor while many are written; in all it waits no longer.
+QUIET_S, LONGEST_WAIT_S = 0.1, 10.0
 #: The waits after failed runs; each is twice the one before.
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStatus:
+    """One model of a vault's embedder and its fallbacks.
+
+    Attributes:
+        model: its space; empty for a local model that could not be read.
+        fault: why it is not used: what it lacks, or how it last failed; None while it answers, as far as is known.
+        configured: whether it has what it needs, such as a key.
+    """
+
+    model: str
+    fault: str | None
+    configured: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingStatus:
+    """The state of a vault's embedding.
+
+    Attributes:
+        model: the space of the vault's embedder, the first one of a chain that can be used; None without one.
+        activity: of automatic embedding: ``idle``, ``running``, or ``waiting`` to retry what failed.
+        asking: whether queries are embedded; False while the embedder backs off after a failure.
+        report: of the last automatic run; None before the first.
+        notes: what went wrong, in the last automatic run and before.
+        models: the embedder and its fallbacks, in order.
+    """
+
+    model: str | None
+    activity: Activity
+    asking: bool
+    report: EmbedReport | None
+    notes: tuple[Note, ...]
+    models: tuple[ModelStatus, ...] = ()
 
 
 class Automatic:
@@ -53,6 +94,12 @@ class Automatic:
         self._woken = False
         self._closing = False
         self.activity: Activity = "idle"
+        #: What the run in progress has done, or the last one.
+        self._tally = Tally()
+        #: Calls that wait for `lock`, and whether a run made way for one.
+        self._asking, self._cut_short = 0, False
+        #: Calls that write many entries, and when the last write was, in monotonic seconds.
+        self._loads, self._written_at = 0, -QUIET_S
 
     def after_fork(self) -> None:
         """Start afresh in a forked child, which has no such thread."""
@@ -64,9 +111,59 @@ class Automatic:
             if self._closing:
                 return
             self._woken = True
+            self._written_at = time.monotonic()
             self._state.notify_all()
             if self._thread is None:
                 self._begin()
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """Put off the next batches while many entries are written, 10 s each at most."""
+        with self._state:
+            self._loads += 1
+        try:
+            yield
+        finally:
+            with self._state:
+                self._loads -= 1
+                self._state.notify_all()
+
+    @contextmanager
+    def taken_over(self) -> Iterator[Tally]:
+        """Hold `lock` from the end of the batch in progress on; give what this thread has embedded meanwhile."""
+        with self._state:
+            running, gained = self._tally, Tally()
+            before = running.embedded, running.cached, running.requests
+            self._asking += 1
+            self._state.notify_all()
+        try:
+            with self.lock:
+                now = self._tally
+                base = before if now is running else (0, 0, 0)
+                gained.embedded, gained.cached = now.embedded - base[0], now.cached - base[1]
+                gained.requests, gained.dimensions = now.requests - base[2], now.dimensions
+                yield gained
+        finally:
+            with self._state:
+                self._asking -= 1
+                again = self._cut_short and not self._asking
+                self._cut_short = self._cut_short and not again
+            if again:
+                # Whoever took over may have been interrupted.
+                self.wake()
+
+    def _stopped(self) -> bool:
+        """Wait until nobody writes, within bounds, and say whether the run ends."""
+        until = time.monotonic() + LONGEST_WAIT_S
+        with self._state:
+            while not (self._closing or self._asking):
+                now = time.monotonic()
+                quiet_at = until if self._loads else min(until, self._written_at + QUIET_S)
+                if now >= quiet_at:
+                    break
+                self._state.wait(quiet_at - now)
+            self._cut_short = self._cut_short or self._asking > 0
+            return self._closing or self._asking > 0
 
     def _begin(self) -> None:
         thread = threading.Thread(target=self._drain, name="septet-embedding", daemon=True)
@@ -141,9 +238,9 @@ class Automatic:
                 if not self._chain.begun():
                     self.notes = (self._other_model(),)
                     return False
-                self._owner = new_owner()
+                self._owner, self._tally = new_owner(), Tally()
                 self.report, tally = self._chain.run(
-                    stopped=lambda: self._closing, skip=self._refused, owner=self._owner, begin=False
+                    stopped=self._stopped, skip=self._refused, owner=self._owner, begin=False, tally=self._tally
                 )
         except Closed:
             return False

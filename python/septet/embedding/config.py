@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StrictBool,
+    ValidationError,
+    field_validator,
+)
 from pydantic.alias_generators import to_camel
 
 from septet.arguments import cut, exact, file_path, listed, shown, utf8
@@ -86,6 +95,8 @@ class EmbeddingConfig(BaseModel):
         model_path: the folder, or installed package, of a local model.
         attempt_timeout_s: the time limit of one attempt.
         query_timeout_s: how long a search waits for its query's vector, over all attempts.
+        automatic: embed new texts in the background; false where another process embeds them, or `embed()` does. It
+            stands beside the first provider, not in a fallback. `EmbeddingOptions` can turn it off too.
         fallback: configurations to use, in order, when this one fails. The same model elsewhere, or with another key,
             fills the same space. Another model has a space of its own, which a vault fills and searches while the
             models before it fail. None takes a key or an address from another.
@@ -116,6 +127,7 @@ class EmbeddingConfig(BaseModel):
     model_path: str | None = None
     attempt_timeout_s: float = Field(default=60.0, gt=0, le=MAX_TIMEOUT_S)
     query_timeout_s: float = Field(default=3.0, gt=0, le=MAX_TIMEOUT_S)
+    automatic: StrictBool = True
     fallback: tuple[EmbeddingConfig, ...] = ()
     strict: bool = False
 
@@ -135,6 +147,13 @@ class EmbeddingConfig(BaseModel):
     @classmethod
     def _path_is_text(cls, value: Any) -> Any:
         return str(value) if isinstance(value, Path) else value
+
+    @field_validator("fallback")
+    @classmethod
+    def _automatic_for_all(cls, value: tuple[EmbeddingConfig, ...]) -> tuple[EmbeddingConfig, ...]:
+        if not all(one.automatic for one in value):
+            raise ValueError("automatic stands beside the first provider, not in a fallback")
+        return value
 
     @field_validator("base_url")
     @classmethod

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from septet.arguments import listed, shown
-from septet.embedding.automatic import Activity, Automatic
+from septet.embedding.automatic import Automatic, EmbeddingStatus, ModelStatus
 from septet.embedding.batching import Batching
 from septet.embedding.cache import EmbeddingCache
 from septet.embedding.chain import Chain
@@ -27,7 +28,7 @@ from septet.storage.protocol import Store
 if TYPE_CHECKING:
     from septet.embedding.config import ConfigLike, EmbeddingConfig
 
-__all__ = ["CacheLike", "EmbedderLike", "EmbeddingStatus", "Embeddings", "ModelStatus"]
+__all__ = ["CacheLike", "EmbedderLike", "Embeddings"]
 
 #: An embedder, or what `embedder_from` accepts: a configuration, a dict, a file, a provider's name.
 _One: TypeAlias = "Embedder | EmbeddingConfig | Mapping[str, object] | str | os.PathLike[str]"
@@ -38,42 +39,6 @@ CacheLike: TypeAlias = "EmbeddingCache | str | os.PathLike[str] | None"
 
 #: Models of one chain.
 MOST_MODELS = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelStatus:
-    """One model of a vault's embedder and its fallbacks.
-
-    Attributes:
-        model: its space; empty for a local model that could not be read.
-        fault: why it is not used: what it lacks, or how it last failed; None while it answers, as far as is known.
-        configured: whether it has what it needs, such as a key.
-    """
-
-    model: str
-    fault: str | None
-    configured: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddingStatus:
-    """The state of a vault's embedding.
-
-    Attributes:
-        model: the space of the vault's embedder, the first one of a chain that can be used; None without one.
-        activity: of automatic embedding: ``idle``, ``running``, or ``waiting`` to retry what failed.
-        asking: whether queries are embedded; False while the embedder backs off after a failure.
-        report: of the last automatic run; None before the first.
-        notes: what went wrong, in the last automatic run and before.
-        models: the embedder and its fallbacks, in order.
-    """
-
-    model: str | None
-    activity: Activity
-    asking: bool
-    report: EmbedReport | None
-    notes: tuple[Note, ...]
-    models: tuple[ModelStatus, ...] = ()
 
 
 class _Link(NamedTuple):
@@ -128,9 +93,12 @@ class Embeddings:
         self.embedder = ready[0] if ready else None
         self.model = None if self.embedder is None else space_name(self.embedder)
         self._note_faults()
+        automatic = self._options.automatic
         for link in self._add(previous):
             if link.fault is not None:
                 self._faults.append(_no_embedder(link.fault))
+        # The previous model embeds queries alone, whatever its configuration says.
+        self._options = replace(self._options, automatic=automatic)
         self._automatic: Automatic | None = None
         if ready:
             self._runs = Chain(
@@ -167,6 +135,10 @@ class Embeddings:
         if self._automatic is not None and self._options.automatic:
             self._automatic.wake()
 
+    def loading(self) -> AbstractContextManager[None]:
+        """Put off automatic embedding while many entries are written."""
+        return nullcontext() if self._automatic is None else self._automatic.loading()
+
     def wait(self, timeout_s: float | None) -> bool:
         """Wait until automatic embedding is idle, and say whether it is."""
         return self._automatic is None or self._automatic.wait(timeout_s)
@@ -191,7 +163,8 @@ class Embeddings:
         if batch:
             # Without the lock: a job may take a day, and automatic embedding goes on meanwhile.
             self._run_batch_jobs(tally, progress, wait)
-        with self._automatic.lock:
+        with self._automatic.taken_over() as gained:
+            tally.add(gained)
             report, _ = self._runs.run(progress=progress, tally=tally, asked=True)
         log_report(report, self._store.path)
         return report
@@ -374,6 +347,8 @@ class Embeddings:
         from septet.embedding.config import config_of
 
         config = config_of(cast("ConfigLike", source))
+        if not config.automatic:
+            self._options = replace(self._options, automatic=False)
         try:
             found = configured(config)
         except EmbeddingConfigError as fault:

@@ -121,6 +121,8 @@ class Pipeline:
         """
         tally, owner = tally or Tally(), owner or new_owner()
         total = self.prepare(tally, begin=begin)
+        if progress is not None and tally.done:
+            progress(tally.done, max(total, tally.done))
         try:
             for batch in self._batches(tally, owner, stopped, skip) if tally.stopped_by is None else ():
                 self.fill(tally, batch)

@@ -94,6 +94,13 @@ class Tally:
         """The number of texts processed."""
         return self.embedded + self.cached + len(self.failed)
 
+    def add(self, other: Tally) -> None:
+        """Count what another run has embedded."""
+        self.embedded += other.embedded
+        self.cached += other.cached
+        self.requests += other.requests
+        self.dimensions = self.dimensions or other.dimensions
+
     def fail(self, keys: list[str], code: NoteCode, cause: str, cure: str) -> None:
         """Count texts that failed for one cause."""
         self.failed.update(keys)

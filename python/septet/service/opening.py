@@ -49,6 +49,7 @@ def opened(
     profile: ProfileLike | None = None,
     embedder: Mapping[str, Any] | None = None,
     default_embedder: Mapping[str, Any] | None = None,
+    automatic: bool = True,
     max_workers: int | None = None,
 ) -> Iterator[Served]:
     """Open one vault, or the tiers of a configuration, and close all of it at the end of the ``with`` block.
@@ -61,6 +62,7 @@ def opened(
         profile: how searches rank; None for what the configuration says.
         embedder: the arguments of `Vault` about embedding, in the place of the configuration's.
         default_embedder: the same, where the configuration says nothing of embedding.
+        automatic: embed new texts in the background, where there is an embedder whose configuration does not refuse it.
         max_workers: threads, as for `AsyncVault`.
 
     Raises:
@@ -73,13 +75,13 @@ def opened(
         memory: Memory
         left_out: list[str] = []
         if vault is not None:
-            more = default_embedder if embedder is None else embedder
-            memory = _vault(stack, vault, read_only, {**(more or {}), **_ranking(profile)})
+            more = _by_hand(default_embedder if embedder is None else embedder, automatic)
+            memory = _vault(stack, vault, read_only, {**more, **_ranking(profile)})
             retrieval = users_retrieval()
         else:
             found = config if isinstance(config, Configuration) else configuration(config)
-            more = _embedder(found, default_embedder) if embedder is None else embedder
-            tiers = _tiers(stack, found, read_only, more or {}, left_out)
+            more = _by_hand(_embedder(found, default_embedder) if embedder is None else embedder, automatic)
+            tiers = _tiers(stack, found, read_only, more, left_out)
             weights = {name: p for name in tiers if (p := found.tiers[name].priority) is not None}
             memory = stack.enter_context(Federation(tiers, weights, **_ranking(profile or found.profile)))
             retrieval = found.retrieval
@@ -91,6 +93,15 @@ def opened(
 
 def _ranking(profile: Any) -> dict[str, Any]:
     return {} if profile is None else {"profile": profile}
+
+
+def _by_hand(embedder: Mapping[str, Any] | None, automatic: bool) -> Mapping[str, Any]:
+    """Return the arguments about embedding, of which none is automatic if it is not wanted."""
+    if automatic or not embedder:
+        return embedder or {}
+    from septet.embedding.options import EmbeddingOptions
+
+    return {**embedder, "embedding_options": EmbeddingOptions(automatic=False)}
 
 
 def _embedder(found: Configuration, default: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

@@ -12,7 +12,8 @@ from septet.profiles import ProfileLike, resolve
 from septet.storage.protocol import Store
 
 if TYPE_CHECKING:
-    from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings, EmbeddingStatus
+    from septet.embedding.automatic import EmbeddingStatus
+    from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings
     from septet.embedding.options import EmbeddingOptions
     from septet.embedding.query.selection import SpaceStatus
     from septet.embedding.report import EmbedReport, Tally

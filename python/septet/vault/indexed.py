@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from septet.errors import SeptetError
@@ -83,7 +83,8 @@ class Indexed(AnyVault):
     def _loading(self) -> Iterator[None]:
         before = self._last_row()
         try:
-            yield
+            with self._embeddings.loading() if self._has_embeddings else nullcontext():
+                yield
         finally:
             if not self._store.closed:
                 self._loaded_rows += self._last_row() - before

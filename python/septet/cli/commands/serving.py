@@ -57,6 +57,10 @@ def serve(
         Path | None, typer.Option(metavar="FILE", help="Tiers and their embedder; in the place of --vault.")
     ] = None,
     embedding: Embedding = None,
+    automatic: Annotated[
+        bool,
+        typer.Option("--embed/--no-embed", help="Embed new texts in the background; one process of many is enough."),
+    ] = True,
     vault: VaultPath = None,
 ) -> None:
     """Serve a vault, or the tiers of a configuration, over HTTP, with a page to search and inspect it.
@@ -88,7 +92,8 @@ def serve(
     made: Any = {"embedder": own} if embedding is not None else {"default_embedder": own}
     # A vault that is named by the environment gives way to a configuration that is named here.
     file = vault if config is None else None
-    with _log(access_log, log_queries) as log, opened(file, config, read_only=read_only, **made) as served:
+    made |= {"read_only": read_only, "automatic": automatic}
+    with _log(access_log, log_queries) as log, opened(file, config, **made) as served:
         listening = bound(host, port)
         server = Server(make_app(served, allowed, log), listening, lambda url: say(f"serving {url}"), grace_s=grace)
         server.serve_until_stopped()
