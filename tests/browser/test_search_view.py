@@ -85,7 +85,8 @@ def test_a_bar_says_what_a_score_is_made_of_to_eyes_and_ears(open_page, url):
     label = bar.get_attribute("aria-label")
     assert label.startswith(f"Score {hit['score']:.3f}: ")
     for name, part in hit["breakdown"].items():
-        assert (f"{name.replace('_', ' ')} {part:.3f}" in label) == (part > 0)
+        called = "Words" if name == "semantic" else name.replace("_", " ")
+        assert (f"{called} {part:.3f}" in label) == (part > 0)
     widths = bar.locator(".part").evaluate_all("parts => parts.map(part => part.getBoundingClientRect().width)")
     whole = bar.bounding_box()["width"]
     wanted = [part / hit["score"] * whole for part in hit["breakdown"].values() if part > 0]

@@ -2,6 +2,7 @@
 
 import { makeApi } from "./api.js";
 import { fill, h } from "./parts/dom.js";
+import { sentence } from "./parts/hits.js";
 import * as search from "./views/search.js";
 import * as why from "./views/why.js";
 import * as compare from "./views/compare.js";
@@ -97,10 +98,17 @@ function editing(target) {
   return target.closest("input:not([type=checkbox], [type=range], [type=radio]), textarea, select, [contenteditable]");
 }
 
+/** Whether a box is empty, or all of it is selected. */
+function allSelected(box) {
+  return box.selectionStart === 0 && box.selectionEnd === box.value.length;
+}
+
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (editing(event.target)) {
     if (event.key === "Escape") event.target.blur();
+    // The key that leads to the box types nothing where it has led already.
+    else if (event.key === "/" && event.target.matches("[data-box]") && allSelected(event.target)) event.preventDefault();
     else current.shown.onKey?.(event);
     return;
   }
@@ -172,7 +180,7 @@ async function introduce() {
   try {
     Object.assign(status, await api.call("status"));
   } catch (error) {
-    return fill(at("foot"), h("p.fault", {}, error.message));
+    return fill(at("foot"), h("p.fault", {}, sentence(error)));
   }
   const tiers = Object.keys(status.tiers);
   fill(

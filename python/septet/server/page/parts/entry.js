@@ -20,7 +20,7 @@ export function entryParts(entry, call, addressOf) {
     column(h("section.card.texts", { "aria-label": "Text" },
       texts.map((field) => [h("h2", {}, field === "description" ? "Description" : "Context"), h("p.text", {}, entry[field])]),
       !texts.length && h("p.soft", {}, "It has a title alone.")),
-      later("Like it", async () => alike(await call("similar", { id: entry.id, limit: ALIKE, mode: "scan" }), addressOf))),
+      later("Similar entries", async () => alike(await call("similar", { id: entry.id, limit: ALIKE, mode: "scan" }), addressOf))),
     column(h("section.card", {}, h("h2", {}, "Facts"), facts(entry), attrs(entry.attrs ?? {})),
       later("History", async () => history(entry, (await call("history", { id: entry.id })).versions))),
     later("Links", async () => links(await call("neighbourhood", { id: entry.id, limit: NODES }), addressOf)),
@@ -76,7 +76,7 @@ function links(found, addressOf) {
 }
 
 function alike({ hits, weights }, addressOf) {
-  if (!hits.length) return h("p.soft", {}, "Nothing is like it.");
+  if (!hits.length) return h("p.soft", {}, "No similar entries.");
   const by = "cosine" in weights ? "vectors" : "words";
   return [h("p.small.soft", {}, `Nearest by ${by}, as an absolute similarity.`),
     h("ol.alike", {}, hits.map((hit) => h("li", {},

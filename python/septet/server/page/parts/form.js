@@ -36,10 +36,10 @@ export function searchForm({ context, changed, entered, own = [], without = [], 
     return h("label.check", {}, inputs[name], title);
   };
   const ways = [
-    ["leg", () => chosen("leg", "Found by", CHOICES.leg)],
-    ["mode", () => chosen("mode", "Results", CHOICES.mode)],
+    ["leg", () => chosen("leg", "Mode", CHOICES.leg)],
+    ["mode", () => chosen("mode", "Detail", CHOICES.mode)],
     ["profile", () => chosen("profile", "Profile", [["", "default"]])],
-    ["limit", () => chosen("limit", "At most", CHOICES.limit)],
+    ["limit", () => chosen("limit", "Limit", CHOICES.limit)],
   ].filter(([name]) => !without.includes(name)).map(([, make]) => make());
   const many = h("span.chip", { hidden: true });
   const problem = h("p.fault.small", { id: ownId("problem"), hidden: true });
@@ -50,7 +50,7 @@ export function searchForm({ context, changed, entered, own = [], without = [], 
       typed("kind", "Kind", { list: "kinds" }), typed("domain", "Domain", { list: "domains" }), typed("type", "Type"),
       chosen("severity", "Severity", CHOICES.severity),
       typed("tags", "Rank higher with tags", { placeholder: "http, retry" }),
-      typed("min_score", "Least score", { inputmode: "decimal" }),
+      typed("min_score", "Minimum score", { inputmode: "decimal" }),
       h("div.wide", {}, typed("where", "Where (JSON)", { class: "mono", placeholder: '{"tags": {"$in": ["http"]}}' })),
       ticked("memories", "memories too"), ticked("expired", "expired too"),
     ),
@@ -64,7 +64,9 @@ export function searchForm({ context, changed, entered, own = [], without = [], 
   );
   form.addEventListener("input", (event) => changed(read(), event.target === box));
   context.ready.then(() => {
-    const { profile, profiles = [], kinds: counted = {} } = context.status;
+    const { profile, profiles = [], kinds: counted = {}, spaces } = context.status;
+    // Without a vector nothing is hybrid, whatever is asked for.
+    if (spaces?.length === 0 && inputs.leg) inputs.leg.options[0].textContent = "words (no vectors)";
     const held = inputs.profile?.value;
     if (inputs.profile) fillProfiles(inputs.profile, profile, profiles, inputs.profile.dataset.wanted ?? held);
     fill(kinds, Object.keys(counted).map((value) => h("option", { value })));

@@ -52,7 +52,18 @@ export function noteList(notes) {
 
 /** Return an error as an element that is read out. */
 export function fault(error) {
-  return h("div.fault", { role: "alert" }, h("strong", {}, error.code ? `${error.code}: ` : ""), error.message);
+  return h("div.fault", { role: "alert", title: error.code }, sentence(error));
+}
+
+/** Return an error as a sentence; advice that is for programs is left out. */
+export function sentence({ code, message }) {
+  if (code === "entry_not_found") {
+    const id = /no entry (?:'([^']*)'|"([^"]*)")/.exec(message);
+    return id ? `There is no entry with the id “${id[1] ?? id[2]}”.` : "There is no such entry.";
+  }
+  const plain = message.trim().replaceAll("`", "");
+  const begun = plain.charAt(0).toUpperCase() + plain.slice(1);
+  return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }
 
 /** Move the focus to the next (1) or previous (-1) element that a selector names; false at the end. */

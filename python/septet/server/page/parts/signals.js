@@ -12,9 +12,9 @@ export function colourOf(name, names = []) {
   return `signal-${at + 1}`;
 }
 
-/** Return the name of a signal as people read it. */
+/** Return the name of a signal as people read it; `semantic` is how well the words match, so it is shown as that. */
 export function called(name) {
-  return name.replaceAll("_", " ");
+  return name === "semantic" ? "Words" : name.replaceAll("_", " ");
 }
 
 /** Return a number with so many digits, or "unknown". */

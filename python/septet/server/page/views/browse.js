@@ -5,7 +5,7 @@ import { ageBars, bucketOf, spanOf, whenNamed } from "../parts/ages.js";
 import { askChanges, askForget, restore, undoBar } from "../parts/changing.js";
 import { entryHead, entryParts } from "../parts/entry.js";
 import { dated, factChips } from "../parts/facts.js";
-import { fault, step } from "../parts/hits.js";
+import { fault, sentence, step } from "../parts/hits.js";
 
 export const name = "browse";
 export const title = "Browse";
@@ -174,13 +174,13 @@ export function create(context) {
     try {
       [{ links }, { versions }] = await Promise.all([call("links", { id: entry.id }), call("history", { id: entry.id })]);
     } catch (error) {
-      return undo.tell(`${error.message}`, null);
+      return undo.tell(sentence(error), null);
     }
     if (!(await askForget(dialog, { entry, links: links.length, versions: versions.length, copies }))) return;
     try {
       await call("delete", { ids: [entry.id] });
     } catch (error) {
-      return undo.tell(`Not forgotten: ${error.message}`, null);
+      return undo.tell(`Not forgotten. ${sentence(error)}`, null);
     }
     undo.tell(`Forgotten: ${entry.title || entry.id}.`, async () => {
       const said = await restore(call, entry, links);

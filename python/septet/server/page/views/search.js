@@ -33,6 +33,8 @@ export function create(context) {
   let counting = 0;
   let last = "";
 
+  context.ready.then(() => !form.read().q?.trim() && welcome());
+
   function show(params) {
     form.write(params);
     const wanted = JSON.stringify(searchParams(params));
@@ -62,6 +64,7 @@ export function create(context) {
     last = JSON.stringify(searchParams(params));
     form.blame();
     if (!params.q?.trim()) return welcome();
+    if (params.leg === "vector" && context.status.spaces?.length === 0) return withoutVectors();
     const own = (running = new AbortController());
     results.classList.add("busy");
     results.setAttribute("aria-busy", "true");
@@ -103,9 +106,25 @@ export function create(context) {
   function welcome() {
     clear();
     results.classList.remove("busy");
+    if (context.status.entries === 0) return fill(list, empty());
     fill(list, h("li.empty", {}, h("h2", {}, "What are you looking for?"),
       h("p", {}, "Type a question or a few words. ", h("kbd", {}, "/"), " comes back to the box, ", h("kbd", {}, "j"), " ", h("kbd", {}, "k"),
         " go through the hits, ", h("kbd", {}, "Enter"), " says why one is there.")));
+  }
+
+  function withoutVectors() {
+    clear();
+    results.classList.remove("busy");
+    fill(list, h("li.empty", {}, h("h2", {}, "There are no vectors"),
+      h("p", {}, "Choose another mode, or embed the entries with ", h("code", {}, "septet embed"), ".")));
+  }
+
+  function empty() {
+    return h("li.empty", {}, h("h2", {}, "The vault is empty"), howToFill());
+  }
+
+  function howToFill(said = "") {
+    return h("p", {}, said, "Add entries with ", h("code", {}, "septet add"), ", or a folder of files with ", h("code", {}, "septet sync"), ".");
   }
 
   function present(params, answer, stages) {
@@ -132,7 +151,7 @@ export function create(context) {
   }
 
   function nothing(params) {
-    return h("li.empty", {}, h("h2", {}, "Nothing found"),
+    return h("li.empty", {}, h("h2", {}, "Nothing found"), context.status.entries === 0 && howToFill("The vault is empty. "),
       h("p", {}, "Do you know the id of what should be here? ", h("a", { href: context.addressOf("why", searchParams(params)) }, "Ask why it is not.")));
   }
 
