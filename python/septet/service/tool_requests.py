@@ -36,6 +36,7 @@ _Where: TypeAlias = Annotated[
         "$and $or $nor $not."
     ),
 ]
+_SameWhere: TypeAlias = Annotated[dict[str, Any] | None, Field(description="As in the search.")]
 _Domain: TypeAlias = Annotated[str | None, Field(description="Only entries of this domain.")]
 _Kinds: TypeAlias = Annotated[
     list[str] | None, Field(description="Only these kinds, such as entry, chunk (of files), memory.")
@@ -69,7 +70,7 @@ class ExplainTool(Request):
     query: _Query
     id: Id
     limit: Annotated[int, Field(ge=1, le=MOST_RESULTS, description="As in the search.")] = 10
-    where: _Where = None
+    where: _SameWhere = None
     domain: _Domain = None
     kinds: _Kinds = None
     tags: Annotated[list[str] | None, Field(description="As in the search.")] = None
