@@ -73,3 +73,32 @@ def test_an_entry_is_read_and_changed_by_any_id(url, id):
 def test_a_mistake_is_told_with_its_code(url, verb, path, body, status, code):
     answer = ask.request(verb, f"{url}{path}", content=body)
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ("q=session+cookies", {}),
+        ("q=entry&limit=3&mode=scan&offset=1", {"limit": 3, "mode": "scan", "offset": 1}),
+        ("q=cookies&tag=web&kind=entry", {"where": {"tags": "web"}, "kinds": ["entry"]}),
+        ("q=cookies&legs=text&profile=six-signals&include_memories=true", {"legs": "text", "profile": "six-signals"}),
+    ],
+)
+def test_a_search_by_address_finds_what_a_posted_one_finds(url, query, options):
+    asked = {"query": dict(part.split("=") for part in query.split("&"))["q"].replace("+", " "), **options}
+    posted, found = ask.post(f"{url}v1/search", json=asked), ask.get(f"{url}v1/search?{query}")
+    assert found.status_code == 200 and found.json()["hits"]
+    assert [hit["id"] for hit in found.json()["hits"]] == [hit["id"] for hit in posted.json()["hits"]]
+    assert found.json()["profile"] == posted.json()["profile"]
+
+
+@pytest.mark.parametrize("query", ["", "limit=3", "q=a&limit=0", "q=a&many=1", "q=a&profile=none", "q=a&q=b"])
+def test_a_search_by_address_that_is_wrong_is_refused_with_the_field(url, query):
+    answer = ask.get(f"{url}v1/search?{query}")
+    assert answer.status_code == 422 and answer.json()["error"]["code"] == "invalid_request"
+
+
+def test_the_document_tells_the_fields_of_a_search_by_address(url):
+    operation = ask.get(f"{url}openapi.json").json()["paths"]["/v1/search"]["get"]
+    fields = {one["name"]: one["required"] for one in operation["parameters"]}
+    assert fields["q"] is True and {"limit", "kind", "tag", "min_score"} <= fields.keys()

@@ -1,4 +1,4 @@
-"""Operations as HTTP alone names them: entries listed by GET and deleted by DELETE."""
+"""Operations as HTTP alone names them: a search and entries by GET, one entry deleted by DELETE."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from septet.errors import EntryNotFound
+from septet.fields import Severity
+from septet.profiles import BUILTIN
+from septet.query.options import Leg, Mode
 from septet.service import answers
 from septet.service.operations import OPERATIONS, Operation
-from septet.service.requests import MOST_RESULTS, Id, Request, Tier
+from septet.service.requests import MOST_RESULTS, Id, Query, Request, Tier, given
 from septet.service.running import Serving, named
 
 __all__ = ["HTTP_OPERATIONS"]
@@ -33,6 +36,25 @@ class ListRequest(Request):
     after: Annotated[str | None, Field(description="`next` of the page before.")] = None
 
 
+class SearchByAddressRequest(Request):
+    """What to search for, as fields of an address; POST /v1/search takes every option."""
+
+    q: Query
+    limit: Annotated[int | None, Field(ge=1, le=MOST_RESULTS)] = None
+    offset: Annotated[int, Field(ge=0)] = 0
+    mode: Mode = "full"
+    legs: Leg | None = None
+    profile: Annotated[Literal[tuple(BUILTIN)] | None, Field(description="A built-in profile.")] = None  # type: ignore[valid-type]
+    kind: str | None = None
+    type: str | None = None
+    domain: str | None = None
+    severity: Severity | None = None
+    tag: Annotated[str | None, Field(description="Only entries with this tag.")] = None
+    min_score: float | None = None
+    include_memories: bool = False
+    include_expired: bool = False
+
+
 class DeleteOneRequest(Request):
     """One entry to delete."""
 
@@ -48,6 +70,15 @@ def _listed(at: Serving, asked: Any) -> dict[str, Any]:
     return at.blocking.entries(where or None, order_by=order, limit=asked.limit, after=asked.after).to_dict()
 
 
+def _searched(at: Serving, asked: Any) -> dict[str, Any]:
+    options = given(asked, "q", "kind", "tag")
+    if asked.kind is not None:
+        options["kinds"] = [asked.kind]
+    if asked.tag is not None:
+        options["where"] = {"tags": asked.tag}
+    return at.blocking.search(asked.q, **options).to_dict()
+
+
 def _deleted(at: Serving, asked: Any) -> dict[str, Any]:
     count = at.blocking.delete(asked.id, **named(at.blocking, asked, "id"))
     if not count:
@@ -58,6 +89,14 @@ def _deleted(at: Serving, asked: Any) -> dict[str, Any]:
 #: All operations by name: the table, and those of HTTP alone.
 HTTP_OPERATIONS: Mapping[str, Operation] = {
     **OPERATIONS,
+    "search_by_address": Operation(
+        name="search_by_address",
+        summary="Search with the common options, as fields of the address.",
+        route=("GET", "/v1/search"),
+        request=SearchByAddressRequest,
+        answer=answers.ResultsAnswer,
+        run=_searched,
+    ),
     "list_entries": Operation(
         name="list_entries",
         summary="List entries, page by page.",
