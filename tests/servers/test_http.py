@@ -102,3 +102,15 @@ def test_the_document_tells_the_fields_of_a_search_by_address(url):
     operation = ask.get(f"{url}openapi.json").json()["paths"]["/v1/search"]["get"]
     fields = {one["name"]: one["required"] for one in operation["parameters"]}
     assert fields["q"] is True and {"limit", "kind", "tag", "min_score"} <= fields.keys()
+
+
+def test_the_page_of_the_api_names_every_route_and_asks_nothing_of_others(url):
+    page = ask.get(f"{url}docs")
+    assert page.status_code == 200 and page.headers["content-type"].startswith("text/html")
+    assert page.headers["content-security-policy"] == ask.get(url).headers["content-security-policy"]
+    for path, verbs in ask.get(f"{url}openapi.json").json()["paths"].items():
+        for verb in verbs:
+            assert f"<code>{verb.upper()} {path}</code>" in page.text
+    assert "<script" not in page.text and "style=" not in page.text and "://" not in page.text
+    tag = page.headers["etag"]
+    assert ask.get(f"{url}docs", headers={"if-none-match": tag}).status_code == 304

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from septet.server.access_log import AccessLog
 from septet.server.bodies import Gone
 from septet.server.calling import Caller
+from septet.server.docs_page import docs_page
 from septet.server.entry_operations import HTTP_OPERATIONS
 from septet.server.exchange import CURRENT, Exchange
 from septet.server.exposition import CONTENT_TYPE
@@ -23,7 +24,7 @@ from septet.server.health import Health
 from septet.server.metrics import Metrics
 from septet.server.mounted import MountedMcp
 from septet.server.openapi import document
-from septet.server.page_files import page_files
+from septet.server.page_files import PageFile, page_files
 from septet.server.replies import encoded, failed, reply
 from septet.server.routing import Found, Refused, Route, Routes
 from septet.server.settings import Settings
@@ -81,6 +82,7 @@ class App:
         self._logger = logging.getLogger("septet.server")
         self._mcp = MountedMcp(served)
         self._document = b""
+        self._docs: PageFile | None = None
         self.stopping = False
         self.running = 0
         own = [
@@ -125,7 +127,7 @@ class App:
     async def _answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> ASGIApp:
         try:
             path = exchange.path
-            file = self._files.get(path) if exchange.method in ("GET", "HEAD") else None
+            file = self._file(path) if exchange.method in ("GET", "HEAD") else None
             self._guard.check(scope, by_page=file is not None or path in OPEN)
             if file is not None:
                 exchange.route = "page"
@@ -144,6 +146,13 @@ class App:
             if fault.code == "internal_error":
                 self._logger.error("%s failed", exchange.route, exc_info=error)
             return failed(fault, AGAIN if fault.status == 503 else None)
+
+    def _file(self, path: bytes) -> PageFile | None:
+        """Return what stands at a path of the page; the page of the API is made when it is first asked for."""
+        if path != b"/docs":
+            return self._files.get(path)
+        self._docs = self._docs or docs_page(document(token=self._settings.token is not None))
+        return self._docs
 
     async def _found(self, scope: Scope, receive: Receive, exchange: Exchange, found: Found) -> ASGIApp:
         if isinstance(found.target, Operation):
