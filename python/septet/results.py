@@ -287,9 +287,7 @@ class Hits(Sequence[Hit], Tabular):
         in a file and the day of the last change; each line of its text begins with ``|``. Control characters and
         invisible ones that steer are replaced. No text makes a model obey or ignore it: treat what a model does with
         retrieved text as you would treat the text. Of a group (``group_by``) the best part is shown.
-
-        Where every hit is a line alone, of one tier, with an id made from it and no source, such as short memories,
-        they share one boundary, and each is a line: its number, its trust unless all have the same, its text.
+        Where all are a line alone with an id made from it, such as short memories, they share one boundary.
 
         Args:
             max_tokens: at most so many tokens, (characters of what is returned) / 4. A hit that has no room is left

@@ -10,6 +10,7 @@ pytest.importorskip("uvicorn")
 from septet import QueryError, Vault
 from septet.server import guard
 from septet.server.page_files import page_files
+from septet.server.scopes import tokens_in
 from septet.server.settings import Settings
 from serving import ask, raw, serving
 
@@ -269,3 +270,52 @@ def test_a_profile_that_is_a_path_is_refused(url, profile):
     answer = ask.post(f"{url}v1/search", json={"query": "x", "profile": profile})
     assert (answer.status_code, code_of(answer)) == (422, "invalid_request")
     assert "passwd" not in answer.text and "toml" not in answer.text
+
+
+READER, WRITER, ADMIN = ("a-token-for-reading", "a-token-for-writing", "a-token-for-all-there-is")
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "body", "wanted"),
+    [
+        ("POST", "v1/search", {"query": "cookies"}, "read"),
+        ("GET", "v1/search?q=cookies", None, "read"),
+        ("GET", "v1/export", None, "read"),
+        ("POST", "v1/tools/call", {"name": "search", "arguments": {"query": "x"}}, "read"),
+        ("POST", "v1/tools/call", {"name": "remember", "arguments": {"text": "x"}}, "write"),
+        ("POST", "v1/entries", {"title": "x"}, "write"),
+        ("PATCH", "v1/entries/a", {"title": "x"}, "write"),
+        ("DELETE", "v1/entries/nobody", None, "write"),
+        ("POST", "v1/feedback", {"query": "x", "id": "a", "action": "accepted"}, "write"),
+        ("POST", "v1/bulk", None, "write"),
+        ("POST", "mcp", {}, "write"),
+        ("GET", "metrics", None, "admin"),
+        ("POST", "v1/slow_searches", {}, "admin"),
+    ],
+)
+def test_a_token_lets_pass_what_its_scope_is_for(vault, verb, path, body, wanted):
+    scopes = {READER: "read", WRITER: "write"}
+    with serving(vault, token=ADMIN, tokens=scopes) as url:
+        for token, held in [*scopes.items(), (ADMIN, "admin")]:
+            answer = ask.request(verb, f"{url}{path}", json=body, headers={"authorization": f"Bearer {token}"})
+            order = ("read", "write", "admin")
+            if order.index(held) >= order.index(wanted):
+                assert answer.status_code not in (401, 403)
+                continue
+            assert (answer.status_code, code_of(answer)) == (403, "scope_not_allowed")
+            assert f"scope {held}" in answer.text and f"scope {wanted}" in answer.text
+            assert 'error="insufficient_scope"' in answer.headers["www-authenticate"]
+        assert ask.request(verb, f"{url}{path}", json=body).status_code == 401
+
+
+def test_lines_of_a_token_file_are_scopes_and_tokens():
+    assert tokens_in(f"{ADMIN}\n", "f") == {ADMIN: "admin"}
+    assert tokens_in("a token of words", "f") == {"a token of words": "admin"}
+    assert tokens_in(f"read {READER}\n\nwrite {WRITER}\n", "f") == {READER: "read", WRITER: "write"}
+    assert tokens_in(f"read {READER}", "f") == {READER: "read"}
+    for wrong in (f"read {READER}\n{WRITER}", f"read {READER}\nowner {WRITER}", f"read {READER}\nwrite {READER}"):
+        with pytest.raises(QueryError, match="token 2 in f") as told:
+            tokens_in(wrong, "f")
+        assert READER not in str(told.value) and WRITER not in str(told.value)
+    with pytest.raises(QueryError, match="known are read, write, admin"):
+        Settings(tokens={READER: "owner"})

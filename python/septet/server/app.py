@@ -27,6 +27,7 @@ from septet.server.openapi import document
 from septet.server.page_files import PageFile, page_files
 from septet.server.replies import encoded, failed, reply
 from septet.server.routing import Found, Refused, Route, Routes
+from septet.server.scopes import expect_scope, scope_of
 from septet.server.settings import Settings
 from septet.server.streaming import Streams
 from septet.server.tools import Tools
@@ -128,13 +129,14 @@ class App:
         try:
             path = exchange.path
             file = self._file(path) if exchange.method in ("GET", "HEAD") else None
-            self._guard.check(scope, by_page=file is not None or path in OPEN)
+            exchange.scope = self._guard.check(scope, by_page=file is not None or path in OPEN)
             if file is not None:
                 exchange.route = "page"
                 return file.response(scope)
             found = self._routes.find(exchange.method, path)
             exchange.route = found.route
             if path not in OPEN:
+                expect_scope(exchange.scope, scope_of(found.route, found.target), f"{exchange.method} {found.route}")
                 self._admit()
             return await self._found(scope, receive, exchange, found)
         except Refused as refused:
@@ -151,7 +153,7 @@ class App:
         """Return what stands at a path of the page; the page of the API is made when it is first asked for."""
         if path != b"/docs":
             return self._files.get(path)
-        self._docs = self._docs or docs_page(document(token=self._settings.token is not None))
+        self._docs = self._docs or docs_page(document(token=self._settings.wants_token))
         return self._docs
 
     async def _found(self, scope: Scope, receive: Receive, exchange: Exchange, found: Found) -> ASGIApp:
@@ -179,7 +181,7 @@ class App:
         return Response(text, 200, {"Content-Type": CONTENT_TYPE})
 
     async def _openapi(self, scope: Any, receive: Receive, exchange: Exchange) -> ASGIApp:
-        self._document = self._document or encoded(document(token=self._settings.token is not None))
+        self._document = self._document or encoded(document(token=self._settings.wants_token))
         return Response(self._document, media_type="application/json")
 
 

@@ -27,10 +27,23 @@ class Exchange:
         sent: bytes of the body of the answer.
         query: what was searched for; None if nothing was.
         searches: the searches that it made.
+        scope: of the token that it brought; see `septet.server.scopes`.
         listens: the client waits for messages that may never come, which is no work.
     """
 
-    __slots__ = ("client", "listens", "method", "path", "query", "route", "searches", "sent", "started", "status")
+    __slots__ = (
+        "client",
+        "listens",
+        "method",
+        "path",
+        "query",
+        "route",
+        "scope",
+        "searches",
+        "sent",
+        "started",
+        "status",
+    )
 
     def __init__(self, scope: Any) -> None:
         self.started = perf_counter()
@@ -42,6 +55,7 @@ class Exchange:
         self.sent = 0
         self.query: str | None = None
         self.searches: list[SearchEvent] = []
+        self.scope = "read"
         self.listens = False
 
     @property

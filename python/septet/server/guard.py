@@ -35,10 +35,11 @@ class Guard:
         if not self._any_number:
             names.add(f"[{settings.host}]" if ":" in settings.host.strip("[]") else settings.host)
         self._names = frozenset(name.lower().rstrip(".").encode() for name in names)
-        self._token = None if settings.token is None else sha256(settings.token.encode()).digest()
+        tokens = {**settings.tokens, **({} if settings.token is None else {settings.token: "admin"})}
+        self._tokens = {sha256(token.encode()).digest(): held for token, held in tokens.items()}
 
-    def check(self, scope: Any, *, by_page: bool = False) -> None:
-        """Let a request pass.
+    def check(self, scope: Any, *, by_page: bool = False) -> str:
+        """Let a request pass, and return the scope of its token; all of it where none is wanted.
 
         Args:
             by_page: what the page loads before it can know a token, and links of other sites lead to.
@@ -64,11 +65,10 @@ class Guard:
         if b"origin" in found and not _same(found[b"origin"].lower(), host[1], host[2]):
             raise _refused(403, "origin_not_allowed", "pages of other sites may not ask this server")
         if by_page:
-            return
+            return "read"
         if found.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
             raise _refused(403, "origin_not_allowed", "pages of other sites may not ask this server")
-        if self._token is not None:
-            self._check_token(found.get(b"authorization", b""))
+        return self._check_token(found.get(b"authorization", b"")) if self._tokens else "admin"
 
     def _known(self, host: bytes) -> bool:
         if host.rstrip(b".") in self._names:
@@ -82,13 +82,15 @@ class Guard:
             return False
         return True
 
-    def _check_token(self, authorization: bytes) -> None:
+    def _check_token(self, authorization: bytes) -> str:
         scheme, _, token = authorization.partition(b" ")
         given = sha256(token.strip()).digest()
-        # Digests have one length, and are compared in a time that tells nothing of them.
-        if not (compare_digest(given, self._token or b"") and scheme.lower() == b"bearer"):
+        # Digests have one length, and are compared, each with all, in a time that tells nothing of them.
+        held = [scope for own, scope in self._tokens.items() if compare_digest(given, own)]
+        if not (held and scheme.lower() == b"bearer"):
             message = "a token is wanted, as `Authorization: Bearer TOKEN`" if not authorization else "a wrong token"
             raise Refused(Fault("unauthorized", message, 401), {"WWW-Authenticate": "Bearer"})
+        return held[0]
 
 
 def _same(origin: bytes, host: bytes, port: bytes | None) -> bool:

@@ -19,7 +19,7 @@ _REF = "#/components/schemas/{model}"
 ERRORS = {
     400: "The request cannot be read.",
     401: "The token is missing or wrong.",
-    403: "The host or the origin is not allowed, or the memory is served for reading only.",
+    403: "The host, the origin or the scope of the token is not allowed, or the memory is for reading only.",
     404: "There is no such entry, or no such route.",
     408: "The body was too slow.",
     413: "The body is too large.",

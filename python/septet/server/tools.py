@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, Field
@@ -15,11 +15,12 @@ from septet.server.exchange import Exchange
 from septet.server.patience import in_time
 from septet.server.replies import reply
 from septet.server.routing import Refused
+from septet.server.scopes import expect_scope
 from septet.server.settings import Settings
 from septet.service.faults import fault_of
 from septet.service.requests import Request
 from septet.service.served import Served
-from septet.service.tools import call_tool
+from septet.service.tools import Tool, call_tool, tools_of
 
 __all__ = ["ToolCall", "Tools"]
 
@@ -48,6 +49,9 @@ class Tools:
         """
         asked = ToolCall.model_validate_json(await whole(scope, receive, self._settings) or b"{}", strict=True)
         exchange.query = _query(asked.arguments)
+        known = {name: one for documented in (True, False) for name, one in _named(documented)}
+        if asked.name in known and known[asked.name].effect != "reads":
+            expect_scope(exchange.scope, "write", f"the tool {asked.name}")
         try:
             work = call_tool(self._served, asked.name, asked.arguments)
             answer = await in_time(work, receive, self._settings.deadline_s)
@@ -62,6 +66,10 @@ class Tools:
         timing = exchange.server_timing()
         said = {"success": True, "is_error": False, "result": answer.answer, "text": answer.text}
         return reply(said, 200, {"Server-Timing": timing} if timing else None)
+
+
+def _named(documented: bool) -> Iterable[tuple[str, Tool]]:
+    return tools_of(writable=True, documented_names=documented).items()
 
 
 def _query(arguments: Mapping[str, Any]) -> str | None:

@@ -41,7 +41,9 @@ def serve(
     ] = 7077,
     token_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=f"Holds the token that requests must bring. Or {TOKEN_VARIABLE}."),
+        typer.Option(
+            metavar="FILE", help=f"Holds the token that requests must bring, or lines SCOPE TOKEN. Or {TOKEN_VARIABLE}."
+        ),
     ] = None,
     allow_host: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Another name it may be asked under; repeat for more.")
@@ -81,7 +83,7 @@ def serve(
 
     allowed = Settings(
         host=host,
-        token=_token(token_file),
+        tokens=_tokens(token_file),
         allow_hosts=tuple(allow_host or ()),
         deadline_s=deadline,
         log_queries=log_queries,
@@ -105,13 +107,14 @@ def serve(
         last.start()
 
 
-def _token(file: Path | None) -> str | None:
-    """Return the token; never from the command line, which other users of the machine can read.
+def _tokens(file: Path | None) -> dict[str, str]:
+    """Return the scopes of tokens by token; never from the command line, which other users of the machine can read.
 
     Raises:
         StoreError: the file cannot be read.
-        QueryError: it holds no token.
+        QueryError: it holds no token, or a line that is none.
     """
+    from septet.server.scopes import tokens_in
     from septet.server.settings import LEAST_TOKEN
 
     token, source = os.environ.get(TOKEN_VARIABLE), TOKEN_VARIABLE
@@ -127,12 +130,13 @@ def _token(file: Path | None) -> str | None:
         if file.stat().st_mode & 0o077:
             say(f"warning: other users of this machine may read {file}: chmod 600 makes it yours")
     if token is None:
-        return None
+        return {}
     if not token.strip():
         raise QueryError(f"{source} holds no token")
-    if len(token) < LEAST_TOKEN:
+    tokens = tokens_in(token, source)
+    if any(len(one) < LEAST_TOKEN for one in tokens):
         say(f"warning: the token in {source} has less than {LEAST_TOKEN} characters, which can be guessed")
-    return token
+    return tokens
 
 
 @contextmanager
