@@ -64,7 +64,7 @@ OTHERS = {
     "check_estimator_sparse_matrix": "gives sparse numbers to fit",
     "check_estimator_sparse_tag": "gives sparse numbers to fit",
     "check_estimators_dtypes": NUMBERS,
-    "check_estimators_empty_data_messages": f"{NUMBERS}; no texts give no rows",
+    "check_estimators_empty_data_messages": f"{NUMBERS}; no texts leave no term, which is an error",
     "check_estimators_fit_returns_self": f"{NUMBERS}: test_fit_returns_the_vectorizer_and_leaves_parameters_alone",
     "check_estimators_nan_inf": "texts have no NaN",
     "check_estimators_overwrite_params": f"{NUMBERS}: test_fit_returns_the_vectorizer_and_leaves_parameters_alone",

@@ -39,28 +39,23 @@ parameters = st.fixed_dictionaries(
         "norm": st.sampled_from(["l2", "l1", None]),
         "use_idf": st.booleans(),
         "smooth_idf": st.booleans(),
+        "binary": st.booleans(),
+        "lowercase": st.booleans(),
+        "strip_accents": st.sampled_from([None, "ascii", "unicode"]),
+        "analyzer": st.sampled_from(["word", "char", "char_wb"]),
+        "token_pattern": st.sampled_from([r"(?u)\b\w\w+\b", r"\w+", r"(\w)\w*", "[^ ]+"]),
     },
 )
 
 
 def theirs(corpus, given):
-    """Their vocabulary and rows, or None where they refuse; ties beyond max_features are left to chance there."""
-    limit = given.get("max_features")
-    fitted = Theirs(**(given | {"max_features": None}))
+    """Their fitted vectorizer, or None where they refuse."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            fitted.fit(corpus)
+            return Theirs(**given).fit(corpus)
         except ValueError:
             return None
-        if limit is not None and limit < len(fitted.vocabulary_):
-            counts = Theirs(**(given | {"max_features": None, "use_idf": False, "norm": None, "sublinear_tf": False}))
-            totals = np.asarray(counts.fit_transform(corpus).sum(axis=0))[0]
-            names = counts.get_feature_names_out()
-            best = sorted(names[np.argsort(-totals, kind="stable")[:limit]])
-            bound = {k: v for k, v in given.items() if k not in ("max_features", "min_df", "max_df")}
-            fitted = Theirs(**bound, vocabulary=best).fit(corpus)
-    return fitted
 
 
 def equal(ours, fitted, corpus, others):
@@ -83,13 +78,9 @@ def test_any_parameters_give_the_numbers_of_scikit_learn(corpus, given, threads)
     try:
         rows = ours.fit_transform(corpus, threads=threads)
     except QueryError as error:
-        # Both refuse where no term can be in as many texts as is wanted.
-        assert fitted is None and "max_df" in str(error)
+        assert fitted is None, error
         return
-    if fitted is None:
-        # They refuse what leaves no terms.
-        assert ours.vocabulary == [] and rows.shape == (len(corpus), 0)
-        return
+    assert fitted is not None
     equal(ours, fitted, corpus, ODD)
     for found, wanted in zip(rows, ours.transform(corpus), strict=True):
         np.testing.assert_array_equal(found, wanted)
@@ -109,9 +100,50 @@ def test_odd_texts_give_the_numbers_of_scikit_learn(given):
     equal(TfidfVectorizer(**given).fit(ODD), theirs(ODD, given), ODD, ODD[::-1])
 
 
-def test_of_terms_that_come_equally_often_the_first_stay():
-    vectorizer = TfidfVectorizer(max_features=3).fit(["dd cc bb aa", "dd"])
-    assert vectorizer.vocabulary == ["aa", "bb", "dd"]
+@pytest.mark.parametrize("most", [1, 3, 17, 40, 200])
+@pytest.mark.parametrize("more", [{}, {"min_df": 2}, {"binary": True}, {"analyzer": "char_wb", "ngram_range": (2, 3)}])
+def test_of_terms_that_come_equally_often_those_of_scikit_learn_stay(most, more):
+    corpus = [" ".join(f"term{(17 * at + 7 * number) % 90}" for at in range(40)) for number in range(12)]
+    equal(
+        TfidfVectorizer(max_features=most, **more).fit(corpus),
+        theirs(corpus, {"max_features": most, **more}),
+        corpus,
+        ODD,
+    )
+
+
+@pytest.mark.parametrize("corpus", [[], ["", ""], ["the of", "and"], ["! ?", "."], ["red", "blue", "green"]])
+@pytest.mark.parametrize("more", [{}, {"tokens": "signals"}, {"binary": True}, {"token_pattern": "(?u)\\b\\w\\w+"}])
+def test_texts_that_leave_no_term_are_an_error_and_leave_what_was_learned(corpus, more):
+    vectorizer = TfidfVectorizer(stop_words="english", **more).fit(["cats dogs", "cats birds"])
+    vectorizer.set_params(min_df=2)
+    with pytest.raises(ValueError, match="no term is left"):
+        vectorizer.fit(corpus)
+    assert vectorizer.vocabulary == ["birds", "cats", "dogs"]
+
+
+def halves(text):
+    return [text[: len(text) // 2], *text.split()]
+
+
+@pytest.mark.parametrize("given", [
+    {"analyzer": halves}, {"tokenizer": str.split}, {"preprocessor": str.upper}, {"strip_accents": str.title},
+    {"tokenizer": str.split, "token_pattern": None, "lowercase": False}, {"token_pattern": r"(?u)\b(\w)\w+\b"},
+    {"analyzer": "char", "ngram_range": (1, 4), "preprocessor": str.swapcase},
+])  # fmt: skip
+def test_steps_of_the_callers_give_the_numbers_of_scikit_learn_and_are_pickled(given):
+    ours = TfidfVectorizer(**given).fit(ODD)
+    for one in (ours, pickle.loads(pickle.dumps(ours)), copy.deepcopy(ours)):
+        equal(one, theirs(ODD, given), ODD, ODD[::-1])
+
+
+def test_what_a_function_of_the_caller_raises_is_raised_and_odd_terms_are_named():
+    with pytest.raises(ZeroDivisionError):
+        TfidfVectorizer(analyzer=lambda text: 1 / 0).fit(["a"])
+    with pytest.raises(QueryError, match="the term 3"):
+        TfidfVectorizer(analyzer=lambda text: [3]).fit(["a"])
+    with pytest.raises(QueryError, match="text 1 is 5"):
+        TfidfVectorizer(analyzer="char").fit(["a", 5])
 
 
 def test_the_english_stop_words_are_those_of_scikit_learn():
@@ -128,6 +160,15 @@ def test_terms_of_the_signals_have_neighbours_too():
     ("given", "message"),
     [
         ({"tokens": "chars"}, "tokens is 'chars'"),
+        ({"analyzer": "chars"}, "analyzer is 'chars'"),
+        ({"analyzer": ["word"]}, "analyzer is"),
+        ({"strip_accents": True}, "strip_accents is True"),
+        ({"token_pattern": "("}, "token_pattern"),
+        ({"token_pattern": r"(\w)(\w)"}, "at most one group"),
+        ({"token_pattern": None}, "token_pattern is None"),
+        ({"tokenizer": "split"}, "tokenizer is 'split'"),
+        ({"binary": 2}, "binary"),
+        ({"tokens": "signals", "analyzer": "char"}, "an analyzer of its own"),
         ({"ngram_range": (2, 1)}, "ngram_range"),
         ({"ngram_range": (0, 1)}, "ngram_range"),
         ({"ngram_range": 3}, "ngram_range"),

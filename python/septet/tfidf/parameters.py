@@ -9,6 +9,7 @@ import numpy as np
 
 from septet.arguments import exact, flags, listed, real, shown, utf8, whole
 from septet.errors import QueryError
+from septet.tfidf.analysis import analysis_of
 from septet.tfidf.english import ENGLISH
 
 __all__ = ["OUTPUTS", "native_options", "one_of"]
@@ -20,13 +21,13 @@ MOST_STOP_WORDS = 1_000_000
 
 
 def native_options(given: Mapping[str, Any], texts: int) -> dict[str, Any]:
-    """Return the options of the native vectorizer for a corpus of so many texts.
+    """Return the options of `septet.tfidf.counted.core_of` for a corpus of so many texts.
 
     Raises:
         QueryError: a parameter is not what it may be.
     """
     one_of(given["output"], "output", OUTPUTS)
-    switches = {name: given[name] for name in ("use_idf", "smooth_idf", "sublinear_tf")}
+    switches = {name: given[name] for name in ("use_idf", "smooth_idf", "sublinear_tf", "lowercase", "binary")}
     flags({name: bool(value) if isinstance(value, np.bool_) else value for name, value in switches.items()}, QueryError)
     norm = given["norm"]
     least, most = _frequency(given["min_df"], "min_df", texts), _frequency(given["max_df"], "max_df", texts)
@@ -35,11 +36,17 @@ def native_options(given: Mapping[str, Any], texts: int) -> dict[str, Any]:
             f"max_df is {shown(given['max_df'])} and min_df {shown(given['min_df'])}: of {texts:,} texts that is at "
             f"most {most:g} and at least {least:g}, which no term can be in"
         )
-    features = given["max_features"]
+    features, ngrams, stop_words = (
+        given["max_features"],
+        _ngrams(given["ngram_range"]),
+        _stop_words(given["stop_words"]),
+    )
     return {
         "tokens": one_of(given["tokens"], "tokens", ("words", "signals")),
-        "ngrams": _ngrams(given["ngram_range"]),
-        "stop_words": _stop_words(given["stop_words"]),
+        "ngrams": ngrams,
+        "stop_words": stop_words,
+        "analysis": analysis_of(given, ngrams, stop_words),
+        "binary": bool(given["binary"]),
         "least": least,
         "most": most,
         "features": None if features is None else min(whole(features, "max_features", QueryError, 1), MOST),

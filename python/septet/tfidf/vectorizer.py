@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from septet import _core
 from septet.arguments import listed, shown, whole
 from septet.errors import QueryError
+from septet.tfidf.analysis import TOKEN_PATTERN
+from septet.tfidf.counted import Counted, called_with, core_of
 from septet.tfidf.parameters import OUTPUTS, native_options, one_of
 from septet.tfidf.rows import SparseRows
 
@@ -26,7 +28,7 @@ MOST_TEXTS, MOST_THREADS = 100_000_000, 256
 class _Fitted(NamedTuple):
     """What a fit learned, with the options that it had."""
 
-    core: _core.TfidfVectorizer
+    core: _core.TfidfVectorizer | Counted
     options: dict[str, Any]
     columns: int
 
@@ -39,8 +41,11 @@ class TfidfVectorizer:
     one; results do not depend on it.
 
     Parameters mean what they mean for scikit-learn's ``TfidfVectorizer``, with equal numbers; as there, `fit` checks
-    them. Two things differ: where terms beyond ``max_features`` come equally often, the first in code point order
-    stay; and texts without any term give rows without columns, not an error.
+    them, and texts that leave no term are an error. Its ``input``, ``encoding``, ``decode_error``, ``vocabulary`` and
+    ``dtype`` are missing: texts are text, terms are learned, and weights are float64.
+
+    The defaults of ``analyzer``, ``preprocessor``, ``lowercase``, ``strip_accents``, ``tokenizer`` and
+    ``token_pattern`` are native code on all cores; any other value makes terms in Python on one.
 
     Args:
         tokens: ``"words"`` takes runs of two or more letters, digits and underscores, in lower case, like the default
@@ -56,6 +61,15 @@ class TfidfVectorizer:
         use_idf: False leaves the idf out.
         smooth_idf: False takes ``ln(n / df) + 1``.
         sublinear_tf: True takes ``1 + ln(count)`` for a count.
+        analyzer: ``"word"`` takes tokens; ``"char"`` runs of ``ngram_range`` characters; ``"char_wb"`` runs inside
+            words, with a blank before and behind each; a function returns the terms of a text, and all other steps are
+            left out.
+        preprocessor: a function that takes the place of ``lowercase`` and ``strip_accents``.
+        lowercase: False leaves upper case as it is.
+        strip_accents: ``"unicode"`` leaves out accents, ``"ascii"`` whatever is not ASCII then; or a function.
+        tokenizer: a function that returns the tokens of a text, in the place of ``token_pattern``.
+        token_pattern: the regular expression of a token; with a group, the group is the token.
+        binary: True counts a term once a text.
         output: ``"rows"`` gives `SparseRows`, ``"scipy"`` a ``scipy.sparse.csr_matrix``, which other steps of a
             scikit-learn pipeline take.
     """
@@ -73,6 +87,13 @@ class TfidfVectorizer:
         use_idf: bool = True,
         smooth_idf: bool = True,
         sublinear_tf: bool = False,
+        analyzer: Literal["word", "char", "char_wb"] | Callable[[str], Iterable[str]] = "word",
+        preprocessor: Callable[[str], str] | None = None,
+        lowercase: bool = True,
+        strip_accents: Literal["ascii", "unicode"] | Callable[[str], str] | None = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
+        token_pattern: str | None = TOKEN_PATTERN,
+        binary: bool = False,
         output: str = "rows",
     ) -> None:
         self.tokens = tokens
@@ -85,6 +106,13 @@ class TfidfVectorizer:
         self.use_idf = use_idf
         self.smooth_idf = smooth_idf
         self.sublinear_tf = sublinear_tf
+        self.analyzer = analyzer
+        self.preprocessor = preprocessor
+        self.lowercase = lowercase
+        self.strip_accents = strip_accents
+        self.tokenizer = tokenizer
+        self.token_pattern = token_pattern
+        self.binary = binary
         self.output = output
 
     def fit(self, texts: Iterable[str], y: object = None, *, threads: int | None = None) -> TfidfVectorizer:
@@ -111,7 +139,7 @@ class TfidfVectorizer:
         """
         fitted = self._known()
         given, workers = _texts(texts), _workers(threads)
-        return self._output(_called(fitted.core.transform, given, workers), fitted)
+        return self._output(_called(fitted.core, fitted.core.transform, given, workers), fitted)
 
     def fit_transform(self, texts: Iterable[str], y: object = None, *, threads: int | None = None) -> Any:
         """Return what `fit` and then `transform` of the same texts return, reading the texts once.
@@ -223,7 +251,7 @@ class TfidfVectorizer:
         self.__dict__.update(kept)
         if learned:
             vocabulary, idf, options = learned
-            core = _core.TfidfVectorizer(**options)
+            core = core_of(options)
             core.restore(vocabulary, idf.tolist())
             self._fitted = _Fitted(core, options, len(vocabulary))
 
@@ -245,12 +273,16 @@ class TfidfVectorizer:
     _fitted: _Fitted | None = None
 
     def _learn(
-        self, texts: Iterable[str], threads: int | None, how: Callable[[_core.TfidfVectorizer], Callable[..., T]]
+        self, texts: Iterable[str], threads: int | None, how: Callable[[Any], Callable[..., T]]
     ) -> tuple[T, _Fitted]:
         given, workers = _texts(texts), _workers(threads)
         options = native_options(self.get_params(), len(given))
-        core = _core.TfidfVectorizer(**options)
-        made = _called(how(core), given, workers)
+        core = core_of(options)
+        made = _called(core, how(core), given, workers)
+        if not len(core.idf):
+            raise QueryError(
+                "no term is left: the texts are empty or hold only stop words, or min_df and max_df leave all out"
+            )
         fitted = self._fitted = _Fitted(core, options, len(core.idf))
         return made, fitted
 
@@ -284,16 +316,9 @@ def _workers(threads: int | None) -> int | None:
     return None if threads is None else min(whole(threads, "threads", QueryError, 1), MOST_THREADS)
 
 
-def _called(call: Callable[..., T], given: list[Any], workers: int | None) -> T:
-    try:
-        return call(given, threads=workers)
-    except UnicodeEncodeError as error:
-        raise QueryError(f"text {given.index(error.object)} has half a surrogate pair; repair or drop it") from error
-    except TypeError:
-        at, odd = next((at, one) for at, one in enumerate(given) if not isinstance(one, str))
-        raise QueryError(f"text {at} is {shown(odd)}, of type {type(odd).__name__}: wanted text") from None
-    except ValueError as error:
-        raise QueryError(str(error)) from error
+def _called(core: object, call: Callable[..., T], given: list[Any], workers: int | None) -> T:
+    # What functions of the caller raise is theirs.
+    return call(given, threads=workers) if isinstance(core, Counted) else called_with(call, given, workers)
 
 
 def _sparse(rows: object, columns: int) -> SparseRows:
