@@ -83,6 +83,14 @@ def test_options_of_a_search_are_those_of_the_command(septet):
     assert septet("judged.jsonl", "-m", "MRR", "--where", '{"severity": "critical"}').stdout == "MRR        0.3333\n"
 
 
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_judgements_of_which_the_vault_holds_none_exit_with_1(septet, more):
+    asked = '{"query": "ducks", "relevant": {"x": 1.0, "a": 0}}'
+    done = septet("-", "-m", "MRR", *more, stdin=asked)
+    assert (done.returncode, "x" in done.stdout + done.stderr) == (1, True)
+    assert septet("-", "-m", "MRR", *more, stdin=asked.replace('"a": 0', '"a": 1')).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -3,6 +3,7 @@
 import gzip
 import json
 
+import numpy as np
 import pytest
 
 from septet.errors import QueryError
@@ -73,7 +74,8 @@ def test_ids_with_blanks_are_taken_where_tabulators_separate(tmp_path):
         (["ducks"], {"1": ["a"]}, "query 1 is 'ducks'"),
         ([{"query": "x", "relevant": "a"}], None, "wanted ids, or grades by id"),
         ([{"query": "x", "relevant": {"a": "high"}}], None, "the grade of 'a' is 'high'"),
-        ([{"query": "x", "relevant": {"a": 0.5}}], None, "wanted a whole number"),
+        ([{"query": "x", "relevant": {"a": float("nan")}}], None, "the grade of 'a' is nan"),
+        ([{"query": "x", "relevant": {"a": True}}], None, "the grade of 'a' is True"),
         ([{"query": "x", "relevant": [3]}], None, "not text"),
         ({"1": 3}, {"1": ["a"]}, "not text"),
         (3, {"1": ["a"]}, "queries is 3"),
@@ -116,3 +118,17 @@ def test_a_pipe_is_no_file_of_queries(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(QueryError, match="pipe"):
         judged(tmp_path / "pipe", None)
+
+
+def test_grades_with_a_point_are_read_and_whole_ones_are_whole(tmp_path):
+    asked = [{"query": "x", "relevant": {"a": 1.0, "b": 0.5, "c": np.float32(2), "d": 3}}]
+    assert repr(judged(asked, None)[0].grades) == "{'a': 1, 'b': 0.5, 'c': 2, 'd': 3}"
+    (tmp_path / "qrels").write_text("query-id corpus-id score\n1 a 1.0\n1 b 0.5\n1 c 2\n", encoding="utf-8")
+    assert repr(judged({"1": "x"}, tmp_path / "qrels")[0].grades) == "{'a': 1, 'b': 0.5, 'c': 2}"
+
+
+@pytest.mark.parametrize("grade", ["nan", "inf", "1e99", "1,5", "high"])
+def test_a_grade_of_a_file_that_is_no_number_is_named_with_its_line(tmp_path, grade):
+    (tmp_path / "qrels").write_text(f"1 b 1\n1 a {grade}\n", encoding="utf-8")
+    with pytest.raises(QueryError, match="line 2: the grade is"):
+        judged({"1": "x"}, tmp_path / "qrels")

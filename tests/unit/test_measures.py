@@ -30,6 +30,9 @@ def value(name, ids, grades=JUDGED):
         ("nDCG@1", ["b"], 1 / 2),
         ("nDCG@10", ["a", "b", "c"], 1.0),
         ("nDCG@10", ["spam"], 0.0),
+        ("Bpref", ["x", "spam", "a", "n", "b", "c"], 1 / 3),
+        ("Bpref", ["x", "a", "y", "b"], 2 / 3),
+        ("Bpref@2", ["x", "a", "y", "b"], 1 / 3),
     ],
 )
 def test_a_measure_is_what_its_definition_says(name, ids, wanted):
@@ -63,6 +66,12 @@ def test_what_names_no_measure_is_refused(names):
         measures_of(names)
 
 
+def test_grades_between_whole_numbers_are_gains_and_above_0_relevant():
+    grades = {"a": 1, "b": 0.5, "c": 0.0}
+    assert value("nDCG@1", ["b"], grades) == pytest.approx(0.5)
+    assert value("R@2", ["c", "b"], grades) == pytest.approx(0.5)
+
+
 @pytest.fixture(scope="module")
 def ir_measures():
     return pytest.importorskip("ir_measures")
@@ -90,6 +99,7 @@ def test_every_value_is_that_of_ir_measures(ir_measures, ranked, grades):
         "P@5": "P@5",
         "R@3": "R@3",
         "Success@1": "Success@1",
+        "Bpref": "Bpref",
     }
     qrels = [ir_measures.Qrel(q, id, grade) for q, own in grades.items() for id, grade in own.items()]
     run = [ir_measures.ScoredDoc(q, id, -float(at)) for q, ids in ranked.items() for at, id in enumerate(ids)]

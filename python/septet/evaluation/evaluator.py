@@ -53,10 +53,10 @@ def evaluate(
             or a file of JSON lines of such dicts (BEIR's ``_id`` and ``text`` too) or of ``id<TAB>text``, packed
             (``.gz``) or not. ``relevant`` is a list of ids, or a dict of grades by id.
         qrels: the judgements, unless the queries bring them: for each query's id a list of ids, or grades by id; or a
-            file with the columns ``qid iteration id grade`` of TREC, or ``qid id grade`` of BEIR. From grade 1 on an
-            entry is relevant.
-        measures: ``nDCG``, ``MAP``, ``MRR``, ``P``, ``R`` and ``Success``, each with ``@`` and a rank; the first three
-            also without, up to rank 1,000. `septet.evaluation.measures` defines them.
+            file with the columns ``qid iteration id grade`` of TREC, or ``qid id grade`` of BEIR. Above
+            grade 0 an entry is relevant.
+        measures: ``nDCG``, ``MAP``, ``MRR``, ``Bpref``, ``P``, ``R`` and ``Success``, each with ``@`` and a rank; the
+            first four also without, up to rank 1,000. `septet.evaluation.measures` defines them.
         query_vectors: vectors by query id, or one for each query in their order (None for one without).
         **options: those of `Vault.search`, for all queries, such as ``profile``. With ``group_by="parent"`` the
             judgements are of parents.

@@ -9,7 +9,7 @@ import numpy as np
 
 from septet._core import Pool
 from septet.evaluation.judgements import Query
-from septet.evaluation.measures import Measure
+from septet.evaluation.measures import UNJUDGED, Measure
 from septet.ranking.adaptive import weights_of
 from septet.ranking.profile import Profile, WeightSet
 from septet.ranking.score import rank
@@ -46,8 +46,8 @@ class Found(NamedTuple):
     now: float
     domain: str | None
     feedback: Mapping[str, int]
-    grades: Sequence[int]
-    judged: Sequence[int]
+    grades: Sequence[float]
+    judged: Sequence[float]
     moving: frozenset[str]
 
     def value(self, profile: Profile, weights: Mapping[str, float], measure: Measure) -> float:
@@ -94,7 +94,7 @@ def found_for(
             now=plan.now,
             domain=plan.domain,
             feedback=feedback,
-            grades=[grades.get(id, 0) for id in ranking.pool.ids or ()],
+            grades=[grades.get(id, UNJUDGED) for id in ranking.pool.ids or ()],
             judged=sorted(grades.values(), reverse=True),
             moving=frozenset(name for name, width in zip(ranking.names, spread.tolist()) if width > 0),
         )

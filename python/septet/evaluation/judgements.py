@@ -5,12 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias, TypeVar
 
-from septet.arguments import exact, file_path, listed, printable, shown, utf8, whole
+import numpy as np
+
+from septet.arguments import exact, file_path, listed, printable, real, shown, utf8, whole
 from septet.documents import Unreadable, open_regular
 from septet.errors import QueryError
 
@@ -19,7 +22,7 @@ __all__ = ["MOST_QUERIES", "Qrels", "Queries", "Query", "judged", "queries_in"]
 #: Queries: texts by id; a file; or dicts with ``query`` and, optionally, ``id`` and ``relevant``.
 Queries: TypeAlias = "Mapping[str, str] | str | os.PathLike[str] | Iterable[Mapping[str, object]]"
 #: Judgements: for each query's id the relevant ids, or grades by id; or a file.
-Qrels: TypeAlias = "Mapping[str, Mapping[str, int] | Iterable[str]] | str | os.PathLike[str]"
+Qrels: TypeAlias = "Mapping[str, Mapping[str, float] | Iterable[str]] | str | os.PathLike[str]"
 
 MOST_QUERIES = 1_000_000
 MOST_JUDGEMENTS = 10_000_000
@@ -30,6 +33,7 @@ MOST_CHARS = 1_000_000
 #: Names of the fields of a line; the first that is there counts.
 _TEXT, _ID = ("query", "text"), ("id", "_id", "qid", "query_id", "query-id")
 _Read = TypeVar("_Read")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 
 
 class Query(NamedTuple):
@@ -37,7 +41,7 @@ class Query(NamedTuple):
 
     id: str
     text: str
-    grades: Mapping[str, int] | None
+    grades: Mapping[str, float] | None
 
     def to_dict(self) -> dict[str, object]:
         """Return the query as `septet.evaluate` takes it."""
@@ -100,20 +104,27 @@ def _record(record: object, what: str, number: str) -> Query:
     return _query(str(exact(id)) if isinstance(id, int) else id, text, record.get("relevant"), what)
 
 
-def _grades(given: object, what: str) -> dict[str, int]:
+def _grades(given: object, what: str) -> dict[str, float]:
     """Return grades by id; the ids of a list have grade 1."""
     if not isinstance(given, Mapping):
         ids = listed(given, f"{what}: relevant", QueryError, "ids, or grades by id", MOST_JUDGEMENTS)
         given = dict.fromkeys([utf8(id, f"{what}: a relevant id", QueryError, MOST_CHARS) for id in ids], 1)
     return {
-        utf8(id, f"{what}: a judged id", QueryError, MOST_CHARS): whole(
-            grade, f"{what}: the grade of {shown(id)}", QueryError, -MOST_GRADE, MOST_GRADE
-        )
+        utf8(id, f"{what}: a judged id", QueryError, MOST_CHARS): _grade(grade, f"{what}: the grade of {shown(id)}")
         for id, grade in given.items()
     }
 
 
-def _qrels(qrels: Qrels) -> Mapping[str, Mapping[str, int]]:
+def _grade(value: object, what: str) -> float:
+    """Return a grade: a whole number as int, also where it was written as 1.0."""
+    number = exact(value)
+    if not isinstance(number, (float, np.floating)):
+        return whole(number, what, QueryError, -MOST_GRADE, MOST_GRADE)
+    grade = real(number, what, QueryError, -MOST_GRADE, MOST_GRADE)
+    return int(grade) if grade.is_integer() else grade
+
+
+def _qrels(qrels: Qrels) -> Mapping[str, Mapping[str, float]]:
     if isinstance(qrels, (str, os.PathLike)):
         return _of_file(qrels, "qrels", _qrels_in)
     if not isinstance(qrels, Mapping):
@@ -188,9 +199,9 @@ def _json(text: str, where: str) -> Any:
         raise QueryError(f"{where} is no JSON: {fault}") from None
 
 
-def _qrels_in(lines: Iterable[bytes], name: str) -> dict[str, dict[str, int]]:
+def _qrels_in(lines: Iterable[bytes], name: str) -> dict[str, dict[str, float]]:
     """Read ``qid iteration id grade``, as at TREC, or ``qid id grade``; a first line without a grade is a heading."""
-    found: dict[str, dict[str, int]] = {}
+    found: dict[str, dict[str, float]] = {}
     count = 0
     for number, line in enumerate(lines, start=1):
         where = f"{name}, line {number}"
@@ -201,14 +212,13 @@ def _qrels_in(lines: Iterable[bytes], name: str) -> dict[str, dict[str, int]]:
         if len(columns) not in (3, 4):
             raise QueryError(f"{where} is {shown(text)}: wanted qid, iteration, id and grade")
         try:
-            grade = int(columns[-1])
+            grade = int(columns[-1]) if _WHOLE.fullmatch(columns[-1]) else float(columns[-1])
         except ValueError:
             if number == 1:
                 continue
-            raise QueryError(f"{where}: the grade is {shown(columns[-1])}: wanted a whole number") from None
+            raise QueryError(f"{where}: the grade is {shown(columns[-1])}: wanted a number") from None
         count += 1
         if count > MOST_JUDGEMENTS:
             raise QueryError(f"{where}: at most {MOST_JUDGEMENTS:,} judgements are taken")
-        whole(grade, f"{where}: the grade", QueryError, -MOST_GRADE, MOST_GRADE)
-        found.setdefault(columns[0], {})[columns[-2]] = grade
+        found.setdefault(columns[0], {})[columns[-2]] = _grade(grade, f"{where}: the grade")
     return found

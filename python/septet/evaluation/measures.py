@@ -1,6 +1,7 @@
 """Measures of a ranking against judgements, each with its definition. They equal those of ``trec_eval``.
 
-The grade of an entry is a whole number; from 1 on it is relevant. An entry without a judgement has grade 0.
+The grade of an entry is a number; above 0 it is relevant (``trec_eval`` reads whole ones, so that it is from 1 on). An
+entry without a judgement is not relevant; Bpref alone tells it from one with grade 0.
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ from typing import NamedTuple, TypeAlias
 from septet.arguments import listed, shown
 from septet.errors import QueryError
 
-__all__ = ["MEASURES", "Measure", "measures_of"]
+__all__ = ["MEASURES", "UNJUDGED", "Measure", "measures_of"]
 
 #: Of each returned entry, best first, its grade; and the grades of all judged entries, best first.
-Grades: TypeAlias = Sequence[int]
+Grades: TypeAlias = Sequence[float]
 
 #: What `septet.evaluate` measures unless it is told otherwise.
 MEASURES = ("nDCG@10", "MRR@10", "P@5", "R@100", "MAP@100", "Success@1")
 #: How deep a measure without ``@k`` looks, as runs at TREC do.
 DEEPEST = 1_000
 MOST_MEASURES = 100
+#: The grade of an entry without a judgement.
+UNJUDGED = -1
 _SPELLING = re.compile(r"([A-Za-z]+)(?:@([0-9]{1,5}))?")
 
 
@@ -68,6 +71,21 @@ def success(found: Grades, judged: Grades, at: int) -> float:
     return float(any(grade > 0 for grade in found[:at]))
 
 
+def bpref(found: Grades, judged: Grades, at: int) -> float:
+    """Return the mean, over all relevant entries, of how few entries judged irrelevant stand before each one found.
+
+    ``1 - min(those before it, R) / min(all of them, R)`` with R relevant entries; 0 for those not found. Entries
+    without a judgement, or with a grade below 0, count for nothing. (Buckley and Voorhees 2004, as ``trec_eval``.)
+    """
+    relevant, others = _relevant(judged), sum(grade == 0 for grade in judged)
+    total, before = 0.0, 0
+    for grade in found[:at]:
+        if grade > 0:
+            total += 1 - min(before, relevant) / min(others, relevant) if before else 1.0
+        before += grade == 0
+    return total / relevant if relevant else 0.0
+
+
 def _dcg(grades: Grades) -> float:
     return sum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, start=1) if grade > 0)
 
@@ -88,6 +106,7 @@ _KNOWN: Mapping[str, tuple[Callable[[Grades, Grades, int], float], bool]] = {
     "r": (recall, True),
     "recall": (recall, True),
     "success": (success, True),
+    "bpref": (bpref, False),
 }
 
 
@@ -98,14 +117,14 @@ class Measure(NamedTuple):
     function: Callable[[Grades, Grades, int], float]
     at: int
 
-    def of(self, ids: Sequence[str], grades: Mapping[str, int]) -> float:
+    def of(self, ids: Sequence[str], grades: Mapping[str, float]) -> float:
         """Return the value for one query, 0 to 1.
 
         Args:
             ids: what the search returned, best first.
             grades: the judgements of the query.
         """
-        found = [grades.get(id, 0) for id in ids[: self.at]]
+        found = [grades.get(id, UNJUDGED) for id in ids[: self.at]]
         return self.function(found, sorted(grades.values(), reverse=True), self.at)
 
 
@@ -126,7 +145,9 @@ def _measure(name: object) -> Measure:
     spelled = _SPELLING.fullmatch(name) if isinstance(name, str) else None
     kind = None if spelled is None else _KNOWN.get(spelled[1].lower())
     if spelled is None or kind is None:
-        raise QueryError(f"unknown measure {shown(name)}: known are nDCG, MAP, MRR, P, R and Success, as in nDCG@10")
+        raise QueryError(
+            f"unknown measure {shown(name)}: known are nDCG, MAP, MRR, P, R, Success and Bpref, as in nDCG@10"
+        )
     function, needs_rank = kind
     if spelled[2] is None and needs_rank:
         raise QueryError(f"the measure {shown(name)} needs a rank to stop at, as in {spelled[1]}@10")

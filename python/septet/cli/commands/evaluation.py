@@ -68,7 +68,8 @@ def evaluate(
 ) -> None:
     """Measure how good answers are, by queries whose answers are known.
 
-    Each measure is taken of a search as deep as its rank, at least 10; --limit takes all of one search.
+    Each measure is taken of a search as deep as its rank, at least 10; --limit takes all of one search. Exits with 1
+    if the vault holds none of the relevant ids.
     """
     from septet.cli import settings
     from septet.evaluation import evaluate as measured
@@ -91,12 +92,18 @@ def evaluate(
     if as_json:
         more = {} if before is None or change is None else {"against": before.to_dict(), "comparison": change.to_dict()}
         print_json({**found.to_dict(), **more})
-        return
-    _print(found)
-    if change is not None:
-        print(change)
-    for id, value in found.worst(names[0], worst) if worst else ():
-        print(f"{value:.4f}  {id}  {next(query['query'] for query in queries if query['id'] == id)}")
+    else:
+        _print(found)
+        if change is not None:
+            print(change)
+        for id, value in found.worst(names[0], worst) if worst else ():
+            print(f"{value:.4f}  {id}  {next(query['query'] for query in queries if query['id'] == id)}")
+    if _relevant(queries) and _relevant(queries) <= set(found.unknown):
+        raise typer.Exit(NOTHING)
+
+
+def _relevant(queries: list[dict[str, Any]]) -> set[str]:
+    return {id for query in queries for id, grade in query.get("relevant", {}).items() if grade > 0}
 
 
 def _tuned(vault: Vault, queries: list[dict[str, Any]], measure: str, path: Path, options: Any, as_json: bool) -> None:
