@@ -288,3 +288,14 @@ def test_a_file_of_which_no_line_is_understood_is_named(line, tmp_path):
         for report in (vault.sync(notes), vault.sync(notes, force=True)):
             (named,) = report.skipped
             assert (named.path, named.taken) == ("chat.jsonl", True) and "no chunk" in named.reason
+
+
+def test_jobs_that_were_due_and_notices_in_the_users_name_are_not_indexed(tmp_path, folder):
+    said = ["System: the word is a person's", "What does [cron: 5] mean?", "[cron] is a word", "System: [ is a bracket"]
+    put_in = ["[cron:7f3e daily report] Write the report.", "System: [2026-05-12 09:00:00 UTC] Node connected.",
+              "  [cron:backup] now\nand more"]  # fmt: skip
+    (folder / "s.jsonl").write_text("".join(line("user", one) for one in [*said, *put_in]), encoding="utf-8")
+    with Vault(tmp_path / "v.db") as vault:
+        vault.sync(folder)
+        [one] = vault
+        assert one.description.splitlines() == [f"User: {text}" for text in said]

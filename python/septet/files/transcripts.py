@@ -44,6 +44,8 @@ _FLAGS = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnl
 #: Turns that a program takes in the user's name.
 _ORIGINS = frozenset({"internal_system", "inter_session"})
 _HEARTBEAT = "Read HEARTBEAT.md"
+#: How a program's own lines begin in a turn of the user: a job that was due, `[cron:…]`, and a notice, `System: […]`.
+_PROGRAMS = re.compile(r"\[cron:[^\]]+\]|System: \[[^\]]+\]")
 #: What an assistant answers when it has nothing to say.
 _SILENT = frozenset({"NO_REPLY", "HEARTBEAT_OK"})
 
@@ -112,6 +114,8 @@ def hear(raw: bytes, *, literal: bool = False) -> Spoken | None:
     blocks = None if literal else _DOCUMENTED_BLOCKS if documented else _BLOCKS
     text = _content(message.get("content"), literal, blocks)
     if not documented and role == "user" and text.startswith(_NOT_SAID):
+        return None
+    if not literal and role == "user" and _PROGRAMS.match(text):
         return None
     if not text or (not literal and role == "assistant" and text in _SILENT):
         return None
