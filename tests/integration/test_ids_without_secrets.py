@@ -12,6 +12,7 @@ TITLES = [
     "DB_PASSWORD=Tapir9941 is for staging",
     "https://ann:Tapir9941@example.org/db",
     "pass: Tapir9941",
+    "machine example.org login ann password TapirQuokka",
 ]
 
 
@@ -47,7 +48,7 @@ def test_a_redaction_of_what_was_added_leaves_no_secret(vault, title):
 def test_the_same_text_still_has_the_same_id_and_another_secret_another_one(vault, title):
     first = vault.add(title=title)
     assert vault.add_many([{"title": title}]) == [first] and len(vault) == 1
-    assert vault.add(title=title.replace("Tapir9941", "Tapir9942")) != first
+    assert vault.add(title=title.replace("Tapir", "Tapirs")) != first
     memory = vault.remember(title, topics=["a"])
     assert vault.remember(title) == memory and vault.get(memory).tags == ("a",)
 

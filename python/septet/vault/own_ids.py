@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["id_of_text", "with_clean_id", "with_clean_ids"]
 
-#: What every title with a secret has: a sign before the value, digits among letters, or a word too long to be spoken.
-_SUSPECT = re.compile(r"[=:：@]|(?:^|\s)-|[^\W\d_]\d|\d[^\W\d_]|[\w/+.-]{16,}")
+#: What titles with a secret have: a sign before the value, digits among letters, a word too long to be spoken, or the
+#: word before a password of a `.netrc` file.
+_SUSPECT = re.compile(r"[=:：@]|(?:^|\s)-|[^\W\d_]\d|\d[^\W\d_]|[\w/+.-]{16,}|\bpassword\b", re.IGNORECASE)
 
 
 def id_of_text(kind: str, title: str, digest: str) -> str:
