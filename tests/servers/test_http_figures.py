@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from septet import Vault
+from septet import Client, Federation, Vault
 from septet.server.access_log import AccessLog
 from septet.server.exposition import Counter, Histogram, gauge
 from serving import ask, serving
@@ -178,3 +178,12 @@ def test_what_was_noted_is_written_when_the_log_is_flushed():
     log.flush()
     assert json.loads(stream.getvalue())["message"] == "the last words"
     log.close()
+
+
+def test_searches_of_a_federation_through_a_client_are_counted(tmp_path):
+    with Vault(tmp_path / "far.db") as far, Vault(tmp_path / "near.db") as near, serving(far) as url:
+        far.add(title="Ducks swim")
+        with Client(url) as client, Federation({"near": near, "far": client}) as both:
+            assert both.search("ducks")
+            assert both.search("swim")
+        assert 'septet_searches_total{method="search"} 2' in ask.get(f"{url}metrics").text

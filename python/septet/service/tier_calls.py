@@ -6,6 +6,7 @@ It is one operation beside the table of those for people: what it takes and give
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from time import perf_counter
 from typing import Any
 
 from typing_extensions import TypedDict
@@ -25,6 +26,7 @@ from septet.tiers.remote.listings import answer_data, asked_of, hidden_of, mirro
 from septet.tiers.remote.packing import packed
 from septet.tiers.remote.tier import PROTOCOL
 from septet.vault.anywhere import AnyVault
+from septet.watch.events import SearchEvent
 
 __all__ = ["TIER", "TierAnswer", "TierCall"]
 
@@ -53,7 +55,11 @@ def run(at: Serving, asked: Any) -> dict[str, Any]:
     sessions = at.tier_sessions()
     try:
         if asked.method == "open":
-            return sessions.open(_vault_of(at.blocking, call), call)
+            begun = perf_counter()
+            opened = sessions.open(_vault_of(at.blocking, call), call)
+            if call.get("recall") is True:
+                _tell_search(at, call.get("plans"), opened["generation"], (perf_counter() - begun) * 1e3)
+            return opened
         if asked.method == "close":
             return {"answer": sessions.end(str(call.get("session")))}
         if asked.method in _READS:
@@ -61,6 +67,29 @@ def run(at: Serving, asked: Any) -> dict[str, Any]:
         return {"answer": sessions.ask(call)}
     except SearchAgain as fault:
         return {"again": str(fault)}
+
+
+def _tell_search(at: Serving, plans: Any, generation: int, took_ms: float) -> None:
+    """Tell who watches the memory of a search by a federation elsewhere, which ranks and counts hits itself."""
+    watch = at.blocking._watch
+    if watch is None or watch.on_search is None:
+        return
+    count = len(plans) if isinstance(plans, list) else 1
+    event = SearchEvent(
+        method="search" if count == 1 else "search_many",
+        query="",
+        query_chars=0,
+        queries=count,
+        took_ms=took_ms,
+        stages={"recall": took_ms},
+        candidates=0,
+        hits=0,
+        generation=generation,
+        profile="",
+        notes=(),
+        error=None,
+    )
+    watch.tell(watch.on_search, event)
 
 
 def _read(read: Callable[[AnyVault, Mapping[str, Any]], Any], vault: AnyVault, call: Mapping[str, Any]) -> Any:
