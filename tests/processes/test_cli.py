@@ -192,7 +192,7 @@ def test_a_backup_is_made_of_a_vault_and_restored_in_its_place(filled):
     assert (done.returncode, done.stdout) == (0, "") and "copied" in done.stderr and "copy.db" in done.stderr
     count = json.loads(filled("stats", "--json").stdout)["entries"]
     assert filled("add", "One more").returncode == 0
-    assert f"restored {count} entries" in filled("restore", "copy.db", "v.db").stderr
+    assert f"restored {count} entries" in filled("restore", "copy.db", "v.db", "--force").stderr
     assert json.loads(filled("stats", "--json").stdout)["entries"] == count
     refused(filled("backup", "v.db", "v.db"), 3, "is the vault itself")
     refused(filled("backup", "none.db", "copy.db"), 3, "none.db does not exist")

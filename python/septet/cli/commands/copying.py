@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from septet.cli.options import VaultPath
+from septet.cli.overwriting import Force, replaces
 from septet.cli.places import existing
 from septet.cli.terminal import escaped, say
+from septet.errors import SeptetError
 
 __all__ = ["backup", "export", "restore"]
 
@@ -19,9 +21,8 @@ def backup(
     vault: Annotated[
         Path, typer.Argument(metavar="[VAULT]", help="The vault; it may be in use. Default as for other commands.")
     ],
-    backup: Annotated[
-        Path | None, typer.Argument(metavar="BACKUP", help="The file to write; an old one is replaced.")
-    ] = None,
+    backup: Annotated[Path | None, typer.Argument(metavar="BACKUP", help="The file to write.")] = None,
+    force: Force = False,
     named: VaultPath = None,
 ) -> None:
     """Copy a vault that may be in use to another file."""
@@ -29,6 +30,8 @@ def backup(
 
     target = vault if backup is None else backup
     with existing(named) if backup is None else Vault(vault, read_only=True) as copied:
+        if not (target.exists() and Path(copied.path).exists() and target.samefile(copied.path)):
+            replaces(target, force)
         copied.backup(target)
         say(f"copied {copied.stats().entries} entries to {target}")
 
@@ -36,6 +39,7 @@ def backup(
 def restore(
     backup: Annotated[Path, typer.Argument(metavar="BACKUP", help="A copy that Vault.backup wrote.")],
     vault: Annotated[Path, typer.Argument(metavar="VAULT", help="The file to put it in the place of.")],
+    force: Force = False,
 ) -> None:
     """Put a backup in the place of a vault.
 
@@ -44,16 +48,38 @@ def restore(
     from septet.storage.postgres.dsn import check_file
     from septet.vault import Vault
 
-    count = Vault.restore(backup, check_file(str(vault)))
-    say(f"restored {count} entries to {vault}")
+    target = Path(check_file(str(vault)))
+    lost = _lost(backup, target) if target.is_file() else ""
+    replaces(target, force, lost)
+    count = Vault.restore(backup, target)
+    say(f"restored {count} entries to {vault}" + (f", in the place of {lost}" if lost else ""))
+
+
+def _lost(backup: Path, vault: Path) -> str:
+    """Return in words what a vault holds that a backup would replace."""
+    from septet.vault import Vault
+
+    with Vault(backup, read_only=True) as copy:
+        last = copy.entries(order_by=[("updated_at", "desc")], limit=1).entries
+    try:
+        with Vault(vault, read_only=True) as replaced:
+            count = replaced.stats().entries
+            since = {"updated_at": {"$gt": last[0].updated_at}} if last else None
+            newer = len(replaced.entries(since, limit=None).entries)
+    except SeptetError:
+        return "a vault that cannot be read"
+    return f"{count} entries, {newer} of them newer than all of the backup"
 
 
 def export(
     target: Annotated[str, typer.Argument(metavar="FILE", help="The file to write; - for standard output.")] = "-",
+    force: Force = False,
     vault: VaultPath = None,
 ) -> None:
     """Write everything as JSON lines, which `septet import` reads: entries, vectors, links, feedback."""
     with existing(vault) as opened:
+        if target != "-":
+            replaces(Path(target), force)
         count = opened.export(escaped(sys.stdout) if target == "-" else target)
         if target == "-":
             sys.stdout.flush()
