@@ -132,7 +132,6 @@ VALID: dict[str, Callable[[World], Any]] = {
     "base_url": lambda w: "http://127.0.0.1:9",
     "url": lambda w: "http://127.0.0.1:9",
     "namespace": lambda w: septet.embedding.CacheNamespace("function", "lengths", "document"),
-    "kind": lambda w: "document",
     "provider": lambda w: "ollama",
     "embedder": lambda w: w.embedder,
     "environment": lambda w: {"OPENAI_API_KEY": "k", "VOYAGE_API_KEY": "k", "GEMINI_API_KEY": "k"},

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from septet import CallableEmbedder, OllamaEmbedder, OpenAICompatibleEmbedder, OpenAIEmbedder, Vault
-from septet.embedding.cache import CacheNamespace, EmbeddingCache
+from septet.embedding.cache import CacheNamespace, EmbeddingCache, namespace_of
 from septet.storage import forks
 from small_files import no_larger_than
 
@@ -35,7 +35,7 @@ def cache(tmp_path):
 def test_models_of_the_same_name_on_other_servers_share_no_vectors(cache):
     def of(make, **given):
         with closing(make(**given, api_key="k")) as embedder:
-            return CacheNamespace.of(embedder, "document")
+            return namespace_of(embedder, "document")
 
     own = [of(OpenAICompatibleEmbedder, model="default", base_url=f"http://127.0.0.1:{port}/v1") for port in (1, 2)]
     cache.put(own[0], rows(1))

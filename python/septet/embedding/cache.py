@@ -24,7 +24,7 @@ from septet.results import Note
 from septet.storage.forks import Connection, close_before_forks, refuse_inherited, renew_in_children
 from septet.vector import MOST_DIMENSIONS, entry_vector
 
-__all__ = ["CACHE_LIMIT", "CacheNamespace", "EmbeddingCache"]
+__all__ = ["CACHE_LIMIT", "CacheNamespace", "EmbeddingCache", "namespace_of"]
 
 #: The number of vectors a cache keeps by default.
 CACHE_LIMIT = 50_000
@@ -82,19 +82,19 @@ class CacheNamespace(NamedTuple):
     kind: Kind
     pooling: Pooling | None = None
 
-    @classmethod
-    def of(cls, embedder: Embedder, kind: Kind) -> CacheNamespace:
-        """Return what the vectors of an embedder share."""
-        address = getattr(embedder, "address", None)
-        provider = f"{embedder.provider} at {address}" if isinstance(address, str) else embedder.provider
-        return cls(provider, embedder.model, kind, pooling_of(embedder))
-
     def digest(self, text: str) -> str:
         """Return what stands for a text; of one that may be long it says how that is pooled."""
         raw = text.encode("utf-8", "surrogatepass")
         if self.pooling is not None and len(raw) > self.pooling.whole_bytes:
             raw += b"\0" + self.pooling.name.encode()
         return blake2b(raw, digest_size=16).hexdigest()
+
+
+def namespace_of(embedder: Embedder, kind: Kind) -> CacheNamespace:
+    """Return what the vectors of an embedder share."""
+    address = getattr(embedder, "address", None)
+    provider = f"{embedder.provider} at {address}" if isinstance(address, str) else embedder.provider
+    return CacheNamespace(provider, embedder.model, kind, pooling_of(embedder))
 
 
 class EmbeddingCache:

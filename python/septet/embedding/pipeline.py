@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.batching import Batching
-from septet.embedding.cache import CacheNamespace, EmbeddingCache
+from septet.embedding.cache import CacheNamespace, EmbeddingCache, namespace_of
 from septet.embedding.embedder import Embedder, batch_tokens_of, fault_in, pooling_of, space_name
 from septet.embedding.handover import hand_over, prune
 from septet.embedding.pooling import forget_long
@@ -396,4 +396,4 @@ class Pipeline:
         )
 
     def _namespace(self) -> CacheNamespace:
-        return CacheNamespace.of(self.embedder, "document")
+        return namespace_of(self.embedder, "document")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet._core import Lock
-from septet.embedding.cache import CacheNamespace, EmbeddingCache
+from septet.embedding.cache import CacheNamespace, EmbeddingCache, namespace_of
 from septet.embedding.embedder import Embedder, Kind, fault_in, space_name
 from septet.embedding.options import EmbeddingOptions
 from septet.embedding.rows import float32_of, numbers_of
@@ -222,7 +222,7 @@ class QueryEmbedder:
             self._cache.put(self._namespace(kind), {text: row})
 
     def _namespace(self, kind: Kind) -> CacheNamespace:
-        return CacheNamespace.of(self.embedder, kind)
+        return namespace_of(self.embedder, kind)
 
     def _embedded(self, text: str, kind: Kind) -> NDArray[np.float32]:
         provider = self.embedder.provider
