@@ -310,7 +310,8 @@ class Writable(ABC):
             raise EntryError("remember() takes text (or context, its other name) and details (or summary), each once")
         title, more = context if text is None else text, given[0] if given else ""
         named = {"title": title, "description": more, "tags": topics, "kind": "memory", "type": "session", "id": id}
-        whole: Any = with_clean_id({**named, **fields, "trust": fields.get("trust") or "unverified"})
+        said = {name: value for name, value in fields.items() if value is not None}
+        whole: Any = with_clean_id({**named, "trust": "unverified", **said})
         made = draft(whole, now=self._clock()).entry
         with self._store.bookkeeping() as write:
             row = write.tables.entries.find(write, [made.id]).get(made.id)
