@@ -294,14 +294,13 @@ class Writable(ABC):
             topics: what it is about, in single words; the tags of the entry.
             context, summary: other names of ``text`` and ``details``.
             id: made from text and details if missing.
-            vector: as for `add`.
-            model: as for `add`.
+            vector, model: as for `add`.
             on_similar: as for `add`; only memories are compared.
             similarity: as for `add`.
             **fields: the other fields of `add`; ``trust`` is ``unverified`` unless given.
 
         Raises:
-            EntryError: a field cannot be stored, there is no text, or it has both its names; nothing was written.
+            EntryError: a field cannot be stored, there is no text, or both names of an argument; nothing was written.
             VectorError: as for `add`.
             StoreError: the vault cannot be written.
         """
