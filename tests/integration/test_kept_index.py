@@ -7,7 +7,7 @@ import json
 import pytest
 
 from commands import Commands
-from septet import Chunking, Vault
+from septet import Chunking, Closed, Vault
 from septet.snapshot.sidecar_state import GROWN_SLOTS, LEAST_SLOTS
 from sidecars import files, folder_of, restored, until
 
@@ -151,3 +151,14 @@ def test_one_entry_added_after_a_load_is_found_at_once(tmp_path):
     with Vault(path) as vault:
         found = vault.search("latecomer")
         assert found.ids == ["late"] and not found.notes
+
+
+def test_a_close_that_is_interrupted_closes_the_vault(tmp_path, monkeypatch):
+    vault = Vault(tmp_path / "v.db")
+    by_list(vault, tmp_path)
+    until(lambda: not vault._tier.manager.busy)
+    monkeypatch.setattr("septet.snapshot.optimize.keep_up", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        vault.close()
+    with pytest.raises(Closed):
+        vault.count()

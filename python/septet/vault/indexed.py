@@ -55,12 +55,14 @@ class Indexed(AnyVault):
 
     def close(self) -> None:
         """Close the vault, with an index that is up to date after a load."""
-        if self._keeps_up and not self._store.closed:
-            self._keeps_up = False
-            # The load itself is stored, and searches do without.
-            with suppress(SeptetError, MemoryError), self._tier.manager.foreground():
-                self._keep_up()
-        super().close()
+        try:
+            if self._keeps_up and not self._store.closed:
+                self._keeps_up = False
+                # The load itself is stored, and searches do without.
+                with suppress(SeptetError, MemoryError), self._tier.manager.foreground():
+                    self._keep_up()
+        finally:
+            super().close()
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
