@@ -19,33 +19,38 @@ __all__ = ["id_of_text", "with_clean_id", "with_clean_ids"]
 _SUSPECT = re.compile(r"[=:：@]|(?:^|\s)-|[^\W\d_]\d|\d[^\W\d_]|[\w/+.-]{16,}|\bpassword\b", re.IGNORECASE)
 
 
+#: Characters of a title that an id is made from, and more than enough around them.
+LOOKED_AT = 4_096
+
+
 def id_of_text(kind: str, title: str, digest: str) -> str:
     """Return the id of an entry that is given none; of a title with a secret, from the words that the mask leaves.
 
     Args:
         digest: of title, description and context, 32 hexadecimal digits; the end of the id comes from it.
     """
+    title = title[:LOOKED_AT]
     return made_id(kind, _rules().redact(title).text if _SUSPECT.search(title) else title, digest)
 
 
 def with_clean_id(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fields of an entry; where no id is given and the title holds a secret, with an id without it."""
     title = fields.get("title")
-    if fields.get("id") is not None or not isinstance(title, str) or not _SUSPECT.search(title):
+    if fields.get("id") is not None or not isinstance(title, str) or not _SUSPECT.search(title[:LOOKED_AT]):
         return fields
-    return _cleaned(fields) if _rules().redact(title).counts else fields
+    return _cleaned(fields) if _rules().redact(title[:LOOKED_AT]).counts else fields
 
 
 def with_clean_ids(items: Sequence[object]) -> Sequence[object]:
     """Return entries, as `with_clean_id` does each of those that are dicts."""
     # No function of Python is called for each item.
     titles = {
-        at: title
+        at: title[:LOOKED_AT]
         for at, one in enumerate(items)
         if type(one) is dict
         and one.get("id") is None
         and type(title := one.get("title")) is str
-        and _SUSPECT.search(title)
+        and _SUSPECT.search(title[:LOOKED_AT])
     }
     if not titles:
         return items
