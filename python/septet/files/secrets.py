@@ -204,15 +204,6 @@ _PASSWORDS = (
 )
 
 _ASSIGNED = (
-    *(
-        RedactionRule("command_password", rf"(?:^|[^\w./-])(?:{command}){_ARGUMENTS}{flag}{_VALUE}", check="value")
-        for command, flag in _COMMANDS
-    ),
-    RedactionRule(
-        "written_password",
-        rf"(?i)(?:^|[^\w-])(?:{_PASSWORDS})\s*(?:=>|:=|[=:：＝])\s*(?:{_QUOTED}|{_BARE})",
-        check="mixed",
-    ),
     RedactionRule("cli_user", r"""(?:\s-u|--user)[\s=]+["']?[^\s:"'<>$]+:([^\s"'`]+)""", check="value"),
     RedactionRule("netrc", _I + r"machine\s+\S+\s+login\s+\S+\s+password\s+(\S+)", check="value"),
     RedactionRule(
@@ -252,6 +243,16 @@ _ASSIGNED = (
     RedactionRule(
         "assignment",
         rf"(?i){_B}(?:[a-z0-9]+[_.-])*(?:[a-z0-9]*(?:{_LOWER}))\s*(?:=>|:=|[=:])\s*{_BARE}",
+        check="mixed",
+    ),
+    # After the rules for names that programs give them.
+    *(
+        RedactionRule("command_password", rf"(?:^|[^\w./-])(?:{command}){_ARGUMENTS}{flag}{_VALUE}", check="value")
+        for command, flag in _COMMANDS
+    ),
+    RedactionRule(
+        "written_password",
+        rf"(?i)(?:^|[^\w-])(?:{_PASSWORDS})\s*(?:=>|:=|[=:：＝])\s*(?:{_QUOTED}|{_BARE})",
         check="mixed",
     ),
 )
