@@ -159,8 +159,7 @@ fn of_run(run: Run<'_>, side: Side, found: &mut impl Sink) {
             found.form(word.to_owned());
         }
         match (word.chars().count(), side) {
-            // Of a word SQLite has each syllable that is all of it.
-            (1, Side::Index) | (2, Side::Query) => {}
+            (2, Side::Query) => {}
             (2, Side::Index) => word.chars().for_each(|c| found.piece(c.to_string())),
             _ => pairs(word, side, found),
         }
@@ -295,7 +294,7 @@ mod tests {
     fn hangul_gives_pairs_of_longer_words() {
         let whole = ["서", "서울", "울", "울특", "특", "특별", "별", "별시", "시"];
         assert_eq!(grams("서울 서울특별시"), [&["서", "울"][..], &whole].concat());
-        assert_eq!(grams("API를 물"), ["api", "를"]);
+        assert_eq!(grams("API를 물"), ["api", "를", "물"]);
         assert_eq!(query_grams("서울특별시 서울 물", true), ["서울", "울특", "특별", "별시", "물"]);
         assert_eq!(grams("\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}"), ["한국", "한", "국"]);
     }
