@@ -201,7 +201,7 @@ def test_a_new_folder_has_its_secrets_masked_and_an_old_one_stays_as_it_was(vaul
     assert any("sk-abc" in entry.description for entry in vault)
     # As a version before wrote it down.
     with vault._store.bookkeeping() as write_:
-        write_.sql.execute("UPDATE roots SET options = json_remove(options, '$.redact', '$.said')")
+        write_.sql.execute("UPDATE roots SET options = json_remove(options, '$.redact', '$.session_trust')")
     vault.sync(notes, force=True)
     assert any("sk-abc" in entry.description for entry in vault)
 

@@ -182,27 +182,27 @@ def _at_path(opened: Any, text: str, tier: dict[str, Any]) -> str | None:
     place = _PLACE.fullmatch(text)
     if place is None:
         return None
-    # A name may end like a place itself.
-    found, first = _chunks_at(opened, text, tier), None
-    if not found and place[2] is not None:
-        found, first = _chunks_at(opened, place[1], tier), int(place[2])
-    if not found:
+    # A file name may itself end in #L10.
+    chunks, first_line = _chunks_at(opened, text, tier), None
+    if not chunks and place[2] is not None:
+        chunks, first_line = _chunks_at(opened, place[1], tier), int(place[2])
+    if not chunks:
         return None
-    if len({(one.source, one.parent) for _, one in found}) > 1:
+    if len({(one.source, one.parent) for _, one in chunks}) > 1:
         raise EntryError(
-            f"{text!r} may be {', '.join(f'{one.id!r} of {one.source}' for _, one in found[:_CANDIDATES])}: say its id"
+            f"{text!r} may be {', '.join(f'{one.id!r} of {one.source}' for _, one in chunks[:_CANDIDATES])}: say its id"
         )
-    if first is None:
-        return found[0][1].id
-    last = int(place[3] or first)
-    exact = [one for span, one in found if (span.first_line, span.last_line) == (first, last)]
+    if first_line is None:
+        return chunks[0][1].id
+    lines = (first_line, int(place[3] or first_line))
+    exact = [one for span, one in chunks if (span.first_line, span.last_line) == lines]
     # Chunks overlap: the last that holds a line does not only repeat it.
-    held = exact[:1] or [one for span, one in found if span.first_line <= first <= span.last_line]
+    held = exact[:1] or [one for span, one in chunks if span.first_line <= first_line <= span.last_line]
     return held[-1].id if held else None
 
 
 def _chunks_at(opened: Any, path: str, tier: dict[str, Any]) -> list[tuple[Span, Entry]]:
     """Return the entries of a path with their spans, in the order of their lines."""
-    listed = opened.entries({"path": path}, limit=None, **tier)
-    found = [(one.span, one) for one in listed if one.span is not None]
-    return sorted(found, key=lambda pair: (pair[0].first_line, pair[0].last_line))
+    entries = opened.entries({"path": path}, limit=None, **tier)
+    with_spans = [(entry.span, entry) for entry in entries if entry.span is not None]
+    return sorted(with_spans, key=lambda pair: (pair[0].first_line, pair[0].last_line))

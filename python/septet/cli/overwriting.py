@@ -28,10 +28,10 @@ def replaces(target: Path, force: bool, what: str = "") -> None:
     """
     if force or not target.is_file():
         return
-    told = f"{target} is there already" + (f": {what}" if what else "")
+    message = f"{target} is there already" + (f": {what}" if what else "")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        say(f"septet: {told}; --force replaces it")
+        say(f"septet: {message}; --force replaces it")
         raise typer.Exit(USAGE)
-    if not typer.confirm(f"{told}. Replace it?", err=True):
+    if not typer.confirm(f"{message}. Replace it?", err=True):
         say("nothing written")
         raise typer.Exit(USAGE)

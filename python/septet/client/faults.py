@@ -33,8 +33,8 @@ def error_of(status: int, body: object, where: str, *, reads: bool) -> SeptetErr
     known = isinstance(told, Mapping) and told.get("code") in _KINDS
     if status == 401 or (status == 403 and not known):
         # Also of a proxy before the server, whatever it says.
-        said = told.get("message") if isinstance(told, Mapping) else None
-        message = printable(str(said or f"it says {status}")[:MOST_CHARS])
+        message = told.get("message") if isinstance(told, Mapping) else None
+        message = printable(str(message or f"it says {status}")[:MOST_CHARS])
         what = "wants another token" if status == 401 else "does not let you do this"
         return Unauthorized(f"{where} {what}: {message}")
     if not isinstance(told, Mapping) or not isinstance(told.get("code"), str):

@@ -26,7 +26,7 @@ Activity: TypeAlias = Literal["idle", "running", "waiting"]
 
 #: Writes in quick succession are embedded together.
 GATHER_S = 0.05
-#: Nothing is embedded before the last write is so long ago, nor while many are written; in all it waits no longer.
+#: Pause after the last write before a batch begins, and the longest wait for a pause, in seconds.
 QUIET_S, LONGEST_WAIT_S = 0.1, 10.0
 #: The waits after failed runs; each is twice the one before.
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 60.0
@@ -130,7 +130,7 @@ class Automatic:
 
     @contextmanager
     def taken_over(self) -> Iterator[Tally]:
-        """Hold `lock` from the end of the batch in progress on; give what this thread has embedded meanwhile."""
+        """Hold `lock` once the current batch has ended; yield a tally of what was embedded since the call."""
         with self._state:
             running, gained = self._tally, Tally()
             before = running.embedded, running.cached, running.requests
@@ -149,11 +149,11 @@ class Automatic:
                 again = self._cut_short and not self._asking
                 self._cut_short = self._cut_short and not again
             if again:
-                # Whoever took over may have been interrupted.
+                # The caller may have been interrupted before everything was embedded.
                 self.wake()
 
     def _stopped(self) -> bool:
-        """Wait until nobody writes, within bounds, and say whether the run ends."""
+        """Wait for a pause between writes, `LONGEST_WAIT_S` at most; return whether the run must stop."""
         until = time.monotonic() + LONGEST_WAIT_S
         with self._state:
             while not (self._closing or self._asking):

@@ -72,9 +72,10 @@ _MARK = (f"PRAGMA application_id = {APPLICATION_ID}", "PRAGMA user_version = 1")
 
 
 class CacheNamespace(NamedTuple):
-    """What vectors must share to be interchangeable: provider, model, kind of text, and how long texts are pooled.
+    """Identity of cached vectors: provider, model, kind of text, and pooling of long texts.
 
-    Of a server that is not its provider's own, ``provider`` has the address, too: others may call another model so.
+    For a server that is not the provider's own, ``provider`` includes its address: another server may use the same
+    model name for another model.
     """
 
     provider: str
@@ -91,7 +92,7 @@ class CacheNamespace(NamedTuple):
 
 
 def namespace_of(embedder: Embedder, kind: Kind) -> CacheNamespace:
-    """Return what the vectors of an embedder share."""
+    """Return the cache namespace of an embedder's vectors for a kind of text."""
     address = getattr(embedder, "address", None)
     provider = f"{embedder.provider} at {address}" if isinstance(address, str) else embedder.provider
     return CacheNamespace(provider, embedder.model, kind, pooling_of(embedder))

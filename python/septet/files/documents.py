@@ -116,10 +116,8 @@ def _with_properties(
         chunks = [ChunkDraft({**fields, **own}, ())]
     first, *others = chunks
     mentions = (*(Mention(*one, "wiki") for one in named_in(front.values)), *first.mentions)
-    if names := aliases_of(front.values):
-        context = " > ".join(filter(None, [first.fields["context"], "; ".join(names)]))
-        first = ChunkDraft({**first.fields, "context": context}, mentions)
-    return [first._replace(mentions=mentions), *others]
+    context = " > ".join(filter(None, [first.fields["context"], "; ".join(aliases_of(front.values))]))
+    return [ChunkDraft({**first.fields, "context": context}, mentions), *others]
 
 
 def _shared(front: FrontMatter, path: str, name: str, mtime: float) -> tuple[dict[str, Any], dict[str, Any], str]:

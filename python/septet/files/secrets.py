@@ -181,20 +181,23 @@ _TOKENS = (
 
 #: Commands whose flag takes a password: a flag and its value, or the value behind the flag at once.
 _VALUE = rf"""(?:{_QUOTED}|([^\s"'`\\,;<>()\[\]{{}}-][^\s"'`\\,;<>]*))"""
-_ARGUMENTS = r"(?:\s+[^\s|;&]+)*?\s+"
+#: Arguments before the flag, on the same line; of archivers, whose names are words of prose, flags alone.
+_ARGUMENTS = r"(?:[ \t]+[^\s|;&]+)*?[ \t]+"
+_FLAGS = r"(?:[ \t]+-\S+)*?[ \t]+"
 _COMMANDS = (
     (r"mysql|mysqldump|mysqladmin|mysqlimport|mysqlshow|mariadb|mariadb-dump|mariadb-admin|mycli", r"-p"),
-    (r"sshpass", r"-p\s*"),
-    (r"redis-cli|valkey-cli|keydb-cli", r"-a\s+"),
-    (r"(?:docker|podman|nerdctl|buildah|skopeo|oras|crane\s+auth|helm\s+registry|az\s+acr)\s+login", r"-p\s+"),
-    (r"mongo|mongosh|mongodump|mongorestore|mongoexport|mongoimport", r"-p\s+"),
-    (r"sqlcmd|bcp|mosquitto_pub|mosquitto_sub|zip|unzip", r"-P\s*"),
-    (r"7z|7za|7zz|rar|unrar", r"-p"),
-    (r"ldapsearch|ldapadd|ldapmodify|ldapdelete|ldappasswd|ldapwhoami", r"-w\s+"),
-    (r"smbclient|rpcclient", r"-U\s+[^\s%]+%"),
-    (r"openssl", r"-(?:pass|passin|passout)\s+pass:"),
-    (r"cqlsh|rabbitmqadmin|influx", r"-p\s+"),
+    (r"sshpass", r"-p[ \t]*"),
+    (r"redis-cli|valkey-cli|keydb-cli", r"-a[ \t]+"),
+    (r"(?:docker|podman|nerdctl|buildah|skopeo|oras|crane\s+auth|helm\s+registry|az\s+acr)\s+login", r"-p[ \t]+"),
+    (r"mongo|mongosh|mongodump|mongorestore|mongoexport|mongoimport", r"-p[ \t]+"),
+    (r"sqlcmd|bcp|mosquitto_pub|mosquitto_sub", r"-P[ \t]*"),
+    (r"7z|7za|7zz", r"-p"),
+    (r"ldapsearch|ldapadd|ldapmodify|ldapdelete|ldappasswd|ldapwhoami", r"-w[ \t]+"),
+    (r"smbclient|rpcclient", r"-U[ \t]+[^\s%]+%"),
+    (r"openssl", r"-(?:pass|passin|passout)[ \t]+pass:"),
+    (r"cqlsh|rabbitmqadmin|influx", r"-p[ \t]+"),
 )
+_ARCHIVERS = ((r"zip|unzip", r"-P[ \t]*"), (r"rar|unrar", r"-p"))
 
 #: A password as people write it down, in languages that many write.
 _PASSWORDS = (
@@ -247,8 +250,9 @@ _ASSIGNED = (
     ),
     # After the rules for names that programs give them.
     *(
-        RedactionRule("command_password", rf"(?:^|[^\w./-])(?:{command}){_ARGUMENTS}{flag}{_VALUE}", check="value")
-        for command, flag in _COMMANDS
+        RedactionRule("command_password", rf"(?:^|[^\w./-])(?:{command}){between}{flag}{_VALUE}", check="value")
+        for between, commands in ((_ARGUMENTS, _COMMANDS), (_FLAGS, _ARCHIVERS))
+        for command, flag in commands
     ),
     RedactionRule(
         "written_password",

@@ -41,8 +41,8 @@ Redact: TypeAlias = "bool | Literal['all']"
 MOST_PATHS = 1_000_000
 #: Of what of Septet's own the chunks of files depend, beside the chunker and the rules.
 VERSION = 1
-#: Options of a root that was followed by no earlier version: of what transcripts say nobody vouches.
-NEW_ROOT = {"redact": "all", "said": "unverified"}
+#: Options of a new root; those that a vault follows already keep theirs.
+NEW_ROOT = {"redact": "all", "session_trust": "unverified"}
 
 
 class Followed(NamedTuple):
@@ -53,7 +53,7 @@ class Followed(NamedTuple):
         stored: the identity with which its chunks were made.
         redact: whether secrets are masked in transcripts, or in ``all`` files.
         rules: settings of the `Redactor` that does so; None for the rules of every root.
-        said: the trust of chunks of transcripts where ``trust`` is None.
+        session_trust: of chunks of transcripts, where ``trust`` is None.
     """
 
     number: int
@@ -63,7 +63,7 @@ class Followed(NamedTuple):
     trust: str | None
     stored: str
     rules: Mapping[str, Any] | None = None
-    said: str | None = None
+    session_trust: str | None = None
 
     @property
     def name(self) -> str:
@@ -72,7 +72,7 @@ class Followed(NamedTuple):
 
     def given(self, kind: str) -> dict[str, Any]:
         """Return the fields that all its chunks of files of a kind have, ``text`` or ``session``."""
-        trust = self.trust or (self.said if kind == "session" else None)
+        trust = self.trust or (self.session_trust if kind == "session" else None)
         return {"source": self.root.name} | ({} if trust is None else {"trust": trust})
 
     @property
@@ -83,8 +83,8 @@ class Followed(NamedTuple):
             parts["redact"] = self.redactor().identity
         if self.redact == "all":
             parts["redacted"] = "all"
-        if self.said is not None:
-            parts["said"] = self.said
+        if self.session_trust is not None:
+            parts["session_trust"] = self.session_trust
         return json.dumps(parts, sort_keys=True)
 
     @property
@@ -110,7 +110,7 @@ def followed_of(row: RootRow) -> Followed:
     root = Root.from_json(os.path.realpath(row.path), row.name, row.options)
     chunking = Chunking(**options.get("chunking", {}))
     redact, trust, rules = options.get("redact", True), options.get("trust"), options.get("redactor")
-    return Followed(row.root, root, chunking, redact, trust, row.identity, rules, options.get("said"))
+    return Followed(row.root, root, chunking, redact, trust, row.identity, rules, options.get("session_trust"))
 
 
 def followed_now(store: Store, before: Sequence[Followed]) -> list[Followed]:

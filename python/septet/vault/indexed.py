@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from septet.errors import SeptetError
 from septet.profiles import resolve
+from septet.snapshot.sidecar_state import LEAST_SLOTS
 from septet.storage.tables.entries import last_row
 from septet.vault.anywhere import AnyVault
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from septet.tiers import LocalTier
 
 __all__ = ["Indexed"]
-
-#: After so many new rows the index is brought up to date.
-LOADED_ROWS = 2_000
 
 
 class Indexed(AnyVault):
@@ -90,7 +88,7 @@ class Indexed(AnyVault):
         finally:
             if not self._store.closed:
                 self._loaded_rows += self._last_row() - before
-                if self._loaded_rows >= LOADED_ROWS and self._tier.manager.sidecar is not None:
+                if self._loaded_rows >= LEAST_SLOTS and self._tier.manager.sidecar is not None:
                     self._loaded_rows, self._keeps_up = 0, True
                     self._tier.manager.begin(self._kept_up, self._store)
 

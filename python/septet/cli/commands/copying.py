@@ -65,7 +65,7 @@ def _lost(backup: Path, vault: Path) -> str:
         with Vault(vault, read_only=True) as replaced:
             count = replaced.stats().entries
             since = {"updated_at": {"$gt": last[0].updated_at}} if last else None
-            newer = len(replaced.entries(since, limit=None).entries)
+            newer = replaced.count(since)
     except SeptetError:
         return "a vault that cannot be read"
     return f"{count} entries, {newer} of them newer than all of the backup"

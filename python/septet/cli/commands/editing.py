@@ -43,8 +43,8 @@ def edit(
     """Change an entry in your editor: $VISUAL, else $EDITOR.
 
     Its fields stand as TOML between two lines of +++, its text below them in Markdown. A text that cannot be stored is
-    kept in a file, and so is one whose entry another program changed meanwhile. A chunk of a folder that the vault
-    follows is refused, with its file and line: that is what to edit.
+    kept in a file, and so is one whose entry another program changed meanwhile. Refuses a chunk of a followed
+    folder, and names the file and line to edit.
     """
     with memory(vault, config) as opened:
         which = in_tier(opened, tier)

@@ -27,7 +27,7 @@ __all__ = ["FOLDERS", "forget_root", "left_out", "print_roots", "sync"]
 
 #: So many files that were left out are named.
 SHOWN = 20
-#: So many files in which something was masked.
+#: The most files with masked secrets that are named.
 SHOWN_MASKED = 5
 #: Why folders are followed by files alone.
 FOLDERS = "folders are those of this machine: sync one into a file, and `septet push` the file"

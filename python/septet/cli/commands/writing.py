@@ -166,9 +166,9 @@ def delete(
         else:
             wanted = None
             there = _there(opened, ids or [], which)
-            found = opened.load(there, **which)
-            not_of_files(opened, found, "delete it")
-            count, titles = len(there), [entry.title for entry in found]
+            entries = opened.load(there, **which)
+            not_of_files(opened, entries, "delete it")
+            count, titles = len(there), [entry.title for entry in entries]
         if not count:
             say("nothing to delete")
             raise typer.Exit(NOTHING)
