@@ -16,6 +16,7 @@ mod distance_tests;
 #[cfg(target_arch = "aarch64")]
 mod dotprod;
 mod file;
+mod guess;
 mod keep;
 mod kernel;
 mod line;

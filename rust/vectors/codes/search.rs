@@ -87,6 +87,21 @@ pub(super) fn search_with_room<'a>(
     room: usize,
 ) -> Result<Vec<Hits>> {
     let rows = rows.into();
+    let guesses = queries.n() == 1 && request.within.is_none();
+    match search_from(codes, queries, rows, request, (room, guesses))? {
+        Some(found) => Ok(found),
+        None => Ok(search_from(codes, queries, rows, request, (room, false))?.unwrap_or_default()),
+    }
+}
+
+/// Search with a guessed floor or none; None where too few rows reach the guess, so that others may be missing.
+fn search_from(
+    codes: &Codes,
+    queries: Rows<'_>,
+    rows: Pieces<'_>,
+    request: Request<'_>,
+    (room, guesses): (usize, bool),
+) -> Result<Option<Vec<Hits>>> {
     let segments = codes.segments();
     check(codes, segments.last().map_or(0, |last| last.end()), queries, rows, request)?;
     let each = || (0..queries.n()).map(|query| queries.row(query));
@@ -94,7 +109,7 @@ pub(super) fn search_with_room<'a>(
     let allowed = mask.as_ref().map_or(rows.n(), BitMask::count);
     let k = request.k.min(allowed);
     if k == 0 {
-        return Ok(vec![Hits::default(); queries.n()]);
+        return Ok(Some(vec![Hits::default(); queries.n()]));
     }
     let level = request.level;
     let coded = |query: &[f32]| match (CodedQuery::new(query, level), codes.distances()) {
@@ -116,22 +131,12 @@ pub(super) fn search_with_room<'a>(
         known: Vec::new(),
     };
     let mut best: Vec<Best<'_>> = each().zip(&coded).map(best).collect();
-    let floors: Vec<f32> = best.iter().map(Best::floor).collect();
-    let work = Arc::new(Work::new(
-        Task {
-            kernel: Kernel::of(level),
-            segments,
-            n: rows.n(),
-            mask,
-            allowed,
-            queries: coded,
-            shifts,
-            k,
-            front: request.front,
-        },
-        &floors,
-        room,
-    ));
+    let n = rows.n();
+    let front = request.front;
+    let task = Task { kernel: Kernel::of(level), segments, n, mask, allowed, queries: coded, shifts, k, front };
+    let guess = if guesses { task.guess() } else { f32::NEG_INFINITY };
+    let floors: Vec<f32> = best.iter().map(|best| best.floor().max(guess)).collect();
+    let work = Arc::new(Work::new(task, &floors, room));
     let bytes = allowed * lines(rows.d()) * LINE;
     let threads = request.threads.map_or_else(|| threads(bytes, queries.n()), |threads| threads.max(1));
     // To read a row from a file takes longer than what its score spares the scan.
@@ -139,18 +144,21 @@ pub(super) fn search_with_room<'a>(
     let learn = &mut |query: usize, fresh: &[Kept]| if learns { best[query].learn(fresh) } else { f32::NEG_INFINITY };
     pool::run_with(&work, threads.min(work.units()) - 1, || work.take(learn));
     let found = work.finish(learn);
-    let each = best.into_iter().zip(found).enumerate();
-    let found: Vec<Hits> = each
-        .map(|(query, (best, (kept, floor)))| match kept {
-            Some(kept) => best.of(kept, floor),
-            None => best.of_crowd(&work, query),
-        })
-        .collect::<Result<_>>()?;
+    for (query, (best, (kept, floor))) in best.iter_mut().zip(found).enumerate() {
+        match kept {
+            Some(kept) => best.find(kept, floor)?,
+            None => best.find_in_crowd(&work, query)?,
+        }
+    }
+    if best.iter().any(|best| best.floor() < guess) {
+        return Ok(None);
+    }
+    let found: Vec<Hits> = best.into_iter().map(Best::hits).collect();
     // There are k rows, and bounds that hold lose none of the best.
     if codes.source().is_some() && request.within.is_none() && found.iter().any(|hits| hits.rows.len() < k) {
         return Err(Error::Damaged { what: "the codes, which are not those of the rows: delete their file" });
     }
-    Ok(found)
+    Ok(Some(found))
 }
 
 fn check(codes: &Codes, coded: usize, queries: Rows<'_>, rows: Pieces<'_>, request: Request<'_>) -> Result<()> {
@@ -228,11 +236,11 @@ impl Best<'_> {
         self.floor()
     }
 
-    /// Score what the scan left in float64 and return the k best.
+    /// Score what the scan left in float64 and keep the k best.
     ///
     /// The k rows with the highest upper bounds come first: their exact scores set a floor one error margin higher than
     /// the scan could, and most of the others never have to be read.
-    fn of(mut self, mut kept: Vec<Kept>, floor: f32) -> Result<Hits> {
+    fn find(&mut self, mut kept: Vec<Kept>, floor: f32) -> Result<()> {
         prune(&mut kept, self.k, floor);
         self.known.sort_unstable();
         kept.retain(|kept| self.known.binary_search(&kept.row).is_err());
@@ -257,12 +265,12 @@ impl Best<'_> {
             part *= 2;
         }
         self.cut(&mut scored);
-        let (scores, rows) = scored.into_iter().unzip();
-        Ok(Hits { rows, scores })
+        self.scored = scored;
+        Ok(())
     }
 
-    /// As [`Best::of`], where more rows than can be held may be among the best: they are scored as they are found.
-    fn of_crowd(mut self, work: &Work, query: usize) -> Result<Hits> {
+    /// As [`Best::find`], where more rows than can be held may be among the best: they are scored as they are found.
+    fn find_in_crowd(&mut self, work: &Work, query: usize) -> Result<()> {
         self.scored.clear();
         work.again(query, |fresh| {
             let mut scored = std::mem::take(&mut self.scored);
@@ -272,9 +280,13 @@ impl Best<'_> {
             self.cut(&mut scored);
             self.scored = scored;
             Ok(self.floor())
-        })?;
+        })
+    }
+
+    /// The k best, once they were found.
+    fn hits(self) -> Hits {
         let (scores, rows) = self.scored.into_iter().unzip();
-        Ok(Hits { rows, scores })
+        Hits { rows, scores }
     }
 
     /// What the scores known so far prove, in units of the query: a row under it is not among the best.
