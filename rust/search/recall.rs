@@ -14,7 +14,7 @@ use crate::fts::{self, Matched, Wanted};
 use crate::fuse;
 use crate::pool;
 use crate::terms::SpellingIndex;
-use crate::vectors::{self, Level, Rows};
+use crate::vectors::{self, Level, ReadRows, Rows};
 
 /// Where a title holds so much of the query there is no word feedback: it lost on technical questions and gained on prose.
 const MOST_TITLE: f64 = 0.3;
@@ -49,6 +49,11 @@ pub fn recall(
     request: &Request<'_>,
     queries: &[Query<'_>],
 ) -> Result<Vec<Recalled>> {
+    let read = ReadRows::default();
+    // The rows of many queries would be too many to keep.
+    let once = space.filter(|_| queries.len() == 1);
+    let once = once.map(|&space| Space { rows: space.rows.reading_once(&read), ..space });
+    let space = once.as_ref().or(space);
     let turn = pool::turn();
     let threads = if queries.len() > 1 { Some(1) } else { turn.threads() };
     let nearest = nearest(corpus, space, request, queries, threads)?;

@@ -27,7 +27,7 @@ pub use codes::{Codes, MOST_DIMENSIONS, Request, top_k_batch_coded, top_k_coded}
 pub use cosine::cosine_at;
 pub use dot::{dot, square_distance};
 pub use gram::gram;
-pub use pieces::{FileRows, Pieces};
+pub use pieces::{FileRows, Pieces, ReadRows};
 pub use rows::{Rows, unit_query, unit_rows};
 pub use sample::{Moments, Sample, row_keys};
 pub use top_k::{Hits, Mask, top_k, top_k_of_few};

@@ -1,7 +1,11 @@
 //! Rows that lie in memory, or in a file with those that were added since.
 
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+
 use super::rows::{Rows, check_query};
-use std::sync::Arc;
 
 use crate::arrays::{Array, Places, Source};
 use crate::error::{Error, Result};
@@ -80,6 +84,12 @@ impl FileRows {
             }
         }
     }
+
+    /// Copy row `i`, which must be one.
+    fn finite(&self, i: usize, row: &mut [f32]) -> Result<()> {
+        self.read(i, row)?;
+        if is_finite(row) { Ok(()) } else { Err(Error::Damaged { what: "a row" }) }
+    }
 }
 
 /// Whether every component is finite; in any order, so that many are looked at at once.
@@ -88,12 +98,40 @@ fn is_finite(row: &[f32]) -> bool {
     !row.iter().fold(false, |any, x| any | (x.to_bits() & EXPONENT == EXPONENT))
 }
 
+/// Rows that were read from a file: the scan's best are candidates, whose cosines are asked for again.
+#[derive(Debug, Default)]
+pub struct ReadRows(Mutex<(FxHashMap<usize, usize>, Vec<f32>)>);
+
+impl ReadRows {
+    /// More rows than these are read again.
+    const MOST: usize = 1_024;
+
+    /// Fill the buffer with row `i`, read from the rows unless it was.
+    fn row(&self, rows: &FileRows, i: usize, buffer: &mut [f32]) -> Result<()> {
+        let mut read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (places, data) = &mut *read;
+        let room = places.len() < Self::MOST;
+        match places.entry(i) {
+            Entry::Occupied(place) => buffer.copy_from_slice(&data[*place.get()..*place.get() + rows.d]),
+            Entry::Vacant(place) => {
+                rows.finite(i, buffer)?;
+                if room {
+                    place.insert(data.len());
+                    data.extend_from_slice(buffer);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A matrix `(n, d)` of which single rows are read: first those of the base, then those added since.
 #[derive(Clone, Copy, Debug)]
 pub struct Pieces<'a> {
     base: Base<'a>,
     more: Rows<'a>,
     source: Option<&'a Arc<Source>>,
+    read: Option<&'a ReadRows>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +142,7 @@ enum Base<'a> {
 
 impl<'a> From<Rows<'a>> for Pieces<'a> {
     fn from(rows: Rows<'a>) -> Self {
-        Self { base: Base::Memory(rows), more: rows.none(), source: None }
+        Self { base: Base::Memory(rows), more: rows.none(), source: None, read: None }
     }
 }
 
@@ -114,7 +152,7 @@ impl<'a> Pieces<'a> {
     /// # Errors
     /// [`Error::Length`] for rows of another width.
     pub fn of_memory(base: Rows<'a>, more: Rows<'a>) -> Result<Self> {
-        Self { base: Base::Memory(base), more, source: None }.checked(base.d())
+        Self { base: Base::Memory(base), more, source: None, read: None }.checked(base.d())
     }
 
     /// Rows in a file, and those added since.
@@ -126,7 +164,13 @@ impl<'a> Pieces<'a> {
             Held::Places(_) => Base::File(base),
             Held::Bytes(rows) => Base::Memory(Rows::new(rows, base.n, base.d)?),
         };
-        Self { base: rows, more, source: base.source() }.checked(base.d)
+        Self { base: rows, more, source: base.source(), read: None }.checked(base.d)
+    }
+
+    /// The same rows, of which those that are read stay in memory.
+    #[must_use]
+    pub fn reading_once(self, read: &'a ReadRows) -> Self {
+        Self { read: Some(read), ..self }
     }
 
     fn checked(self, d: usize) -> Result<Self> {
@@ -207,8 +251,11 @@ impl<'a> Pieces<'a> {
             }
             (None, Base::File(rows)) => {
                 buffer.resize(rows.d, 0.0);
-                rows.read(i, buffer)?;
-                if is_finite(buffer) { Ok(buffer) } else { Err(Error::Damaged { what: "a row" }) }
+                match self.read {
+                    Some(read) => read.row(rows, i, buffer)?,
+                    None => rows.finite(i, buffer)?,
+                }
+                Ok(buffer)
             }
             (None, Base::Memory(_)) => unreachable!("rows of memory are in memory"),
         }
