@@ -43,6 +43,6 @@ pub use index::TextIndex;
 pub use listed::ListedRows;
 pub use matched::{Matched, matched_at, matched_in};
 pub use needed::{bm25_top_k_first, holds_all_at};
-pub use rank::{Hits, Part, Wanted, bm25_at, bm25_top_k, rows_holding};
+pub use rank::{Hits, Part, Wanted, bm25_at, bm25_of_part_at, bm25_top_k, rows_holding};
 pub use statistics::{Constants, FTS5, Given, Statistics};
 pub use tokens::{Token, index_terms, tokens};

@@ -269,6 +269,12 @@ impl<'a> Query<'a> {
         (totals, matches)
     }
 
+    /// The same query, of which one part's lists alone count; inverse document frequencies stay those of all.
+    pub(super) fn only(mut self, part: usize) -> Self {
+        self.sequences.iter_mut().enumerate().filter(|(at, _)| *at != part).for_each(|(_, lists)| lists.clear());
+        self
+    }
+
     /// The scores of slots `(m,)`; NaN for those that hold no term or no row.
     ///
     /// # Errors

@@ -82,11 +82,16 @@ pub fn bm25_top_k<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], wanted: Wanted
 /// As [`bm25_top_k`]; [`Error::OutOfRange`] for a slot.
 pub fn bm25_at<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], slots: &[i64]) -> Result<Vec<f64>> {
     let terms = single_terms(terms)?;
-    with_scorers(parts, |scorers| {
-        let allowed: Vec<BitMask> = Vec::new();
-        let query = Query::new(scorers, &allowed, &terms);
-        query.scores_at(slots)
-    })
+    with_scorers(parts, |scorers| Query::new(scorers, &[], &terms).scores_at(slots))
+}
+
+/// Return what one of the parts adds to the scores `(m,)` of [`bm25_at`]; NaN for slots that hold no term in it.
+///
+/// # Errors
+/// As [`bm25_at`].
+pub fn bm25_of_part_at<T: AsRef<str>>(parts: &[Part<'_>], part: usize, terms: &[T], slots: &[i64]) -> Result<Vec<f64>> {
+    let terms = single_terms(terms)?;
+    with_scorers(parts, |scorers| Query::new(scorers, &[], &terms).only(part).scores_at(slots))
 }
 
 /// Return for each term how many rows of any part hold it, for one that FTS5 makes no term of 0.

@@ -313,6 +313,7 @@ fn columns_of(names: &HashSet<String>, feedback: Option<(usize, usize, u32, f64)
         match name.as_str() {
             // Always there.
             "bm25" => {}
+            "bm25_grams" => columns.grams = true,
             "tfidf" => columns.tfidf = true,
             "trigram" => columns.trigram = true,
             "cosine" => columns.cosine = true,

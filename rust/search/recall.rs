@@ -181,6 +181,9 @@ fn candidates(
     let mut pool = facts(corpus, request.tier, slots)?;
     if !query.terms.is_empty() {
         pool = pool.with_column(Cow::Borrowed("bm25"), bm25(corpus, request, (query, cascade), slots, scores)?)?;
+        if request.columns.grams {
+            pool = pool.with_column(Cow::Borrowed("bm25_grams"), bm25_of_grams(corpus, request, query, slots)?)?;
+        }
         if request.columns.tfidf {
             pool = pool.with_column(Cow::Borrowed("tfidf"), tfidf(corpus, query, slots)?)?;
         }
@@ -305,6 +308,17 @@ fn bm25(
         _ => values.resize(slots.len(), f64::NAN),
     }
     Ok(values)
+}
+
+fn bm25_of_grams(corpus: &Corpus<'_>, request: &Request<'_>, query: &Query<'_>, slots: &[i64]) -> Result<Vec<f64>> {
+    let parts = corpus.text.map(|text| text.parts(request.weights, request.constants, query.grams));
+    match parts.filter(|parts| parts.len() > 1 && query.found.is_none()) {
+        Some(parts) => {
+            let found = fts::bm25_of_part_at(&parts, 1, query.terms, slots)?;
+            Ok(found.into_iter().map(|score| if score.is_nan() { 0.0 } else { score }).collect())
+        }
+        None => Ok(vec![0.0; slots.len()]),
+    }
 }
 
 fn tfidf(corpus: &Corpus<'_>, query: &Query<'_>, slots: &[i64]) -> Result<Vec<f64>> {

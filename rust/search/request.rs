@@ -61,6 +61,8 @@ pub struct Guard {
 /// where it holds all that are needed, if words are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Columns {
+    /// What the grams add to `bm25`: `bm25_grams`, 0 where they are not asked.
+    pub grams: bool,
     /// The TF-IDF cosine.
     pub tfidf: bool,
     /// BM25 over the trigrams inside words.

@@ -1,5 +1,7 @@
 """The search that everybody makes first: words alone, over technical texts."""
 
+import re
+
 import pytest
 
 from septet import Vault
@@ -136,9 +138,15 @@ def test_explain_tells_words_from_parts_of_words(memory, monkeypatch):
     if not memory:
         monkeypatch.setattr("septet.snapshot.manager.BUILT_AT_ONCE", 0)
     with of("BlueprintSetupState is made for a home", "blueprints of a house", "a page") as vault:
-        told = [vault.explain("blueprint setup home", f"e{n}").legs[0].detail for n in range(3)]
-    assert told == [
-        "matches home; in parts of words and names: blueprint, setup",
-        "matches blueprint",
-        "holds none of blueprint, setup, home",
-    ]
+        legs = [vault.explain("blueprint setup home", f"e{n}").legs[0] for n in range(3)]
+        alone = vault.explain("home", "e0").legs[0].value
+    first, *others = [leg.detail for leg in legs]
+    told = "matches home; in parts of words and names: blueprint, setup"
+    assert others == ["matches blueprint", "holds none of blueprint, setup, home"]
+    if not memory:
+        assert first == told
+        return
+    before, share, after = re.split(r"; ([\d.]+)", first)
+    assert (before, after) == (told, " of the score by parts")
+    # What parts do not give is what the word gives by itself.
+    assert float(share) == pytest.approx(legs[0].value - alone, abs=1e-4)

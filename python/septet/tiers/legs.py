@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from septet.explanation import LegReport
@@ -23,15 +23,20 @@ def answering_step(query: TextQuery, step: int | None) -> str:
     return f"the step that answers, {name!r}, asks for {wanted}"
 
 
-def matched(terms: Sequence[str], held: Sequence[str], as_words: Callable[[str], bool]) -> str:
-    """Return which terms of a query an entry holds: as words of its own, or in parts of its words and names alone."""
+def matched(terms: Sequence[str], held: Sequence[str], words: Sequence[str], by_parts: float) -> str:
+    """Return which terms of a query an entry holds: as words of its own, or in parts of its words and names alone.
+
+    Args:
+        words: those of the held terms that are words of its own.
+        by_parts: what parts of words and names add to its BM25.
+    """
     if not held:
         return f"holds none of {', '.join(terms)}"
-    words = [term for term in held if as_words(term)]
     parts = [term for term in held if term not in words]
     of_words = [f"matches {', '.join(words)}"] if words else []
     of_parts = [f"{'in parts' if words else 'matches parts'} of words and names: {', '.join(parts)}"] if parts else []
-    return "; ".join(of_words + of_parts)
+    of_score = [f"{by_parts:.4f} of the score by parts"] if by_parts > 0.0 else []
+    return "; ".join(of_words + of_parts + of_score)
 
 
 def memory_place(plan: Plan, rows: Sequence[int], row: int, *, passes: bool) -> LegReport:

@@ -56,14 +56,19 @@ def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport
     if not plan.query.terms:
         return LegReport("text", False, None, 0, view.taken, None, "no term is left of the query")
     own = plan.scores_memories or plan.profile.text.constants is not None
-    native = own and not view.needs_fts5(plan)
+    known = not view.needs_fts5(plan)
+    native = own and known
     rank, of, score = (_rank_in_memory if native else _rank_by_fts5)(view, candidate.row)
     terms = list(dict.fromkeys(plan.query.terms))
     # One that is split into parts is in no index.
-    indexed = native and view.snapshot.slots_of([candidate.row])[0] >= 0
+    known = known and view.snapshot.slots_of([candidate.row])[0] >= 0
+    indexed = native and known
     holds = _holds_in_memory if indexed else _holds_by_fts5
     hit = [t for t in terms if holds(view, _one_term(view, t), candidate.row)]
-    detail = matched(terms, hit, lambda term: holds(view, _one_term(view, term, grams=False), candidate.row))
+    # FTS5 does not tell one table's part of a score.
+    by_parts = _in_memory(view, plan, candidate.row).columns["bm25_grams"][0] if known else 0.0
+    words = [t for t in hit if holds(view, _one_term(view, t, grams=False), candidate.row)]
+    detail = matched(terms, hit, words, by_parts)
     if hit and plan.query.needed:
         if indexed:
             whole = _in_memory(view, plan, candidate.row).columns["all_words"][0] > 0
@@ -109,7 +114,7 @@ def _in_memory(view: ReadView, plan: Plan, row: int, weights: NDArray[np.float64
         view.snapshot.slots_of([row]),
         tier=0,
         weights=plan.profile.text.weights.array if weights is None else weights,
-        columns={"bm25"},
+        columns={"bm25", "bm25_grams"},
         constants=plan.profile.text.constants,
     )
 

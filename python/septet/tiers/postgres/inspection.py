@@ -69,7 +69,8 @@ def _text_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
     rank = None if own is None else _place(every, own)
     terms = list(dict.fromkeys(plan.query.terms))
     hit = [term for term in terms if _holds(view, plan, found, term)]
-    detail = matched(terms, hit, lambda term: _holds(view, plan, found, term, grams=False))
+    words = [term for term in hit if _holds(view, plan, found, term, grams=False)]
+    detail = matched(terms, hit, words, view.bm25_of_grams(found) if hit else 0.0)
     whole = sum(one.whole for one in every)
     if hit and plan.query.needed:
         said = "1 entry" if whole == 1 else f"{whole} entries"

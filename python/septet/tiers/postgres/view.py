@@ -185,6 +185,19 @@ class PostgresView:
             pool = pool.with_columns({"tfidf": np.array([of_rows[row] for row in pool.rows])})
         return self._completed(self.plans[query], pool, 0)
 
+    def bm25_of_grams(self, found: Found) -> float:
+        """Return what parts of words and names add to the BM25 of an entry."""
+        plan, small = self.at_step(self.plan), self._corpus([found])
+        pool = small.corpus.candidates_at(
+            self._query(plan, _given(plan, small, Answered())),
+            small.slots_of([found.candidate.row]),
+            tier=0,
+            weights=plan.profile.text.weights.array,
+            columns={"bm25", "bm25_grams"},
+            constants=plan.profile.text.constants,
+        )
+        return float(pool.columns["bm25_grams"][0])
+
     def entries_at(self, rows: Sequence[int]) -> list[Found]:
         """Return live entries at rows ``(m,)``; those that were not read yet are asked for in one round trip."""
         missing = [row for row in dict.fromkeys(rows) if row not in self.found]
