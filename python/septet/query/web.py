@@ -11,7 +11,7 @@ from septet.errors import QueryError
 from septet.query.filters import parse_where
 from septet.query.words import Web, indexed_words
 
-__all__ = ["understood"]
+__all__ = ["dated", "understood"]
 
 #: What a field is called in a query, and in a filter.
 FIELDS: Mapping[str, str] = {
@@ -154,7 +154,7 @@ def _takes_field(read: _Read, sign: str, field: str, value: str) -> bool:
 def _condition(name: str, value: str) -> Any:
     """Return what a field is compared with; None if the value does not fit."""
     if name in _DATES:
-        return _dated(value)
+        return dated(value)
     if not name.startswith("attrs."):
         return {"$eq": value}
     number = _NUMBER.fullmatch(value)
@@ -166,7 +166,7 @@ def _condition(name: str, value: str) -> Any:
     return {"$eq": value}
 
 
-def _dated(value: str) -> dict[str, float] | None:
+def dated(value: str) -> dict[str, float] | None:
     """Return the condition that a time is in a year, a month or a day, before or behind it; None for no date."""
     found = _DATE.fullmatch(value)
     if found is None:

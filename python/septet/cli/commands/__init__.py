@@ -25,6 +25,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Read and write entries": {
         "get": "reading.get",
         "list": "reading.list_",
+        "count": "reading.count",
         "facets": "reading.facets",
         "add": "writing.add",
         "remember": "writing.remember",

@@ -1,4 +1,4 @@
-"""The commands that read what a vault holds: get, list, history, links, facets, stats, tiers."""
+"""The commands that read what a vault holds: get, list, count, history, links, facets, stats."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import typer
 
 from septet.cli.completing import complete_ids
 from septet.cli.exits import NOTHING
+from septet.cli.filters import moment_of, takes_filters, where_of
 from septet.cli.formats import FormatOption, Found, format_of, show
 from septet.cli.memory import in_tier, memory, place_of, whole_id, whole_ids
-from septet.cli.options import AsJson, ConfigFile, Id, TierName, VaultPath, Where, filter_of
-from septet.cli.terminal import say, say_notes
+from septet.cli.options import AsJson, ConfigFile, Id, TierName, VaultPath
+from septet.cli.terminal import print_json, say, say_notes
 from septet.errors import QueryError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from septet.entry import Entry, Version
     from septet.stats import Stats
 
-__all__ = ["facets", "get", "history", "links", "list_", "stats"]
+__all__ = ["count", "facets", "get", "history", "links", "list_", "stats"]
 
 #: What `csv` and `md` show of an entry.
 COLUMNS = ("id", "title", "kind", "type", "domain", "severity", "trust", "tags", "context", "description", "source",
@@ -75,11 +76,12 @@ def get(
         raise typer.Exit(NOTHING)
 
 
+@takes_filters
 def list_(
-    where: Where = None,
+    *,
     order_by: Annotated[
         list[str] | None,
-        typer.Option("--order-by", metavar="FIELD[:desc]", help="Default created_at; repeat for more."),
+        typer.Option("--order-by", metavar="FIELD[:desc]", help="Default created; repeat for more."),
     ] = None,
     limit: Annotated[int, typer.Option("-n", "--limit", help="At most so many; 0 for all.")] = 100,
     after: Annotated[str | None, typer.Option("--after", metavar="TEXT", help="Go on behind a page before.")] = None,
@@ -89,20 +91,48 @@ def list_(
     tier: TierName = None,
     config: ConfigFile = None,
     vault: VaultPath = None,
+    **filters: Any,
 ) -> None:
-    """List entries by filter, in any order, page by page."""
+    """List entries by filter, in any order, page by page.
+
+    The order is that of any column of the list, of created, or of another field of entries.
+    """
     wanted = format_of(format, as_json)
-    order: Any = [tuple(text.rsplit(":", 1)) if text.endswith((":desc", ":asc")) else text for text in order_by or []]
+    order: Any = [_order(text) for text in order_by or ["created"]]
     with memory(vault, config) as opened:
         page = opened.entries(
-            None if where is None else filter_of(where), order_by=order or "created_at", limit=limit or None,
-            after=after, as_of=_time(as_of), **in_tier(opened, tier),
+            where_of(filters), order_by=order, limit=limit or None, after=after, as_of=moment_of(as_of, "--as-of"),
+            **in_tier(opened, tier),
         )  # fmt: skip
     _show_entries(page.entries, wanted, whole=page.to_dict(), listed=True)
     if page.next is not None:
         say(f"more follow: --after '{page.next}'")
     if not page:
         say("nothing found")
+        raise typer.Exit(NOTHING)
+
+
+@takes_filters
+def count(
+    *,
+    as_of: AsOf = None,
+    as_json: AsJson = False,
+    tier: TierName = None,
+    config: ConfigFile = None,
+    vault: VaultPath = None,
+    **filters: Any,
+) -> None:
+    """Count entries by filter: those that `septet list` would list.
+
+    Exits with 1 if there are none.
+    """
+    with memory(vault, config) as opened:
+        number = opened.count(where_of(filters), as_of=moment_of(as_of, "--as-of"), **in_tier(opened, tier))
+    if as_json:
+        print_json({"count": number})
+    else:
+        print(number)
+    if not number:
         raise typer.Exit(NOTHING)
 
 
@@ -161,9 +191,10 @@ def links(
         say(f"{whole} has no links")
 
 
+@takes_filters
 def facets(
     field: Annotated[str, typer.Argument(metavar="FIELD", help="tags, domain, type, kind, source, attrs.NAME, …")],
-    where: Where = None,
+    *,
     by: Annotated[Any, typer.Option("--by", metavar="day|month|year", parser=str, help="Gather times.")] = None,
     limit: Annotated[int, typer.Option("-n", "--limit", help="At most so many values; 0 for all.")] = 100,
     format: FormatOption = None,
@@ -171,12 +202,12 @@ def facets(
     tier: TierName = None,
     config: ConfigFile = None,
     vault: VaultPath = None,
+    **filters: Any,
 ) -> None:
     """Count entries by the values of a field, the most frequent first."""
     wanted = format_of(format, as_json)
     with memory(vault, config) as opened:
-        filters = None if where is None else filter_of(where)
-        found = opened.facets(field, filters, by=by, limit=limit or None, **in_tier(opened, tier))
+        found = opened.facets(field, where_of(filters), by=by, limit=limit or None, **in_tier(opened, tier))
     records = [{"value": value, "count": count} for value, count in found.items()]
     show(Found(whole=found.to_dict(), records=records, columns=("count", "value")), wanted)
     if not records:
@@ -282,9 +313,18 @@ def _counted(found: Stats) -> list[dict[str, Any]]:
     return [{"name": "", **row} for row in rows]
 
 
-def _time(text: str | None) -> Any:
-    if text is None:
-        return None
-    from septet.times import Times
+def _order(text: str) -> str | tuple[str, str]:
+    """Return a field and its direction: ``updated``, ``updated:desc``, ``-updated``.
 
-    return Times().epoch(text, "--as-of")
+    Raises:
+        QueryError: another direction.
+    """
+    field, sign, direction = text.rpartition(":")
+    if text.startswith("-"):
+        field, sign, direction = text[1:], ":", "desc"
+    elif sign and direction.lower() not in ("asc", "desc") and not text.startswith("attrs."):
+        raise QueryError(f"--order-by is {text!r}: wanted FIELD, FIELD:asc or FIELD:desc")
+    elif direction.lower() not in ("asc", "desc") or not sign:
+        field, sign = text, ""
+    field = {"created": "created_at", "updated": "updated_at"}.get(field, field)
+    return (field, direction.lower()) if sign else field
