@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Format", "FormatOption", "Found", "format_of", "show", "table"]
 
 
-#: Characters that a cell of a spreadsheet must not begin with: it would be a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 #: What Markdown would take for more than text, in the cell of a table.
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*_[]<>#"})
 _LEAST_CELL = 8
@@ -183,8 +181,10 @@ def _dated(name: str, value: Any) -> Any:
 
 
 def _cell(value: Any) -> str:
+    from septet.exchange.rows import guarded_cell
+
     text = harmless(_text(value).replace("\r\n", "\n").replace("\r", "\n"))
-    return f"'{text}" if isinstance(value, str) and text.startswith(_FORMULA) else text
+    return text if isinstance(value, (int, float)) else guarded_cell(text)
 
 
 def _show_markdown(found: Found) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from septet.arguments import END_OF_DATES, cut, exact, shown
 from septet.entry import FIELDS
 from septet.errors import EntryError
+from septet.exchange.rows import tags_in
 from septet.times import Times
 
 __all__ = ["Mapper", "title_of"]
@@ -154,7 +155,7 @@ class Mapper:
         if isinstance(value, str):
             if name in ("severity", "trust"):
                 return value or None
-            return _tags(value) if name == "tags" else _object(value, name)
+            return tags_in(value) if name == "tags" else _object(value, name)
         return value
 
 
@@ -221,13 +222,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     return value
-
-
-def _tags(text: str) -> Any:
-    """Return tags that are one text: a JSON list, or separated by commas or semicolons."""
-    if text.lstrip().startswith("["):
-        return _object(text, "tags")
-    return [tag.strip() for tag in text.replace(";", ",").split(",") if tag.strip()]
 
 
 def _object(value: Any, name: str) -> Any:

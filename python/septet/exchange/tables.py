@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from septet.drafts import MOST_CHARS
 from septet.errors import EntryError
+from septet.exchange.rows import is_exported, record_of
 from septet.exchange.source import Found, Source, bounded_lines
 
 __all__ = ["Table"]
@@ -26,6 +27,8 @@ _limit = threading.RLock()
 
 class Table(Source):
     """The rows of a table as dicts of texts by the names in its header; empty cells are left out.
+
+    A table that `septet export` wrote has records as they were.
 
     Args:
         delimiter: None to take the one that the header has most of.
@@ -51,12 +54,14 @@ class Table(Source):
             self.line = before + line
             if names is None:
                 names = _names(row)
+                self.json = is_exported(names)
             elif isinstance(row, EntryError):
                 yield row
             elif len(row) > len(names):
                 yield EntryError(f"it has {len(row):,} fields, the header {len(names):,}: quote what holds a delimiter")
             elif row:
-                yield {name: cell for name, cell in zip(names, row) if cell}
+                given = {name: cell for name, cell in zip(names, row) if cell}
+                yield _exported(given) if self.json else given
 
     def _text(self, counter: Source) -> Iterator[str]:
         begun = False
@@ -113,6 +118,13 @@ def _delimiter(header: str) -> str:
     bare = header.split('"')[::2]
     counts = Counter("".join(bare))
     return max(DELIMITERS, key=lambda one: counts[one])
+
+
+def _exported(row: dict[str, str]) -> Found:
+    try:
+        return record_of(row)
+    except EntryError as fault:
+        return fault
 
 
 def _names(header: Any) -> list[str]:

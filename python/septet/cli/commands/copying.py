@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from septet.cli.exporting import Written, format_for, writer
 from septet.cli.options import VaultPath
 from septet.cli.overwriting import Force, replaces
 from septet.cli.places import existing
-from septet.cli.terminal import escaped, say
+from septet.cli.terminal import escaped, say, unguarded
 from septet.errors import SeptetError
+from septet.target import complete_file
 
 __all__ = ["backup", "export", "restore"]
 
@@ -73,15 +75,50 @@ def _lost(backup: Path, vault: Path) -> str:
 
 def export(
     target: Annotated[str, typer.Argument(metavar="FILE", help="The file to write; - for standard output.")] = "-",
+    format: Annotated[
+        str | None, typer.Option("--format", metavar="jsonl|json|csv|md", help="Default: by the name, else jsonl.")
+    ] = None,
     force: Force = False,
     vault: VaultPath = None,
 ) -> None:
-    """Write everything as JSON lines, which `septet import` reads: entries, vectors, links, feedback."""
+    """Write everything as JSON lines, which `septet import` reads: entries, vectors, links, feedback.
+
+    csv and md hold entries alone; `septet import` reads csv as well.
+    """
+    wanted = format_for(format, target)
     with existing(vault) as opened:
         if target != "-":
             replaces(Path(target), force)
-        count = opened.export(escaped(sys.stdout) if target == "-" else target)
-        if target == "-":
+        if wanted == "jsonl":
+            count = opened.export(escaped(sys.stdout) if target == "-" else target)
             sys.stdout.flush()
+            left_out, written = "", f"{count:,} lines"
+        else:
+            done = _to_file(opened, wanted, target) if target != "-" else _to_output(opened, wanted)
+            left_out, written = done.said(), f"{done.counts['entry']:,} entries"
     if target != "-":
-        say(f"wrote {count:,} lines to {target}")
+        say(f"wrote {written} to {target}")
+    if left_out:
+        say(f"{wanted} holds entries alone, without the vault's {left_out}: --format jsonl holds all")
+
+
+def _to_output(opened: Any, format: str) -> Written:
+    """Write an export to standard output."""
+    # The cells of a table are harmless; the guard would take the CR at the ends of lines for harm.
+    stream: Any = {"csv": unguarded, "json": escaped}.get(format, lambda plain: plain)(sys.stdout)
+    out = writer(format, stream, for_people=True)
+    opened.export(out)
+    out.finish()
+    return out
+
+
+def _to_file(opened: Any, format: str, target: str) -> Written:
+    """Write an export into a file, which appears when it is complete."""
+    with (
+        complete_file(target, of=str(opened.path), cure="name a file, or - for standard output") as part,
+        open(part.descriptor, "w", encoding="utf-8", newline="", closefd=False) as stream,
+    ):
+        out = writer(format, stream)
+        opened.export(out)
+        out.finish()
+        return out
