@@ -21,6 +21,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "retrieve": "retrieving.retrieve",
         "plan": "retrieving.plan",
         "eval": "evaluation.evaluate",
+        "tune": "evaluation.tune",
     },
     "Read and write entries": {
         "get": "reading.get",
@@ -70,7 +71,8 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
 }
 #: Those that may print more than a screen, and ask nothing while they do.
 PAGED = frozenset(
-    "search explain retrieve plan get list similar facets history links tiers stats status eval models doctor".split()
+    "search explain retrieve plan get list similar facets history links tiers stats status eval tune models "
+    "doctor".split()
 )
 COMMANDS: Mapping[str, str] = {name: place for section in SECTIONS.values() for name, place in section.items()}
 

@@ -1,4 +1,4 @@
-"""The command that measures how good answers are: eval."""
+"""The commands that work with judged queries: eval measures answers, tune fits weights to them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from septet.cli.exits import NOTHING
+from septet.cli.formats import Format, FormatOption, Found, format_of, show
 from septet.cli.options import AsJson, Embedding, VaultPath, search_options, takes_search_options
 from septet.cli.places import existing
 from septet.cli.terminal import print_json, say
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from septet.evaluation import Evaluation
     from septet.vault import Vault
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "tune"]
 
 Judged = Annotated[
     str | None,
@@ -42,14 +43,7 @@ Against = Annotated[
 Worst = Annotated[
     int, typer.Option(metavar="N", min=0, help="Also list the N queries with the least of the first measure.")
 ]
-Tune = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE.json",
-        help="Fit the profile's weights to the judgements, for the first measure, and write a profile if the gain on "
-        "queries not fitted on is above noise. A profile that was there is kept as FILE.json.before.",
-    ),
-]
+Tune = Annotated[Path | None, typer.Option(metavar="FILE.json", help="Do what `septet tune --write FILE.json` does.")]
 
 
 @takes_search_options("mode")
@@ -84,7 +78,7 @@ def evaluate(
     with existing(vault, **settings.find(embedding).embedder) as opened:
         queries = _feedback(opened, qrels) if queries is None else queries
         if tune is not None:
-            _tuned(opened, queries, names[0], tune, asked, as_json)
+            _tuned(opened, queries, names[0], tune, asked, format_of(None, as_json))
             return
         found = measured(opened, queries, None, names, **asked)
         before = None if against is None else measured(opened, queries, None, names, **{**asked, "profile": against})
@@ -102,20 +96,66 @@ def evaluate(
         raise typer.Exit(NOTHING)
 
 
+@takes_search_options("mode")
+def tune(
+    file: Judged = None,
+    *,
+    qrels: Qrels = None,
+    measure: Annotated[str, typer.Option("-m", "--measure", metavar="NAME", help="What to raise.")] = "nDCG@10",
+    write: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.json", help="Write a profile with them; one that was there is FILE.json.before."),
+    ] = None,
+    format: FormatOption = None,
+    as_json: AsJson = False,
+    embedding: Embedding = None,
+    vault: VaultPath = None,
+    **options: Any,
+) -> None:
+    """Fit the weights of a profile to queries whose answers are known.
+
+    Prints the weights before and after, and what they gain on queries that they were not fitted on. Exits with 1, and
+    writes nothing, if that is not above noise. Nothing uses them until --profile names the file of --write.
+    """
+    from septet.cli import settings
+    from septet.evaluation.judgements import judged
+
+    wanted = format_of(format, as_json)
+    given = _given(file)
+    queries = None if given is None else [query.to_dict() for query in judged(given, qrels)]
+    with existing(vault, **settings.find(embedding).embedder) as opened:
+        queries = _feedback(opened, qrels) if queries is None else queries
+        _tuned(opened, queries, measure, write, search_options(options), wanted)
+
+
 def _relevant(queries: list[dict[str, Any]]) -> set[str]:
     return {id for query in queries for id, grade in query.get("relevant", {}).items() if grade > 0}
 
 
-def _tuned(vault: Vault, queries: list[dict[str, Any]], measure: str, path: Path, options: Any, as_json: bool) -> None:
-    from septet.evaluation import tune
+def _tuned(
+    vault: Vault, queries: list[dict[str, Any]], measure: str, path: Path | None, options: Any, format: Format
+) -> None:
+    from septet.evaluation import tune as fitted
 
-    tuned = tune(vault, queries, measure=measure, **options)
-    if as_json:
-        print_json(tuned.to_dict())
-    else:
-        print(tuned)
+    if path is not None and path.suffix != ".json":
+        raise QueryError(f"{path} is no name for a profile: wanted one that ends in .json")
+    tuned = fitted(vault, queries, measure=measure, **options)
+    records = [
+        {"searches": row, "signal": signal, "before": value, "after": tuned.after[row][signal]}
+        for row, weights in tuned.before.items()
+        for signal, value in weights.items()
+    ]
+    reason = f"{'accepted' if tuned.accepted else 'refused'}: {tuned.reason}"
+    if format is Format.table:
+        print(reason)
+    show(Found(whole=tuned.to_dict(), records=records, columns=("searches", "signal", "before", "after")), format)
+    if format not in (Format.table, Format.json):
+        say(reason)
     if not tuned.accepted:
         raise typer.Exit(NOTHING)
+    if path is None:
+        say("--write FILE.json writes them as a profile, for --profile FILE.json")
+        return
     was = path.is_file()
     tuned.save(path)
     say(f"written to {path}: use it with --profile {path}" + (f"; the one before is {path}.before" if was else ""))
