@@ -57,6 +57,32 @@ def test_the_tiers_are_listed_with_what_each_holds(septet):
     assert septet("tiers", *TIERS, "--format", "ids")[1].split() == ["agent", "team", "away"]
 
 
+def test_a_vault_that_is_given_is_the_one_tier(septet, monkeypatch):
+    for given in (("agent.db",), ("--vault", "agent.db")):
+        code, said, told = septet("tiers", *given, "--json")
+        tier = {"tier": "vault", "priority": 1.0, "entries": 2, "writable": True, "place": "agent.db", "problem": ""}
+        assert (code, told, json.loads(said)) == (0, "", {"source": None, "tiers": [tier]})
+    assert json.loads(septet("search", "cookies", "--vault", "agent.db", "--json")[1])["hits"][0]["tier"] == "vault"
+    # As for every other command: a named vault comes before SEPTET_CONFIG, and --config before SEPTET_VAULT.
+    monkeypatch.setenv("SEPTET_CONFIG", "tiers.toml")
+    assert septet("tiers", "--format", "ids")[1].split() == ["agent", "team", "away"]
+    assert septet("tiers", "team.db", "--format", "ids")[1].split() == ["vault"]
+    monkeypatch.setenv("SEPTET_VAULT", "team.db")
+    assert "team.db" in septet("tiers", "--format", "csv")[1]
+    assert "agent.db" in septet("tiers", "agent.db", "--format", "csv")[1]
+    assert septet("tiers", *TIERS, "--format", "ids")[1].split() == ["agent", "team", "away"]
+    assert septet("tiers", "agent.db", *TIERS)[0] == septet("tiers", "--vault", "agent.db", *TIERS)[0] == 2
+
+
+def test_a_vault_that_cannot_be_opened_is_a_fault_of_its_tier(septet):
+    code, said, told = septet("tiers", "missing.db")
+    assert code == 3 and "missing.db" in said and "there is no vault at" in told
+    assert not (septet.home / "missing.db").exists()
+    (septet.home / "text.db").write_text("no database at all", "utf-8")
+    code, said, told = septet("tiers", "--vault", "text.db", "--json")
+    assert code == 3 and json.loads(said)["tiers"][0]["problem"] and told.startswith("vault: ")
+
+
 def test_a_tier_that_must_be_there_and_is_not_is_a_fault(septet):
     (septet.home / "tiers.toml").write_text(CONFIG.replace("optional = true", ""), "utf-8")
     code, said, told = septet("tiers", *TIERS)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CONFIG_VARIABLE",
     "LEAST_ID",
+    "check_one",
     "in_tier",
     "keep_index",
     "memory",
@@ -65,8 +66,7 @@ def memory(
         SeptetError: a vault cannot be opened.
     """
     given = str(config) if config is not None else os.environ.get(CONFIG_VARIABLE, "").strip()
-    if config is not None and vault is not None and str(vault) != os.environ.get(_VAULT_VARIABLE):
-        raise TierError("--vault and --config: wanted either a vault or a configuration, not both")
+    check_one(vault, config)
     made: dict[str, Any] = {}
     if embeds:
         from septet.cli import settings
@@ -92,6 +92,16 @@ def memory(
         for why in served.left_out:
             say(f"left out: {why}")
         yield served.blocking
+
+
+def check_one(vault: VaultPlace | None, config: Path | None) -> None:
+    """Check that not both a vault and a configuration are named; ``SEPTET_VAULT`` gives way.
+
+    Raises:
+        TierError: both are.
+    """
+    if config is not None and vault is not None and str(vault) != os.environ.get(_VAULT_VARIABLE):
+        raise TierError("--vault and --config: wanted either a vault or a configuration, not both")
 
 
 def keep_index(opened: Any, notes: Iterable[Note]) -> None:
