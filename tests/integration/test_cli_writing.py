@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime, timezone
 
 import pytest
@@ -202,3 +203,31 @@ def test_a_mistyped_command_suggests_the_nearest_one(septet, typed, meant):
 def test_a_backup_of_the_usual_vault_needs_one_name(septet):
     assert septet("backup", "copy.db")[0] == 0
     assert entry("tea", "copy.db") == entry("tea")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("search", "Maria"), "(ask with --memories, or `septet recall`)"),
+        (("explain", "Maria", "maria"), "(ask with --memories, or `septet recall`)"),
+        (("search", "x", "--limit", "0"), "septet: --limit is 0: wanted a whole number"),
+        (("import", "folder", "--format", "csv"), "a folder of texts has --format text"),
+        (("get", "nothing-there"), "no entry 'nothing-there'"),
+    ],
+)
+def test_messages_name_commands_and_options_and_no_calls_of_python(septet, given, told):
+    septet("remember", "Maria prefers short reports", "--id", "maria")
+    (septet.home / "folder").mkdir()
+    _, said, heard = septet(*given)
+    assert told in heard and not re.search(r"[a-z_]+\(\)|\w+=True", said + heard)
+
+
+def test_a_note_is_printed_once_in_a_command(septet, capsys):
+    from septet.cli.terminal import guarded, say_notes
+    from septet.notes import Note
+
+    note = Note("no_vectors", "no entry has a vector yet", "call embed()", "agent")
+    with guarded():
+        say_notes([note, note])
+        say_notes([note])
+    assert capsys.readouterr().err == "note no_vectors [agent]: no entry has a vector yet (run `septet embed`)\n"

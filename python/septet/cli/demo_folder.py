@@ -17,7 +17,7 @@ from septet.cli.commands.syncing import left_out
 from septet.cli.places import make_folder, shown
 from septet.cli.progress import progress
 from septet.cli.screen import Line, Screen
-from septet.cli.terminal import flat, say
+from septet.cli.terminal import flat, say, say_notes, sentence
 from septet.entry import Entry
 from septet.errors import EntryError
 from septet.files.report import SyncReport, counted
@@ -79,8 +79,7 @@ def run(
         if embedding:
             with progress("embedding") as step:
                 notes = vault.embed(progress=step).notes
-            for note in notes:
-                say(f"note {note}")
+            say_notes(notes)
         started = time.perf_counter()
         vault.optimize()
         _print_taken(out, vault, report, report.took_s + time.perf_counter() - started)
@@ -197,7 +196,7 @@ class _Asking:
         self._out.print(head.append(f"   {results.took_ms:.1f} ms", "dim"))
         render.passages(self._out, results, detail=detail)
         for note in results.notes:
-            self._out.print(Line(f"       note {flat(str(note))}", "dim"))
+            self._out.print(Line(f"       note {sentence(str(note))}", "dim"))
         if not results:
             self._out.print("       nothing found")
 

@@ -123,7 +123,9 @@ def legend(out: Screen, pages: Sequence[Results], said: Mapping[str, str]) -> No
 
 def explanation(out: Screen, found: Explanation) -> None:
     """Print why an entry ranks where it does."""
-    reason, *rest = str(found).split("\n")
+    from septet.cli.wording import in_commands
+
+    reason, *rest = in_commands(str(found)).split("\n")
     out.print(Line(reason, "bold"))
     for line in rest:
         out.print(Line(line))

@@ -11,7 +11,10 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from septet.notes import Note
 
 __all__ = [
     "OutputFault",
@@ -23,11 +26,15 @@ __all__ = [
     "print_json_line",
     "say",
     "say_notes",
+    "sentence",
     "unguarded",
 ]
 
 #: C0 but tab and line feed, DEL, C1, and the marks that embed, override or isolate a direction of writing.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+#: The notes that a command printed.
+_noted: set[str] = set()
 
 
 def harmless(text: str) -> str:
@@ -111,6 +118,7 @@ def escaped(stream: TextIO) -> TextIO:
 @contextmanager
 def guarded() -> Iterator[None]:
     """Guard standard output and standard error: also what argument parsers, warnings and tracebacks write."""
+    _noted.clear()
     out, err = sys.stdout, sys.stderr
     told: list[Any] = [_Output(out), _Output(err)]
     sys.stdout, sys.stderr = map(_Guarded, told)
@@ -145,14 +153,25 @@ def _escaped(text: str) -> str:
     return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def sentence(text: str) -> str:
+    """Return a harmless sentence of the library on one line, in terms of the command line."""
+    from septet.cli.wording import in_commands
+
+    return flat(in_commands(text))
+
+
 def say(message: str) -> None:
-    """Print a message of one line to standard error."""
+    """Print a message of one line to standard error, in terms of the command line."""
     # Results stand before what is said of them, in one file or pipe too.
     sys.stdout.flush()
-    print(flat(message), file=sys.stderr)
+    print(sentence(message), file=sys.stderr)
 
 
-def say_notes(notes: Iterable[object]) -> None:
-    """Print notes to standard error, a line each."""
-    for note in notes:
-        say(f"note {note}")
+def say_notes(notes: Iterable[Note]) -> None:
+    """Print notes to standard error, a line each, and each of them once in a command."""
+    from septet.notes import printed
+
+    for line in printed(dict.fromkeys(notes)):
+        if line not in _noted:
+            _noted.add(line)
+            say(f"note {line}")

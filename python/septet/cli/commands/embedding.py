@@ -16,7 +16,7 @@ from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing
 from septet.cli.progress import progress
 from septet.cli.stopping import stoppable
-from septet.cli.terminal import flat, print_json, say
+from septet.cli.terminal import flat, print_json, say, say_notes, sentence
 from septet.errors import EmbeddingConfigError
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def embedding_stoppable(opened: Vault) -> AbstractContextManager[None]:
 
 def end_embedding(report: EmbedReport) -> None:
     """Say what was noted while texts were embedded; end the command if some could not be."""
-    for note in report.notes:
-        say(f"note {note}")
+    say_notes(report.notes)
     if report.failed or any(note.code in ("provider_refuses", "gave_up") for note in report.notes):
         raise typer.Exit(PROVIDER)
 
@@ -176,7 +175,7 @@ def _told(report: EmbedReport) -> str:
 def _show_models(out: Screen, found: Catalogue) -> None:
     from septet.cli.screen import Line
 
-    out.print(Line(flat(f"Used here: {found.used or 'none'} ({found.why})"), "bold"))
+    out.print(Line(sentence(f"Used here: {found.used or 'none'} ({found.why})"), "bold"))
     out.print(Line("\nLocal models", "bold"))
     for one in found.local:
         dimensions = f"{one.dimensions} dimensions, " if one.dimensions else ""
@@ -208,7 +207,7 @@ def _show_checks(out: Screen, found: list[Check]) -> None:
     for check in found:
         line = Line(f"{check.name:14}").append(f"{_MARKS[check.state]:7}", _STYLES[check.state])
         cure = f" (--fix: {check.cure})" if check.cure else ""
-        out.print(line.append(flat(check.said) + cure))
+        out.print(line.append(sentence(check.said) + cure))
 
 
 def _plain(value: object) -> str:

@@ -14,9 +14,8 @@ import typer
 from septet.cli.exits import NOTHING
 from septet.cli.options import AsJson, Embedding, Query, VaultPath
 from septet.cli.places import existing
-from septet.cli.terminal import flat, print_json, say
+from septet.cli.terminal import flat, print_json, say, say_notes
 from septet.errors import QueryError
-from septet.notes import printed
 
 if TYPE_CHECKING:
     from septet.cli.screen import Screen
@@ -92,16 +91,18 @@ def retrieve(
         opened.retriever(chosen) as retriever,
     ):
         if explain is not None:
+            from septet.cli.wording import in_commands
+
             told = retriever.explain(query, explain, **options)
-            print_json(told.to_dict()) if as_json else print(told)
-            _say(told.notes)
+            print_json(told.to_dict()) if as_json else print(in_commands(str(told)))
+            say_notes(told.notes)
             return
         found = retriever.retrieve(query, **options)
     if as_json:
         print_json(found.to_dict())
     else:
         _show(render.console(sys.stdout), found, show_plan)
-    _say(found.notes)
+    say_notes(found.notes)
     if not found:
         say("nothing found")
         raise typer.Exit(NOTHING)
@@ -197,8 +198,3 @@ def _show(out: Screen, found: Retrieval, with_plan: bool) -> None:
         second = Line("        " + where, "cyan")
         lists = ", ".join(f"{name} {rank:.0f}" for name, rank in hit.signals.items() if rank is not None)
         out.print(second.append(f"  {lists}", "dim"))
-
-
-def _say(notes: tuple[Any, ...]) -> None:
-    for line in printed(notes):
-        say(f"note {line}")

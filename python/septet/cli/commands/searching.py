@@ -218,4 +218,6 @@ def _lines() -> Iterator[str]:
 
 
 def _told(fault: SeptetError) -> dict[str, Any]:
-    return {"code": fault.code, "message": str(fault)}
+    from septet.cli.wording import in_commands
+
+    return {"code": fault.code, "message": in_commands(str(fault))}

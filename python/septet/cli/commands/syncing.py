@@ -14,7 +14,7 @@ from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing, file_only, writable
 from septet.cli.progress import progress
 from septet.cli.stopping import stoppable
-from septet.cli.terminal import flat, print_json, say
+from septet.cli.terminal import flat, print_json, say, sentence
 from septet.errors import EntryError
 
 if TYPE_CHECKING:
@@ -149,11 +149,11 @@ def left_out(skipped: Sequence[SkippedFile], most: int) -> list[str]:
 def _left_out(one: SkippedFile) -> str:
     where = flat(one.path or one.root)
     if one.taken:
-        return f"took {where}: {flat(one.reason)}"
+        return f"took {where}: {sentence(one.reason)}"
     if one.reason == "bad_rule":
         return f"{where}: a line of it is no glob; its other lines hold"
     # A sentence says itself what became of the file.
-    return f"{where}: {flat(one.reason)}" if " " in one.reason.strip() else f"left out {where}: {flat(one.reason)}"
+    return f"{where}: {sentence(one.reason)}" if " " in one.reason.strip() else f"left out {where}: {flat(one.reason)}"
 
 
 def print_roots(roots: list[RootInfo]) -> None:
@@ -167,7 +167,7 @@ def print_roots(roots: list[RootInfo]) -> None:
         said = f"chunks of {counted(root.files, 'file')}: {flat(root.name)}, {flat(root.path)}, {when}"
         print(f"  {'folder':10} {root.chunks:>10,}  {said}")
         if root.problem:
-            print(f"  {'':21}  problem: {flat(root.problem)}")
+            print(f"  {'':21}  problem: {sentence(root.problem)}")
 
 
 def _globs(given: _Globs) -> _Globs:

@@ -11,7 +11,7 @@ from septet.cli.commands.syncing import FOLDERS, left_out
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing, file_only, writable
 from septet.cli.stopping import heed_termination
-from septet.cli.terminal import flat, print_json, say
+from septet.cli.terminal import flat, print_json, say, sentence
 from septet.errors import EntryError
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _print_root(root: RootStatus) -> None:
     print(f"{flat(root.name)}: {flat(root.path)}")
     print(f"  {counted(root.files, 'file')}, {counted(root.chunks, 'chunk')}, {sizes}; {when}")
     if root.missing:
-        print(f"  {flat(root.missing)}; what was read of it stays")
+        print(f"  {sentence(root.missing)}; what was read of it stays")
     if root.rebuilding:
         print("  is to be read anew: its options, or this program's way to cut texts, changed")
     if not (root.drift or root.altered or root.missing or root.rebuilding):
@@ -114,7 +114,7 @@ def _print_root(root: RootStatus) -> None:
     for line in left_out((*root.problems, *root.skipped), SHOWN):
         print(f"  {line}")
     if root.problem:
-        print(f"  problem: {flat(root.problem)}")
+        print(f"  problem: {sentence(root.problem)}")
 
 
 def _size(size: int) -> str:

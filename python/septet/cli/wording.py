@@ -1,0 +1,139 @@
+"""Messages of the library in terms of the command line: what they say to call is a command, an argument an option.
+
+Every message passes `in_commands` on its way out (`terminal.say`, and what prints sentences of the library as data).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Mapping
+
+__all__ = ["in_commands"]
+
+#: Arguments and the options that they are here; None where the command line has no such option.
+_OPTIONS: Mapping[str, str] = {
+    "include_memories": "--memories", "include_expired": "--expired", "timeout_s": "--timeout", "tags": "--tag",
+    **{name: f"--{name.replace('_', '-')}" for name in (
+        "after", "as_of", "batch", "diversity", "domain", "force", "format", "limit", "map", "max_tokens",
+        "min_confidence", "min_score", "mode", "must", "must_not", "name", "offset", "on_error", "order_by", "phrase",
+        "prefix", "profile", "repo", "rest", "severity", "split", "syntax", "text", "tier", "type", "typos", "vectors",
+        "where",
+    )},
+}  # fmt: skip
+#: Options that a message may say to change; others of these names are fields of entries too.
+_LEADING = frozenset(
+    "after as_of diversity include_expired include_memories limit max_tokens min_confidence min_score must must_not "
+    "offset on_error order_by phrase syntax timeout_s".split()
+)
+#: Methods and the commands that do the same.
+_COMMANDS: Mapping[str, str] = {
+    "load": "get", "entries": "list", "sync_status": "status", "import_": "import",
+    **{name: name.replace("_", "-") for name in (
+        "add", "backup", "count", "delete", "embed", "export", "facets", "feedback", "forget", "forget_root", "get",
+        "history", "link", "links", "optimize", "recall", "redact", "remember", "restore", "retrieve", "search",
+        "similar", "stats", "sync", "unlink", "update",
+    )},
+}  # fmt: skip
+
+#: Whole phrases that no rule below fits: what there is for programs alone, said otherwise or left out.
+_PHRASES: tuple[tuple[str, str], ...] = (
+    ("include_memories=True (--memories)", "--memories"),
+    ("embed(), or add entries with vector=", "run `septet embed`"),
+    (", or open the vault with embedder=", ", or an embedder"),
+    ("add entries with vector=, or an embedder", "run `septet embed` with an embedder, which --embedding names"),
+    ("add entries with vector=", "run `septet embed`"),
+    ("open it with embedder=", "name one with --embedding"),
+    (", or give query_vector=", ""),
+    (", or give previous_embedder=", ""),
+    (", or give max_bytes=", ""),
+    ("name another model=, or re-add every vector", "give the model another name, or import every vector again"),
+    (", or open the vault with sidecar=False", ""),
+    ("open the vault with prepare=False", "name it in a configuration, with prepare = false"),
+    ("; try read_only=True", ""),
+    (", and read_only=True cannot make one: open it for writing once", ": `septet add` or `septet import` makes one"),
+    ("a listing with another where, order_by or as_of: pass the same ones with every page, or leave after out",
+     "a list with other filters or another order: give the same ones with every page, or leave --after out"),
+    ("wanted the `next` of a page", "wanted what a page before said to go on with"),
+    ("unpack it, or give the stream gzip.open(path)", "unpack it, as `zcat FILE | septet import -` does"),
+    ("unpack it, as gzip.open(stream) does", "unpack it, as `zcat FILE | septet import -` does"),
+    ("or split=None", "or leave out --split"),
+    ("typos=False does not", "--no-typos does not"),
+    ("pass secrets=, or set", "set"),
+    ("add session=, its name", "name it with --scope"),
+    ("update_many() ", "an update by --where "),
+    ("restore(): ", ""),
+    ("name one, Client(url, tier=...), of", "it has to serve one alone of"),
+    ("and give token=", "and name the token with token_env or token_file"),
+    ("out of where", "out of --where"),
+)  # fmt: skip
+#: The same with names inside, each with a word without which nothing is looked for.
+_PATTERNS: tuple[tuple[str, str, str], ...] = (
+    ("read_only", r" (?:was opened|is opened) with read_only=True: .*", " is open for reading only"),
+    ("map=", r"map=\{'([^']*)': '([^']*)'\}", r"--map \1=\2"),
+    ("leave out", r"leave out (batch|force)=True", r"leave out --\1"),
+    ("to mean every entry", r"say (\{.*\}) to mean", r"say '\1' to mean"),
+)
+#: Not within a word, a quoted text, a path or an address; and not the value of an option that has such.
+_NOT_INSIDE = r"(?<![\w.`'\"/?&=-])(?<!--map )"
+_TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_CALL = rf"{_NOT_INSIDE}(call )?([a-z_]+)\(((?:{_TEXT}|[^()'\"])*)\)"
+_PART = rf"(?:{_TEXT}|[^,'\"])+"
+_QUOTED = r"(?<![\w`])`([a-z_]+)`"
+_KEYWORD = rf"{_NOT_INSIDE}([a-z_]+)=(True|False|None|{_TEXT}|-?\d[\d.]*|\{{.*?\}}+|\.\.\.)?"
+#: At the beginning of an error, of those alone that an option shares its name with.
+_ARGUMENT = (
+    r"^((?:septet: )?)(after|diversity|limit|must|offset|phrase|syntax)(?= (?:is|has|are|names|says|belongs|wants)\b)"
+)
+_CHANGED = r"\b((?:raise|lower|leave out) )([a-z_]+)\b(?!=)"
+
+
+def in_commands(text: str) -> str:
+    """Return a message as the command line says it: commands and options in the place of calls and arguments."""
+    for phrase, words in _PHRASES:
+        text = text.replace(phrase, words)
+    for sign, pattern, words in _PATTERNS:
+        text = re.sub(pattern, words, text) if sign in text else text
+    if "(" in text:
+        text = re.sub(_CALL, _command, text)
+    if "`" in text:
+        text = re.sub(
+            _QUOTED, lambda found: f"`septet {_COMMANDS[found[1]]}`" if found[1] in _COMMANDS else found[0], text
+        )
+    if "=" in text:
+        text = re.sub(_KEYWORD, lambda found: _option(found[1], found[2]) if found[1] in _OPTIONS else found[0], text)
+    for pattern in (_ARGUMENT, _CHANGED):
+        text = re.sub(
+            pattern, lambda found: found[1] + (_OPTIONS[found[2]] if found[2] in _LEADING else found[2]), text
+        )
+    return text
+
+
+def _command(found: re.Match[str]) -> str:
+    if found[2] not in _COMMANDS:
+        return found[0]
+    words = ["septet", _COMMANDS[found[2]]]
+    for argument in filter(None, (part.strip() for part in re.findall(_PART, found[3]))):
+        keyword = re.fullmatch(_KEYWORD, argument)
+        named = keyword is not None and keyword[1] in _OPTIONS
+        words.append(_option(keyword[1], keyword[2]) if keyword is not None and named else _positional(argument))
+    return f"{'run ' if found[1] else ''}`{' '.join(words)}`"
+
+
+def _positional(argument: str) -> str:
+    return "--where JSON" if argument == "where" else shlex.quote(_plain(argument))
+
+
+def _option(name: str, value: str | None) -> str:
+    option = _OPTIONS[name]
+    if value in (None, "True", "..."):
+        return option
+    if value in ("False", "None"):
+        return f"--no-{option[2:]}"
+    return f"{option} {value}" if value[0] == "{" else f"{option} {shlex.quote(_plain(value))}"
+
+
+def _plain(value: str) -> str:
+    """Return a text that is written as Python writes it."""
+    return str(ast.literal_eval(value)) if re.fullmatch(_TEXT, value) else value
