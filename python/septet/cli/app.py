@@ -47,6 +47,9 @@ Put -- before a query or title that starts with a dash."""
 _PLAIN: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False, "add_completion": False}
 
 
+#: What the parser raises, which typer has from click or brings along.
+_UsageError: Any = typer.BadParameter.__mro__[1]
+
 _PLACEHOLDERS = {str: "TEXT", int: "N", float: "NUMBER", Path: "PATH"}
 
 
@@ -69,8 +72,34 @@ class _Commands(TyperGroup):
             alone = typer.Typer(**_PLAIN)
             function = commands.function(cmd_name)
             alone.command(cmd_name)(function)
-            self._made[cmd_name] = _with_placeholders(typer.main.get_command(alone), function)
+            self._made[cmd_name] = _explained(_with_placeholders(typer.main.get_command(alone), function))
         return self._made.get(cmd_name)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options before the command; of an unknown one say which is meant, or that it stands behind it."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except _UsageError as fault:
+            from septet.cli.suggesting import explain_option
+
+            name = next((one for one in given if one in commands.COMMANDS), None)
+            behind = name is not None and getattr(fault, "option_name", None) in _flags(self.get_command(ctx, name))
+            explain_option(fault, _flags(self), "It stands behind the command." if behind else "")
+            raise
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is named; of an unknown one say which is meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except _UsageError as fault:
+            from septet.cli.suggesting import nearest_commands
+
+            if args and args[0] not in commands.COMMANDS and not args[0].startswith("-"):
+                near = nearest_commands(args[0], commands.COMMANDS)
+                hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else " `septet --help` lists them."
+                fault.message = f"No such command {args[0]!r}.{hint}"
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an interrupt ends it where it did not say itself what that means."""
@@ -85,6 +114,28 @@ class _Commands(TyperGroup):
                 room = formatter.width - 6 - widest
                 rows = [(name.ljust(widest), _brief(self.get_command(ctx, name), room)) for name in names]
                 formatter.write_dl(rows)
+
+
+def _flags(command: Any) -> list[str]:
+    return ["--help", *(flag for option in command.params for flag in (*option.opts, *option.secondary_opts))]
+
+
+def _explained(command: Any) -> Any:
+    """Let a command say which of its options may be meant by an unknown one."""
+    parse = command.parse_args
+
+    def parse_args(ctx: Any, args: list[str]) -> Any:
+        try:
+            return parse(ctx, args)
+        except _UsageError as fault:
+            from septet.cli.suggesting import explain_option
+
+            outside = getattr(fault, "option_name", None) in _flags(ctx.parent.command) if ctx.parent else False
+            explain_option(fault, _flags(command), "It stands before the command." if outside else "")
+            raise
+
+    command.parse_args = parse_args
+    return command
 
 
 def _brief(command: Any, room: int) -> str:

@@ -1,0 +1,147 @@
+"""What was probably meant by an option or a command that is not there: the same by another name, or misspelt.
+
+Only what the command has is suggested, and nothing rather than something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+__all__ = ["explain_option", "nearest_commands", "nearest_options"]
+
+#: How alike two words are at least, as `difflib` measures it: one letter of five is wrong.
+_ALIKE = 0.8
+#: So many characters say which name they begin.
+_LEAST_BEGINNING = 3
+_MOST = 3
+
+#: What other programs call an option; the first that a command has is meant.
+_OPTIONS: Mapping[str, Sequence[str]] = {
+    "order-by": "sort sort-by sortby sorted order orderby orderby rank-by by".split(),
+    "limit": "top top-k topk k num number max max-results results size first head count per-page n".split(),
+    "after": "cursor next continue page".split(),
+    "offset": "skip start-at page".split(),
+    "where": "filter filters match condition query attr attrs".split(),
+    "vault": "db database store file path sqlite".split(),
+    "format": "output-format fmt as csv jsonl ndjson markdown md table ids out-format".split(),
+    "write": "output out o save save-to".split(),
+    "tag": "label labels tags topic keyword".split(),
+    "topic": "tag tags label".split(),
+    "type": "category class".split(),
+    "since": "newer newer-than start begin from changed-since modified-since updated date after".split(),
+    "until": "older older-than before to end up-to".split(),
+    "typos": "fuzzy spelling spellcheck".split(),
+    "embedding": "model embedder provider embed vectors semantic".split(),
+    "force": "overwrite replace clobber".split(),
+    "yes": "force no-confirm assume-yes confirm".split(),
+    "dry-run": "dryrun simulate preview noop no-act check".split(),
+    "min-score": "threshold score cutoff".split(),
+    "min-confidence": "confidence sure".split(),
+    "max-tokens": "tokens budget".split(),
+    "must-not": "exclude not without none ignore".split(),
+    "must": "include contains required all".split(),
+    "phrase": "exact literal quoted".split(),
+    "prefix": "begins starts-with autocomplete wildcard".split(),
+    "diversity": "mmr diverse".split(),
+    "profile": "weights ranking preset".split(),
+    "explain": "details detail why scores breakdown".split(),
+    "config": "config-file settings conf tiers".split(),
+    "memories": "memory include-memories".split(),
+    "expired": "include-expired".split(),
+    "timeout": "deadline timeout-s wait".split(),
+    "measures": "metric metrics measure".split(),
+    "measure": "metric metrics measures".split(),
+    "set": "field change".split(),
+    "description": "text body content message desc".split(),
+    "text": "query like".split(),
+    "severity": "priority level importance".split(),
+    "domain": "topic area namespace".split(),
+    "exclude": "ignore skip".split(),
+    "include": "glob pattern match".split(),
+    "redact": "mask secrets".split(),
+    "split": "chunk chunks".split(),
+    "host": "bind address listen".split(),
+    "fix": "repair mend".split(),
+}
+#: What other programs call a command.
+_COMMANDS: Mapping[str, Sequence[str]] = {
+    "search": "find query ask grep lookup".split(),
+    "get": "show cat view read open print fetch".split(),
+    "list": "ls entries dir all".split(),
+    "count": "len length wc size number".split(),
+    "add": "new create insert put store write".split(),
+    "delete": "rm remove del erase drop".split(),
+    "update": "set modify change rename patch".split(),
+    "export": "dump".split(),
+    "import": "load ingest bulk".split(),
+    "sync": "index ingest scan crawl follow".split(),
+    "watch": "follow".split(),
+    "forget-root": "unfollow unsync remove-root".split(),
+    "stats": "info stat summary".split(),
+    "optimize": "optimise vacuum compact reindex rebuild".split(),
+    "doctor": "check fsck health verify repair fix diagnose test".split(),
+    "serve": "server http api run start".split(),
+    "eval": "evaluate bench benchmark measure".split(),
+    "tune": "train fit learn calibrate".split(),
+    "explain": "why".split(),
+    "similar": "like related neighbors neighbours".split(),
+    "history": "log versions revisions".split(),
+    "facets": "tags group aggregate".split(),
+    "embed": "vectors embeddings vectorize vectorise".split(),
+    "models": "providers".split(),
+    "push": "upload".split(),
+    "pull": "download".split(),
+    "redact": "mask secrets scrub".split(),
+    "remember": "memorize memorise".split(),
+    "recall": "memories".split(),
+    "link": "connect relate".split(),
+    "backup": "copy snapshot".split(),
+    "completion": "completions autocomplete".split(),
+}
+
+
+def nearest_options(typed: str, options: Iterable[str]) -> list[str]:
+    """Return the options of a command that an unknown one may mean, such as ``--order-by`` for ``--sort``.
+
+    Args:
+        options: all that the command has, with dashes.
+    """
+    names = {option.removeprefix("--"): option for option in options if option.startswith("--")}
+    return [names[name] for name in _nearest(typed.removeprefix("--"), names, _OPTIONS)] if typed[:2] == "--" else []
+
+
+def nearest_commands(typed: str, commands: Iterable[str]) -> list[str]:
+    """Return the commands that an unknown one may mean."""
+    return _nearest(typed, commands, _COMMANDS)
+
+
+def explain_option(fault: Any, options: Iterable[str], hint: str = "") -> None:
+    """Let an error about an unknown option say which one may be meant.
+
+    Args:
+        fault: as the parser raises it; other errors stay as they are.
+        hint: what to say where none of these options is near.
+    """
+    typed = getattr(fault, "option_name", None)
+    if not isinstance(typed, str) or not hasattr(fault, "possibilities"):
+        return
+    fault.possibilities = None
+    if near := nearest_options(typed, options):
+        hint = f"Did you mean {' or '.join(near)}?"
+    fault.message = f"{fault.message.rstrip('.')}. {hint}".rstrip()
+
+
+def _nearest(typed: str, names: Iterable[str], others: Mapping[str, Sequence[str]]) -> list[str]:
+    word = typed.lower().replace("_", "-")
+    known = sorted(names)
+    if word in known:
+        return [word]
+    if meant := [name for name, called in others.items() if word in called and name in known]:
+        return meant[:1] if len(word) < _LEAST_BEGINNING else meant[:_MOST]
+    if alike := get_close_matches(word, known, _MOST, _ALIKE):
+        return alike
+    if turned := [name for name in known if len(word) > 2 and sorted(name) == sorted(word)]:
+        return turned
+    return [name for name in known if len(word) >= _LEAST_BEGINNING and name.startswith(word)][:_MOST]
