@@ -34,7 +34,7 @@ Codes, with what each means:
 ``network_folder``          the vault is on a network file system; it is written without a log
 ``no_batch_api``            the provider has no batch API; texts are embedded request by request
 ``no_embedder``             an embedder was asked for and there is none; searched without vectors
-``no_terms``                the query holds no letter or digit
+``no_terms``                the query holds no letter or digit; of filters alone, what passes them is listed
 ``no_vectors``              no entry has a vector; searched without vectors
 ``not_all``                 texts are left that another process embeds, or that were just written
 ``other_model``             the vectors are of a model that no embedder at hand has

@@ -78,7 +78,7 @@ class Searchable(ABC):
                 ``-word``, ``begin*``, ``field:value`` and ``-field:value`` for domain, type, severity, kind, tag,
                 source, trust, parent, id, path and attrs.NAME, ``created:2026-11``, ``updated:>=2026-01-01``. What is
                 malformed or unknown is ordinary text, so no query is an error; ``results.understood`` says what was
-                understood. A query of filters alone finds nothing, like an empty one: `entries` lists without words.
+                understood. A query of filters alone lists what passes, the newest first, with a note (``no_terms``).
                 It holds beside ``must``, ``where`` and the others. 32 signs count, of at most 100 characters each.
             typos: guess at words that no entry holds, by one edit for up to five letters, by two for more: a note
                 ``did_you_mean`` names the nearest words. They are searched for only where the search finds
@@ -148,6 +148,10 @@ class Searchable(ABC):
         plan = self._plan(query, options)
         tiers = self._tiers() if plan.tiers is None else self._named_tiers(plan.tiers)
         results = run(tiers, [self._asked(plan)], self._tier_threads())[0]
+        if plan.web is not None and plan.filters_alone and not results.hits:
+            from septet.search.listed import as_list
+
+            results = as_list(self._asked_listings, plan, results)
         if (results.notes or results.took_ms > SLOW_MS) and STAGES.get() is None:
             from septet.watch.watching import tell_results
 
@@ -279,8 +283,7 @@ class Searchable(ABC):
             TierError: as for `search`.
             StoreError: the vault cannot be read.
         """
-        # Searches do not load it.
-        from septet.search.explain import explain
+        from septet.search.explain import explain  # searches do not load it
 
         entry_id = utf8(id, "id", QueryError)
         plan = self._plan(query, options, "explain")
@@ -341,6 +344,9 @@ class Searchable(ABC):
 
     @abstractmethod
     def _clock(self) -> float: ...
+
+    @abstractmethod
+    def _asked_listings(self, asked: Any, as_of: float | None, tiers: Any) -> list[tuple[str, Any]]: ...
 
     def _tier_threads(self) -> TierThreads | None:
         return None

@@ -133,7 +133,66 @@ def test_what_the_query_asks_holds_beside_the_options(target):
 def test_a_query_of_signs_alone_is_answered_by_vectors():
     with filled() as vault:
         assert set(vault.search("domain:storage", syntax="web", query_vector=[1.0, 0, 0, 0]).ids) == {"lock"}
-        assert not vault.search("domain:storage", syntax="web")
+        assert not vault.search("-writer", syntax="web")
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("domain:post", ["mail", "letter"]),
+        ("tag:database", ["lock", "wal"]),
+        ("tag:database -sqlite", ["lock"]),
+        ("domain:post -running", ["letter"]),
+        ("-domain:post kind:entry", ["lock", "queue", "wal"]),
+        ("kind:memory", ["memory"]),
+        ("domain:post ?!", ["mail", "letter"]),
+        ("tag:nothing", []),
+    ],
+)
+def test_a_query_of_filters_alone_is_a_list_with_a_note_that_says_so(target, query, ids):
+    found = target.search(query, syntax="web", limit=20)
+    newest_first = sorted(found, key=lambda hit: (-hit.entry.updated_at, -hit.entry.created_at, hit.id))
+    assert sorted(found.ids) == sorted(ids) and found.ids == [hit.id for hit in newest_first]
+    assert found.total == len(ids) and found.confidence == 0
+    assert [(hit.score, dict(hit.breakdown), hit.confidence) for hit in found] == [(0.0, {}, 0.0)] * len(ids)
+    assert [note.code for note in found.notes] == ["no_terms"] and "listed, the newest first" in str(found.notes[0])
+    assert found.query == query and found.understood["where"]
+    json.dumps(found.to_dict())
+
+
+def test_a_list_has_pages_groups_a_budget_and_facets_as_a_search_has(target):
+    def asked(**options):
+        return target.search("kind:entry", syntax="web", **options)
+
+    every = asked(limit=20).ids
+    assert len(every) == 5 == len(asked().ids)
+    assert [id for offset in (0, 2, 4) for id in asked(limit=2, offset=offset).ids] == every
+    assert asked(facets="domain").facets["domain"]["post"] == 2
+    cut = asked(max_tokens=asked(limit=1)[0].token_estimate)
+    assert cut.ids == every[:1] and cut.notes[-1].code == "over_budget"
+    assert asked(mode="scan")[0].entry is None and asked(mode="scan").ids == every
+    assert asked(where={"domain": "post"}).ids == [id for id in every if id in ("mail", "letter")]
+    assert target.search_many(["kind:entry"], syntax="web")[0].ids == every
+    assert asked(as_of=1_600_000_000.0, limit=20).total == 5
+
+
+def test_a_list_has_the_parts_of_what_was_split_and_leaves_out_what_is_not_valid():
+    with filled() as vault:
+        vault.add(id="long", title="Long", description="word " * 900, tags=["split"], split=200)
+        vault.add(id="over", title="Over", tags=["split"], valid_until=NOW - 1)
+        parts = vault.search("tag:split", syntax="web", limit=50)
+        assert len(parts) > 3 and {hit.parent for hit in parts} == {"long"} and "long" not in parts.ids
+        assert len(vault.search("tag:split", syntax="web", group_by="parent")) == 1
+        assert "over" in vault.search("tag:split", syntax="web", include_expired=True, limit=50).ids
+
+
+def test_a_list_of_tiers_names_the_tier_of_each_and_lets_the_highest_copy_decide():
+    with Vault(":memory:", clock=lambda: NOW) as high, filled() as low:
+        high.add(id="mail", title="Not of the post any more", domain="done")
+        both = Federation({"high": high, "low": low})
+        assert [(hit.id, hit.tier) for hit in both.search("domain:post", syntax="web")] == [("letter", "low")]
+        assert both.search("domain:post", syntax="web", tiers="low").ids == ["letter", "mail"]
+        assert both.search("domain:done", syntax="web")[0].tier == "high"
 
 
 def test_signs_mean_nothing_unless_they_are_asked_for():

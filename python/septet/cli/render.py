@@ -167,7 +167,8 @@ def _print_heading(out: Screen, columns: Mapping[str, int]) -> None:
 
 def _barred(out: Screen, hit: Hit, columns: Mapping[str, int]) -> Line:
     """Return the beginning of a hit's line: its score and its bars."""
-    line = Line(f" {hit.score:.3f} ", "bold")
+    # What is listed rather than ranked has no score.
+    line = Line(f" {hit.score:.3f} " if hit.breakdown else " " * 7, "bold")
     for name, width in columns.items():
         shape = bar(hit.breakdown.get(name, 0.0), width, ascii_only=out.ascii_only)
         line.append(shape, _color(name)).append(" ")

@@ -160,6 +160,12 @@ class ListedTiers(Parts):
         """
         if tier is not None:
             return [self._named(tier)._listed(asked, None)[0]]
+        return [answer for _, answer in self._asked_listings(asked, as_of, None)]
+
+    def _asked_listings(
+        self, asked: AskedListing[_Answer], as_of: float | None, tiers: frozenset[str] | None
+    ) -> list[tuple[str, _Answer]]:
+        """Do the same with the names of the tiers; ``tiers`` are the only ones that are asked, None for all."""
         from septet.listing.shadows import Shadows
 
         shadows = self._known_shadows = self._known_shadows or Shadows()
@@ -168,12 +174,15 @@ class ListedTiers(Parts):
         def hidden(listing: Shadowing) -> Mask | None:
             return shadows.hidden(listing, higher, as_of)
 
-        several = hidden if len(self._vaults) > 1 else None
-        answers = []
-        for _, (answer, listing) in self._each(lambda vault: vault._listed(asked, several)):
-            answers.append(answer)
-            if listing is not None:
-                higher.append(listing)
+        names = {id(vault): name for name, (vault, _) in self._vaults.items() if tiers is None or name in tiers}
+        several = hidden if len(names) > 1 else None
+        answers: list[tuple[str, _Answer]] = []
+        for vault, found in self._each(lambda vault: vault._listed(asked, several) if id(vault) in names else None):
+            if found is None:
+                continue
+            answers.append((names[id(vault)], found[0]))
+            if found[1] is not None:
+                higher.append(found[1])
         return answers
 
 

@@ -152,6 +152,12 @@ class Plan(NamedTuple):
         return -(-self.candidates // 2) if shared else self.candidates
 
     @property
+    def filters_alone(self) -> bool:
+        """Whether a query in the syntax of web searches has filters and nothing to rank by."""
+        words = self.query.terms or self.query.begun or self.vector is not None or self.embeddings
+        return self.web is not None and bool(self.web.where) and not words
+
+    @property
     def asks_text(self) -> bool:
         """Whether the full text is searched: its leg is on and a term is left of the query."""
         return "text" in self.legs and bool(self.query.terms)

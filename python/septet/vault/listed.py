@@ -151,6 +151,12 @@ class Listed(ABC):
     ) -> tuple[_Answer, Shadowing | None]:
         """Return what is asked of the listing; see `septet.federation.member.Member`."""
 
+    def _asked_listings(
+        self, asked: AskedListing[_Answer], as_of: float | None, tiers: frozenset[str] | None
+    ) -> list[tuple[str, _Answer]]:
+        """Return what the listing of each tier answers by its name; a vault is the tier ``vault``."""
+        return [("vault", self._listed(asked, None)[0])]
+
     def _held(self, ids: Sequence[str]) -> frozenset[str]:
         """Return those of the ids that are live."""
         with self._store.reading() as read:

@@ -39,6 +39,7 @@ COLUMNS = ("score", "confidence", "id", "title", "kind", "type", "domain", "seve
 
 @takes_search_options()
 def search(
+    ctx: typer.Context,
     query: Annotated[
         str, typer.Argument(metavar="QUERY", help="A question or some words; - reads queries, a line each.")
     ],
@@ -53,6 +54,7 @@ def search(
 ) -> None:
     """Find the entries that answer a question, best first.
 
+    A query of filters alone, such as tag:daily, lists what passes them, the newest first (see --syntax web).
     With - for the query, each line of standard input is one, and gets a line of JSON as soon as it is read.
     """
     if query == "-":
@@ -63,7 +65,8 @@ def search(
         return
     wanted = format_of(format, as_json)
     with memory(vault, config, embeds=True, embedding=embedding) as opened:
-        results = opened.search(query, **search_options(options))
+        asked = search_options(options)
+        results = _listed(opened, ctx, query, asked) or opened.search(query, **asked)
     try:
         _show_results(results, wanted, detail=explain)
     finally:
@@ -168,6 +171,19 @@ def feedback(
         whole = whole_id(opened, id, **which)
         opened.feedback(query, whole, action, **which)
     say(f"recorded: {whole} was {action}")
+
+
+def _listed(opened: Any, ctx: typer.Context, query: str, options: dict[str, Any]) -> Results | None:
+    """Return what passes the filters of a query that has nothing else, unless --syntax says what signs mean."""
+    # What names no field is no filter.
+    if ":" not in query or getattr(ctx.get_parameter_source("syntax"), "name", "") != "DEFAULT":
+        return None
+    from septet.query.web import understood
+
+    web = understood(query)
+    alone = web.where and not (web.text or web.must or web.must_not or web.phrases or web.prefixes or web.without)
+    found: Results | None = opened.search(query, **{**options, "syntax": "web"}) if alone else None
+    return found
 
 
 def _show_results(results: Results, format: Format, *, detail: bool = False) -> None:
