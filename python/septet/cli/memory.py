@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.cli.places import existing, writable
 from septet.cli.terminal import say
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 __all__ = [
     "CONFIG_VARIABLE",
     "LEAST_ID",
+    "InFile",
     "check_one",
+    "followed",
+    "in_file",
     "in_tier",
     "keep_index",
     "memory",
@@ -151,23 +154,57 @@ def whole_id(opened: Any, given: str, **tier: Any) -> str:
     return found
 
 
-def not_of_files(opened: Any, entries: Iterable[Entry], todo: str) -> None:
+class InFile(NamedTuple):
+    """Where a chunk of a file that a vault follows stands.
+
+    Attributes:
+        file: the whole path.
+        line: its first line.
+        root: the folder or file that the vault follows.
+        which: the arguments that make a call mean the tier that follows it.
+    """
+
+    file: str
+    line: int
+    root: str
+    which: Mapping[str, Any]
+
+
+def in_file(opened: Any, entry: Entry, which: Mapping[str, Any]) -> InFile | None:
+    """Return where a chunk stands in a file that the vault, or one of its tiers, follows; None for other entries."""
+    if entry.kind != "chunk" or entry.span is None or not hasattr(opened, "roots"):
+        return None
+    tiers = [{"tier": name} for name in opened.tiers()] if hasattr(opened, "tiers") and not which else [which]
+    for tier in tiers:
+        # A tier on a server follows nothing.
+        with suppress(TierError):
+            for root in opened.roots(**tier):
+                if root.name == entry.source:
+                    folder = Path(root.path) if Path(root.path).is_dir() else Path(root.path).parent
+                    file = os.path.normpath(folder / entry.span.path)
+                    return InFile(file, entry.span.first_line, root.path, tier)
+    return None
+
+
+def not_of_files(opened: Any, entries: Iterable[Entry], todo: str, which: Mapping[str, Any]) -> None:
     """Refuse chunks of files that a vault follows: changed in the vault alone, they would say what no file says.
 
     Args:
         todo: what to do in the file instead.
+        which: the arguments that make a call mean one tier.
 
     Raises:
         EntryError: one of the entries is such a chunk; the message names file and line.
     """
-    chunks = [one for one in entries if one.kind == "chunk" and one.span is not None]
-    followed = {one.name: one.path for one in opened.roots()} if chunks and hasattr(opened, "roots") else {}
-    for one in chunks:
-        if one.span is None or (root := followed.get(one.source or "")) is None:
-            continue
-        folder = Path(root) if Path(root).is_dir() else Path(root).parent
-        where = f"line {one.span.first_line} of {os.path.normpath(folder / one.span.path)}"
-        raise EntryError(f"{one.id} is {where}, which the vault follows: {todo} there, and `septet sync`")
+    for one in entries:
+        if (place := in_file(opened, one, which)) is not None:
+            raise followed(one, place, todo)
+
+
+def followed(entry: Entry, place: InFile, todo: str) -> EntryError:
+    """Return the error that an entry is a chunk of a file that the vault follows."""
+    where = f"line {place.line} of {place.file}"
+    return EntryError(f"{entry.id} is {where}, which the vault follows: {todo} there, and `septet sync`")
 
 
 def place_of(opened: Any) -> str:

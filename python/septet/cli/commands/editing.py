@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from septet.cli.exits import NOTHING
-from septet.cli.memory import in_tier, memory, not_of_files, whole_id
+from septet.cli.memory import InFile, followed, in_file, in_tier, memory, whole_id
 from septet.cli.options import ConfigFile, Embedding, Id, TierName, VaultPath
 from septet.cli.terminal import say
 from septet.errors import EntryError, EntryNotFound, SeptetError
@@ -27,6 +27,14 @@ __all__ = ["edit"]
 
 #: What is tried where the environment names no editor.
 _EDITORS = ("sensible-editor", "nano", "vi", "notepad.exe")
+#: Editors that take ``+10 FILE``.
+_PLUS = frozenset("vi vim nvim view gvim mvim elvis nano pico emacs emacsclient kak joe jed ne".split())
+#: Those that take ``FILE:10``.
+_COLON = frozenset("hx helix subl sublime_text zed".split())
+#: Those that take it behind ``--goto``.
+_GOTO = frozenset("code code-insiders codium vscodium code-oss cursor windsurf".split())
+#: The line of a place in a file, such as ``a.md#L10-L12``.
+_LINE = re.compile(r"#L(\d{1,9})(?:-L?\d+)?$")
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 
 
@@ -43,15 +51,19 @@ def edit(
     """Change an entry in your editor: $VISUAL, else $EDITOR.
 
     Its fields stand as TOML between two lines of +++, its text below them in Markdown. A text that cannot be stored is
-    kept in a file, and so is one whose entry another program changed meanwhile. Refuses a chunk of a followed
-    folder, and names the file and line to edit.
+    kept in a file, and so is one whose entry another program changed meanwhile. Of a chunk of a followed folder the
+    file is opened at its line, and synced when the editor ends; without a terminal file and line are named.
     """
     with memory(vault, config) as opened:
         which = in_tier(opened, tier)
         whole = whole_id(opened, id, **which)
         before = opened.get(whole, **which)
-        if before is not None:
-            not_of_files(opened, [before], "edit it")
+        place = None if before is None else in_file(opened, before, which)
+    if before is not None and place is not None:
+        if source is not None or not sys.stdin.isatty():
+            raise followed(before, place, "edit it")
+        _edit_in_place(place, id, vault, config, embedding)
+        return
     from septet.cli.front_matter import as_text, fields_in
 
     if before is None:
@@ -83,6 +95,26 @@ def edit(
         shutil.rmtree(path.parent, ignore_errors=True)
 
 
+def _edit_in_place(place: InFile, given: str, vault: Any, config: Path | None, embedding: str | None) -> None:
+    """Open the file of a chunk at its line, or at the one that was asked for, and sync its folder afterwards.
+
+    Raises:
+        EntryError: the file is gone, or there is no editor.
+        typer.Exit: the editor failed, or the sync has something left to do.
+    """
+    from septet.cli.commands.syncing import brought_in, tell
+
+    if not Path(place.file).is_file():
+        raise EntryError(f"{place.file} is not there any more: `septet sync` brings the vault in step")
+    asked = _LINE.search(given)
+    if code := _opened_in_editor(Path(place.file), int(asked[1]) if asked else place.line):
+        say(f"the editor ended with {code}: `septet sync` brings in what it saved")
+        raise typer.Exit(NOTHING)
+    with memory(vault, config, write=True, embeds=True, embedding=embedding) as opened:
+        done = brought_in(opened, place.root, **place.which)
+    tell(*done)
+
+
 def _store(opened: Any, before: Entry, changes: dict[str, Any], which: dict[str, Any]) -> None:
     """Store changes, unless the entry is not any more what was edited.
 
@@ -107,12 +139,7 @@ def _edited(text: str, id: str) -> Path:
     path = folder / f"{_NOT_IN_NAMES.sub('_', id)[:80].strip('.') or 'entry'}.md"
     path.write_bytes(text.encode("utf-8"))
     try:
-        command = _editor()
-        sys.stdout.flush()
-        code = subprocess.run([*command, str(path)], check=False).returncode
-    except OSError as fault:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise EntryError(f"the editor {command[0]} cannot be run: {fault.strerror}") from None
+        code = _opened_in_editor(path)
     except BaseException:
         # Ctrl-C reaches this process as well as an editor that has the text open.
         if left := _left(path, text):
@@ -130,6 +157,35 @@ def _left(path: Path, text: str) -> str:
         return f"; your text is in {path}"
     shutil.rmtree(path.parent, ignore_errors=True)
     return ""
+
+
+def _opened_in_editor(path: Path, line: int | None = None) -> int:
+    """Open a file in ``$VISUAL``, else in ``$EDITOR``, and return the exit code of the editor.
+
+    Args:
+        line: where to begin, from 1, if it is an editor of which is known how; None for the beginning.
+
+    Raises:
+        EntryError: there is no editor, or it cannot be run.
+    """
+    command = _editor()
+    sys.stdout.flush()
+    try:
+        return subprocess.run([*command, *_at(command[0], path, line)], check=False).returncode
+    except OSError as fault:
+        raise EntryError(f"the editor {command[0]} cannot be run: {fault.strerror}") from None
+
+
+def _at(editor: str, path: Path, line: int | None) -> list[str]:
+    """Return the arguments that open a file at a line."""
+    name = Path(editor).name.lower().removesuffix(".exe")
+    if line is None:
+        return [str(path)]
+    if name in _PLUS:
+        return [f"+{line}", str(path)]
+    if name in _GOTO:
+        return ["--goto", f"{path}:{line}"]
+    return [f"{path}:{line}" if name in _COLON else str(path)]
 
 
 def _editor() -> list[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from septet.files.report import RootInfo, SkippedFile, SyncReport
     from septet.vault import Vault
 
-__all__ = ["FOLDERS", "forget_root", "left_out", "print_roots", "sync"]
+__all__ = ["FOLDERS", "brought_in", "forget_root", "left_out", "print_roots", "sync", "tell"]
 
 #: So many files that were left out are named.
 SHOWN = 20
@@ -109,12 +109,26 @@ def sync(
         options["chunking"] = _chunking(opened, root, {key: value for key, value in cut.items() if value is not None})
         if root is None and not opened.roots() and not any(value is not None for value in options.values()):
             raise EntryError(f"{opened.path} follows no folder: `septet sync DIR` begins to")
-        with stoppable(lambda: _stored(opened)), progress("syncing") as step:
-            report = opened.sync(
-                root, paths=only, force=force, timeout_s=timeout_s, progress=step,
-                **{key: value for key, value in options.items() if value is not None},
-            )  # fmt: skip
-        vectors = _embedded(opened) if made else None
+        done = brought_in(
+            opened, root, paths=only, force=force, timeout_s=timeout_s,
+            **{key: value for key, value in options.items() if value is not None},
+        )  # fmt: skip
+    tell(*done, as_json=as_json)
+
+
+def brought_in(opened: Any, root: str | None, **options: Any) -> tuple[SyncReport, EmbedReport | None]:
+    """Sync a folder and embed what is new, if there is an embedder; return the reports of both."""
+    with stoppable(lambda: _stored(opened)), progress("syncing") as step:
+        report = opened.sync(root, progress=step, **options)
+    return report, _embedded(opened) if hasattr(opened, "embed") and opened._embeds() else None
+
+
+def tell(report: SyncReport, vectors: EmbedReport | None, *, as_json: bool = False) -> None:
+    """Print what a sync did.
+
+    Raises:
+        typer.Exit: it has something left to do, or texts could not be embedded.
+    """
     if as_json:
         print_json(report.to_dict() | ({} if vectors is None else {"embedded": vectors.to_dict()}))
     else:

@@ -162,12 +162,12 @@ def delete(
             count = opened.delete(where=wanted, dry_run=True, **which)
             titles = [entry.title for entry in opened.entries(wanted, limit=SHOWN, **which)] if count else []
             chunks = {"$and": [wanted, {"kind": "chunk"}]}
-            not_of_files(opened, opened.entries(chunks, limit=None, **which) if count else (), "delete it")
+            not_of_files(opened, opened.entries(chunks, limit=None, **which) if count else (), "delete it", which)
         else:
             wanted = None
             there = _there(opened, ids or [], which)
             entries = opened.load(there, **which)
-            not_of_files(opened, entries, "delete it")
+            not_of_files(opened, entries, "delete it", which)
             count, titles = len(there), [entry.title for entry in entries]
         if not count:
             say("nothing to delete")
