@@ -397,3 +397,16 @@ def test_a_filter_by_null_takes_no_deleted_entry_for_a_live_one(vault, wanted):
     assert (vault.entries(where).ids, vault.count(where)) == ([], 0)
     assert vault.delete(where=where) == 0
     assert len(vault) == 2
+
+
+def test_a_search_for_filters_alone_lists_by_the_last_change_and_takes_words_that_are_left_out(vault):
+    fill(vault, 21, tags=["daily"])
+    vault.add(id="draft", title="A draft", tags=["daily"], created_at=2.0, updated_at=90.0)
+    vault.add(id="over", title="Over", tags=["daily"], created_at=95.0, valid_until=NOW - 1)
+    vault.remember("not among entries", id="memory", topics=["daily"])
+    newest = [entry.id for entry in vault.entries({"tags": "daily"}, order_by=[("updated_at", "desc")], as_of=NOW)]
+    newest.remove("memory")
+    found = vault.search("tag:daily", syntax="web", limit=5, offset=1)
+    assert found.ids == newest[1:6] and found.total == 22 and newest[0] == "draft"
+    assert vault.search("tag:daily -draft", syntax="web", limit=3).ids == newest[1:4]
+    assert vault.search("tag:daily", syntax="web", include_expired=True, limit=1).ids == ["over"]
