@@ -15,7 +15,18 @@ from septet.files.chunking import Chunking
 
 NAMES = ["a.md", "b.md", "c.txt", "deep/a.md", "deep/er/d.md", "Ä.md"]
 TALKS = ["s.jsonl", "t.jsonl", "deep/u.jsonl"]
-WORDS = ["heron", "[[a]]", "[[deep/a|x]]", "[[b#Nests]]", "[c](c.txt)", "[up](../a.md)", "owl night"]
+WORDS = [
+    "heron",
+    "[[eel]]",
+    "[[Wader#Nests|x]]",
+    "[[a]]",
+    "[[deep/a|x]]",
+    "[[b#Nests]]",
+    "[c](c.txt)",
+    "[up](../a.md)",
+    "owl night",
+]
+HEADS = ["", "---\naliases: [Eel, wader]\n---\n", "---\nalias: b\nsee: '[[eel]]'\n---\n"]
 SECTIONS = st.lists(
     st.tuples(st.sampled_from(["# Herons", "## Nests", "# Owls", ""]), st.lists(st.sampled_from(WORDS), max_size=4)),
     max_size=5,
@@ -75,11 +86,11 @@ class Synced(RuleBasedStateMachine):
         self.time += 1
         os.utime(path, ns=(self.time * 10**9 + 7, self.time * 10**9 + 7))
 
-    @rule(name=st.sampled_from(NAMES), sections=SECTIONS)
-    def write(self, name, sections):
+    @rule(name=st.sampled_from(NAMES), head=st.sampled_from(HEADS), sections=SECTIONS)
+    def write(self, name, head, sections):
         path = self.path(name)
         if not path.is_symlink():
-            path.write_text(text_of(sections), encoding="utf-8")
+            path.write_text(head + text_of(sections), encoding="utf-8")
             self.stamped(path)
 
     @rule(name=st.sampled_from(NAMES), sections=SECTIONS)

@@ -20,6 +20,7 @@ from septet.files.front_matter import (
     times_of,
 )
 from septet.files.roots import is_memory_path
+from septet.storage.tables.mentions import ALIAS
 
 __all__ = ["ChunkDraft", "Document", "Mention", "dated", "document_of", "is_evergreen"]
 
@@ -35,7 +36,8 @@ class Mention(NamedTuple):
     Attributes:
         target: the note, or the relative path as it is written, ``%20`` and all; resolved against nothing.
         anchor: the heading in it, or "".
-        type: ``wiki`` for ``[[target#anchor|alias]]``, ``link`` for ``[alias](target#anchor)``.
+        type: ``wiki`` for ``[[target#anchor|alias]]``, ``link`` for ``[alias](target#anchor)``; ``alias`` where the
+            front matter has the target as another name of the file itself.
     """
 
     target: str
@@ -115,8 +117,13 @@ def _with_properties(
         own = {"description": head.strip(), "context": "", "first_line": 1, "last_line": last}
         chunks = [ChunkDraft({**fields, **own}, ())]
     first, *others = chunks
-    mentions = (*(Mention(*one, "wiki") for one in named_in(front.values)), *first.mentions)
-    context = " > ".join(filter(None, [first.fields["context"], "; ".join(aliases_of(front.values))]))
+    names = aliases_of(front.values)
+    mentions = (
+        *(Mention(*one, "wiki") for one in named_in(front.values)),
+        *first.mentions,
+        *(Mention(name, "", ALIAS) for name in names),
+    )
+    context = " > ".join(filter(None, [first.fields["context"], "; ".join(names)]))
     return [ChunkDraft({**first.fields, "context": context}, mentions), *others]
 
 

@@ -13,11 +13,12 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
 from septet.storage.store import Writing
-from septet.storage.tables import files, links
-from septet.storage.tables.files import Mentioned, folded, stem_of
+from septet.storage.tables import files, links, mentions
+from septet.storage.tables.files import folded, stem_of
 from septet.storage.tables.links import Link
+from septet.storage.tables.mentions import ALIAS, Mentioned
 
-__all__ = ["MENTIONS", "link_mentions", "stored_as", "targets_of"]
+__all__ = ["MENTIONS", "link_mentions", "mentioning", "stored_as"]
 
 #: The type of the links that mentions become.
 MENTIONS = "mentions"
@@ -30,11 +31,15 @@ def stored_as(target: str, anchor: str, type: str, path: str) -> Mentioned | Non
     """Return a mention as the table has it, of a chunk that is named later; None if it can name no file.
 
     Args:
+        type: ``wiki``, ``link``, or ``alias`` for another name of the file itself.
         path: of the file that it stands in: relative targets begin in its folder.
     """
-    anchor = anchor[:MOST_CHARS]
+    anchor = anchor.strip()[:MOST_CHARS]
     plain = unquote(target) if type == "link" else target.strip()
-    if type == "link" or plain.startswith(("./", "../")):
+    if type == ALIAS:
+        # No mention has such an anchor, so a chunk may mention what its own note is called.
+        target, anchor = plain, " "
+    elif type == "link" or plain.startswith(("./", "../")):
         # What begins with a slash is seen from the root.
         folder = "" if plain.startswith("/") else posixpath.dirname(path)
         target = posixpath.normpath(posixpath.join(folder, plain.lstrip("/"))) if plain else path
@@ -47,27 +52,29 @@ def stored_as(target: str, anchor: str, type: str, path: str) -> Mentioned | Non
     return Mentioned("", folded(target), anchor, type)
 
 
-def targets_of(paths: Iterable[str]) -> list[str]:
-    """Return everything that a mention of one of the files may be stored as: the ends of its path, with and without
-    the name's ending.
+def mentioning(write: Writing, root: int, paths: Iterable[str], numbers: Iterable[int]) -> set[str]:
+    """Return the chunks of a root that mention files: an end of their paths, without the ending too, or another name.
+
+    Args:
+        numbers: of these files, for the other names that the vault has of them.
     """
-    found = set()
+    found = mentions.aliases_of(write, numbers)
     for path in paths:
         parts = folded(path).split("/")
         for start in range(len(parts)):
             end = "/".join(parts[start:])
             found |= {end, _without_ending(end)}
-    return sorted(found)
+    return mentions.naming(write, root, sorted(found))
 
 
 def link_mentions(write: Writing, root: int, chunks: Sequence[str]) -> None:
     """Make the links of chunks say what they mention now."""
-    said = files.mentions_of_chunks(write, chunks)
+    said = mentions.of_chunks(write, chunks)
     there = files.own_links(write, chunks)
     ends = _Ends(write, root)
     wanted: dict[tuple[str, str], str] = {}
-    for chunk, mentions in said.items():
-        for mention, path in mentions:
+    for chunk, own in said.items():
+        for mention, path in own:
             found = ends.of(mention, path)
             if found is not None and found != chunk:
                 note = f"{mention.target}#{mention.anchor}" if mention.anchor else mention.target
@@ -100,7 +107,10 @@ class _Ends:
         return self._chunks[at]
 
     def _file(self, target: str, type: str, folder: str) -> str | None:
-        """Return the id of the file that a target names: by path, by the end of a path, or by that without ending."""
+        """Return the id of the file that a target names: by path, by its end, by that without ending, by another name.
+
+        Of several the nearest counts: in the folder, then the least deep, then that of the shortest path.
+        """
         name = target.rpartition("/")[2]
         for stem in (False, True):
             found = []
@@ -111,7 +121,11 @@ class _Ends:
                     found.append((as_named != target, near, path.count("/"), len(path), path, own))
             if found:
                 return min(found)[-1]
-        return None
+        others = mentions.aliased(self._write, self._root, target) if type == "wiki" else ()
+        return min(
+            ((posixpath.dirname(path) != folder, path.count("/"), len(path), path, own) for path, own in others),
+            default=(None,),
+        )[-1]
 
     def _chunk(self, file_id: str, anchor: str) -> str | None:
         """Return the first chunk under the heading that an anchor names; without one the first of the file."""

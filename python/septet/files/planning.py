@@ -12,7 +12,8 @@ from septet.drafts import attrs_text
 from septet.entry import Span
 from septet.storage.tables import entries, files
 from septet.storage.tables.entries import EntryRow
-from septet.storage.tables.files import COMPARED, ChunkRow, FileRow, Mentioned
+from septet.storage.tables.files import COMPARED, ChunkRow, FileRow
+from septet.storage.tables.mentions import Mentioned
 
 __all__ = ["Draft", "Plan", "chunk_id", "file_id", "plan_of", "plan_rows", "rows_of_drafts"]
 

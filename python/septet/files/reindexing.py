@@ -24,10 +24,11 @@ from septet.files.report import Tally
 from septet.files.storing import in_order, store_plans
 from septet.files.tracking import Followed, still_followed
 from septet.storage.store import Reading, Store, Writing
-from septet.storage.tables import entries, files, indexing, staged, vectors
+from septet.storage.tables import entries, files, indexing, mentions, staged, vectors
 from septet.storage.tables.entries import EntryRow
-from septet.storage.tables.files import FileRow, Mentioned
+from septet.storage.tables.files import FileRow
 from septet.storage.tables.history import Keeping
+from septet.storage.tables.mentions import Mentioned
 from septet.storage.tables.staged import Staged
 
 if TYPE_CHECKING:
@@ -243,7 +244,7 @@ class Rebuild:
                 for plan, number in store_plans(write, plans, of.name, keeping):
                     assert number
                     counts.add(plan)
-            for some in _slices(sorted(files.mentions_of(write, (row.file for row in rows))), SWITCHED_CHUNKS):
+            for some in _slices(sorted(mentions.of_files(write, (row.file for row in rows))), SWITCHED_CHUNKS):
                 link_mentions(write, of.number, some)
             if many:
                 indexing.fill(write)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from septet.files.mentions import link_mentions
 from septet.files.planning import Plan, chunk_id, file_id
 from septet.storage.store import Reading, Writing
-from septet.storage.tables import changing, entries, files, links, vectors
+from septet.storage.tables import changing, entries, files, links, mentions, vectors
 from septet.storage.tables.files import COMPARED, ChunkRow, FileRow
 from septet.storage.tables.history import Keeping
 from septet.storage.tables.links import NEXT, Link
@@ -62,14 +62,14 @@ def store_plans(write: Writing, plans: Sequence[Plan], root: str, keeping: Keepi
         entries.upsert(write, rows, [], keeping)
     files.move_chunks(write, chain.from_iterable(plan.moved for plan in ready))
     _chain(write, [plan for plan in ready if plan.fresh])
-    said = files.mentions_of(write, [plan.before.file for plan in ready if plan.before is not None])
+    said = mentions.of_files(write, [plan.before.file for plan in ready if plan.before is not None])
     numbers = {}
     for plan in ready:
         number = numbers[plan.after.path] = files.put(write, plan.after)
         if plan.mentions or (plan.before is not None and plan.mentions is not None):
-            files.set_mentions(write, number, plan.mentions)
+            mentions.put(write, number, plan.mentions)
     # A text that stays mentions nothing any more where code begins above it.
-    if silent := said - files.mentions_of(write, numbers.values()):
+    if silent := said - mentions.of_files(write, numbers.values()):
         link_mentions(write, plans[0].after.root, sorted(silent))
     return [Stored(plan, numbers.get(plan.after.path, 0)) for plan in plans]
 

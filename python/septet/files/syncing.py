@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from septet.errors import StoreError
 from septet.files.lease import Lease
 from septet.files.matching import adopted, compared, device_at, moved_meanwhile, renamed, surely_gone, why_unknown
-from septet.files.mentions import link_mentions, targets_of
+from septet.files.mentions import link_mentions, mentioning
 from septet.files.planning import Plan, plan_of
 from septet.files.preparing import Prepared, Preparer, Task, ahead
 from septet.files.reindexing import EmbedAhead, Rebuild, clean
@@ -23,7 +23,7 @@ from septet.files.storing import erase_files, in_order, store_plans
 from septet.files.tracking import Followed, followed_now, still_followed
 from septet.files.turns import Asked
 from septet.storage.store import Store, Writing
-from septet.storage.tables import files, staged
+from septet.storage.tables import files, mentions, staged
 from septet.storage.tables.files import FileRow
 from septet.storage.tables.history import Keeping
 from septet.watch import log
@@ -260,9 +260,10 @@ class _Run:
             if self._asked.late():
                 self._left += len(gone) - start
                 return
+            rows = gone[start : start + 500]
             with self._store.writing() as write:
-                named = self._naming(write, [row.path for row in gone[start : start + 500]])
-                erased, chunks = erase_files(write, gone[start : start + 500])
+                named = mentioning(write, self._of.number, [row.path for row in rows], [row.file for row in rows])
+                erased, chunks = erase_files(write, rows)
                 link_mentions(write, self._of.number, sorted(named))
                 self._lease.renew(write)
             self._tally.add("files_removed", len(erased))
@@ -342,16 +343,16 @@ class _Run:
         return plans
 
     def _store_plans(self, plans: Sequence[Plan]) -> None:
-        tally = self._tally
+        tally, root, before = self._tally, self._of.number, [p.before for p in plans if p.before is not None]
         with self._store.writing() as write:
             if not self._is_as_it_was(write):
                 self._left += len(plans)
                 return
+            named = mentioning(write, root, [row.path for row in before], [row.file for row in before])
             stored = store_plans(write, plans, self._of.name, Keeping("sync", self._clock(), 0))
-            paths = [p.after.path for p, number in stored if number]
-            paths += [p.before.path for p, number in stored if number and p.before is not None]
-            named = self._naming(write, paths) | files.mentions_of(write, [number for _, number in stored if number])
-            link_mentions(write, self._of.number, sorted(named))
+            now = {number: plan.after.path for plan, number in stored if number}
+            named |= mentioning(write, root, now.values(), now) | mentions.of_files(write, now)
+            link_mentions(write, root, sorted(named))
             if self._rebuild is not None:
                 self._rebuild.mark(write, [p.after._replace(file=number) for p, number in stored if number])
             self._lease.renew(write)
@@ -371,10 +372,6 @@ class _Run:
         """Say whether what was read still fits the root: this process may have been held up for long."""
         now = still_followed(write, self._of)
         return now is not None and (self._rebuild is not None or now.stored == self._of.identity)
-
-    def _naming(self, write: Writing, paths: Iterable[str]) -> set[str]:
-        """Return the chunks that mention one of the files."""
-        return files.mentions_naming(write, self._of.number, targets_of(paths))
 
     # -- saying --------------------------------------------------------------------------------------------------------
 

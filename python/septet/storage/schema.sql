@@ -170,13 +170,13 @@ CREATE TABLE files (
 CREATE INDEX files_by_name ON files (name);
 CREATE INDEX files_by_stem ON files (stem);
 
--- What chunks name in [[wiki]] and relative links, whether or not it exists.
+-- What chunks name in [[wiki]] and relative links, whether or not it exists, and the other names of notes.
 CREATE TABLE mentions (
     chunk      TEXT    NOT NULL,            -- id of the entry
     file       INTEGER NOT NULL,            -- the file it is in
     target     TEXT    NOT NULL,            -- a folded path, name or stem
     anchor     TEXT    NOT NULL,            -- a heading, '' for none
-    type       TEXT    NOT NULL,            -- 'wiki' or 'link'
+    type       TEXT    NOT NULL,            -- 'wiki', 'link', or 'alias' for another name of the file itself
     PRIMARY KEY (chunk, target, anchor)
 ) WITHOUT ROWID;
 CREATE INDEX mentions_by_file ON mentions (file);

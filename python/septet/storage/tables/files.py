@@ -1,4 +1,4 @@
-"""Roots, their files, the chunks of these, and what chunks mention."""
+"""Roots, their files, and the chunks of these."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ __all__ = [
     "UNREAD",
     "ChunkRow",
     "FileRow",
-    "Mentioned",
     "RootRow",
     "add_root",
     "anchors",
@@ -31,9 +30,6 @@ __all__ = [
     "folded",
     "has_root",
     "like",
-    "mentions_naming",
-    "mentions_of",
-    "mentions_of_chunks",
     "move_chunks",
     "named",
     "note_identity",
@@ -48,7 +44,6 @@ __all__ = [
     "roots",
     "rows_of",
     "set_device",
-    "set_mentions",
     "set_options",
     "stem_of",
     "touch",
@@ -95,15 +90,6 @@ class ChunkRow(NamedTuple):
 
     row: int
     columns: tuple[Any, ...]
-
-
-class Mentioned(NamedTuple):
-    """A row of `mentions`, and the root and path of its file."""
-
-    chunk: str
-    target: str
-    anchor: str
-    type: str
 
 
 _ROOT = "SELECT root, path, name, options, identity, synced_at, problem FROM roots"
@@ -333,44 +319,7 @@ def anchors(read: Reading | Writing, file_id: str) -> list[tuple[str, str]]:
     return read.sql.execute(sql, (file_id,)).fetchall()
 
 
-# -- mentions ----------------------------------------------------------------------------------------------------------
-
-
-def set_mentions(write: Writing, file: int, mentions: Iterable[Mentioned]) -> None:
-    """Store what the chunks of a file mention, in place of what they did."""
-    write.sql.execute("DELETE FROM mentions WHERE file = ?", (file,))
-    write.sql.executemany(
-        "INSERT OR IGNORE INTO mentions (chunk, file, target, anchor, type) VALUES (?, ?, ?, ?, ?)",
-        [(one.chunk, file, one.target, one.anchor, one.type) for one in mentions],
-    )
-
-
-def mentions_of(read: Reading | Writing, files: Iterable[int]) -> set[str]:
-    """Return the chunks of files that mention anything."""
-    sql = f"SELECT DISTINCT chunk FROM mentions WHERE file IN {_THESE}"
-    return {chunk for (chunk,) in read.sql.execute(sql, (json.dumps(list(files)),))}
-
-
-def mentions_naming(read: Reading | Writing, root: int, targets: Sequence[str]) -> set[str]:
-    """Return the chunks of a root's files that mention one of the targets."""
-    source, parameter = listed(targets)
-    sql = (
-        f"SELECT DISTINCT m.chunk FROM {source} j CROSS JOIN mentions m ON m.target = j.value "
-        "JOIN files f ON f.file = m.file WHERE f.root = ?"
-    )
-    return {chunk for (chunk,) in read.sql.execute(sql, (parameter, root))}
-
-
-def mentions_of_chunks(read: Reading | Writing, chunks: Sequence[str]) -> dict[str, list[tuple[Mentioned, str]]]:
-    """Return what chunks mention, by chunk, in an order of its own, with the path of the file that it stands in."""
-    sql = (
-        "SELECT m.chunk, m.target, m.anchor, m.type, f.path FROM json_each(?) j JOIN mentions m ON m.chunk = j.value "
-        "JOIN files f ON f.file = m.file ORDER BY m.chunk, m.target, m.anchor"
-    )
-    found: dict[str, list[tuple[Mentioned, str]]] = {}
-    for *mention, path in read.sql.execute(sql, (json.dumps(list(chunks)),)):
-        found.setdefault(mention[0], []).append((Mentioned._make(mention), path))
-    return found
+# -- links -------------------------------------------------------------------------------------------------------------
 
 
 def named(read: Reading | Writing, root: int, name: str, *, stem: bool) -> list[tuple[str, str]]:
