@@ -20,6 +20,7 @@ _Mask = NDArray[np.bool_]
 #: Rows ``(n, d)`` in one piece, or in two: those in a file, and those that were added since.
 _Rows = _Singles | tuple[_Singles | FileRows, _Singles]
 _Path = tuple[str, str | None]
+_Problem = tuple[str, str, str]
 _Symbol = tuple[str, int, str, str, str, float]
 
 class Damaged(ValueError):
@@ -1024,14 +1025,14 @@ def walk_folder(
     include: Sequence[str] = ...,
     exclude: Sequence[str] = ...,
     pattern: str | None = None,
-) -> tuple[list[tuple[str, str | None, int, int, bool]], list[_Path], list[_Path], list[tuple[str, str, str]]]:
+) -> tuple[list[tuple[str, str | None, int, int, bool]], list[_Path], list[_Path], list[_Problem], dict[str, int]]:
     """List files, links, folders and problems below a folder, in the order of paths; follows no link, never raises.
 
     A path is below the folder, as text, and as the system has it where that is something else. A file has its size in
     bytes, its time in nanoseconds since 1970, and whether it is a session log; a problem a path, a reason, a detail.
     ``within`` bounds the walk to paths and what is below them. ``include`` and ``exclude`` are globs as in .gitignore
     for paths with ``prefix`` before them, ``pattern`` one for paths below the folder. Links are listed that lead to a
-    folder, or have the name of a file that is wanted.
+    folder, or have the name of a file that is wanted. Last, how many files only their ending leaves out, by ending.
     """
 
 def check_globs(globs: Sequence[str]) -> None:
@@ -1045,7 +1046,7 @@ class Repository:
     """A folder at one moment, first of all unknown; ``cut`` says what ended the look at it: ``files`` or ``time``."""
 
     cut: str | None
-    problems: list[tuple[str, str, str]]
+    problems: list[_Problem]
     def __new__(cls, folder: str, skip: Sequence[str], rules: Sequence[str], most: int) -> Repository: ...
     def looked(self, timeout_s: float | None, most_bytes: int = 0) -> Repository:
         """Return it as it is now, with what files of at most so many bytes define; what did not change is not read."""

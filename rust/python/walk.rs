@@ -1,5 +1,6 @@
 //! The files below a folder.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -11,7 +12,7 @@ use crate::walk::{self, Globs, Wanted, shown};
 /// A path as text, and as the system has it where that is something else.
 type Shown = (String, Option<OsString>);
 type File = (String, Option<OsString>, u64, i64, bool);
-type Walked = (Vec<File>, Vec<Shown>, Vec<Shown>, Vec<(String, &'static str, String)>);
+type Walked = (Vec<File>, Vec<Shown>, Vec<Shown>, Vec<(String, &'static str, String)>, BTreeMap<String, u64>);
 
 /// Look at everything below a folder.
 #[pyfunction]
@@ -55,6 +56,7 @@ pub(super) fn walk_folder(
             found.links.iter().map(|path| shown(path)).collect(),
             found.folders.iter().map(|path| shown(path)).collect(),
             problems.collect(),
+            found.others,
         )
     }))
 }

@@ -8,6 +8,7 @@ mod problem;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, FileType, Metadata};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,9 @@ use ignore::{DirEntry, WalkBuilder};
 pub use globs::Globs;
 pub(crate) use problem::of as problems_of;
 pub use problem::{Problem, Reason};
+
+/// What stands behind the last dot of a name is an ending if it has at most so many bytes.
+const ENDING_BYTES: usize = 16;
 
 /// What to look for below a folder.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +73,8 @@ pub struct Walked {
     pub folders: Vec<PathBuf>,
     /// What could not be read.
     pub problems: Vec<Problem>,
+    /// How many files have another name than those wanted and are left out by nothing else, by ending.
+    pub others: BTreeMap<String, u64>,
 }
 
 impl Wanted {
@@ -100,6 +106,19 @@ impl Wanted {
 /// Whether a name is that of a session log.
 pub fn is_session(name: &str) -> bool {
     name.ends_with(".jsonl") || name.split_once(".jsonl.reset.").is_some_and(|(_, when)| !when.is_empty())
+}
+
+/// The ending of a name in lower case, without its dot; empty for a name that has none.
+fn ending(name: &OsStr) -> String {
+    let name = name.to_string_lossy();
+    match name.rsplit_once('.') {
+        Some((stem, ending))
+            if !stem.is_empty() && ending.len() <= ENDING_BYTES && ending.chars().all(char::is_alphanumeric) =>
+        {
+            ending.to_lowercase()
+        }
+        _ => String::new(),
+    }
 }
 
 /// Look at everything below a folder.
@@ -192,14 +211,19 @@ fn visit(folder: &Path, wanted: &Wanted, entry: &DirEntry, walked: &mut Walked) 
         }
         return;
     }
-    if let (Some(session), true) = (named, wanted.takes(path)) {
-        match entry.metadata() {
+    if !wanted.takes(path) {
+        return;
+    }
+    match named {
+        None if kind.is_file() => *walked.others.entry(ending(entry.file_name())).or_default() += 1,
+        None => {}
+        Some(session) => match entry.metadata() {
             Ok(about) => match found(path, kind, &about, session) {
                 Ok(file) => walked.files.push(file),
                 Err(problem) => walked.problems.push(problem),
             },
             Err(fault) => walked.problems.extend(problem::of(folder, &fault)),
-        }
+        },
     }
 }
 

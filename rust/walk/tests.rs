@@ -74,6 +74,31 @@ fn rules_hold_without_a_repository_and_the_own_file_overrides_them() {
 }
 
 #[test]
+fn files_that_only_their_name_leaves_out_are_counted_by_ending() {
+    let files = [
+        (".gitignore", "build/\n*.zip\n"),
+        ("a.md", ""),
+        ("b.PDF", ""),
+        ("deep/c.pdf", ""),
+        ("deep/d.canvas", ""),
+        ("README", ""),
+        ("e.not an ending", ""),
+        ("build/f.pdf", ""),
+        ("g.zip", ""),
+        (".h.pdf", ""),
+        ("old/i.pdf", ""),
+    ];
+    let folder = Folder::new("others", &files);
+    let others = |wanted: Wanted| {
+        walk(&folder.0, wanted).others.into_iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>()
+    };
+    let old = Globs::new(["old/"]).unwrap();
+    assert_eq!(others(Wanted { exclude: old.clone(), ..texts() }), [" 2", "canvas 1", "pdf 2"]);
+    assert_eq!(others(Wanted { include: old, ..texts() }), ["pdf 1"]);
+    assert_eq!(others(Wanted { endings: Vec::new(), ..texts() }), [""; 0]);
+}
+
+#[test]
 fn hidden_ones_are_found_only_when_wanted() {
     let folder = Folder::new("hidden", &[(".a.md", ""), (".b/c.md", ""), ("d.md", "")]);
     assert_eq!(folder.paths(texts()), ["d.md"]);

@@ -274,3 +274,13 @@ def test_a_device_is_not_followed(septet, notes, command):
         code, out, said = septet(command, odd)
         assert (code, out) == (2, "") and "name a folder, or a regular file" in said
     assert sorted(one.name for one in septet.home.iterdir()) == ["notes", "pipe"]
+
+
+def test_files_of_other_kinds_are_counted_by_ending(septet, notes):
+    for name in ("a.pdf", "b.pdf", "c.canvas", "Makefile"):
+        (notes / name).write_bytes(b"-")
+    code, out, err = septet("sync", "notes")
+    assert code == 0 and ", 4 files of other kinds in " in out
+    assert err.startswith("skipped 2 pdf, 1 canvas, 1 other")
+    code, out, _ = septet("status")
+    assert code == 0 and "  skipped 2 pdf, 1 canvas, 1 other" in out

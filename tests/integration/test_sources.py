@@ -12,7 +12,8 @@ import pytest
 from septet import EntryError
 from septet._core import shown_path
 from septet.files.roots import CURATED, LAYOUTS, Root, root_at
-from septet.files.sources import ENDINGS, REASONS, Found, Skipped, found_at, path_in, places, scan
+from septet.files.sources import REASONS, Found, Skipped, found_at, path_in, places, scan
+from septet.files.trees import ENDINGS
 
 NAMES = (
     "a.md",
@@ -278,7 +279,7 @@ def test_a_name_that_looks_like_an_escaped_one_is_told_where_both_are_there(tmp_
 def test_a_root_that_is_not_there_is_missing_and_no_error(tmp_path, path, layout):
     made(tmp_path, "a.md")
     root = root_at(tmp_path / path, layout=layout)
-    assert scan(root) == ([], [], True)
+    assert scan(root) == ([], [], True, {})
     assert found_at(root, "a.md") is None
     made(tmp_path / "gone", "MEMORY.md")
     if path == "gone":

@@ -1,6 +1,7 @@
 """The report of a sync: what is left out, and what is taken in with a remark."""
 
-from septet.files.report import Tally
+from septet.files.report import SyncReport, Tally
+from septet.files.trees import kinds_said
 
 
 def test_a_file_that_was_read_with_a_remark_and_cannot_be_stored_is_not_taken():
@@ -17,3 +18,15 @@ def test_a_file_that_was_read_with_a_remark_and_cannot_be_stored_is_not_taken():
         ("a.md", False),
     ]
     assert ", 2 skipped, 1 with a remark in " in str(report)
+
+
+def test_files_of_other_kinds_are_counted_the_most_first_and_the_rest_together():
+    tally = Tally()
+    tally.skip_kinds({"canvas": 3, "pdf": 10, "": 4, "other": 1})
+    tally.skip_kinds({"pdf": 2, "html": 3, **{f"x{number}": 1 for number in range(30)}})
+    report = tally.report(["notes"], 0.0)
+    assert list(report.skipped_kinds.items())[:3] == [("pdf", 12), ("canvas", 3), ("html", 3)]
+    assert sum(report.skipped_kinds.values()) == 12 + 6 + 5 + 30 and len(report.skipped_kinds) == 21
+    assert list(report.skipped_kinds)[-1] == "other" and report.to_dict()["skipped_kinds"] == report.skipped_kinds
+    assert kinds_said(report.skipped_kinds) == "12 pdf, 3 canvas, 3 html, 1 x0, 1 x1, 33 other"
+    assert ", 53 files of other kinds in " in str(report) and "kinds" not in str(SyncReport())

@@ -117,8 +117,9 @@ def _moving(drift: Drift, rows: Sequence[FileRow]) -> set[str]:
     """Return new files that may be known ones on the move."""
     if not drift.new:
         return set()
-    names, (found, skipped, _) = frozenset(drift.new), drift.scan
-    return {one.path for one in moved_meanwhile((one for one in found if one.path in names), rows, found, skipped)}
+    names, seen = frozenset(drift.new), drift.scan
+    new = [one for one in seen.found if one.path in names]
+    return {one.path for one in moved_meanwhile(new, rows, seen.found, seen.skipped)}
 
 
 class CatchUp:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
+from septet.files.trees import merged
+
 __all__ = ["PendingFile", "RootInfo", "SkippedFile", "SyncReport", "Tally", "counted", "remarked"]
 
 
@@ -87,6 +89,8 @@ class SyncReport:
         bytes: read.
         reindexed: roots whose chunks were all made in another way, and took the place of those before at once.
         skipped: files left out, with the reason, and those that were ``taken`` all the same, with what was odd.
+        skipped_kinds: how many files are left out because of their ending alone, by ending, the most first; rare ones
+            and those without are ``other``. What is hidden, or what rules and globs leave out, does not count.
         problems: what else went wrong, in sentences: a root that is not there, no room on the disk.
         redacted: how many secrets were masked, by rule.
         redacted_in: the files in which they stand; ``redact=False`` leaves them.
@@ -111,6 +115,7 @@ class SyncReport:
     bytes: int = 0
     reindexed: tuple[str, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
+    skipped_kinds: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     redacted: Mapping[str, int] = field(default_factory=dict)
     redacted_in: tuple[str, ...] = ()
@@ -137,6 +142,8 @@ class SyncReport:
             parts.append(f"{out:,} skipped")
         if odd := len({(one.root, one.path) for one in self.skipped if one.taken}):
             parts.append(f"{odd:,} with a remark")
+        if self.skipped_kinds:
+            parts.append(f"{counted(sum(self.skipped_kinds.values()), 'file')} of other kinds")
         if self.problems:
             parts.append(counted(len(self.problems), "problem"))
         if not self.complete:
@@ -152,6 +159,7 @@ class SyncReport:
             "reindexed": list(self.reindexed),
             "redacted_in": list(self.redacted_in),
             "skipped": skipped,
+            "skipped_kinds": dict(self.skipped_kinds),
             "problems": list(self.problems),
             "redacted": dict(self.redacted),
         }
@@ -163,6 +171,7 @@ class Tally:
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
         self.skipped: dict[SkippedFile, None] = {}
+        self.skipped_kinds: dict[str, int] = {}
         self.problems: list[str] = []
         self.reindexed: list[str] = []
         self.redacted: dict[str, int] = {}
@@ -187,6 +196,10 @@ class Tally:
         """Note a file that is left out, or that is taken in with a remark."""
         self.skipped[remarked(path, reason, root) if taken else SkippedFile(path, reason, root)] = None
 
+    def skip_kinds(self, kinds: Mapping[str, int]) -> None:
+        """Count files of a root that are left out because of their ending."""
+        self.skipped_kinds = merged([self.skipped_kinds, kinds])
+
     def report(self, roots: Sequence[str], took_s: float) -> SyncReport:
         """Return everything as a report."""
         known = {one.name for one in fields(SyncReport)}
@@ -199,7 +212,7 @@ class Tally:
         return SyncReport(
             roots=tuple(roots), skipped=tuple(skipped), problems=tuple(self.problems), redacted=self.redacted,
             redacted_in=tuple(self.redacted_in), reindexed=tuple(self.reindexed), took_s=took_s, complete=self.complete,
-            **self.counts,
+            skipped_kinds=self.skipped_kinds, **self.counts,
         )  # fmt: skip
 
 

@@ -7,33 +7,28 @@ import os
 import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from septet._core import shown_path, walk_folder
 from septet.files.paths import below, can_be, resolved, unescaped
-from septet.files.roots import CURATED, MEMORIES, Root, is_memory_path
+from septet.files.roots import MEMORIES, Root, is_memory_path
 from septet.files.steady import mtime_ns_of
+from septet.files.trees import TOPS, TREES, ends, is_session, merged
 
 Kind = Literal["text", "session"]
 
 __all__ = [
-    "ENDINGS",
     "REASONS",
     "Found",
     "Scan",
     "Skipped",
     "found_at",
-    "is_session",
     "path_in",
     "places",
     "scan",
     "unknown_at",
 ]
 
-#: Endings of texts, whatever their case, and of those in the layout ``memory``, as they are.
-ENDINGS = (".md", ".markdown", ".mdx", ".txt", ".rst")
-MEMORY_ENDINGS = (".md",)
-IGNORE_FILES = (".gitignore", ".septetignore")
 #: Why a path is not among what was found.
 REASONS = {
     "symlink": "a link, which is not followed unless follow_symlinks is on",
@@ -48,20 +43,7 @@ REASONS = {
     "bad_rule": "a line of an ignore file that is no glob; its other lines hold",
 }
 _MAGIC = re.compile(r"[*?\[]")
-_TEXTS: Mapping[str, Any] = {"endings": ENDINGS, "any_case": True, "hidden": False}
-_MEMORIES: Mapping[str, Any] = {"endings": MEMORY_ENDINGS, "any_case": False, "hidden": True}
-#: What counts in a tree, as keywords of the walk: the folder of a root, by layout; a folder that a link in ``memory/``
-#: leads to; one that ``paths`` names.
-_TREES: Mapping[str, Mapping[str, Any]] = {
-    "folder": {**_TEXTS, "sessions": True, "ignore_files": IGNORE_FILES},
-    "memory": {**_MEMORIES, "sessions": False, "ignore_files": IGNORE_FILES[1:]},
-    "memories": {**_MEMORIES, "sessions": False, "ignore_files": IGNORE_FILES[1:]},
-    "extra": {**_MEMORIES, "sessions": True, "ignore_files": IGNORE_FILES},
-}
-#: What is read of a root in the layout ``memory``, in this order.
-TOPS = (*CURATED, MEMORIES)
 _KINDS: tuple[Kind, Kind] = ("text", "session")
-_SESSION = re.compile(r"\.jsonl(\.reset\..+)?\Z", re.DOTALL)
 
 
 class Found(NamedTuple):
@@ -101,11 +83,13 @@ class Scan(NamedTuple):
 
     Attributes:
         missing: the root is not there.
+        others: how many files do not count because of their ending alone, by ending.
     """
 
     found: list[Found]
     skipped: list[Skipped]
     missing: bool = False
+    others: Mapping[str, int] = {}
 
 
 class Place(NamedTuple):
@@ -114,7 +98,7 @@ class Place(NamedTuple):
     Attributes:
         shown: its path below the root; empty for the root itself.
         real: absolute, links above it resolved.
-        tree: which of its files count, a key of `_TREES`.
+        tree: which of its files count, a key of `TREES`.
         pattern: only what matches this glob below it.
     """
 
@@ -122,11 +106,6 @@ class Place(NamedTuple):
     real: str
     tree: str
     pattern: str | None = None
-
-
-def is_session(path: str) -> bool:
-    """Say whether a path is that of a session transcript: ``*.jsonl``, or one set aside as ``*.jsonl.reset.*``."""
-    return _SESSION.search(path) is not None
 
 
 def scan(root: Root) -> Scan:
@@ -150,7 +129,7 @@ def scan(root: Root) -> Scan:
         search.file(Place(os.path.basename(root.path), root.path, "folder"))
     for given in root.paths:
         search.extra(given)
-    return Scan(search.found, search.skipped)
+    return Scan(search.found, search.skipped, others=search.others())
 
 
 def found_at(root: Root, path: str) -> Found | None:
@@ -233,6 +212,8 @@ class _Search:
         self._shown: set[str] = set()
         #: Folders that were read, by real path, where a link may lead to one of them.
         self._read: set[str] = set()
+        #: By place and pattern, how many files have another ending there.
+        self._others: dict[tuple[str, str | None], Mapping[str, int]] = {}
 
     def look(self, place: Place) -> int:
         """Take what is below a folder, and what links below it lead to; return how many files there were."""
@@ -243,15 +224,18 @@ class _Search:
                 return 0
             within = [inside]
         root = self._root
-        files, links, folders, problems = walk_folder(
+        files, links, folders, problems, others = walk_folder(
             place.real,
             prefix=place.shown,
             within=within,
             include=root.include,
             exclude=root.exclude,
             pattern=place.pattern,
-            **_TREES[place.tree],
+            **TREES[place.tree],
         )
+        # Of the root of a memory this one folder is walked.
+        walked = os.path.join(place.real, MEMORIES) if place.tree == "memory" else place.real
+        self._others[walked, place.pattern] = others
         if place.tree == "memory":
             # Curated files come first.
             files.sort(key=lambda file: TOPS.index(file[0].partition("/")[0]))
@@ -270,6 +254,15 @@ class _Search:
         for path, raw in links:
             self._link(shown(path), ahead + (raw or path), "memories" if place.tree == "memory" else place.tree)
         return len(files) + len(links)
+
+    def others(self) -> dict[str, int]:
+        """Return how many files do not count because of their ending, by ending; in a place inside another, once."""
+        whole = [place for place, pattern in self._others if pattern is None]
+        return merged(
+            counts
+            for (place, pattern), counts in self._others.items()
+            if not any(below(place, other) and (pattern is not None or place != other) for other in whole)
+        )
 
     def extra(self, given: str) -> None:
         """Take what one of ``paths`` names: a file, a folder or a glob."""
@@ -294,15 +287,15 @@ class _Search:
     def file(self, place: Place) -> None:
         """Take a file that is named itself, whatever ignore files say; the root with any ending."""
         folder, name = os.path.split(place.real)
-        rules = {**_TREES[place.tree], "ignore_files": (), "hidden": True}
+        rules = {**TREES[place.tree], "ignore_files": (), "hidden": True}
         if place.real == self._root.path:
             rules["endings"] = ()
-        elif not (is_session(name) or _ends(name, rules["endings"], any_case=rules["any_case"])):
+        elif not (is_session(name) or ends(name, rules["endings"], any_case=rules["any_case"])):
             self.skipped.append(Skipped(place.shown, "ending"))
             return
         shown, root = place.shown, self._root
         ahead = os.path.dirname(shown)
-        files, _, _, problems = walk_folder(
+        files, _, _, problems, _ = walk_folder(
             folder, prefix=ahead, within=[name], include=root.include, exclude=root.exclude, **rules
         )
         for _, _, size, mtime_ns, session in files:
@@ -322,10 +315,10 @@ class _Search:
             self.skipped.append(Skipped(shown, *why))
             return
         if stat.S_ISREG(about.st_mode):
-            rules = _TREES[tree]
+            rules = TREES[tree]
             if is_session(shown) and rules["sessions"]:
                 self._take(Found(shown, real, about.st_size, mtime_ns_of(about), "session"))
-            elif _ends(shown, rules["endings"], any_case=rules["any_case"]):
+            elif ends(shown, rules["endings"], any_case=rules["any_case"]):
                 self._take(Found(shown, real, about.st_size, mtime_ns_of(about), "text"))
             else:
                 self.skipped.append(Skipped(shown, "ending"))
@@ -378,10 +371,6 @@ def _naming(root: Root, place: Place) -> Callable[[str], str]:
     if place.shown:
         return lambda path: f"{place.shown}/{path}" if path else place.shown
     return lambda path: path
-
-
-def _ends(name: str, endings: Sequence[str], *, any_case: bool) -> bool:
-    return not endings or (name.lower() if any_case else name).endswith(tuple(endings))
 
 
 def _said(fault: OSError) -> str:

@@ -35,6 +35,7 @@ class RootStatus:
         gone: paths that the vault has and the disk has not.
         pending: transcripts of which too little is new to be read without being asked for.
         skipped: what is on the disk and left out, with the reason: links, duplicates, what cannot be read.
+        skipped_kinds: how many files are left out because of their ending alone, by ending, as in `SyncReport`.
         problems: files that are in the vault only in part, with the reason.
         missing: why nothing can be said of its files: it ``is not there``, cannot be read, or is empty and on another
             file system than before; they stay in the vault, and count as none of the above. None if it is well.
@@ -54,6 +55,7 @@ class RootStatus:
     gone: tuple[str, ...]
     pending: tuple[PendingFile, ...]
     skipped: tuple[SkippedFile, ...]
+    skipped_kinds: Mapping[str, int]
     problems: tuple[SkippedFile, ...]
     missing: str | None
     rebuilding: bool
@@ -94,7 +96,7 @@ class RootStatus:
             "pending_messages": self.pending_messages,
         }
         more["altered"] = list(self.altered)
-        return {**values, "bytes": dict(self.bytes), **more}
+        return {**values, "bytes": dict(self.bytes), "skipped_kinds": dict(self.skipped_kinds), **more}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +165,7 @@ def _root_status(row: RootRow, held: list[FileRow], chunks: int, device: int | N
         gone=drift.gone,
         pending=drift.pending,
         skipped=tuple(SkippedFile(one.path, one.reason, row.name) for one in seen.skipped),
+        skipped_kinds=seen.others,
         problems=tuple(remarked(one.path, one.problem, row.name) for one in held if one.problem is not None),
         missing=drift.why,
         rebuilding=followed.is_read_otherwise,

@@ -8,7 +8,7 @@ way, leaves files whose rows differ from the disk, and the next one finds them b
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.errors import StoreError
@@ -90,6 +90,7 @@ class _Seen(NamedTuple):
     found: Sequence[Found]
     skipped: Sequence[Skipped]
     why: str | None
+    others: Mapping[str, int]
 
 
 class _Run:
@@ -166,6 +167,7 @@ class _Run:
         if not self._again:
             self._tally.add("files_seen", len(seen.found))
             self._tally.add("files_unchanged", len(same))
+            self._tally.skip_kinds(seen.others)
             self._begin_identity()
         for row in same:
             if row.problem is not None:
@@ -229,9 +231,9 @@ class _Run:
         """Look at the disk."""
         from septet.files.sources import found_at, scan, unknown_at
 
-        root = self._of.root
+        root, others = self._of.root, dict[str, int]()
         if wanted is None:
-            found, skipped = scan(root)[:2]
+            found, skipped, _, others = scan(root)
         else:
             there = {path: found_at(root, path) for path in wanted}
             found = [one for one in there.values() if one is not None]
@@ -242,7 +244,7 @@ class _Run:
         whole = next((one for one in skipped if one.reason == "unreadable" and not one.path), None)
         if whole is not None and why is None:
             why = f"cannot be read ({whole.detail})"
-        return _Seen(found, skipped, why)
+        return _Seen(found, skipped, why, others)
 
     def _known(self, found: Sequence[Found], wanted: Sequence[str] | None) -> list[FileRow]:
         """Return the files of the vault; at the first sync those, too, of which an import brought chunks."""

@@ -92,6 +92,7 @@ def _told(report: SyncReport) -> None:
 
 def _print_root(root: RootStatus) -> None:
     from septet.files.report import counted
+    from septet.files.trees import kinds_said
 
     when = "not yet synced as a whole" if root.age_s is None else f"synced {_span(root.age_s)} ago"
     sizes = ", ".join(f"{_size(size)} of {kind}s" for kind, size in sorted(root.bytes.items())) or "nothing"
@@ -113,6 +114,8 @@ def _print_root(root: RootStatus) -> None:
         print(f"  {counted(len(root.pending), 'transcript')} with little news ({news}), to be read by `septet sync`")
     for line in left_out((*root.problems, *root.skipped), SHOWN):
         print(f"  {line}")
+    if root.skipped_kinds:
+        print(f"  skipped {kinds_said(root.skipped_kinds)}")
     if root.problem:
         print(f"  problem: {sentence(root.problem)}")
 
