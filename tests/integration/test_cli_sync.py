@@ -284,3 +284,16 @@ def test_files_of_other_kinds_are_counted_by_ending(septet, notes):
     assert err.startswith("skipped 2 pdf, 1 canvas, 1 other")
     code, out, _ = septet("status")
     assert code == 0 and "  skipped 2 pdf, 1 canvas, 1 other" in out
+
+
+def test_a_dry_run_says_what_would_be_done_and_makes_no_vault(septet, notes):
+    code, out, err = septet("sync", "notes", "--dry-run")
+    assert (code, err) == (0, "") and out.startswith("notes: a sync would see 2 files, 2 added, 2 chunks in, 0 out in ")
+    assert not (septet.home / "v.db").exists()
+    septet("sync", "notes")
+    (notes / "tea.md").unlink()
+    for given in ((), ("notes",)):
+        code, out, _ = septet("sync", *given, "--dry-run", "--json")
+        made = json.loads(out)
+        assert code == 0 and made["dry_run"] and (made["files_seen"], made["files_removed"]) == (1, 1)
+    assert len(chunks(septet.home)) == 2

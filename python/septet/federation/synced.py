@@ -42,6 +42,7 @@ class SyncedTiers(Parts):
         redact: Redact | None = None,
         trust: Trust | None = None,
         force: bool = False,
+        dry_run: bool = False,
         timeout_s: float | None = None,
         progress: Callable[[int, int | None], object] | None = None,
         tier: str | None = None,
@@ -55,7 +56,7 @@ class SyncedTiers(Parts):
         return self._synced_one(tier).sync(
             root, paths=paths, name=name, layout=layout, include=include, exclude=exclude, extra=extra,
             follow_symlinks=follow_symlinks, chunking=chunking, redact=redact, trust=trust, force=force,
-            timeout_s=timeout_s, progress=progress,
+            dry_run=dry_run, timeout_s=timeout_s, progress=progress,
         )  # fmt: skip
 
     def roots(self, *, tier: str | None = None) -> list[RootInfo]:

@@ -195,20 +195,25 @@ def _hash_of(found: Found) -> str | None:
     return None if isinstance(read, str) else sha256(read.data).hexdigest()
 
 
-def adopted(store: Store, of: Followed, found: Iterable[Found]) -> list[FileRow]:
+def adopted(store: Store, of: Followed, found: Iterable[Found], *, dry_run: bool = False) -> list[FileRow]:
     """Make files of chunks that an import brought, where the file is on the disk, and return them: to be read anew.
 
-    Chunks of files that are not on this disk stay as they came.
+    Chunks of files that are not on this disk stay as they came. In a dry run the files are stored nowhere.
     """
     with store.reading() as read:
         owners = files.owners_of(read, of.name)
     there = {one.path: one for one in found if one.path in owners}
     if not there:
         return []
+    made = {
+        path: FileRow(0, owners[path], of.number, path, one.kind, files.UNREAD, 0, "", "{}", 0.0, None)
+        for path, one in there.items()
+    }
+    if dry_run:
+        return [row._replace(file=-at) for at, row in enumerate(made.values(), 1)]
     with store.bookkeeping() as write:
         if not files.has_root(write, of.number):
             return []
-        for path in there.keys() - files.at(write, of.number, list(there)).keys():
-            row = FileRow(0, owners[path], of.number, path, there[path].kind, files.UNREAD, 0, "", "{}", 0.0, None)
-            files.put(write, row)
+        for path in made.keys() - files.at(write, of.number, list(there)).keys():
+            files.put(write, made[path])
         return list(files.at(write, of.number, list(there)).values())

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.files.trees import merged
+
+if TYPE_CHECKING:
+    from septet.files.planning import Plan
 
 __all__ = ["PendingFile", "RootInfo", "SkippedFile", "SyncReport", "Tally", "counted", "remarked"]
 
@@ -96,6 +99,7 @@ class SyncReport:
         redacted_in: the files in which they stand; ``redact=False`` leaves them.
         took_s: from the call to the return.
         complete: whether the vault equals the disk as it was when the sync began, apart from what ``skipped`` names.
+        dry_run: nothing was written: all this is what a sync would do.
     """
 
     roots: tuple[str, ...] = ()
@@ -121,6 +125,7 @@ class SyncReport:
     redacted_in: tuple[str, ...] = ()
     took_s: float = 0.0
     complete: bool = True
+    dry_run: bool = False
 
     @property
     def count(self) -> int:
@@ -185,6 +190,14 @@ class Tally:
         if number:
             self.counts[name] = self.counts.get(name, 0) + number
 
+    def add_plan(self, plan: Plan) -> None:
+        """Count what becomes of a file and its chunks."""
+        renamed = plan.before is not None and plan.before.path != plan.after.path
+        self.add("files_added" if plan.before is None else "files_renamed" if renamed else "files_changed")
+        for name in ("added", "changed", "moved", "removed"):
+            self.add(f"chunks_{name}", len(getattr(plan, name)))
+        self.add("chunks_kept", plan.kept)
+
     def add_redacted(self, redacted: Mapping[str, int], path: str) -> None:
         """Count secrets that were masked in a file, by rule."""
         if redacted:
@@ -200,7 +213,7 @@ class Tally:
         """Count files of a root that are left out because of their ending."""
         self.skipped_kinds = merged([self.skipped_kinds, kinds])
 
-    def report(self, roots: Sequence[str], took_s: float) -> SyncReport:
+    def report(self, roots: Sequence[str], took_s: float, *, dry_run: bool = False) -> SyncReport:
         """Return everything as a report."""
         known = {one.name for one in fields(SyncReport)}
         assert known >= self.counts.keys()
@@ -212,7 +225,7 @@ class Tally:
         return SyncReport(
             roots=tuple(roots), skipped=tuple(skipped), problems=tuple(self.problems), redacted=self.redacted,
             redacted_in=tuple(self.redacted_in), reindexed=tuple(self.reindexed), took_s=took_s, complete=self.complete,
-            skipped_kinds=self.skipped_kinds, **self.counts,
+            skipped_kinds=self.skipped_kinds, dry_run=dry_run, **self.counts,
         )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ from septet.watch import log
 if TYPE_CHECKING:
     from septet.files.sources import Found, Skipped
 
-__all__ = ["sync_roots"]
+__all__ = ["Run", "Seen", "sync_roots"]
 
 #: A transaction ends after so many chunks, so many bytes, or so many seconds of gathering them: FTS5 has little to
 #: merge, and other writers wait only briefly. A file is in one transaction whatever its size.
@@ -67,7 +67,7 @@ def sync_roots(
         if lease.take(asked.late):
             # While others held the lease, how a root is read may have changed.
             for one in followed_now(store, asked.followed):
-                _Run(store, asked, one, tally, lease, clock, written, embed_ahead).run()
+                Run(store, asked, one, tally, lease, clock, written, embed_ahead).run()
         else:
             tally.complete = False
             tally.problems.append(
@@ -84,7 +84,7 @@ def sync_roots(
     return report
 
 
-class _Seen(NamedTuple):
+class Seen(NamedTuple):
     """What there is on the disk of a root, what was left out, and why nothing can be said of it as a whole."""
 
     found: Sequence[Found]
@@ -93,7 +93,7 @@ class _Seen(NamedTuple):
     others: Mapping[str, int]
 
 
-class _Run:
+class Run:
     """The sync of one root."""
 
     def __init__(
@@ -143,10 +143,10 @@ class _Run:
         self._tally.complete &= self._whole and not self._left
         self._note(whole=self._whole and wanted is None and not self._left)
 
-    def _keep_in_step(self, wanted: Sequence[str] | None) -> _Seen:
+    def _keep_in_step(self, wanted: Sequence[str] | None) -> Seen:
         """Store what differs from the disk, and return what was seen there."""
         # What is read in another way is read anew beside this.
-        anew = self._asked.force and (self._rebuild is None or wanted is not None)
+        anew = self._asked.force and (wanted is not None or not self._of.is_read_otherwise)
         seen = self._look(wanted)
         rows = [] if seen.why else self._known(seen.found, wanted)
         tasks, same, gone = compared(seen.found, seen.skipped, rows, anew=anew)
@@ -227,7 +227,7 @@ class _Run:
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
-    def _look(self, wanted: Sequence[str] | None) -> _Seen:
+    def _look(self, wanted: Sequence[str] | None) -> Seen:
         """Look at the disk."""
         from septet.files.sources import found_at, scan, unknown_at
 
@@ -244,7 +244,7 @@ class _Run:
         whole = next((one for one in skipped if one.reason == "unreadable" and not one.path), None)
         if whole is not None and why is None:
             why = f"cannot be read ({whole.detail})"
-        return _Seen(found, skipped, why, others)
+        return Seen(found, skipped, why, others)
 
     def _known(self, found: Sequence[Found], wanted: Sequence[str] | None) -> list[FileRow]:
         """Return the files of the vault; at the first sync those, too, of which an import brought chunks."""
@@ -308,12 +308,15 @@ class _Run:
         if touched:
             if not self._again:
                 tally.add("files_unchanged", len(touched))
-            with self._store.bookkeeping() as write:
-                rows = [one.after for one in touched if one.after is not None and one.after != one.task.before]
-                files.touch(write, [(row.size, row.mtime_ns, row.synced_at, row.file, row.hash) for row in rows])
-                self._lease.renew(write)
+            self._touch([one.after for one in touched if one.after is not None and one.after != one.task.before])
         if plans:
             self._store_plans(plans)
+
+    def _touch(self, rows: Sequence[FileRow]) -> None:
+        """Note the times of files whose bytes are the same."""
+        with self._store.bookkeeping() as write:
+            files.touch(write, [(row.size, row.mtime_ns, row.synced_at, row.file, row.hash) for row in rows])
+            self._lease.renew(write)
 
     def _plans(self, batch: Sequence[Prepared]) -> list[Plan]:
         with self._store.reading() as read:
@@ -345,7 +348,7 @@ class _Run:
         return plans
 
     def _store_plans(self, plans: Sequence[Plan]) -> None:
-        tally, root, before = self._tally, self._of.number, [p.before for p in plans if p.before is not None]
+        tally, root, before = self._tally, self._of.number, [one.before for one in plans if one.before is not None]
         with self._store.writing() as write:
             if not self._is_as_it_was(write):
                 self._left += len(plans)
@@ -359,14 +362,10 @@ class _Run:
                 self._rebuild.mark(write, [p.after._replace(file=number) for p, number in stored if number])
             self._lease.renew(write)
         for plan, number in stored:
-            if not number:
+            if number:
+                tally.add_plan(plan)
+            else:
                 self._left += 1
-                continue
-            renamed = plan.before is not None and plan.before.path != plan.after.path
-            tally.add("files_added" if plan.before is None else "files_renamed" if renamed else "files_changed")
-            for name in ("added", "changed", "moved", "removed"):
-                tally.add(f"chunks_{name}", len(getattr(plan, name)))
-            tally.add("chunks_kept", plan.kept)
         if any(plan.added or plan.changed for plan in plans):
             self._written()
 
@@ -395,5 +394,5 @@ class _Run:
                 files.set_device(write, self._of.number, device)
 
 
-def _moving(tasks: Iterable[Task], rows: Sequence[FileRow], seen: _Seen) -> list[Found]:
+def _moving(tasks: Iterable[Task], rows: Sequence[FileRow], seen: Seen) -> list[Found]:
     return moved_meanwhile([task.found for task in tasks if task.before is None], rows, seen.found, seen.skipped)

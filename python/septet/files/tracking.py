@@ -33,6 +33,7 @@ __all__ = [
     "options_of",
     "redact_from_now",
     "still_followed",
+    "would_follow",
 ]
 
 Redact: TypeAlias = "bool | Literal['all']"
@@ -189,9 +190,54 @@ def follow(
         EntryError: an option does not fit, the root is new and not there, it is a device, a pipe or a socket, or its
             name is taken.
     """
-    wanted = root_at(path)
     with store.reading() as read:
         known = files.roots(read)
+    there, made = _wanted(known, path, name, options, more)
+    if made == there:
+        return
+    with store.bookkeeping() as write:
+        known = files.roots(write)
+        now = _followed_at(known, made.path)
+        # Others may have followed it, forgotten it, or changed its options, of which theirs stay.
+        same = now == there if now is None or there is None else now[:4] == there[:4]
+        if same and there is not None:
+            files.set_options(write, there.root, made.options)
+        elif same:
+            _check_free(known, made.name)
+            files.add_root(write, made.path, made.name, made.options, "")
+    if not same:
+        follow(store, path, name, options, more)
+
+
+def would_follow(
+    store: Store, path: str | os.PathLike[str], name: object, options: Mapping[str, Any], more: Mapping[str, Any]
+) -> Followed:
+    """Return a root as `follow` would have it followed; one that the vault does not follow has the number 0.
+
+    Raises:
+        EntryError: as that function.
+    """
+    with store.reading() as read:
+        known = files.roots(read)
+    there, made = _wanted(known, path, name, options, more)
+    if there is None:
+        _check_free(known, made.name)
+    return followed_of(made)
+
+
+def _wanted(
+    known: Sequence[RootRow],
+    path: str | os.PathLike[str],
+    name: object,
+    options: Mapping[str, Any],
+    more: Mapping[str, Any],
+) -> tuple[RootRow | None, RootRow]:
+    """Return a root as it is followed, if it is, and as it should be.
+
+    Raises:
+        EntryError: as `follow`, but for a name that is taken.
+    """
+    wanted = root_at(path)
     there = _followed_at(known, wanted.path)
     if there is None and not os.path.exists(wanted.path):
         raise EntryError(f"{shown(wanted.path)} is not there: name a folder, or a file")
@@ -206,22 +252,16 @@ def follow(
     _check_name(root.name)
     before = NEW_ROOT if there is None else json.loads(there.options)
     made = options_of(root, before, more["chunking"], more["redact"], more["trust"])
-    if there is not None and made == there.options:
-        return
-    with store.bookkeeping() as write:
-        known = files.roots(write)
-        now = _followed_at(known, wanted.path)
-        # Others may have followed it, forgotten it, or changed its options, of which theirs stay.
-        same = now == there if now is None or there is None else now[:4] == there[:4]
-        if same and there is not None:
-            files.set_options(write, there.root, made)
-        elif same:
-            taken = next((row for row in known if row.name == root.name), None)
-            if taken is not None:
-                raise EntryError(f"{shown(taken.path)} is followed as {shown(root.name)}: give this root another name=")
-            files.add_root(write, root.path, root.name, made, "")
-    if not same:
-        follow(store, path, name, options, more)
+    if there is not None:
+        return there, there._replace(options=made)
+    return None, RootRow(0, root.path, root.name, made, "", None, None)
+
+
+def _check_free(known: Sequence[RootRow], name: str) -> None:
+    """Raise if a root has the name."""
+    taken = next((row for row in known if row.name == name), None)
+    if taken is not None:
+        raise EntryError(f"{shown(taken.path)} is followed as {shown(name)}: give this root another name=")
 
 
 def _followed_at(known: Sequence[RootRow], path: str) -> RootRow | None:

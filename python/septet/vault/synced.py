@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from septet.arguments import as_text, called, flag, real, utf8
 from septet.errors import EntryError, ReadOnly
@@ -54,6 +54,7 @@ class Synced:
         redact: Redact | None = None,
         trust: Trust | None = None,
         force: bool = False,
+        dry_run: bool = False,
         timeout_s: float | None = None,
         progress: Callable[[int, int | None], object] | None = None,
     ) -> SyncReport:
@@ -89,6 +90,7 @@ class Synced:
             redact: mask secrets in every file (``"all"``, as in a new root), in transcripts (True), or in none (False).
             trust: of the chunks, as for `add`; those of transcripts are ``unverified`` unless given.
             force: read every file and make its chunks anew.
+            dry_run: write nothing, embed nothing, and remember no folder; the report says what a sync would do.
             timeout_s: stop between two files after so many seconds; the report says how many are left.
             progress: called with the number of files read so far and their total.
 
@@ -97,14 +99,15 @@ class Synced:
         Raises:
             EntryError: an option does not fit, there is no such folder, the root is neither a folder nor a regular
                 file, or no folder that the vault follows has a path.
-            ReadOnly: the vault was opened for reading.
+            ReadOnly: the vault was opened for reading, and this is no dry run.
             StoreError: the vault cannot be written, or its disk has too little room for chunks made anew: these are not
                 begun, and all else is done. A file that cannot be read is no error, but in the report.
         """
-        from septet.files.tracking import by_root
+        from septet.files.tracking import by_root, follow, would_follow
         from septet.files.turns import Asked
 
         flag(force, "force", EntryError)
+        flag(dry_run, "dry_run", EntryError)
         limit = None if timeout_s is None else real(timeout_s, "timeout_s", EntryError, 0, MOST_WAIT_S)
         called(progress, "progress", EntryError)
         options = {
@@ -118,15 +121,23 @@ class Synced:
         given = [key for key, value in {"name": name, **options, **more}.items() if value is not None]
         if root is None and given:
             raise EntryError(f"{given[0]} is an option of a root: name the root, as in sync('notes', ...)")
-        if self._store.read_only:
+        if self._store.read_only and not dry_run:
             raise ReadOnly(f"{self._store.path} was opened with read_only=True: open it for writing to sync it")
-        if root is not None:
-            self._follow(root, name, options, more)
-        followed = self._followed(root)
+        if root is not None and dry_run:
+            followed = [would_follow(self._store, root, name, options, more)]
+        else:
+            if root is not None:
+                follow(self._store, root, name, options, more)
+            followed = self._followed(root)
         wanted = None if paths is None else by_root(paths, followed)
         deadline = None if limit is None else time.monotonic() + limit
+        asked = Asked(followed, wanted, force, deadline, progress)
+        if dry_run:
+            from septet.files.rehearsing import rehearse_roots
+
+            return rehearse_roots(self._store, asked, clock=self._clock)
         with self._loading():
-            return self._synced(Asked(followed, wanted, force, deadline, progress), root)
+            return self._synced(asked, root)
 
     def roots(self) -> list[RootInfo]:
         """Return the folders that the vault follows.
@@ -168,14 +179,6 @@ class Synced:
             return forget(write, text)
 
     # -- inside ------------------------------------------------------------------------------------------------------
-
-    def _follow(
-        self, root: str | os.PathLike[str], name: str | None, options: dict[str, Any], more: dict[str, Any]
-    ) -> None:
-        """Remember a root, with the options that are given."""
-        from septet.files.tracking import follow
-
-        follow(self._store, root, name, options, more)
 
     def _followed(self, root: str | os.PathLike[str] | None) -> list[Followed]:
         from septet.files.roots import root_at

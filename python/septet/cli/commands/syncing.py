@@ -11,13 +11,15 @@ import typer
 from septet.cli.commands.embedding import embedding_stoppable, end_embedding
 from septet.cli.exits import NOTHING
 from septet.cli.options import AsJson, Embedding, VaultPath
-from septet.cli.places import existing, file_only, writable
+from septet.cli.places import default_vault, existing, file_only, writable
 from septet.cli.progress import progress
 from septet.cli.stopping import stoppable
 from septet.cli.terminal import flat, print_json, say, sentence
 from septet.errors import EntryError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from septet.embedding.report import EmbedReport
     from septet.files.chunking import Chunking
     from septet.files.report import RootInfo, SkippedFile, SyncReport
@@ -81,6 +83,7 @@ def sync(
         str | None, typer.Option(metavar="LEVEL", help="untrusted, unverified or trusted (default).")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Read every file, and make its chunks anew.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change; write nothing.")] = False,
     timeout_s: Annotated[
         float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop then; the next sync goes on.")
     ] = None,
@@ -101,16 +104,16 @@ def sync(
         "name": name, "layout": layout, "include": _globs(include), "exclude": _globs(exclude), "extra": _globs(extra),
         "follow_symlinks": follow_symlinks, "redact": REDACT.get(redact), "trust": trust,
     }  # fmt: skip
-    made = settings.find(embedding).embedder
+    made: dict[str, Any] = {} if dry_run else settings.find(embedding).embedder
     # Without a folder there is nothing to write down in a vault that is not there yet.
     file = file_only(vault, "sync", FOLDERS)
-    with existing(file, read_only=False, **made) if root is None else writable(file, **made) as opened:
+    with _opened(file, root, dry_run, made) as opened:
         cut = {"tokens": tokens, "overlap": overlap, "variant": variant}
         options["chunking"] = _chunking(opened, root, {key: value for key, value in cut.items() if value is not None})
         if root is None and not opened.roots() and not any(value is not None for value in options.values()):
             raise EntryError(f"{opened.path} follows no folder: `septet sync DIR` begins to")
         done = brought_in(
-            opened, root, paths=only, force=force, timeout_s=timeout_s,
+            opened, root, paths=only, force=force, dry_run=dry_run, timeout_s=timeout_s,
             **{key: value for key, value in options.items() if value is not None},
         )  # fmt: skip
     tell(*done, as_json=as_json)
@@ -132,7 +135,8 @@ def tell(report: SyncReport, vectors: EmbedReport | None, *, as_json: bool = Fal
     if as_json:
         print_json(report.to_dict() | ({} if vectors is None else {"embedded": vectors.to_dict()}))
     else:
-        print(f"{', '.join(map(flat, report.roots))}: {flat(str(report))}")
+        would = "a sync would see " if report.dry_run else ""
+        print(f"{', '.join(map(flat, report.roots))}: {would}{flat(str(report))}")
     _say_left_out(report)
     if vectors is not None:
         end_embedding(vectors)
@@ -182,6 +186,17 @@ def print_roots(roots: list[RootInfo]) -> None:
         print(f"  {'folder':10} {root.chunks:>10,}  {said}")
         if root.problem:
             print(f"  {'':21}  problem: {sentence(root.problem)}")
+
+
+def _opened(file: Path | None, root: str | None, dry_run: bool, embedding: dict[str, Any]) -> Any:
+    """Open the vault to sync: without a folder one that is there; for a dry run none is made."""
+    if root is None:
+        return existing(file, read_only=dry_run, **embedding)
+    if not dry_run:
+        return writable(file, **embedding)
+    from septet.vault import Vault
+
+    return existing(file) if (file or default_vault()).exists() else Vault(":memory:")
 
 
 def _globs(given: _Globs) -> _Globs:
