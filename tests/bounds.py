@@ -53,7 +53,10 @@ TOUCHING = (
     *(f"*/test_{name}.py" for name in ("cli", "cli_help", "cli_completion", "cli_formats", "cli_serve")),
     *(f"*/test_{name}.py" for name in ("cli_terminal", "cli_tiers", "cli_import", "cli_retrieve")),
     *(f"*/test_{name}.py" for name in ("http", "http_guard", "http_limits", "client", "client_faults")),
-    *(f"*/test_{name}.py" for name in ("opening", "spans", "watching", "local_minilm", "embedding_config")),
+    *(
+        f"*/test_{name}.py"
+        for name in ("opening", "spans", "watching", "local_minilm", "embedding_config", "extracted_files")
+    ),
     *(f"*/test_{name}.py" for name in ("embedding_providers", "vault", "listings", "tfidf_sklearn")),
     "backends/test_postgres_vault.py",
 )

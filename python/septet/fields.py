@@ -74,7 +74,7 @@ class FrameLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The lines of a file that an entry's text comes from, counted from 1, the last one included."""
+    """The lines of a file, or pages of a PDF, that an entry's text comes from, from 1, the last one included."""
 
     path: str
     first_line: int
@@ -82,9 +82,10 @@ class Span:
 
     @property
     def citation(self) -> str:
-        """The lines as a reader looks them up: ``path#L5-L20``, ``path#L7`` for a single line."""
-        last = "" if self.last_line == self.first_line else f"-L{self.last_line}"
-        return f"{self.path}#L{self.first_line}{last}"
+        """The lines as a reader looks them up: ``path#L5-L20``, ``path#L7`` for a single line; of a PDF ``path#p3``."""
+        sign = "p" if self.path[-4:].lower() == ".pdf" else "L"
+        last = "" if self.last_line == self.first_line else f"-{sign}{self.last_line}"
+        return f"{self.path}#{sign}{self.first_line}{last}"
 
 
 class SpanFields(TypedDict):

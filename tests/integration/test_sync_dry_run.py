@@ -21,7 +21,7 @@ def notes(tmp_path):
     for name in ("a", "b", "c", "deep/d"):
         (folder / f"{name}.md").write_text(f"# {name}\n\nA text of {name}.\n\n## More\n\nIts end.\n", encoding="utf-8")
     (folder / "talk.jsonl").write_text(said("when is the deploy"), encoding="utf-8")
-    (folder / "x.pdf").write_bytes(b"-")
+    (folder / "x.epub").write_bytes(b"-")
     (folder / "link.md").symlink_to("a.md")
     return folder
 
@@ -58,7 +58,7 @@ def test_of_a_new_folder_it_reports_what_would_come_and_remembers_nothing(vault,
     (notes / "binary.md").write_bytes(b"\0\1")
     assert vault.sync(notes, dry_run=True).files_added == 7 and vault.roots() == []
     report = rehearsed(vault, notes)
-    assert report.files_added == 7 and report.redacted and report.skipped_kinds == {"pdf": 1}
+    assert report.files_added == 7 and report.redacted and report.skipped_kinds == {"epub": 1}
     assert {one.reason for one in report.skipped} == {"symlink", "binary"}
 
 

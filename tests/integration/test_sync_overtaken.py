@@ -26,7 +26,7 @@ class Held:
     def __init__(self, monkeypatch, sync):
         self.at, self.on, self.reports = threading.Event(), threading.Event(), []
         self.thread = threading.Thread(target=lambda: self.reports.append(sync()))
-        plans = syncing._Run._plans
+        plans = syncing.Run._plans
 
         def held(run, batch):
             made = plans(run, batch)
@@ -35,7 +35,7 @@ class Held:
                 assert self.on.wait(20)
             return made
 
-        monkeypatch.setattr(syncing._Run, "_plans", held)
+        monkeypatch.setattr(syncing.Run, "_plans", held)
 
     def __enter__(self):
         self.thread.start()

@@ -42,7 +42,7 @@ LEAST_ID = 4
 #: So many ids are listed that a shortened one may mean.
 _CANDIDATES = 10
 #: A place in a file as searches print it: ``a.md``, ``a.md#L3``, ``a.md#L3-L9``.
-_PLACE = re.compile(r"(.+?)(?:#L(\d{1,9})(?:-L?(\d{1,9}))?)?", re.DOTALL)
+_PLACE = re.compile(r"(.+?)(?:#[Lp](\d{1,9})(?:-[Lp]?(\d{1,9}))?)?", re.DOTALL)
 
 
 @contextmanager

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 #: As `Span.citation` writes it.
-_CITED = re.compile(r"(.*)#L(\d+)(?:-L(\d+))?", re.DOTALL)
+_CITED = re.compile(r"(.*)#[Lp](\d+)(?:-[Lp](\d+))?", re.DOTALL)
 #: What whole hits show of themselves: what the query looks for in them, whether their snippets are around the best
 #: match, and how many characters these have.
 Shown: TypeAlias = "tuple[SoughtParts, bool, int]"

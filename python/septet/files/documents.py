@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timezone
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet import _core
 from septet.drafts import MOST_TAGS
@@ -21,6 +21,9 @@ from septet.files.front_matter import (
 )
 from septet.files.roots import is_memory_path
 from septet.storage.tables.mentions import ALIAS
+
+if TYPE_CHECKING:
+    from septet.files.extracting import Extracted
 
 __all__ = ["ChunkDraft", "Document", "Mention", "dated", "document_of", "is_evergreen"]
 
@@ -70,24 +73,30 @@ class Document(NamedTuple):
     problems: tuple[str, ...]
 
 
-def document_of(text: str, path: str, mtime: float, chunking: Chunking) -> Document:
+def document_of(text: str, path: str, mtime: float, chunking: Chunking, extracted: Extracted | None = None) -> Document:
     """Return the chunks of a file.
 
     Args:
         text: what is in it.
         path: below its root, with forward slashes; the ending says whether it is Markdown, reStructuredText or text.
         mtime: when it was last changed, in epoch seconds.
+        extracted: what the text was got from, if the file is none itself: its lines are those of that.
     """
     name = path.rpartition("/")[2]
     stem, dot, ending = name.rpartition(".")
     ending = f"{dot}{ending}".lower() if stem else ""
     markup = "markdown" if ending in _MARKDOWN else "rst" if ending in _RST else "plain"
     text = encodable(text).removeprefix("\ufeff")
-    front = front_matter(text) if markup == "markdown" else FrontMatter({}, 0)
+    is_note = markup == "markdown"
+    front = front_matter(text) if is_note else FrontMatter({}, 0)
     body = text[front.end :] if front.end else text
     lines_before = text.count("\n", 0, front.end) if front.end else 0
+    if extracted is not None:
+        markup = extracted.markup
     paths, parts = _core.document_chunks(body, chunking.tokens, chunking.overlap, chunking.variant, markup)
     shared, attrs, title = _shared(front, path, name, mtime)
+    if extracted is not None and extracted.title:
+        title = extracted.title[:MOST_TITLE_CHARS]
     chunks = []
     for chunk, first, last, place, named in parts:
         headings = paths[place] if place >= 0 else []
@@ -100,7 +109,9 @@ def document_of(text: str, path: str, mtime: float, chunking: Chunking) -> Docum
             "first_line": first + lines_before,
             "last_line": last + lines_before,
         }
-        if markup == "markdown" and "#" in chunk and (tags := inline_tags(chunk)):
+        if extracted is not None:
+            fields |= {"first_line": extracted.place(first), "last_line": extracted.place(last)}
+        if is_note and "#" in chunk and (tags := inline_tags(chunk)):
             fields["tags"] = list(dict.fromkeys([*fields.get("tags", ()), *tags]))[:MOST_TAGS]
         chunks.append(ChunkDraft(fields, tuple([Mention(*mention) for mention in named])))
     if front.values:

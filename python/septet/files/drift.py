@@ -14,6 +14,7 @@ from septet.files.pending import is_due, pending_of
 from septet.files.report import PendingFile
 from septet.files.sources import Found, Scan, scan
 from septet.files.tracking import Followed, followed_of
+from septet.files.trees import UNKNOWN
 from septet.storage.store import Store
 from septet.storage.tables import files
 from septet.storage.tables.files import FileRow, RootRow
@@ -90,7 +91,7 @@ def drift_of(followed: Followed, rows: Sequence[FileRow], seen: Scan, why: str |
             pending.append(few)
         else:
             (new if row is None else changed).append(file.path)
-    unknown = {one.path for one in seen.skipped if one.reason in ("unreadable", "vanished")}
+    unknown = {one.path for one in seen.skipped if one.reason in UNKNOWN}
     gone = [path for path in known if not within(path, unknown)]
     if any(known[path].kind == "session" for path in gone):
         # One of the new ones may be what is gone under another name, and keeps its chunks if both are looked at.

@@ -12,6 +12,7 @@ from septet.files.paths import within
 from septet.files.pending import inode_of
 from septet.files.preparing import Task
 from septet.files.steady import print_of, read_steadily
+from septet.files.trees import UNKNOWN
 from septet.storage.store import Store
 from septet.storage.tables import files
 from septet.storage.tables.files import FileRow
@@ -44,7 +45,7 @@ def compared(
             tasks.append(Task(one, row, anew or (row is not None and row.kind != one.kind)))
         else:
             same.append(row)
-    kept = {one.path for one in skipped if one.reason in ("unreadable", "vanished")}
+    kept = {one.path for one in skipped if one.reason in UNKNOWN}
     gone = [row for path, row in known.items() if not within(path, kept)]
     return tasks, same, gone
 

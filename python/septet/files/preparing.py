@@ -12,10 +12,12 @@ from septet.errors import SeptetError
 from septet.files.mentions import stored_as
 from septet.files.planning import Draft, file_id
 from septet.files.steady import decoded, print_of, read_steadily
+from septet.files.trees import extracted_ending
 from septet.storage.tables.altered import ALTERED
 from septet.storage.tables.files import FileRow
 
 if TYPE_CHECKING:
+    from septet.files.extracting import Extracted
     from septet.files.sources import Found
     from septet.files.tracking import Followed
 
@@ -89,16 +91,18 @@ class Preparer:
         if before is not None and not task.anew and before.hash == digest and before.path == found.path:
             known = () if before.problem is None else (before.problem,)
             return Prepared(task, after._replace(problem=before.problem), None, size=size, problems=known)
-        text, said = decoded(read.data)
-        if "\0" in text:
-            return Prepared(task, after._replace(problem="binary"), [], size=size, problems=("binary",))
+        made, text, odd = _text_of(read.data, found.path)
+        if isinstance(made, str):
+            return Prepared(task, after._replace(problem=made), [], size=size, problems=(made,))
         from septet.files.documents import document_of
 
         redacted: Mapping[str, int] = {}
         if self._redactor is not None and self._redact_texts:
             text, redacted = self._redactor.redact(text)
-        document = document_of(text, found.path, read.mtime_ns / 1e9, self._chunking)
-        problems = (*([] if said is None else [said]), *document.problems)
+            if made is not None:
+                made = made._replace(title=self._redactor.redact(made.title).text)
+        document = document_of(text, found.path, read.mtime_ns / 1e9, self._chunking, made)
+        problems = (*odd, *document.problems)
         drafts = drafts_of(document.chunks, found.path)
         after = after._replace(problem="; ".join(problems) or None)
         return Prepared(task, after, drafts, size=size, problems=problems, redacted=redacted)
@@ -139,6 +143,21 @@ class Preparer:
         number, own = (0, file_id(self._name, found.path, 0)) if before is None else (before.file, before.id)
         state = "{}" if before is None else before.state
         return FileRow(number, own, self._root, found.path, found.kind, size, mtime_ns, digest, state, self._now, None)
+
+
+def _text_of(data: bytes, path: str) -> tuple[Extracted | str | None, str, tuple[str, ...]]:
+    """Return the text of a file, what it was got from if it is none itself, and what is odd about it.
+
+    Of one of which nothing can be read, the reason comes first, in one word.
+    """
+    ending = extracted_ending(path)
+    if ending is None:
+        text, said = decoded(data)
+        return "binary" if "\0" in text else None, text, () if said is None else (said,)
+    from septet.files.extracting import extracted
+
+    made = extracted(data, ending)
+    return (made, "", ()) if isinstance(made, str) else (made, made.text, made.problems)
 
 
 def drafts_of(chunks: Iterable[Any], path: str) -> list[Draft]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from septet.files.trees import merged
+from septet.files.trees import LEFT_OUT, kinds_said, merged
 
 if TYPE_CHECKING:
     from septet.files.planning import Plan
@@ -20,8 +20,8 @@ class SkippedFile(NamedTuple):
     Attributes:
         path: below the root, or absolute where no root has it.
         reason: one word where it has one (``symlink``, ``symlink_cycle``, ``broken_symlink``, ``duplicate``,
-            ``unreadable``, ``binary``, ``not_a_file``, ``changing``, ``vanished``, ``missing``, ``ending``, ``name``),
-            else a sentence.
+            ``unreadable``, ``binary``, ``encrypted``, ``damaged``, ``too_large``, ``not_a_file``, ``changing``,
+            ``vanished``, ``missing``, ``ending``, ``name``), else a sentence.
         root: the name of the root.
         taken: whether it is in the vault all the same; then ``reason`` says what was odd, such as bytes that are not
             UTF-8.
@@ -92,8 +92,9 @@ class SyncReport:
         bytes: read.
         reindexed: roots whose chunks were all made in another way, and took the place of those before at once.
         skipped: files left out, with the reason, and those that were ``taken`` all the same, with what was odd.
-        skipped_kinds: how many files are left out because of their ending alone, by ending, the most first; rare ones
-            and those without are ``other``. What is hidden, or what rules and globs leave out, does not count.
+        skipped_kinds: how many files are left out because of their ending alone, or for want of the extra ``files``, by
+            ending, the most first; rare ones and those without are ``other``. What is hidden, or what rules and globs
+            leave out, does not count.
         problems: what else went wrong, in sentences: a root that is not there, no room on the disk.
         redacted: how many secrets were masked, by rule.
         redacted_in: the files in which they stand; ``redact=False`` leaves them.
@@ -148,7 +149,7 @@ class SyncReport:
         if odd := len({(one.root, one.path) for one in self.skipped if one.taken}):
             parts.append(f"{odd:,} with a remark")
         if self.skipped_kinds:
-            parts.append(f"{counted(sum(self.skipped_kinds.values()), 'file')} of other kinds")
+            parts.append(f"skipped {kinds_said(self.skipped_kinds)}")
         if self.problems:
             parts.append(counted(len(self.problems), "problem"))
         if not self.complete:
@@ -231,8 +232,8 @@ class Tally:
 
 def remarked(path: str, problem: str, root: str) -> SkippedFile:
     """Return a file of the vault that there is something to say of."""
-    # Of a binary one it has no text: it only knows that it need not be read again.
-    return SkippedFile(path, problem, root, taken=problem != "binary")
+    # Of these it has no text: it only knows that they need not be read again.
+    return SkippedFile(path, problem, root, taken=problem not in LEFT_OUT)
 
 
 def counted(number: int, noun: str) -> str:

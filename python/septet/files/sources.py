@@ -6,28 +6,19 @@ import errno
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from septet._core import shown_path, walk_folder
+from septet.files import trees
 from septet.files.paths import below, can_be, resolved, unescaped
 from septet.files.roots import MEMORIES, Root, is_memory_path
 from septet.files.steady import mtime_ns_of
-from septet.files.trees import TOPS, TREES, ends, is_session, merged
 
 Kind = Literal["text", "session"]
 
-__all__ = [
-    "REASONS",
-    "Found",
-    "Scan",
-    "Skipped",
-    "found_at",
-    "path_in",
-    "places",
-    "scan",
-    "unknown_at",
-]
+__all__ = ["REASONS", "Found", "Scan", "Skipped", "found_at", "path_in", "places", "scan", "unknown_at"]
 
 #: Why a path is not among what was found.
 REASONS = {
@@ -39,6 +30,7 @@ REASONS = {
     "ending": "a path in paths whose ending is none of the layout's",
     "not_a_file": "a pipe, a socket or a device",
     "unreadable": "it cannot be read: what is below it is unknown, not gone",
+    "unread": "a PDF or HTML file, and the extra `files` that reads it is not installed",
     "vanished": "it went away while it was looked at",
     "bad_rule": "a line of an ignore file that is no glob; its other lines hold",
 }
@@ -76,6 +68,11 @@ class Skipped(NamedTuple):
     path: str
     reason: str
     detail: str = ""
+
+    @property
+    def said(self) -> str:
+        """The reason as a report has it."""
+        return self.detail if self.reason == "unread" else self.reason
 
 
 class Scan(NamedTuple):
@@ -150,7 +147,7 @@ def unknown_at(root: Root, path: str) -> Skipped | None:
         path: as `found_at` takes it.
     """
     found, skipped = _look_at(root, path)
-    unknown = (one for one in skipped if one.reason in ("unreadable", "vanished"))
+    unknown = (one for one in skipped if one.reason in trees.UNKNOWN)
     return None if found is not None else next((one for one in unknown if below(path, one.path) or not one.path), None)
 
 
@@ -214,10 +211,13 @@ class _Search:
         self._read: set[str] = set()
         #: By place and pattern, how many files have another ending there.
         self._others: dict[tuple[str, str | None], Mapping[str, int]] = {}
+        #: How many files need a package that is missing, by ending; the endings of such files.
+        self._left: Counter[str] = Counter()
+        self._unread: tuple[str, ...] | None = None
 
     def look(self, place: Place) -> int:
         """Take what is below a folder, and what links below it lead to; return how many files there were."""
-        within: Sequence[str] = TOPS if place.tree == "memory" else ()
+        within: Sequence[str] = trees.TOPS if place.tree == "memory" else ()
         if self._only is not None:
             inside = os.path.relpath(self._only, place.real)
             if within and not is_memory_path(inside):
@@ -231,16 +231,17 @@ class _Search:
             include=root.include,
             exclude=root.exclude,
             pattern=place.pattern,
-            **TREES[place.tree],
+            **trees.TREES[place.tree],
         )
         # Of the root of a memory this one folder is walked.
         walked = os.path.join(place.real, MEMORIES) if place.tree == "memory" else place.real
         self._others[walked, place.pattern] = others
         if place.tree == "memory":
             # Curated files come first.
-            files.sort(key=lambda file: TOPS.index(file[0].partition("/")[0]))
+            files.sort(key=lambda file: trees.TOPS.index(file[0].partition("/")[0]))
         shown, ahead = _naming(root, place), place.real.rstrip(os.sep) + os.sep
-        if self._seen or self._only is not None or root.paths or root.follow_symlinks or any(f[1] for f in files):
+        apart = self._seen or self._only is not None or root.paths or root.follow_symlinks
+        if apart or any(file[1] or trees.extracted_ending(file[0]) for file in files):
             for path, raw, size, mtime_ns, session in files:
                 self._take(Found(shown(path), ahead + (raw or path), size, mtime_ns, _KINDS[session]))
         else:
@@ -258,11 +259,12 @@ class _Search:
     def others(self) -> dict[str, int]:
         """Return how many files do not count because of their ending, by ending; in a place inside another, once."""
         whole = [place for place, pattern in self._others if pattern is None]
-        return merged(
+        own = (
             counts
             for (place, pattern), counts in self._others.items()
             if not any(below(place, other) and (pattern is not None or place != other) for other in whole)
         )
+        return trees.merged([self._left, *own])
 
     def extra(self, given: str) -> None:
         """Take what one of ``paths`` names: a file, a folder or a glob."""
@@ -287,10 +289,10 @@ class _Search:
     def file(self, place: Place) -> None:
         """Take a file that is named itself, whatever ignore files say; the root with any ending."""
         folder, name = os.path.split(place.real)
-        rules = {**TREES[place.tree], "ignore_files": (), "hidden": True}
+        rules = {**trees.TREES[place.tree], "ignore_files": (), "hidden": True}
         if place.real == self._root.path:
             rules["endings"] = ()
-        elif not (is_session(name) or ends(name, rules["endings"], any_case=rules["any_case"])):
+        elif not (trees.is_session(name) or trees.ends(name, rules["endings"], any_case=rules["any_case"])):
             self.skipped.append(Skipped(place.shown, "ending"))
             return
         shown, root = place.shown, self._root
@@ -315,10 +317,10 @@ class _Search:
             self.skipped.append(Skipped(shown, *why))
             return
         if stat.S_ISREG(about.st_mode):
-            rules = TREES[tree]
-            if is_session(shown) and rules["sessions"]:
+            rules = trees.TREES[tree]
+            if trees.is_session(shown) and rules["sessions"]:
                 self._take(Found(shown, real, about.st_size, mtime_ns_of(about), "session"))
-            elif ends(shown, rules["endings"], any_case=rules["any_case"]):
+            elif trees.ends(shown, rules["endings"], any_case=rules["any_case"]):
                 self._take(Found(shown, real, about.st_size, mtime_ns_of(about), "text"))
             else:
                 self.skipped.append(Skipped(shown, "ending"))
@@ -336,11 +338,25 @@ class _Search:
         if first is None and file.path not in self._shown:
             self._seen[file.real] = file.path
             self._shown.add(file.path)
-            if self._only is None or file.real == self._only:
+            if self._only is not None and file.real != self._only:
+                return
+            if not self._leave(file):
                 self.found.append(file)
         elif first != file.path:
             # Another name of a file, or the name of another one: one of the two is escaped.
             self.skipped.append(Skipped(file.path, "duplicate", first or file.path))
+
+    def _leave(self, file: Found) -> bool:
+        """Leave a file out, and count it, if the package that reads it is missing."""
+        ending = trees.extracted_ending(file.path)
+        if ending is None:
+            return False
+        if self._unread is None:
+            self._unread = trees.unread_endings()
+        if ending in self._unread:
+            self.skipped.append(Skipped(file.path, "unread", f"needs {trees.EXTRACTED[ending]}: {trees.FILES_EXTRA}"))
+            self._left[ending[1:]] += 1
+        return ending in self._unread
 
 
 def _whole(root: Root) -> Place:

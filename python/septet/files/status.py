@@ -164,7 +164,7 @@ def _root_status(row: RootRow, held: list[FileRow], chunks: int, device: int | N
         changed=drift.changed,
         gone=drift.gone,
         pending=drift.pending,
-        skipped=tuple(SkippedFile(one.path, one.reason, row.name) for one in seen.skipped),
+        skipped=tuple(SkippedFile(one.path, one.reason, row.name) for one in seen.skipped if one.reason != "unread"),
         skipped_kinds=seen.others,
         problems=tuple(remarked(one.path, one.problem, row.name) for one in held if one.problem is not None),
         missing=drift.why,

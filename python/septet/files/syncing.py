@@ -41,6 +41,7 @@ MOST_S = 0.5
 #: While files are read in another way, the disk is looked at again after so many seconds, and so many times as many as
 #: a look takes.
 LOOK_S, LOOK_SHARE = 5.0, 20.0
+_NO_OTHERS: Mapping[str, int] = {}
 
 
 def sync_roots(
@@ -159,7 +160,8 @@ class Run:
             tasks = [task for task in tasks if task.found not in moving]
             self._left += len(moving)
         for one in seen.skipped:
-            self._say(one.path, one.reason)
+            if one.reason != "unread" or wanted is not None:
+                self._say(one.path, one.said)
         if seen.why:
             return seen
         tasks, gone = renamed(tasks, gone)
@@ -231,7 +233,7 @@ class Run:
         """Look at the disk."""
         from septet.files.sources import found_at, scan, unknown_at
 
-        root, others = self._of.root, dict[str, int]()
+        root, others = self._of.root, _NO_OTHERS
         if wanted is None:
             found, skipped, _, others = scan(root)
         else:

@@ -60,6 +60,8 @@ class Synced:
     ) -> SyncReport:
         """Bring the vault in step with a folder of Markdown, text and transcripts, or with all that it follows.
 
+        With the extra ``files``, PDF and HTML are read too; ``span`` of a PDF has its pages.
+
         The folder is remembered with its options. Each of its files is an entry for each of its chunks, of kind
         ``chunk``, with the file's id as ``parent``, the folder's name as ``source`` and its lines as ``span``. Files
         are compared by size and time, and read where these differ (``force=True`` finds a change that keeps both); only

@@ -232,12 +232,8 @@ def _stored(opened: Vault) -> str:
 
 
 def _say_left_out(report: SyncReport) -> None:
-    from septet.files.trees import kinds_said
-
     for line in left_out(report.skipped, SHOWN):
         say(line)
-    if report.skipped_kinds:
-        say(f"skipped {kinds_said(report.skipped_kinds)}")
     for said in report.problems:
         say(f"problem: {said}")
     for rule, number in sorted(report.redacted.items()):

@@ -30,8 +30,9 @@ export function entryParts(entry, call, addressOf) {
 /** Where the text of an entry stands. */
 export function citation({ span }) {
   if (!span) return null;
-  const lines = span.first_line === span.last_line ? `L${span.first_line}` : `L${span.first_line}-L${span.last_line}`;
-  return `${span.path}#${lines}`;
+  const sign = /\.pdf$/i.test(span.path) ? "p" : "L";
+  const last = span.first_line === span.last_line ? "" : `-${sign}${span.last_line}`;
+  return `${span.path}#${sign}${span.first_line}${last}`;
 }
 
 function facts(entry) {
