@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from septet import Vault
+from septet import Client, EntryError, Vault
 from serving import ask, serving
 
 #: Ids that others would take for parts of a path, of a query, or of an escape.
@@ -52,6 +52,25 @@ def test_an_entry_is_read_and_changed_by_any_id(url, id):
     changed = ask.patch(at, json={"context": f"seen {id}"})
     assert (changed.status_code, changed.json()["context"]) == (200, f"seen {id}")
     assert ask.get(at).json()["context"] == f"seen {id}"
+
+
+def test_an_entry_is_read_by_its_path_in_a_file_and_a_client_reads_it_so(tmp_path):
+    for root in ("notes", "more"):
+        (tmp_path / root / "deep").mkdir(parents=True)
+        (tmp_path / root / "deep" / f"{root}.md").write_text(f"# About {root}\n", encoding="utf-8")
+        (tmp_path / root / "same.md").write_text(f"# Same in {root}\n", encoding="utf-8")
+    with Vault(":memory:") as vault:
+        vault.sync(tmp_path / "notes")
+        vault.sync(tmp_path / "more")
+        with serving(vault) as url, Client(url) as client:
+            for place in ("deep/notes.md", "deep/notes.md#L1"):
+                assert ask.get(f"{url}v1/entries/{quoted(place)}").json()["title"] == "About notes"
+                assert client.get(place).title == "About notes" and place not in client
+            answer = ask.get(f"{url}v1/entries/same.md")
+            assert answer.status_code == 422 and "of more" in answer.text and "of notes" in answer.text
+            with pytest.raises(EntryError, match="of more"):
+                client.get("same.md")
+            assert client.get("gone.md") is None and client.get("") is None and client.get("x" * 300) is None
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,8 @@ class SeptetStore(BaseStore):
         return None
 
     def _get(self, op: GetOp) -> Item | None:
-        entry = self.vault.get(id_of(op.namespace, op.key))
+        # A key may look like a path, which is an id for `get`.
+        entry = next(iter(self.vault.load([id_of(op.namespace, op.key)])), None)
         if entry is None or not _is_item(entry) or _expired(entry, self._clock()):
             return None
         if op.refresh_ttl:

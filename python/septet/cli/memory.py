@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ from septet.cli.terminal import say
 from septet.errors import EntryError, EntryNotFound, TierError
 
 if TYPE_CHECKING:
-    from septet.entry import Entry, Span
+    from septet.entry import Entry
     from septet.notes import Note
     from septet.service.vaults import VaultPlace
 
@@ -41,8 +40,6 @@ CONFIG_VARIABLE = "SEPTET_CONFIG"
 LEAST_ID = 4
 #: So many ids are listed that a shortened one may mean.
 _CANDIDATES = 10
-#: A place in a file as searches print it: ``a.md``, ``a.md#L3``, ``a.md#L3-L9``.
-_PLACE = re.compile(r"(.+?)(?:#[Lp](\d{1,9})(?:-[Lp]?(\d{1,9}))?)?", re.DOTALL)
 
 
 @contextmanager
@@ -138,7 +135,7 @@ def whole_ids(opened: Any, given: Sequence[str], **tier: Any) -> dict[str, str |
         EntryError: several ids begin so, or several files have the path; the message lists them.
     """
     there = {entry.id for entry in opened.load(given, **tier)}
-    return {id: id if id in there else _completed(opened, id, tier) or _at_path(opened, id, tier) for id in given}
+    return {id: id if id in there else _completed(opened, id, tier) or _at_place(opened, id, tier) for id in given}
 
 
 def whole_id(opened: Any, given: str, **tier: Any) -> str:
@@ -224,32 +221,8 @@ def _completed(opened: Any, text: str, tier: dict[str, Any]) -> str | None:
     raise EntryError(f"{text!r} may be {', '.join(map(repr, found[:_CANDIDATES]))}{more}: give more of it")
 
 
-def _at_path(opened: Any, text: str, tier: dict[str, Any]) -> str | None:
-    """Return the id of the chunk at a place in a file; None if no file has such a line."""
-    place = _PLACE.fullmatch(text)
-    if place is None:
-        return None
-    # A file name may itself end in #L10.
-    chunks, first_line = _chunks_at(opened, text, tier), None
-    if not chunks and place[2] is not None:
-        chunks, first_line = _chunks_at(opened, place[1], tier), int(place[2])
-    if not chunks:
-        return None
-    if len({(one.source, one.parent) for _, one in chunks}) > 1:
-        raise EntryError(
-            f"{text!r} may be {', '.join(f'{one.id!r} of {one.source}' for _, one in chunks[:_CANDIDATES])}: say its id"
-        )
-    if first_line is None:
-        return chunks[0][1].id
-    lines = (first_line, int(place[3] or first_line))
-    exact = [one for span, one in chunks if (span.first_line, span.last_line) == lines]
-    # Chunks overlap: the last that holds a line does not only repeat it.
-    held = exact[:1] or [one for span, one in chunks if span.first_line <= first_line <= span.last_line]
-    return held[-1].id if held else None
+def _at_place(opened: Any, text: str, tier: dict[str, Any]) -> str | None:
+    from septet.vault.places import entry_at
 
-
-def _chunks_at(opened: Any, path: str, tier: dict[str, Any]) -> list[tuple[Span, Entry]]:
-    """Return the entries of a path with their spans, in the order of their lines."""
-    entries = opened.entries({"path": path}, limit=None, **tier)
-    with_spans = [(entry.span, entry) for entry in entries if entry.span is not None]
-    return sorted(with_spans, key=lambda pair: (pair[0].first_line, pair[0].last_line))
+    found = entry_at(opened, text, **tier)
+    return None if found is None else found.id

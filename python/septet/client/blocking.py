@@ -155,7 +155,7 @@ class Client(RemoteMember, OfOneProcess):
         return True
 
     def __contains__(self, id: object) -> bool:
-        return isinstance(id, str) and self.get(id) is not None
+        return isinstance(id, str) and bool(self.load([id]))
 
     # -- inside --------------------------------------------------------------------------------------------------------
 

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Reads"]
 
-#: So many ids, queries or entries one call names.
-MOST_AT_ONCE = 500
+#: So many ids, queries or entries one call names, and so many results it returns.
+MOST_AT_ONCE, MOST_RESULTS = 500, 1_000
 #: Options that are functions, or about them.
 _AT_HOME = ("reranker", "rerank_top", "rerank_timeout_s")
 
@@ -204,8 +204,9 @@ class Reads:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        found = yield from self.load([utf8(id, "id")])
-        return found[0] if found else None
+        if not 0 < len(utf8(id, "id")) <= MOST_ID_CHARS:
+            return None
+        return next(map(entry_of, (yield Ask("load", {"ids": [id]}))["entries"]), None)
 
     def get_many(self, ids: Iterable[str]) -> Steps[list[Entry | None]]:
         """Return one entry for each id, None for ids that do not exist; see `Vault.get_many`.
@@ -379,10 +380,6 @@ def _options(method: str, query: str, options: Mapping[str, Any]) -> dict[str, A
     if isinstance(limit := asked.get("limit"), int) and limit > MOST_RESULTS:
         raise QueryError(f"limit is {shown(limit)}: a server returns at most {MOST_RESULTS:,} results; turn the pages")
     return asked
-
-
-#: So many results one call returns.
-MOST_RESULTS = 1_000
 
 
 def _plan(query: str, options: Mapping[str, Any], profile: ProfileLike | None) -> Any:

@@ -12,6 +12,7 @@ from septet.federation.listed import ListedTiers
 from septet.spaces import Space
 from septet.storage.tables.links import Link
 from septet.vault.batch import ids_of
+from septet.vault.places import entry_at, is_like_place
 from septet.vault.vectors import asked_model, fullest, rows_of
 
 if TYPE_CHECKING:
@@ -50,17 +51,20 @@ class ReadableTiers(ListedTiers):
         return [found[i] for i in wanted if i in found]
 
     def get(self, id: str, *, tier: str | None = None) -> Entry | None:
-        """Return the entry with this id from the highest tier that has it, or None.
+        """Return the entry with this id from the highest tier that has it, or None; a path is an id as in `Vault.get`.
 
         Args:
             id: what is wanted.
             tier: only this tier; None for all.
 
         Raises:
+            EntryError: no entry has the id, and several files have the path; the message lists their chunks.
             TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
-        return next(iter(self.load([utf8(id, "id")], tier=tier)), None)
+        if found := self.load([utf8(id, "id")], tier=tier):
+            return found[0]
+        return entry_at(self, id, tier=tier) if is_like_place(id) else None
 
     def get_many(self, ids: Iterable[str], *, tier: str | None = None) -> list[Entry | None]:
         """Return one entry for each id, from the highest tier that has it, None for ids that do not exist.

@@ -11,6 +11,7 @@ from septet.profiles.builtin import BUILTIN
 from septet.service.passages import with_passages
 from septet.service.requests import given
 from septet.vault.anywhere import AnyVault
+from septet.vault.places import is_like_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,10 +135,20 @@ def get(at: Serving, asked: Any) -> dict[str, Any]:
 
 
 def load(at: Serving, asked: Any) -> dict[str, Any]:
-    """See `Vault.load`."""
-    found = at.blocking.load(**named(at.blocking, asked))
-    known = {entry.id for entry in found}
-    missing = [id for id in dict.fromkeys(asked.ids) if id not in known]
+    """See `Vault.load`; what no entry has for its id may be a path, as in `Vault.get`."""
+    given = named(at.blocking, asked)
+    found = at.blocking.load(**given)
+    known, missing = {entry.id for entry in found}, []
+    del given["ids"]
+    for id in dict.fromkeys(asked.ids):
+        if id in known:
+            continue
+        at_path = at.blocking.get(id, **given) if is_like_place(id) else None
+        if at_path is None:
+            missing.append(id)
+        elif at_path.id not in known:
+            known.add(at_path.id)
+            found.append(at_path)
     return {"entries": [entry.to_dict() for entry in found], "missing": missing}
 
 

@@ -12,6 +12,7 @@ from septet.errors import EntryError
 from septet.storage.protocol import Store
 from septet.storage.tables.links import Link
 from septet.vault.batch import ids_of
+from septet.vault.places import entry_at, is_like_place
 
 if TYPE_CHECKING:
     from septet.stats import Stats
@@ -27,11 +28,16 @@ class Readable:
     def get(self, id: str) -> Entry | None:
         """Return the entry with this id, or None.
 
+        A path below its folder is an id too, ``a.md`` of the first chunk of the file, ``a.md#L10`` of the chunk that
+        holds the line. An entry that has the text for its id comes first.
+
         Raises:
+            EntryError: no entry has the id, and several files have the path; the message lists their chunks.
             StoreError: the vault cannot be read.
         """
-        found = self.load([utf8(id, "id")])
-        return found[0] if found else None
+        if found := self.load([utf8(id, "id")]):
+            return found[0]
+        return entry_at(self, id) if is_like_place(id) else None
 
     def load(self, ids: Iterable[str]) -> list[Entry]:
         """Return whole entries in the order of the ids; ids that do not exist are left out.
@@ -112,4 +118,4 @@ class Readable:
             return read.tables.entries.count(read)
 
     def __contains__(self, id: object) -> bool:
-        return isinstance(id, str) and self.get(id) is not None
+        return isinstance(id, str) and bool(self.load([id]))
