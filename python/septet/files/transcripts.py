@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from septet.files.own_output import without_own_output
 from septet.files.redaction import Redactor, encodable
 
 __all__ = ["Line", "Speaker", "Spoken", "hear", "wrapped"]
@@ -112,7 +113,7 @@ def hear(raw: bytes, *, literal: bool = False) -> Spoken | None:
     if message is None or not isinstance(role, str) or role not in _LABELS:
         return None
     blocks = None if literal else _DOCUMENTED_BLOCKS if documented else _BLOCKS
-    text = _content(message.get("content"), literal, blocks)
+    text = _content(message.get("content"), literal, blocks, own=literal or role != "user")
     if not documented and role == "user" and text.startswith(_NOT_SAID):
         return None
     if not literal and role == "user" and _PROGRAMS.match(text):
@@ -184,9 +185,10 @@ def _is_older(record: Mapping[str, Any]) -> bool:
     return any(isinstance(block, dict) and block.get("type") in ("input_text", "output_text") for block in blocks)
 
 
-def _content(content: Any, literal: bool, blocks: re.Pattern[str] | None) -> str:
+def _content(content: Any, literal: bool, blocks: re.Pattern[str] | None, *, own: bool) -> str:
+    """Return the text of a message, with what Septet itself put into it if its ``own`` output is wanted."""
     if isinstance(content, str):
-        return _folded(content, blocks)
+        return _folded(content if own else without_own_output(content), blocks)
     if not isinstance(content, list):
         return ""
     kinds = ("text",) if literal else ("text", "input_text", "output_text")
@@ -195,7 +197,8 @@ def _content(content: Any, literal: bool, blocks: re.Pattern[str] | None) -> str
         for block in content
         if isinstance(block, dict) and block.get("type") in kinds and isinstance(block.get("text"), str)
     )
-    return " ".join(text for text in (_folded(text, blocks) for text in texts) if text)
+    said = texts if own else map(without_own_output, texts)
+    return " ".join(text for text in (_folded(text, blocks) for text in said) if text)
 
 
 def _folded(text: str, blocks: re.Pattern[str] | None) -> str:
