@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from septet.entry import Entry
 from septet.errors import EntryError
@@ -18,24 +18,16 @@ _PLACE = re.compile(r"(.+?)(?:#[Lp](\d{1,9})(?:-[Lp]?(\d{1,9}))?)?", re.DOTALL)
 MOST_CANDIDATES = 10
 
 
-class _Listed(Protocol):
-    """What lists its entries."""
-
-    @property
-    def entries(self) -> Any:
-        """As `Vault.entries`."""
-
-
 def is_like_place(text: str) -> bool:
     """Say whether a text looks like a place, so that an id which is missing costs no look at the paths of all."""
     return "\n" not in text and any(sign in text for sign in "./#")
 
 
-def entry_at(vault: _Listed, text: str, **tier: Any) -> Entry | None:
+def entry_at(vault: Any, text: str, **tier: Any) -> Entry | None:
     """Return the first chunk of the file with a path, or with ``#L10`` behind it the chunk that holds the line.
 
     Args:
-        vault: what has the entries; a path is below its folder, as in ``span``.
+        vault: what lists its entries, as `Vault.entries` does; a path is below its folder, as in ``span``.
 
     Raises:
         EntryError: several files have the path; the message lists them.
@@ -63,7 +55,7 @@ def entry_at(vault: _Listed, text: str, **tier: Any) -> Entry | None:
     return held[-1] if held else None
 
 
-def _chunks_at(vault: _Listed, path: str, tier: dict[str, Any]) -> list[tuple[Span, Entry]]:
+def _chunks_at(vault: Any, path: str, tier: dict[str, Any]) -> list[tuple[Span, Entry]]:
     """Return the entries of a path with their spans, in the order of their lines."""
     entries: Iterable[Entry] = vault.entries({"path": path}, limit=None, **tier)
     with_spans = [(entry.span, entry) for entry in entries if entry.span is not None]
