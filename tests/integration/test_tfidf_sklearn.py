@@ -195,16 +195,16 @@ def test_pipelines_take_any_sequence_of_texts():
 
 
 def test_parameters_are_searched_for():
-    made = make_pipeline(TfidfVectorizer(output="scipy"), LogisticRegression())
+    made = make_pipeline(TfidfVectorizer(output="scipy", dtype=np.float32), LogisticRegression())
     grid = {
+        "tfidfvectorizer__vocabulary": [None, ("good", "bad", "fine", "poor", "nice", "awful")],
         "tfidfvectorizer__ngram_range": [(1, 1), (1, 2)],
-        "tfidfvectorizer__min_df": [1, 2, 0.9],
-        "tfidfvectorizer__norm": ["l2", None],
+        "tfidfvectorizer__min_df": [1, 2],
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         search = GridSearchCV(made, grid, cv=3, n_jobs=1).fit(TEXTS, LABELS)
-    assert search.best_score_ == 1 and len(search.cv_results_["params"]) == 12
+    assert search.best_score_ == 1 and len(search.cv_results_["params"]) == 8
     with pytest.raises(QueryError, match="no parameter 'ngrams'"):
         TfidfVectorizer().set_params(ngrams=2)
 

@@ -1,6 +1,7 @@
 """The parameters of the vectorizer mean what they mean for scikit-learn, number by number."""
 
 import copy
+import io
 import pickle
 import warnings
 
@@ -44,45 +45,77 @@ parameters = st.fixed_dictionaries(
         "strip_accents": st.sampled_from([None, "ascii", "unicode"]),
         "analyzer": st.sampled_from(["word", "char", "char_wb"]),
         "token_pattern": st.sampled_from([r"(?u)\b\w\w+\b", r"\w+", r"(\w)\w*", "[^ ]+"]),
+        "preprocessor": st.sampled_from([None, str.swapcase]),
+        "tokenizer": st.sampled_from([None, str.split]),
+        "vocabulary": st.sampled_from([
+            None, ["to", "cat", "be not", "x1"], {"not": 1, "be": 0, "never": 2}, {"question", "or", "C", " to"},
+            ("café", ""),
+        ]),
+        "input": st.sampled_from(["content", "content", "file"]),
+        "encoding": st.sampled_from(["utf-8", "latin-1", "utf-16"]),
+        "decode_error": st.sampled_from(["strict", "ignore", "replace"]),
+        "dtype": st.sampled_from([np.float64, np.float32, np.int64, "f4", None]),
     },
-)
+)  # fmt: skip
+#: What a document is: text, or text encoded in one of the ways.
+forms = st.sampled_from([None, "utf-8", "utf-16", "latin-1"])
 
 
-def theirs(corpus, given):
-    """Their fitted vectorizer, or None where they refuse."""
+def documents(corpus, given, form):
+    made = [text if form is None else text.encode(form, "replace") for text in corpus]
+    if given.get("input") != "file":
+        return made
+    return [io.StringIO(text) if form is None else io.BytesIO(text) for text in made]
+
+
+def refused(call, corpus):
+    """What a vectorizer makes of documents, or None where it refuses them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return Theirs(**given).fit(corpus)
+            return call(corpus)
         except ValueError:
             return None
 
 
-def equal(ours, fitted, corpus, others):
+def theirs(corpus, given):
+    """Their fitted vectorizer, or None where they refuse."""
+    return refused(Theirs(**given).fit, corpus)
+
+
+def equal(ours, fitted, corpus, others, given=None, form=None):
+    given = given or {}
     names = fitted.get_feature_names_out()
     assert ours.get_feature_names_out().tolist() == names.tolist() == ours.vocabulary
     assert ours.vocabulary_ == {name: i for i, name in enumerate(names)}
     if fitted.use_idf:
-        np.testing.assert_allclose(ours.idf_, fitted.idf_, rtol=0, atol=1e-12)
+        atol = 1e-12 if fitted.idf_.dtype == np.float64 else 1e-6
+        assert ours.idf_.dtype == fitted.idf_.dtype
+        np.testing.assert_allclose(ours.idf_, fitted.idf_, rtol=0, atol=atol)
     for some in (corpus, others):
-        found, wanted = ours.transform(some), fitted.transform(some)
-        assert found.shape == wanted.shape
-        assert abs(found.to_scipy() - wanted).max() <= 1e-12
+        found, wanted = (refused(one.transform, documents(some, given, form)) for one in (ours, fitted))
+        assert (found is None) == (wanted is None)
+        if found is None:
+            continue
+        assert found.shape == wanted.shape and found.data.dtype == wanted.dtype
+        atol = 1e-12 if wanted.dtype == np.float64 else 1e-5
+        np.testing.assert_allclose(found.to_scipy().toarray(), wanted.toarray(), rtol=0, atol=atol)
         assert found.to_scipy().has_canonical_format
 
 
-@given(corpus=texts, given=parameters, threads=st.sampled_from([1, 2]))
-def test_any_parameters_give_the_numbers_of_scikit_learn(corpus, given, threads):
-    fitted = theirs(corpus, given)
+@given(corpus=texts, given=parameters, form=forms, threads=st.sampled_from([1, 2]))
+def test_any_parameters_give_the_numbers_of_scikit_learn(corpus, given, form, threads):
+    fitted = theirs(documents(corpus, given, form), given)
     ours = TfidfVectorizer(**given)
     try:
-        rows = ours.fit_transform(corpus, threads=threads)
+        rows = ours.fit_transform(documents(corpus, given, form), threads=threads)
     except QueryError as error:
-        assert fitted is None, error
+        # Weights that are infinite are refused by their transform alone.
+        assert fitted is None or refused(fitted.transform, documents(corpus, given, form)) is None, error
         return
     assert fitted is not None
-    equal(ours, fitted, corpus, ODD)
-    for found, wanted in zip(rows, ours.transform(corpus), strict=True):
+    equal(ours, fitted, corpus, ODD, given, form)
+    for found, wanted in zip(rows, ours.transform(documents(corpus, given, form)), strict=True):
         np.testing.assert_array_equal(found, wanted)
 
 
@@ -137,6 +170,81 @@ def test_steps_of_the_callers_give_the_numbers_of_scikit_learn_and_are_pickled(g
         equal(one, theirs(ODD, given), ODD, ODD[::-1])
 
 
+@pytest.mark.parametrize("given", [
+    {"analyzer": list}, {"preprocessor": " ".join}, {"tokenizer": list, "lowercase": False, "stop_words": ["the"]},
+    {"analyzer": list, "vocabulary": ["cat", "the"]},
+])  # fmt: skip
+def test_functions_of_the_callers_take_documents_of_any_type(given):
+    corpus, others = [["the", "Cat"], ["dog", "cat", "cat"], []], [("cat", "the", "x")]
+    equal(TfidfVectorizer(**given).fit(corpus), theirs(corpus, given), corpus, others)
+    with pytest.raises(QueryError, match=r"text 0 is .*, of type list: wanted text"):
+        TfidfVectorizer(tokenizer=list).fit(corpus)
+
+
+def test_documents_are_read_from_files(tmp_path):
+    for name, text in (("a.txt", "Crème brûlée".encode("latin-1")), ("b.txt", b"brew tea")):
+        (tmp_path / name).write_bytes(text)
+    paths = sorted(tmp_path.iterdir())
+    given = {"input": "filename", "encoding": "latin-1"}
+    ours, fitted = TfidfVectorizer(**given).fit(paths), Theirs(**given).fit(paths)
+    assert ours.vocabulary == fitted.get_feature_names_out().tolist() == ["brew", "brûlée", "crème", "tea"]
+    assert abs(ours.transform(map(str, paths)).to_scipy() - fitted.transform(paths)).max() < 1e-12
+    with pytest.raises(QueryError, match=r"text 1, .* cannot be read: No such file"):
+        ours.transform([paths[0], tmp_path / "none"])
+    with pytest.raises(QueryError, match="text 0 is 3: wanted the path of a file"):
+        ours.transform([3])
+    with pytest.raises(QueryError, match=r"text 0 is 'a': wanted a file, with read\(\)"):
+        TfidfVectorizer(input="file").fit(["a"])
+
+
+def test_bytes_that_cannot_be_decoded_are_named():
+    with pytest.raises(QueryError, match=r"text 1 is not utf-8 .*: name its encoding, or set decode_error='replace'"):
+        TfidfVectorizer().fit(["tea", b"caf\xe9"])
+    assert TfidfVectorizer(decode_error="ignore").fit([b"caf\xe9"]).vocabulary == ["caf"]
+    for missing in (None, float("nan"), np.nan, bytearray(b"tea")):
+        with pytest.raises(QueryError, match=r"text 1 is .*: wanted text"):
+            TfidfVectorizer().fit(["tea", missing])
+
+
+def test_a_given_vocabulary_is_known_before_the_fit_and_keeps_its_columns():
+    vectorizer = TfidfVectorizer(vocabulary={"tea": 1, "oat milk": 0}, ngram_range=(1, 2), min_df=9, max_features=1)
+    assert vectorizer.get_feature_names_out().tolist() == ["oat milk", "tea"]
+    assert vectorizer.inverse_transform([[0, 2.0]])[0].tolist() == ["tea"] and vectorizer.vocabulary == []
+    with pytest.raises(QueryError, match="call fit first"):
+        vectorizer.transform(["tea"])
+    vectorizer.fit(["Tea with oat milk", "black tea"])
+    assert vectorizer.vocabulary == ["oat milk", "tea"] and vectorizer.vocabulary_ == {"tea": 1, "oat milk": 0}
+    assert vectorizer.get_params()["vocabulary"] == {"tea": 1, "oat milk": 0}
+    for again in (pickle.loads(pickle.dumps(vectorizer)), copy.deepcopy(vectorizer)):
+        assert again.transform(["tea oat milk"]).data.tolist() == vectorizer.transform(["tea oat milk"]).data.tolist()
+        assert again.fit(["oat milk"]).vocabulary == ["oat milk", "tea"]
+    assert vectorizer.set_params(vocabulary=None, min_df=1, max_features=None).fit(["other"]).vocabulary == ["other"]
+
+
+def test_a_given_term_without_texts_and_smoothing_is_named_where_rows_are_scaled():
+    corpus, given = ["tea", "tea"], {"vocabulary": ["tea", "none"], "smooth_idf": False}
+    ours = TfidfVectorizer(**given).fit(corpus)
+    assert ours.idf_.tolist() == [1.0, np.inf] and ours.transform(corpus).data.tolist() == [1.0, 1.0]
+    with pytest.raises(QueryError, match="the idf of 'none' is infinite"):
+        ours.transform(["none"])
+    assert TfidfVectorizer(norm=None, **given).fit(corpus).transform(["none"]).data.tolist() == [np.inf]
+
+
+def test_weights_are_set_from_elsewhere():
+    fitted = Theirs().fit(ODD)
+    ours = TfidfVectorizer(vocabulary=fitted.vocabulary_)
+    ours.idf_ = fitted.idf_
+    equal(ours, fitted, ODD, ODD[::-1])
+    ours.idf_ = np.ones(len(ours))
+    assert pickle.loads(pickle.dumps(ours)).idf_.tolist() == [1.0] * len(ours)
+    for bad in ([1.0], "text", [np.nan] * len(ours), None):
+        with pytest.raises(QueryError, match="idf_ is"):
+            ours.idf_ = bad
+    for vectorizer in (TfidfVectorizer(), TfidfVectorizer(vocabulary=["tea"], use_idf=False)):
+        with pytest.raises(QueryError, match=r"fit first|use_idf is False"):
+            vectorizer.idf_ = [1.0]
+
+
 def test_what_a_function_of_the_caller_raises_is_raised_and_odd_terms_are_named():
     with pytest.raises(ZeroDivisionError):
         TfidfVectorizer(analyzer=lambda text: 1 / 0).fit(["a"])
@@ -184,6 +292,23 @@ def test_terms_of_the_signals_have_neighbours_too():
         ({"norm": "max"}, "norm is 'max': wanted 'l2' or 'l1' or None"),
         ({"use_idf": 1}, "use_idf is 1"),
         ({"output": "pandas"}, "output is 'pandas'"),
+        ({"vocabulary": []}, "vocabulary is empty"),
+        ({"vocabulary": "term"}, "vocabulary is 'term'"),
+        ({"vocabulary": 3}, "vocabulary is 3"),
+        ({"vocabulary": ["a", "b", "a"]}, "vocabulary has 'a' twice"),
+        ({"vocabulary": ["a", 3]}, "a term of vocabulary"),
+        ({"vocabulary": ["\ud800"]}, "a term of vocabulary"),
+        ({"vocabulary": {"a": 1}}, "wanted each column from 0 to 0 once"),
+        ({"vocabulary": {"a": 0, "b": 0}}, "wanted each column"),
+        ({"vocabulary": {"a": 0, "b": "1"}}, "wanted each column"),
+        ({"input": "path"}, "input is 'path'"),
+        ({"encoding": "base64"}, "encoding is 'base64'"),
+        ({"encoding": "nonsense"}, "encoding is 'nonsense'"),
+        ({"encoding": None}, "encoding is NoneType"),
+        ({"decode_error": "xmlcharrefreplace"}, "decode_error is"),
+        ({"dtype": complex}, "dtype is"),
+        ({"dtype": "float16"}, "dtype is 'float16'"),
+        ({"dtype": object()}, "dtype is"),
     ],
 )
 def test_parameters_that_mean_nothing_are_refused_by_the_fit_and_nothing_is_forgotten(given, message):

@@ -19,37 +19,34 @@ T = TypeVar("T")
 #: Values, their columns, ascending within a row, and the bounds of rows.
 Csr: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]"
 #: What only this one knows.
-_OWN = ("analysis", "binary", "features")
+_OWN = ("analysis", "binary", "features", "vocabulary")
+#: What neither needs.
+_OUTSIDE = ("reading", "dtype")
 
 
 def core_of(options: dict[str, Any]) -> _core.TfidfVectorizer | Counted:
     """Return what learns and weights by options of `septet.tfidf.parameters.native_options`."""
-    if options["analysis"] is None and not options["binary"] and options["features"] is None:
-        return _core.TfidfVectorizer(**{name: value for name, value in options.items() if name not in _OWN})
-    return Counted(options)
+    if options["binary"] or any(options[name] is not None for name in ("analysis", "features", "vocabulary")):
+        return Counted(options)
+    return _core.TfidfVectorizer(**_native(options))
+
+
+def _native(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in (*_OWN, *_OUTSIDE)}
 
 
 def called_with(call: Callable[..., T], given: Sequence[Any], workers: int | None) -> T:
     """Return what a native call makes of texts.
 
     Raises:
-        QueryError: one is no text, or has half a surrogate pair.
+        QueryError: one has half a surrogate pair.
     """
     try:
         return call(given, threads=workers)
     except UnicodeEncodeError as error:
         raise QueryError(f"text {given.index(error.object)} has half a surrogate pair; repair or drop it") from error
-    except TypeError:
-        _texts(given)
-        raise
     except ValueError as error:
         raise QueryError(str(error)) from error
-
-
-def _texts(given: Sequence[Any]) -> None:
-    for at, one in enumerate(given):
-        if not isinstance(one, str):
-            raise QueryError(f"text {at} is {shown(one)}, of type {type(one).__name__}: wanted text")
 
 
 class Counted:
@@ -61,15 +58,15 @@ class Counted:
         self.idf: NDArray[np.float64] = np.empty(0)
         self._columns: dict[str, int] = {}
         counting = {"norm": "none", "sublinear": False, "idf": False}
-        own = {name: value for name, value in options.items() if name not in _OWN}
-        self._native = None if options["analysis"] else _core.TfidfVectorizer(**{**own, **counting})
+        self._native = None if options["analysis"] else _core.TfidfVectorizer(**{**_native(options), **counting})
 
-    def restore(self, vocabulary: Sequence[str], idf: Sequence[float]) -> None:
+    def restore(self, vocabulary: Sequence[str], idf: Sequence[float] | NDArray[np.float64]) -> None:
         """Take over what ``vocabulary`` and ``idf`` of a fitted one gave."""
         self.vocabulary, self.idf = list(vocabulary), np.array(idf, dtype=np.float64)
         self._columns = {term: column for column, term in enumerate(self.vocabulary)}
         if self._native is not None:
-            self._native.restore(self.vocabulary, [1.0] * len(self.vocabulary))
+            # No text has the term "", which native code does not take.
+            self._native.restore([term or " " for term in self.vocabulary], [1.0] * len(self.vocabulary))
 
     def fit(self, texts: Sequence[str], *, threads: int | None = None) -> None:
         """Learn vocabulary and document frequencies."""
@@ -81,33 +78,48 @@ class Counted:
 
     def transform(self, texts: Sequence[str], *, threads: int | None = None) -> Csr:
         """Return a row of weights for each text."""
-        if self._native is not None:
-            return self._weighted(called_with(self._native.transform, texts, threads))
-        return self._weighted(_counts(texts, self._options["analysis"].made(), self._columns, learn=False))
+        return self._weighted(self._counted(texts, threads))
 
     def _learn(self, texts: Sequence[str], threads: int | None) -> Csr:
-        if self._native is not None:
-            counts: Csr = called_with(self._native.fit_transform, texts, threads)
-            terms = self._native.vocabulary
+        fixed = self._options["vocabulary"]
+        if fixed is not None:
+            self.restore(fixed, np.ones(len(fixed)))
+            terms, counts = fixed, self._counted(texts, threads)
         else:
-            columns: dict[str, int] = {}
-            counts = _counts(texts, self._options["analysis"].made(), columns, learn=True)
-            terms = sorted(columns)
-            places = np.empty(len(terms), dtype=np.int32)
-            places[[columns[term] for term in terms]] = np.arange(len(terms), dtype=np.int32)
-            counts = _ordered(counts, places)
+            terms, counts = self._all(texts, threads)
         data, indices, _ = counts
         if self._options["binary"]:
             data = np.ones_like(data)
         found = np.bincount(indices, minlength=len(terms))
-        kept = self._kept(found, np.bincount(indices, data, len(terms)).astype(np.float64))
-        counts = _chosen((data, *counts[1:]), kept)
-        idf = np.ones(len(kept))
+        if fixed is None:
+            kept = self._kept(found, np.bincount(indices, data, len(terms)).astype(np.float64))
+            counts, found, terms = _chosen((data, *counts[1:]), kept), found[kept], [terms[column] for column in kept]
+        idf = np.ones(len(terms))
         if self._options["idf"]:
             smooth = int(self._options["smooth"])
-            idf = np.log((len(texts) + smooth) / (found[kept] + smooth)) + 1.0
-        self.restore([terms[column] for column in kept], idf.tolist())
+            # A given term that no text has is infinitely rare without smoothing.
+            with np.errstate(divide="ignore"):
+                idf = np.log((len(texts) + smooth) / (found + smooth)) + 1.0
+        self.restore(terms, idf)
         return counts
+
+    def _counted(self, texts: Sequence[str], threads: int | None) -> Csr:
+        """Return the counts of known terms."""
+        if self._native is not None:
+            return called_with(self._native.transform, texts, threads)
+        return _counts(texts, self._options["analysis"].made(), self._columns, learn=False)
+
+    def _all(self, texts: Sequence[str], threads: int | None) -> tuple[list[str], Csr]:
+        """Return all terms in order, and their counts."""
+        if self._native is not None:
+            counts: Csr = called_with(self._native.fit_transform, texts, threads)
+            return self._native.vocabulary, counts
+        columns: dict[str, int] = {}
+        counts = _counts(texts, self._options["analysis"].made(), columns, learn=True)
+        terms = sorted(columns)
+        places = np.empty(len(terms), dtype=np.int32)
+        places[[columns[term] for term in terms]] = np.arange(len(terms), dtype=np.int32)
+        return terms, _ordered(counts, places)
 
     def _kept(self, found: NDArray[np.int64], totals: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the columns that stay, ascending."""
@@ -125,6 +137,12 @@ class Counted:
             values = np.log(values) + 1.0
         values = values * self.idf[indices]
         if self._options["norm"] != "none":
+            if not np.isfinite(values).all():
+                rare = self.vocabulary[int(indices[~np.isfinite(values)][0])]
+                raise QueryError(
+                    f"the idf of {shown(rare)} is infinite, as no text of the fit has this term of vocabulary: "
+                    "leave smooth_idf=True"
+                )
             n = len(indptr) - 1
             row = np.repeat(np.arange(n), np.diff(indptr))
             if self._options["norm"] == "l2":
@@ -137,7 +155,6 @@ class Counted:
 
 def _counts(texts: Sequence[Any], analyze: Callable[[str], Any], columns: dict[str, int], *, learn: bool) -> Csr:
     """Return how often each term is in each text; columns gets the new terms, if they are to be learned."""
-    _texts(texts)
     data: list[float] = []
     indices: list[int] = []
     indptr = [0]

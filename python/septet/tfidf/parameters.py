@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,20 @@ from septet.arguments import exact, flags, listed, real, shown, utf8, whole
 from septet.errors import QueryError
 from septet.tfidf.analysis import analysis_of
 from septet.tfidf.english import ENGLISH
+from septet.tfidf.reading import DECODE_ERRORS, INPUTS, Reading, checked_encoding
 
-__all__ = ["OUTPUTS", "native_options", "one_of"]
+__all__ = ["OUTPUTS", "fixed_vocabulary", "native_options", "one_of", "reading_of"]
 
 OUTPUTS = ("rows", "scipy")
 #: No text has runs of more tokens, and larger counts mean all.
 MOST = 2**31 - 1
-MOST_STOP_WORDS = 1_000_000
+MOST_STOP_WORDS, MOST_TERMS = 1_000_000, 100_000_000
 
 
 def native_options(given: Mapping[str, Any], texts: int) -> dict[str, Any]:
     """Return the options of `septet.tfidf.counted.core_of` for a corpus of so many texts.
+
+    With a vocabulary, how often terms come leaves none out.
 
     Raises:
         QueryError: a parameter is not what it may be.
@@ -29,9 +33,9 @@ def native_options(given: Mapping[str, Any], texts: int) -> dict[str, Any]:
     one_of(given["output"], "output", OUTPUTS)
     switches = {name: given[name] for name in ("use_idf", "smooth_idf", "sublinear_tf", "lowercase", "binary")}
     flags({name: bool(value) if isinstance(value, np.bool_) else value for name, value in switches.items()}, QueryError)
-    norm = given["norm"]
+    norm, vocabulary = given["norm"], fixed_vocabulary(given["vocabulary"])
     least, most = _frequency(given["min_df"], "min_df", texts), _frequency(given["max_df"], "max_df", texts)
-    if most < least and texts:
+    if most < least and texts and vocabulary is None:
         raise QueryError(
             f"max_df is {shown(given['max_df'])} and min_df {shown(given['min_df'])}: of {texts:,} texts that is at "
             f"most {most:g} and at least {least:g}, which no term can be in"
@@ -46,6 +50,9 @@ def native_options(given: Mapping[str, Any], texts: int) -> dict[str, Any]:
         "ngrams": ngrams,
         "stop_words": stop_words,
         "analysis": analysis_of(given, ngrams, stop_words),
+        "reading": reading_of(given),
+        "vocabulary": vocabulary,
+        "dtype": _dtype(given["dtype"]),
         "binary": bool(given["binary"]),
         "least": least,
         "most": most,
@@ -55,6 +62,60 @@ def native_options(given: Mapping[str, Any], texts: int) -> dict[str, Any]:
         "idf": bool(given["use_idf"]),
         "smooth": bool(given["smooth_idf"]),
     }
+
+
+def reading_of(given: Mapping[str, Any]) -> Reading:
+    """Return how documents are read.
+
+    Raises:
+        QueryError: a parameter is not what it may be.
+    """
+    own = callable(given["analyzer"]) or given["preprocessor"] is not None
+    bare = given["tokenizer"] is not None and not given["lowercase"] and given["strip_accents"] is None
+    return Reading(
+        one_of(given["input"], "input", INPUTS),
+        checked_encoding(given["encoding"]),
+        one_of(given["decode_error"], "decode_error", DECODE_ERRORS),
+        own or (bare and given["analyzer"] == "word"),
+    )
+
+
+def fixed_vocabulary(value: Mapping[str, int] | Iterable[str] | None) -> list[str] | None:
+    """Return the terms of a given vocabulary by column; None for None.
+
+    Raises:
+        QueryError: no terms, one twice, or columns that are not 0 to n - 1.
+    """
+    if value is None:
+        return None
+    wanted = "a list of terms, or a dict from terms to columns"
+    if isinstance(value, Mapping):
+        columns = {term: exact(column) for term, column in value.items()}
+        inside = [column for column in columns.values() if isinstance(column, (int, np.integer))]
+        if sorted(inside) != list(range(len(columns))):
+            raise QueryError(f"vocabulary is {shown(value)}: wanted each column from 0 to {len(columns) - 1:,} once")
+        value = sorted(columns, key=columns.__getitem__)
+    elif isinstance(value, (set, frozenset)):
+        value = sorted(utf8(term, "a term of vocabulary", QueryError) for term in value)
+    given = listed(value, "vocabulary", QueryError, wanted, MOST_TERMS, of=str)
+    terms = [utf8(term, "a term of vocabulary", QueryError) for term in given]
+    if not terms:
+        raise QueryError(f"vocabulary is empty: wanted {wanted}, or None to learn them")
+    if len(set(terms)) < len(terms):
+        twice = Counter(terms).most_common(1)[0][0]
+        raise QueryError(f"vocabulary has {shown(twice)} twice: wanted each term once")
+    return terms
+
+
+def _dtype(value: Any) -> np.dtype[Any]:
+    """Return the type of weights: float32 if that is asked for, else float64, also for whole numbers."""
+    try:
+        found = np.dtype(value)
+    except (TypeError, ValueError, SyntaxError, AttributeError, RecursionError, OverflowError):
+        found = np.dtype(object)
+    if found not in (np.dtype(np.float32), np.dtype(np.float64)) and found.kind not in "iu":
+        raise QueryError(f"dtype is {shown(value)}: wanted numpy.float64 or numpy.float32")
+    return np.dtype(np.float32 if found == np.float32 else np.float64)
 
 
 def one_of(value: object, name: str, known: tuple[str, ...], more: str = "") -> str:

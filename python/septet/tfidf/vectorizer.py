@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from septet import _core
-from septet.arguments import listed, shown, whole
+from septet.arguments import shown, whole
 from septet.errors import QueryError
 from septet.tfidf.analysis import TOKEN_PATTERN
 from septet.tfidf.counted import Counted, called_with, core_of
-from septet.tfidf.parameters import OUTPUTS, native_options, one_of
+from septet.tfidf.parameters import OUTPUTS, fixed_vocabulary, native_options, one_of, reading_of
 from septet.tfidf.rows import SparseRows
 
 __all__ = ["TfidfVectorizer"]
 
 T = TypeVar("T")
 
-#: Texts of one call; more threads than this are not started.
-MOST_TEXTS, MOST_THREADS = 100_000_000, 256
+#: More threads than this are not started.
+MOST_THREADS = 256
 
 
 class _Fitted(NamedTuple):
@@ -31,6 +31,10 @@ class _Fitted(NamedTuple):
     core: _core.TfidfVectorizer | Counted
     options: dict[str, Any]
     columns: int
+
+    @property
+    def idf(self) -> NDArray[Any]:
+        return self.core.idf.astype(self.options["dtype"], copy=False)
 
 
 class TfidfVectorizer:
@@ -41,8 +45,8 @@ class TfidfVectorizer:
     one; results do not depend on it.
 
     Parameters mean what they mean for scikit-learn's ``TfidfVectorizer``, with equal numbers; as there, `fit` checks
-    them, and texts that leave no term are an error. Its ``input``, ``encoding``, ``decode_error``, ``vocabulary`` and
-    ``dtype`` are missing: texts are text, terms are learned, and weights are float64.
+    them, and texts that leave no term are an error. A document is a text, or bytes to decode; a function given as
+    ``analyzer`` or ``preprocessor`` (or ``tokenizer`` with ``lowercase=False``) may take any other.
 
     The defaults of ``analyzer``, ``preprocessor``, ``lowercase``, ``strip_accents``, ``tokenizer`` and
     ``token_pattern`` are native code on all cores; any other value makes terms in Python on one.
@@ -70,6 +74,14 @@ class TfidfVectorizer:
         tokenizer: a function that returns the tokens of a text, in the place of ``token_pattern``.
         token_pattern: the regular expression of a token; with a group, the group is the token.
         binary: True counts a term once a text.
+        vocabulary: the terms, in the order of columns, or by column in a dict, instead of those of the texts; then
+            ``min_df``, ``max_df`` and ``max_features`` leave none out.
+        input: ``"content"`` takes documents as they are, ``"filename"`` the paths of files that hold them, ``"file"``
+            open files.
+        encoding: how bytes are decoded.
+        decode_error: ``"strict"`` refuses bytes that cannot be decoded, ``"ignore"`` leaves them out, ``"replace"``
+            puts U+FFFD there.
+        dtype: the type of weights and idf, float64 or float32; a type of whole numbers means float64.
         output: ``"rows"`` gives `SparseRows`, ``"scipy"`` a ``scipy.sparse.csr_matrix``, which other steps of a
             scikit-learn pipeline take.
     """
@@ -94,6 +106,11 @@ class TfidfVectorizer:
         tokenizer: Callable[[str], Iterable[str]] | None = None,
         token_pattern: str | None = TOKEN_PATTERN,
         binary: bool = False,
+        vocabulary: Mapping[str, int] | Iterable[str] | None = None,
+        input: Literal["content", "filename", "file"] = "content",
+        encoding: str = "utf-8",
+        decode_error: Literal["strict", "ignore", "replace"] = "strict",
+        dtype: DTypeLike = np.float64,
         output: str = "rows",
     ) -> None:
         self.tokens = tokens
@@ -113,6 +130,11 @@ class TfidfVectorizer:
         self.tokenizer = tokenizer
         self.token_pattern = token_pattern
         self.binary = binary
+        self._vocabulary = vocabulary
+        self.input = input
+        self.encoding = encoding
+        self.decode_error = decode_error
+        self.dtype = dtype
         self.output = output
 
     def fit(self, texts: Iterable[str], y: object = None, *, threads: int | None = None) -> TfidfVectorizer:
@@ -125,7 +147,7 @@ class TfidfVectorizer:
 
         Raises:
             QueryError: a parameter is not what it may be, ``threads`` is below 1, ``texts`` is one text, or holds
-                something that is not text or has half a surrogate pair.
+                something that is not text, cannot be read or decoded, or has half a surrogate pair.
         """
         self._learn(texts, threads, lambda core: core.fit)
         return self
@@ -135,10 +157,10 @@ class TfidfVectorizer:
 
         Raises:
             QueryError: `fit` was not called, ``threads`` is below 1, ``texts`` is one text, or holds something that is
-                not text or has half a surrogate pair.
+                not text, cannot be read or decoded, or has half a surrogate pair, or a term whose idf is infinite.
         """
         fitted = self._known()
-        given, workers = _texts(texts), _workers(threads)
+        given, workers = fitted.options["reading"].texts(texts), _workers(threads)
         return self._output(_called(fitted.core, fitted.core.transform, given, workers), fitted)
 
     def fit_transform(self, texts: Iterable[str], y: object = None, *, threads: int | None = None) -> Any:
@@ -156,9 +178,10 @@ class TfidfVectorizer:
             rows: `SparseRows`, a sparse matrix of scipy, or numbers of shape ``(n, len(vectorizer))``.
 
         Raises:
-            QueryError: `fit` was not called, or the rows have another number of columns.
+            QueryError: no terms are known, or the rows have another number of columns.
         """
-        terms, n = self.get_feature_names_out(), self._known().columns
+        terms = self.get_feature_names_out()
+        n = len(terms)
         if isinstance(rows, SparseRows):
             found = rows
         elif hasattr(rows, "tocsr"):
@@ -176,13 +199,13 @@ class TfidfVectorizer:
         """Return the terms by column, as texts in an array of objects.
 
         Raises:
-            QueryError: `fit` was not called.
+            QueryError: `fit` was not called, and ``vocabulary`` not given.
         """
-        return np.array(self._known().core.vocabulary, dtype=object)
+        return np.array(self._terms(), dtype=object)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, as they were given."""
-        return {name: getattr(self, name) for name in PARAMETERS}
+        return {name: getattr(self, _KEPT.get(name, name)) for name in PARAMETERS}
 
     def set_params(self, **params: Any) -> TfidfVectorizer:
         """Set parameters by name, for the next `fit`; return the vectorizer.
@@ -194,12 +217,15 @@ class TfidfVectorizer:
             if name not in PARAMETERS:
                 raise QueryError(f"there is no parameter {shown(name)}: wanted {', '.join(PARAMETERS)}")
         for name, value in params.items():
-            setattr(self, name, value)
+            setattr(self, _KEPT.get(name, name), value)
         return self
 
     @property
     def vocabulary(self) -> list[str]:
-        """The terms by column, in code point order; empty before `fit`."""
+        """The terms by column, in code point order or as given; empty before `fit`.
+
+        `get_params` has the parameter of this name.
+        """
         fitted = self._fitted
         return fitted.core.vocabulary if fitted else []
 
@@ -207,7 +233,7 @@ class TfidfVectorizer:
     def idf(self) -> NDArray[np.float64]:
         """The inverse document frequencies by column, 1 without ``use_idf``; empty before `fit`."""
         fitted = self._fitted
-        return fitted.core.idf if fitted else np.empty(0)
+        return fitted.idf if fitted else np.empty(0)
 
     @property
     def vocabulary_(self) -> dict[str, int]:
@@ -220,7 +246,7 @@ class TfidfVectorizer:
 
     @property
     def idf_(self) -> NDArray[np.float64]:
-        """As ``idf``.
+        """As ``idf``; may be set, also without a `fit` if ``vocabulary`` is given.
 
         Raises:
             AttributeError: there is none before `fit`, nor without ``use_idf``.
@@ -228,7 +254,26 @@ class TfidfVectorizer:
         fitted = self._learned("idf_")
         if not fitted.options["idf"]:
             raise AttributeError("there is no idf_: the vectorizer was fitted with use_idf=False")
-        return fitted.core.idf
+        return fitted.idf
+
+    @idf_.setter
+    def idf_(self, weights: ArrayLike) -> None:
+        """Set the weights of terms that were learned or given.
+
+        Raises:
+            QueryError: no terms are known, ``weights`` is not one number for each, or ``use_idf`` leaves them out.
+        """
+        terms = self._terms()
+        options = self._fitted.options if self._fitted else native_options(self.get_params(), 0)
+        if not options["idf"]:
+            raise QueryError("idf_ cannot be set: use_idf is False")
+        try:
+            idf = np.array(weights, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            idf = np.empty(0)
+        if idf.shape != (len(terms),) or np.isnan(idf).any():
+            raise QueryError(f"idf_ is {shown(weights)}: wanted {len(terms):,} numbers, one for each term")
+        self._fitted = _restored(options, terms, idf)
 
     def __len__(self) -> int:
         fitted = self._fitted
@@ -241,7 +286,7 @@ class TfidfVectorizer:
         return f"<TfidfVectorizer of {len(self)} terms, tokens={self.tokens!r}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        kept, fitted = self.get_params(), self._fitted
+        kept, fitted = {_KEPT.get(name, name): value for name, value in self.get_params().items()}, self._fitted
         if fitted:
             kept["_fitted"] = (fitted.core.vocabulary, fitted.core.idf, fitted.options)
         return kept
@@ -251,9 +296,7 @@ class TfidfVectorizer:
         self.__dict__.update(kept)
         if learned:
             vocabulary, idf, options = learned
-            core = core_of(options)
-            core.restore(vocabulary, idf.tolist())
-            self._fitted = _Fitted(core, options, len(vocabulary))
+            self._fitted = _restored(options, vocabulary, idf)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._fitted is not None
@@ -275,11 +318,12 @@ class TfidfVectorizer:
     def _learn(
         self, texts: Iterable[str], threads: int | None, how: Callable[[Any], Callable[..., T]]
     ) -> tuple[T, _Fitted]:
-        given, workers = _texts(texts), _workers(threads)
-        options = native_options(self.get_params(), len(given))
+        parameters = self.get_params()
+        given, workers = reading_of(parameters).texts(texts), _workers(threads)
+        options = native_options(parameters, len(given))
         core = core_of(options)
         made = _called(core, how(core), given, workers)
-        if not len(core.idf):
+        if not given or not len(core.idf):
             raise QueryError(
                 "no term is left: the texts are empty or hold only stop words, or min_df and max_df leave all out"
             )
@@ -291,6 +335,11 @@ class TfidfVectorizer:
             raise QueryError("nothing was learned yet: call fit first")
         return self._fitted
 
+    def _terms(self) -> list[str]:
+        """Return the terms by column, of the fit or as given."""
+        given = None if self._fitted else fixed_vocabulary(self._vocabulary)
+        return self._known().core.vocabulary if given is None else given
+
     def _learned(self, name: str) -> _Fitted:
         if self._fitted is None:
             raise AttributeError(f"there is no {name} before fit")
@@ -298,18 +347,20 @@ class TfidfVectorizer:
 
     def _output(self, parts: Any, fitted: _Fitted) -> Any:
         data, indices, indptr = parts
-        rows = SparseRows._of(data, indices, indptr, fitted.columns)
+        rows = SparseRows._of(data.astype(fitted.options["dtype"], copy=False), indices, indptr, fitted.columns)
         return rows.to_scipy() if one_of(self.output, "output", OUTPUTS) == "scipy" else rows
 
 
 #: The names of the parameters.
 PARAMETERS = tuple(name for name in TfidfVectorizer.__init__.__annotations__ if name != "return")
+#: Where a parameter is kept whose name shows what was learned.
+_KEPT = {"vocabulary": "_vocabulary"}
 
 
-def _texts(texts: Iterable[str]) -> list[Any]:
-    if isinstance(texts, (str, bytes)):
-        raise QueryError(f"texts is one {type(texts).__name__}: wanted several, as in [text]")
-    return listed(texts, "texts", QueryError, "a list of texts", MOST_TEXTS, of=str)
+def _restored(options: dict[str, Any], vocabulary: list[str], idf: NDArray[np.float64]) -> _Fitted:
+    core = core_of(options)
+    core.restore(vocabulary, idf.tolist())
+    return _Fitted(core, options, len(vocabulary))
 
 
 def _workers(threads: int | None) -> int | None:
