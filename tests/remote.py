@@ -31,6 +31,7 @@ OPTIONS = [
     },
     {"must": "vault", "must_not": ["beta", "gamma"]},
     {"phrase": "alpha beta"},
+    {"must": ["vault", "nonexistent"], "where": {"attrs.n": {"$gt": "5"}}},
     {"prefix": True},
     {"syntax": "web"},
     {"facets": ["domain", "kind", "tags"]},

@@ -20,6 +20,7 @@ Codes, with what each means:
 ``embedding_unavailable``   the provider did not embed the query in time; searched without vectors
 ``expansion_failed``        a query was not said in other words; it was searched as it is, alone
 ``external_failed``         the memory of another program failed, or cannot follow an option; the vault answered
+``filter_mismatch``         a comparison in ``where`` holds for no entry, as the field is absent or has another type
 ``folder_cut``              a folder was not looked at as a whole; what was found of it was searched
 ``gave_up``                 five batches in a row failed; the run ended early
 ``in_jobs``                 texts are in batch jobs that are not over
@@ -52,6 +53,7 @@ Codes, with what each means:
 ``tavily_no_key``           Tavily is switched on and has no key
 ``text_refused``            the provider refuses this one text
 ``tier_failed``             a tier failed; the other tiers answered
+``unknown_words``           no entry holds a word or phrase that results must have
 ``vault_replaced``          the file was deleted or replaced; what was open before answered
 ``vector_mismatch``         the query vector fits no vectors of the tier
 ``vectors_disagree``        entries that share rare words are hardly nearer by vectors; words decide
@@ -90,6 +92,7 @@ NoteCode: TypeAlias = Literal[
     "embedding_unavailable",
     "expansion_failed",
     "external_failed",
+    "filter_mismatch",
     "folder_cut",
     "gave_up",
     "in_jobs",
@@ -122,6 +125,7 @@ NoteCode: TypeAlias = Literal[
     "tavily_no_key",
     "text_refused",
     "tier_failed",
+    "unknown_words",
     "vault_replaced",
     "vector_mismatch",
     "vectors_disagree",

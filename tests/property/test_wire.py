@@ -3,14 +3,16 @@
 import json
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from septet import Entry, Span
+from septet import Entry, QueryError, Span
 from septet.client.answers import entry_of
 from septet.query.filters import parse_where
 from septet.tiers.remote.packing import floats, floats_of, wholes, wholes_of
 from septet.tiers.remote.plans import filter_data, filters_of
+from septet.tiers.remote.serving import answered
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -65,3 +67,18 @@ def test_entries_come_out_as_they_went_in(id, title, tags, attrs, created_at, va
     )  # fmt: skip
     back = entry_of(travelled(entry.to_dict()))
     assert (back, repr(back)) == (entry, repr(entry))
+
+
+class Passing:
+    """A session in which everything passes."""
+
+    def any_passing(self, filters):
+        return [True] * len(filters)
+
+
+def test_filters_that_an_entry_might_pass_come_in_checked():
+    asked = {"filters": [filter_data(one) for one in parse_where({"attrs.n": 5, "kind": "entry"}).values()]}
+    assert answered(Passing(), "any_passing", asked) == [True, True]
+    for wrong in (None, 5, "text", [5], [["compare", "row", "$eq", 1]], [["holds", "a OR b:c", []]]):
+        with pytest.raises(QueryError):
+            answered(Passing(), "any_passing", {"filters": wrong})

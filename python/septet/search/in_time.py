@@ -22,6 +22,7 @@ from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Re
 if TYPE_CHECKING:
     from septet.listing.counting import Counted
     from septet.query.facets import Faceted
+    from septet.query.filters import Filter
 
 __all__ = ["LATE", "Outcome", "nothing_found", "recalled_until"]
 
@@ -90,6 +91,10 @@ class LateSession(NamedTuple):
     def facets(self, query: int, asked: Sequence[Faceted]) -> Sequence[Counted]:
         """Return nothing."""
         return ()
+
+    def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
+        """Return that nothing passes."""
+        return [False] * len(filters)
 
     def close(self) -> None:
         """End nothing."""

@@ -34,21 +34,8 @@ if TYPE_CHECKING:
     from septet.search.budget import Budgeted
     from septet.search.tier_threads import TierThreads
 
-__all__ = [
-    "NO_VALUES",
-    "Ranked",
-    "arranged",
-    "budget_of",
-    "likenesses_of",
-    "parts",
-    "ranked",
-    "read",
-    "recalled",
-    "recalled_alone",
-    "results_of",
-    "run",
-]
-
+__all__ = ["NO_VALUES", "Ranked", "arranged", "budget_of", "likenesses_of", "parts", "ranked", "read", "recalled"]
+__all__ += ["recalled_alone", "results_of", "run"]
 
 NOTHING: Sequence[Note] = ()
 NO_GUESSES: Mapping[str, str] = MappingProxyType({})
@@ -56,7 +43,6 @@ NO_GUESSES: Mapping[str, str] = MappingProxyType({})
 NO_VALUES: Mapping[str, float | None] = {"cosine": None, "bm25": None, "tfidf": None}
 #: When groups are missing, each leg takes so many times the candidates.
 GROWTH = 4
-
 
 #: Whole candidates by place of tier and row.
 Read: TypeAlias = Mapping[int, Mapping[int, Candidate]]
@@ -181,6 +167,11 @@ def results_of(search: FederatedSearch) -> list[Results]:
     """Rank what was recalled, read what is returned, and close the search: the second half of `run`."""
     try:
         all_ranked = [ranked(search, query) for query in range(len(search.plans))]
+        if search.plan.filters and 0 in [len(one.ranking.pool) for one in all_ranked]:
+            from septet.search.emptied import reasons
+
+            why = reasons(search)
+            all_ranked = [one if one.best else one._replace(notes=[*one.notes, *why]) for one in all_ranked]
         candidates = read(search, all_ranked)
         if search.plan.facets:
             # Few searches count what they match.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from septet.explanation import LegReport
     from septet.listing.counting import Counted
     from septet.query.facets import Faceted
+    from septet.query.filters import Filter
 
 __all__ = [
     "Inspected",
@@ -201,6 +202,9 @@ class Session(Protocol):
 
         Where vectors alone are compared, all that pass the filters count.
         """
+
+    def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
+        """Say for each filter whether an entry that the plan may find without its own filters passes it."""
 
     def close(self) -> None:
         """End the search."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from septet.query.plan import Plan
 from septet.storage.nul import listed
 from septet.storage.store import Reading
-from septet.storage.tables.conditions import Condition, conditions, conjunction, validity
+from septet.storage.tables.conditions import Condition, conditions, conjunction, filtered, validity
 from septet.storage.tables.fragments import FINDABLE
 
-__all__ = ["filters_passed", "passing_rows", "rows_of", "rows_where", "valid_ids"]
+if TYPE_CHECKING:
+    from septet.query.filters import Filter
+
+__all__ = ["any_passing", "filters_passed", "passing_rows", "rows_of", "rows_where", "valid_ids"]
 
 
 def rows_where(read: Reading, condition: Condition) -> list[int]:
@@ -25,6 +29,17 @@ def passing_rows(read: Reading, plan: Plan, ids: Sequence[str]) -> list[int]:
     source, parameter = listed(list(ids))
     sql = f"SELECT e.row FROM {source} j JOIN entries e ON e.id = j.value WHERE {passing.sql} ORDER BY j.key"
     return [row for (row,) in read.sql.execute(sql, (parameter, *passing.parameters))]
+
+
+def any_passing(read: Reading, plan: Plan, filters: Sequence[Filter]) -> list[bool]:
+    """Say for each filter whether an entry passes it that a plan may find without its own filters."""
+    others = conditions(plan._replace(filters={}, scores_memories=plan.include_memories))
+    found = []
+    for item in filters:
+        passing = conjunction({**others, "own": filtered({"own": item})})
+        sql = f"SELECT EXISTS (SELECT 1 FROM entries e WHERE {passing.sql})"
+        found.append(bool(read.sql.execute(sql, passing.parameters).fetchone()[0]))
+    return found
 
 
 def rows_of(read: Reading, ids: Sequence[str]) -> dict[str, int]:

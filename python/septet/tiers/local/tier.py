@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from septet.listing import Listings
     from septet.listing.counting import Counted
     from septet.query.facets import Faceted
+    from septet.query.filters import Filter
 
 __all__ = ["LateListings", "LocalSession", "LocalTier"]
 
@@ -268,6 +269,13 @@ class LocalSession:
         found = counted_matches(self.view, query, self.tier.listings.made, asked)
         self.view.snapshot.check()
         return found
+
+    @_translated
+    def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
+        """Say for each filter whether an entry passes it."""
+        from septet.storage.tables import candidates
+
+        return candidates.any_passing(self.view.read, self.view.plan, filters)
 
     def _pool(self, query: int, rows: Sequence[int]) -> Pool:
         pool = self.view.candidates_at(self.place, query, self.view.snapshot.slots_of(rows))

@@ -30,6 +30,7 @@ from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Re
 if TYPE_CHECKING:
     from septet.listing.counting import Counted
     from septet.query.facets import Faceted
+    from septet.query.filters import Filter
     from septet.query.plan import Plan
     from septet.storage.postgres.store import PostgresStore
     from septet.tiers.postgres.view import PostgresView
@@ -215,6 +216,13 @@ class PostgresSession:
         from septet.tiers.postgres.facets import counted_matches
 
         return counted_matches(self.view, query, asked)
+
+    @_translated
+    def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
+        """Say for each filter whether an entry passes it."""
+        from septet.storage.postgres.tables.candidates import any_passing
+
+        return any_passing(self.view.read, self.view.plan, filters)
 
     def _guesses(self, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
         from septet.tiers.postgres.guesses import guesses_of

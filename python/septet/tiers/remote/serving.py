@@ -23,6 +23,7 @@ from septet.tiers.remote.answers import (
     recalled_data,
 )
 from septet.tiers.remote.packing import floats, wholes_of
+from septet.tiers.remote.plans import filters_of
 
 __all__ = ["answered", "recalled"]
 
@@ -117,6 +118,12 @@ def _facets(session: ServedSession, asked: Mapping[str, Any]) -> list[Any]:
     return [counted_data(one) for one in session.facets(_query(session, asked), fields)]
 
 
+def _any_passing(session: ServedSession, asked: Mapping[str, Any]) -> list[bool]:
+    given = listed(asked["filters"], "filters", QueryError, "a list of filters", MOST_NAMED)
+    filters = filters_of({str(at): one for at, one in enumerate(given)})
+    return [*session.any_passing([*filters.values()])]
+
+
 _METHODS = {
     "ids": lambda session, asked: session.ids(_rows(session, asked)),
     "groups": lambda session, asked: session.groups(_rows(session, asked)),
@@ -129,4 +136,5 @@ _METHODS = {
     "vectors": _vectors,
     "likeness": _likeness,
     "facets": _facets,
+    "any_passing": _any_passing,
 }

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from septet.errors import QueryError, SeptetError, TierError, Unauthorized, Unreachable
 from septet.listing.counting import Counted
 from septet.query.facets import Faceted
+from septet.query.filters import Filter
 from septet.query.plan import Plan
 from septet.ranking.pool import Candidate, Pool
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, Standing, TierLost
@@ -26,7 +27,7 @@ from septet.tiers.remote.answers import (
     recalled_of,
 )
 from septet.tiers.remote.packing import floats_of, wholes
-from septet.tiers.remote.plans import plan_data
+from septet.tiers.remote.plans import filter_data, plan_data
 
 __all__ = ["PROTOCOL", "AskTier", "RemoteSession", "RemoteTier"]
 
@@ -150,6 +151,11 @@ class RemoteSession:
         """Return by values of fields how many entries match a query and pass the filters."""
         fields = faceted_data(asked)
         return self._ask("facets", lambda found: [counted_of(one) for one in found], query=query, fields=fields)
+
+    def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
+        """Say for each filter whether an entry passes it."""
+        asked = [filter_data(one) for one in filters]
+        return self._ask("any_passing", lambda found: [bool(passed) for passed in found], filters=asked)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from septet.query.plan import Plan
 from septet.storage.postgres.store import PostgresReading
-from septet.storage.postgres.tables.conditions import Condition, conditions, conjunction, validity
+from septet.storage.postgres.tables.conditions import Condition, conditions, conjunction, filtered, validity
 from septet.storage.postgres.tables.fragments import FINDABLE
+from septet.storage.postgres.tables.phrases import settled
 
-__all__ = ["filters_passed", "passing_among", "passing_rows", "rows_of", "rows_where", "valid_ids"]
+if TYPE_CHECKING:
+    from septet.query.filters import Filter
+
+__all__ = ["any_passing", "filters_passed", "passing_among", "passing_rows", "rows_of", "rows_where", "valid_ids"]
 
 #: Ids with their buckets, and the entries that have them.
 _NAMED = (
@@ -29,6 +34,18 @@ def passing_rows(read: PostgresReading, plan: Plan, ids: Sequence[str]) -> list[
     passing = conjunction(conditions(plan))
     sql = f"SELECT e.row FROM {_NAMED} WHERE {passing.sql} ORDER BY w.place"
     return [row for (row,) in read.sql.execute(sql, (*_named(read, ids), *passing.parameters))]
+
+
+def any_passing(read: PostgresReading, plan: Plan, filters: Sequence[Filter]) -> list[bool]:
+    """Say for each filter whether an entry passes it that a plan may find without its own filters."""
+    others = conditions(plan._replace(filters={}, scores_memories=plan.include_memories))
+    found = []
+    for item in filters:
+        passing = conjunction({**others, "own": filtered(settled(read, {"own": item}))})
+        sql = f"SELECT EXISTS (SELECT 1 FROM septet.entries e WHERE e.vault = %s AND {passing.sql})"
+        row = read.sql.execute(sql, (read.vault.number, *passing.parameters)).fetchone()
+        found.append(bool(row and row[0]))
+    return found
 
 
 def passing_among(read: PostgresReading, plan: Plan, rows: Sequence[int]) -> frozenset[int]:
