@@ -21,6 +21,9 @@ _TABLE = "border-collapse:collapse;font-size:90%;color:inherit;background:transp
 _CELL = "text-align:left;vertical-align:top;padding:.25em .6em;border-bottom:1px solid rgba(128,128,128,.35)"
 _MARKS = ('<mark style="background:rgba(250,190,0,.4);color:inherit">', "</mark>")
 _FAINT = "opacity:.7"
+_SWATCH = "display:inline-block;width:.7em;height:.7em"
+#: Long paths and names break, so that a table is not wider than its page.
+_BROKEN = "overflow-wrap:anywhere;min-width:8em"
 #: Where a time is a time, not another number.
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
 
@@ -109,8 +112,8 @@ def _hits_html(shown: Any) -> str:
                 str(rank),
                 f"{hit.score:.3f}",
                 _bar(hit.breakdown, names),
-                f"<b>{escape(hit.title)}</b><br>{where}",
-                _passage(hit),
+                _broken(f"<b>{escape(hit.title)}</b><br>{where}"),
+                _broken(_passage(hit)),
             )
         )
     table = _table(("", "score", "", "title", "passage"), rows)
@@ -131,7 +134,7 @@ def _page_html(page: Any) -> str:
     rows = []
     for entry in page.entries[:MOST_ROWS]:
         facts = (entry.citation or entry.id, entry.kind, ", ".join(entry.tags), _day(entry.updated_at))
-        rows.append((f"<b>{escape(entry.title)}</b>", *map(escape, facts)))
+        rows.append((_broken(f"<b>{escape(entry.title)}</b>"), *(_broken(escape(fact)) for fact in facts)))
     more = "" if page.next is None else _faint("more follow: after=page.next")
     table = _table(("title", "id", "kind", "tags", "changed"), rows)
     return _captioned(f"{len(page):,} entries", table + _left(len(page)) + more)
@@ -213,7 +216,8 @@ def _bar(parts: Mapping[str, float], names: Sequence[str]) -> str:
 
 def _legend(names: Sequence[str]) -> str:
     said = "&emsp;".join(
-        f'<span style="color:{COLOURS[at % len(COLOURS)]}">■</span> {escape(name)}' for at, name in enumerate(names)
+        f'<span style="{_SWATCH};background:{COLOURS[at % len(COLOURS)]}"></span> {escape(name)}'
+        for at, name in enumerate(names)
     )
     return f'<div style="font-size:85%">{said}</div>' if said else ""
 
@@ -238,7 +242,11 @@ def _escaped(rows: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
 
 
 def _captioned(head: str, inner: str) -> str:
-    return f'<div style="color:inherit"><div><b>{escape(head)}</b></div>{inner}</div>'
+    return f'<div style="color:inherit;overflow-wrap:anywhere"><div><b>{escape(head)}</b></div>{inner}</div>'
+
+
+def _broken(inner: str) -> str:
+    return f'<div style="{_BROKEN}">{inner}</div>'
 
 
 def _faint(text: str) -> str:
