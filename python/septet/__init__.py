@@ -209,12 +209,12 @@ if TYPE_CHECKING:
     from septet.tfidf import SparseRows as SparseRows, TfidfVectorizer as TfidfVectorizer
     from septet.vault import Vault as Vault
     from septet.vault.postgres.vault import PostgresVault as PostgresVault
-    from septet.vault.writing import Progress as Progress
     from septet.watch.events import (
         SearchEvent as SearchEvent,
         SearchMethod as SearchMethod,
         WriteEvent as WriteEvent,
     )
+    from septet.watch.progress import Progress as Progress
 
     __version__: str
 else:
@@ -315,7 +315,7 @@ else:
         "tfidf": "SparseRows TfidfVectorizer",
         "vault": "Vault",
         "vault.postgres.vault": "PostgresVault",
-        "vault.writing": "Progress",
+        "watch.progress": "Progress",
         "watch.events": "SearchEvent SearchMethod WriteEvent",
     }
     #: Modules that are there as attributes without an import of their own.

@@ -11,7 +11,7 @@ from septet.aio.mirror import Mirror, mirrored
 from septet.aio.retrievers import mirrored_retriever
 from septet.aio.vault import AsyncVault
 from septet.aio.workers import workers_of
-from septet.arguments import called, shown
+from septet.arguments import shown
 from septet.entry import Entry
 from septet.errors import EntryError, TierError
 from septet.federation.federation import Federation
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from septet.fields import EntryItem, FrameLike, OnSimilar, Split
-    from septet.vault.writing import Progress
     from septet.watch.events import SearchEvent, WriteEvent
+    from septet.watch.progress import Progress
 
 __all__ = ["AsyncFederation"]
 
@@ -160,7 +160,6 @@ class AsyncFederation(Mirror[Federation], of=Federation):
             TierError: there is no such tier.
         """
         if isinstance(items, AsyncIterable):
-            called(progress, "progress", EntryError)
             if vectors is not None or model is not None:
                 raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
             add_many = partial(self._add_many, on_similar=on_similar, similarity=similarity, tier=tier)

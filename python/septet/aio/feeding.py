@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
 from typing import Any
 
 from septet.entry import Entry
-from septet.errors import BatchError
+from septet.errors import BatchError, EntryError
 from septet.vault.batch import BATCH_BYTES, BATCH_ROWS, stopped
-from septet.vault.writing import Progress
+from septet.watch.progress import Progress, Report, shown_progress
 
 __all__ = ["add_many_from"]
 
@@ -27,12 +27,23 @@ async def add_many_from(
 
     Raises:
         BatchError: as for `septet.Vault.add_many`.
+        EntryError: ``progress`` is no plain function, nor True.
     """
+    with shown_progress(progress, "add_many", "entries", EntryError) as report:
+        return await _added(source, add_many, report, options)
+
+
+async def _added(
+    source: AsyncIterable[Any],
+    add_many: Callable[..., Awaitable[list[str]]],
+    report: Report | None,
+    options: Mapping[str, Any],
+) -> list[str]:
     ids: list[str] = []
 
     async def store(items: list[Any]) -> None:
         before = len(ids)
-        shifted = None if progress is None else (lambda stored, _: progress(before + stored, None))
+        shifted = None if report is None else (lambda stored, _: report(before + stored, None))
         try:
             ids.extend(await add_many(items, progress=shifted, **options))
         except BatchError as fault:

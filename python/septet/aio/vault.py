@@ -12,14 +12,14 @@ from septet.aio.feeding import add_many_from
 from septet.aio.mirror import Mirror, mirrored, mirrored_static
 from septet.aio.retrievers import mirrored_retriever
 from septet.aio.workers import workers_of
-from septet.arguments import called, shown
+from septet.arguments import shown
 from septet.entry import Entry
 from septet.errors import EntryError, StoreError
 from septet.profiles import ProfileLike
 from septet.vault.alike import KEEP, SIMILARITY
 from septet.vault.anywhere import AnyVault
 from septet.vault.vault import Vault
-from septet.vault.writing import Progress
+from septet.watch.progress import Progress
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -204,7 +204,6 @@ class AsyncVault(Mirror[Vault], of=Vault):
             EntryError: ``progress`` is no plain function, or ``vectors`` stand beside an async iterable.
         """
         if isinstance(items, AsyncIterable):
-            called(progress, "progress", EntryError)
             if vectors is not None or model is not None:
                 raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
             add_many = partial(self._add_many, on_similar=on_similar, similarity=similarity)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from septet._core import Lock
 from septet.aio.feeding import add_many_from
-from septet.arguments import called
 from septet.client.blocking import MAX_BYTES, TIMEOUT_S, limits
 from septet.client.calls import Calls
 from septet.client.steps import Steps, awaited
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from septet.fields import EntryItem, FrameLike, OnSimilar, Split
-    from septet.vault.writing import Progress
+    from septet.watch.progress import Progress
 
 __all__ = ["AsyncSeptet"]
 
@@ -157,7 +156,6 @@ class AsyncSeptet(OfOneProcess):
         """
         near: Any = {"on_similar": on_similar, "similarity": similarity}
         if isinstance(items, AsyncIterable):
-            called(progress, "progress", EntryError)
             if vectors is not None or model is not None:
                 raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
             return await add_many_from(items, self._add_many, progress, split=split, **near)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import called, listed, shown, utf8
+from septet.arguments import listed, shown, utf8
 from septet.client.answers import entry_of
 from septet.client.faults import error_of
 from septet.client.steps import Steps
@@ -16,6 +16,7 @@ from septet.errors import BatchError, EntryError, SeptetError
 from septet.storage.tables.links import checked
 from septet.vault.alike import KEEP, SIMILARITY
 from septet.vault.batch import MOST_IDS, fields_of, ids_to_delete, item_fields, items_of, stopped
+from septet.watch.progress import Progress, shown_progress
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
         VectorLike,
     )
     from septet.storage.tables.links import Link
-    from septet.vault.writing import Progress
 
 __all__ = ["Writes"]
 
@@ -90,30 +90,30 @@ class Writes:
             BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored.
             Unreachable: the server did not answer; calls before that one are stored.
         """
-        called(progress, "progress", EntryError)
-        rows, total = _rows(items, vectors, model)
-        more = self._named({**_given({"split": split}), **_near(on_similar, similarity)})
-        ids: list[str] = []
-        lines: list[bytes] = []
-        size = 0
-        source = iter(rows)
-        while True:
-            try:
-                fields = next(source, None)
-                line = b"" if fields is None else encoded({**more, **fields}, reads=False) + b"\n"
-            except Exception as fault:
-                # The source may raise anything; the caller must learn how many are stored.
-                raise stopped(len(ids), len(ids) + len(lines), fault) from fault
-            if lines and (fields is None or len(lines) >= MOST_LINES or size + len(line) > MOST_BYTES):
-                answers = yield Ask("bulk", b"".join(lines))
-                ids += _stored(answers, len(ids), len(lines), self._settings.url)
-                lines, size = [], 0
-                if progress is not None:
-                    progress(len(ids), total)
-            if fields is None:
-                return ids
-            lines.append(line)
-            size += len(line)
+        with shown_progress(progress, "add_many", "entries", EntryError) as report:
+            rows, total = _rows(items, vectors, model)
+            more = self._named({**_given({"split": split}), **_near(on_similar, similarity)})
+            ids: list[str] = []
+            lines: list[bytes] = []
+            size = 0
+            source = iter(rows)
+            while True:
+                try:
+                    fields = next(source, None)
+                    line = b"" if fields is None else encoded({**more, **fields}, reads=False) + b"\n"
+                except Exception as fault:
+                    # The source may raise anything; the caller must learn how many are stored.
+                    raise stopped(len(ids), len(ids) + len(lines), fault) from fault
+                if lines and (fields is None or len(lines) >= MOST_LINES or size + len(line) > MOST_BYTES):
+                    answers = yield Ask("bulk", b"".join(lines))
+                    ids += _stored(answers, len(ids), len(lines), self._settings.url)
+                    lines, size = [], 0
+                    if report is not None:
+                        report(len(ids), total)
+                if fields is None:
+                    return ids
+                lines.append(line)
+                size += len(line)
 
     def update(
         self,

@@ -20,7 +20,7 @@ from septet.storage.tables.links import Link
 from septet.vault.batch import Batch, fields_of, words_a_part
 from septet.vault.blocks import BLOCK, checked_matrix
 from septet.vault.judged import Judged
-from septet.vault.writing import Progress
+from septet.watch.progress import Report
 
 __all__ = ["import_from"]
 
@@ -45,7 +45,7 @@ def import_from(
     vectors: object,
     model: str | None,
     split: object,
-    progress: Progress | None,
+    progress: Report | None,
 ) -> Imported:
     """Store what a source holds; see `septet.Vault.import_`."""
     form, words = checked_format(format), words_a_part(split)
@@ -79,7 +79,7 @@ class _Loading:
         mapper: Mapper,
         on_error: Callable[[ImportFault], object] | None,
         words: int | None,
-        progress: Progress | None,
+        progress: Report | None,
     ) -> None:
         self.vault, self.mapper, self.on_error, self.words, self.progress = vault, mapper, on_error, words, progress
         self.stored = self.unchanged = self.skipped = self.seen = 0

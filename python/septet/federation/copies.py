@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from septet.federation.parts import Parts
-from septet.vault.writing import Progress
+from septet.watch.progress import Progress
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

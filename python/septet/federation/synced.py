@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from septet.arguments import shown
@@ -11,6 +11,7 @@ from septet.errors import TierError
 from septet.federation.member import Member
 from septet.federation.parts import Parts
 from septet.vault.vault import Vault
+from septet.watch.progress import Progress
 
 if TYPE_CHECKING:
     from septet.fields import Strings, Trust
@@ -44,7 +45,7 @@ class SyncedTiers(Parts):
         force: bool = False,
         dry_run: bool = False,
         timeout_s: float | None = None,
-        progress: Callable[[int, int | None], object] | None = None,
+        progress: Progress | None = None,
         tier: str | None = None,
     ) -> SyncReport:
         """Bring a tier, the highest unless named, in step with folders; see `Vault.sync`.
@@ -83,7 +84,7 @@ class SyncedTiers(Parts):
         redactor: Redactor | None = None,
         where: Mapping[str, object] | None = None,
         dry_run: bool = False,
-        progress: Callable[[int, int | None], object] | None = None,
+        progress: Progress | None = None,
         tier: str | None = None,
     ) -> RedactReport:
         """Mask the secrets in everything that a tier holds; see `Vault.redact`.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         Strings,
         VectorLike,
     )
-    from septet.vault.writing import Progress
+    from septet.watch.progress import Progress
 
 __all__ = ["WritableTiers"]
 

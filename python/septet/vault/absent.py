@@ -9,6 +9,7 @@ from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar, cast
 
 from septet.errors import StoreError
 from septet.vault.vault import Vault
+from septet.watch.progress import Progress
 
 __all__ = ["OnlyFiles"]
 
@@ -51,7 +52,7 @@ class OnlyFiles:
         backup: str | os.PathLike[str],
         path: str | os.PathLike[str],
         *,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> NoReturn:
         """Refuse: a server is restored by its own tools; a file by `septet.Vault.restore`.
 

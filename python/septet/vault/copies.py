@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 from septet.arguments import file_path
-from septet.errors import StoreError
+from septet.errors import EntryError, StoreError
 from septet.vault.history import Historic
 from septet.vault.judged import Judged
-from septet.vault.writing import Progress
+from septet.watch.progress import Progress, reporter, with_progress
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -38,6 +38,7 @@ class Copied(Historic, Judged):
 
         return export(self._store, target if hasattr(target, "write") else file_path(target, "target", StoreError))
 
+    @with_progress("entries", EntryError)
     def import_(
         self,
         source: str | os.PathLike[str] | Iterable[Any] | FrameLike,
@@ -78,7 +79,7 @@ class Copied(Historic, Judged):
             model: the model that made ``vectors``.
             split: as for `add_many`.
             progress: called after each transaction with the number of entries stored and the total, which is estimated
-                from the part of a file that was read, or None.
+                from the part of a file that was read, or None; True shows a bar, as of `embed`.
 
         Returns:
             What was stored and what was not.
@@ -90,4 +91,5 @@ class Copied(Historic, Judged):
         from septet.exchange.run import import_from
 
         options: dict[str, Any] = {"format": format, "map": map, "rest": rest, "on_error": on_error}
-        return import_from(self, source, **options, vectors=vectors, model=model, split=split, progress=progress)
+        report = reporter(progress)
+        return import_from(self, source, **options, vectors=vectors, model=model, split=split, progress=report)

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from septet.arguments import called, flags, real
+from septet.arguments import flags, real
 from septet.errors import EmbeddingConfigError
 from septet.profiles import ProfileLike, resolve
 from septet.storage.protocol import Store
+from septet.watch.progress import Progress, reporter, with_progress
 
 if TYPE_CHECKING:
     from septet.embedding.automatic import EmbeddingStatus
@@ -33,9 +34,8 @@ class Embedded:
     _profile: ProfileLike
     _embedding: tuple[EmbedderLike, EmbedderLike, CacheLike, EmbeddingOptions | None]
 
-    def embed(
-        self, *, progress: Callable[[int, int], None] | None = None, batch: bool = False, wait: bool = True
-    ) -> EmbedReport:
+    @with_progress("texts", EmbeddingConfigError)
+    def embed(self, *, progress: Progress | None = None, batch: bool = False, wait: bool = True) -> EmbedReport:
         """Embed every text that has no vector of the embedder's model yet, now.
 
         A text is the title, description and context of an entry; those of memories too, unless the vault's profile
@@ -47,7 +47,8 @@ class Embedded:
         embeds into its own space while those before it fail; nobody removes what they have embedded.
 
         Args:
-            progress: called after each batch with the number of texts done and the total.
+            progress: called after each batch with the number of texts done and the total; True shows a bar, by tqdm or
+                rich where one is installed, else as a line on standard error.
             batch: use the provider's batch API (OpenAI, Voyage, Gemini), which costs half and may take a day. The
                 vault keeps the jobs, so after a crash the next ``embed(batch=True)`` collects them. Texts that a job
                 leaves out are embedded request by request, and after two failed jobs in a row so are all others.
@@ -62,7 +63,7 @@ class Embedded:
             StoreError: the vault cannot be read or written.
         """
         flags({"batch": batch, "wait": wait}, EmbeddingConfigError)
-        return self._embeddings.run(called(progress, "progress", EmbeddingConfigError), batch=batch, wait=wait)
+        return self._embeddings.run(reporter(progress), batch=batch, wait=wait)
 
     def wait_embedded(self, timeout_s: float | None = None) -> bool:
         """Wait until automatic embedding has nothing left to do; return False if that takes longer than ``timeout_s``.

@@ -22,8 +22,9 @@ from septet.vault.alike import Near, chars, merged_fields, row_entry
 from septet.vault.batch import Batch, fields_of, stopped
 from septet.vault.blocks import gather_item
 from septet.vault.own_ids import id_of_text
-from septet.vault.writing import Progress, Writable
+from septet.vault.writing import Writable
 from septet.vector import query_vector
+from septet.watch.progress import Report
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,7 +100,7 @@ class KnowsNear(FindsSimilar, Writable, ABC):
         model: str | None,
         words: int | None,
         near: Near,
-        progress: Progress | None,
+        report: Report | None,
     ) -> list[str]:
         """Store items one after the other, each compared with those before it; see `septet.Vault.add_many`."""
         ids: list[str] = []
@@ -118,8 +119,8 @@ class KnowsNear(FindsSimilar, Writable, ABC):
                 ids.append(self._add_near(batch, near, own, "add_many"))
             except SeptetError as fault:
                 raise stopped(len(ids), len(ids), fault) from fault
-            if progress is not None:
-                progress(len(ids), total)
+            if report is not None:
+                report(len(ids), total)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from septet.arguments import called, flag, shown
+from septet.arguments import flag, shown
 from septet.errors import EntryError, ReadOnly
 from septet.storage.store import Store
 from septet.vault.embedded import Embedded
+from septet.watch.progress import Progress, reporter, with_progress
 
 if TYPE_CHECKING:
     from septet.files.redact_report import RedactReport
@@ -25,13 +26,14 @@ class Redactable(Embedded):
     _tier: LocalTier
     _clock: Callable[[], float]
 
+    @with_progress("entries", EntryError)
     def redact(
         self,
         *,
         redactor: Redactor | None = None,
         where: Mapping[str, object] | None = None,
         dry_run: bool = False,
-        progress: Callable[[int, int | None], object] | None = None,
+        progress: Progress | None = None,
     ) -> RedactReport:
         """Mask the secrets in everything that the vault holds already, so that no byte of them is left in its files.
 
@@ -54,7 +56,8 @@ class Redactable(Embedded):
             redactor: what is a secret; None for a `Redactor` with its default rules.
             where: only entries that pass this filter, with their versions, links and feedback.
             dry_run: change nothing; only look.
-            progress: called with the number of entries looked at so far and their total.
+            progress: called with the number of entries looked at so far and their total; True shows a bar, as of
+                `embed`.
 
         Returns:
             What was masked, by rule, and what could not be.
@@ -69,13 +72,12 @@ class Redactable(Embedded):
         from septet.files.redaction import Redactor
 
         flag(dry_run, "dry_run", EntryError)
-        called(progress, "progress", EntryError)
         if redactor is not None and not isinstance(redactor, Redactor):
             raise EntryError(f"redactor is {shown(redactor)}: wanted a septet.Redactor, such as Redactor(add=[...])")
         if self._store.read_only and not dry_run:
             raise ReadOnly(f"{self._store.path} was opened with read_only=True: open it for writing to redact it")
         rows = None if where is None else self._rows_where(where)
-        made = Wanted(redactor or Redactor(), rows, dry_run, self._clock, self._forget_vectors, progress)
+        made = Wanted(redactor or Redactor(), rows, dry_run, self._clock, self._forget_vectors, reporter(progress))
         report = redact_store(self._store, made, self._erase_arrays)
         if report.entries and not dry_run:
             self._written()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
-from septet.arguments import called, file_path
+from septet.arguments import file_path
 from septet.errors import StoreError
 from septet.storage.store import Store
+from septet.watch.progress import Progress, reporter, with_progress
 
 __all__ = ["Saved"]
 
@@ -17,11 +17,12 @@ class Saved:
 
     _store: Store
 
-    def backup(self, path: str | os.PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> None:
+    @with_progress("pages", StoreError)
+    def backup(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
         """Copy the vault to another file while it is in use; the copy appears when it is complete.
 
         Args:
-            progress: called with the number of pages copied and the total.
+            progress: called with the number of pages copied and the total; True shows a bar, as of `embed`.
 
         Raises:
             StoreError: the vault cannot be read, or the copy cannot be written: its name belongs to a vault or a
@@ -30,15 +31,16 @@ class Saved:
         from septet.snapshot.optimize import keep_beside
 
         target = file_path(path, "path", StoreError)
-        self._store.backup(target, called(progress, "progress", StoreError))
+        self._store.backup(target, reporter(progress))
         keep_beside(target)
 
     @staticmethod
+    @with_progress("pages", StoreError)
     def restore(
         backup: str | os.PathLike[str],
         path: str | os.PathLike[str],
         *,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> int:
         """Put a copy of a backup in the place of a vault, which may be damaged or missing.
 
@@ -49,7 +51,7 @@ class Saved:
         Args:
             backup: a file that `backup` wrote, or any other vault that is sound.
             path: the vault.
-            progress: called with the number of pages copied and the total.
+            progress: called with the number of pages copied and the total; True shows a bar, as of `embed`.
 
         Returns:
             How many entries the vault now holds.
@@ -63,8 +65,7 @@ class Saved:
         from septet.snapshot.optimize import keep_beside
         from septet.storage.restoring import restore
 
-        called(progress, "progress", StoreError)
         target = file_path(path, "path", StoreError)
-        entries = restore(file_path(backup, "backup", StoreError), target, progress)
+        entries = restore(file_path(backup, "backup", StoreError), target, reporter(progress))
         keep_beside(target)
         return entries

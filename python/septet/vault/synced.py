@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from septet.arguments import as_text, called, flag, real, utf8
+from septet.arguments import as_text, flag, real, utf8
 from septet.errors import EntryError, ReadOnly
 from septet.storage.store import Store
+from septet.watch.progress import Progress, reporter, with_progress
 
 if TYPE_CHECKING:
     from septet.embedding.report import Tally
@@ -39,6 +40,7 @@ class Synced:
     #: Whether it was synced by this object, and so may have a sync to come to an end.
     _has_synced = False
 
+    @with_progress("files", EntryError)
     def sync(
         self,
         root: str | os.PathLike[str] | None = None,
@@ -56,7 +58,7 @@ class Synced:
         force: bool = False,
         dry_run: bool = False,
         timeout_s: float | None = None,
-        progress: Callable[[int, int | None], object] | None = None,
+        progress: Progress | None = None,
     ) -> SyncReport:
         """Bring the vault in step with a folder of Markdown, text and transcripts, or with all that it follows.
 
@@ -94,7 +96,7 @@ class Synced:
             force: read every file and make its chunks anew.
             dry_run: write nothing, embed nothing, and remember no folder; the report says what a sync would do.
             timeout_s: stop between two files after so many seconds; the report says how many are left.
-            progress: called with the number of files read so far and their total.
+            progress: called with the number of files read so far and their total; True shows a bar, as of `embed`.
 
         Options that are not given stay as they were.
 
@@ -111,7 +113,6 @@ class Synced:
         flag(force, "force", EntryError)
         flag(dry_run, "dry_run", EntryError)
         limit = None if timeout_s is None else real(timeout_s, "timeout_s", EntryError, 0, MOST_WAIT_S)
-        called(progress, "progress", EntryError)
         options = {
             "layout": layout,
             "include": include,
@@ -133,7 +134,7 @@ class Synced:
             followed = self._followed(root)
         wanted = None if paths is None else by_root(paths, followed)
         deadline = None if limit is None else time.monotonic() + limit
-        asked = Asked(followed, wanted, force, deadline, progress)
+        asked = Asked(followed, wanted, force, deadline, reporter(progress))
         if dry_run:
             from septet.files.rehearsing import rehearse_roots
 

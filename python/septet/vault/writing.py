@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from septet.arguments import called, listed, shown, utf8
+from septet.arguments import listed, shown, utf8
 from septet.drafts import checked_patch, draft, merged_attrs, revise
 from septet.entry import Entry
 from septet.errors import EntryError, EntryNotFound, SeptetError
@@ -19,6 +19,7 @@ from septet.storage.tables.links import Link, checked
 from septet.vault.alike import KEEP, SIMILARITY, Near, nearness, said_again
 from septet.vault.batch import MOST_IDS, Batch, fields_of, item_fields, items_of, stopped, words_a_part
 from septet.vault.own_ids import with_clean_id
+from septet.watch.progress import Progress, Report, reporter, with_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,10 +39,7 @@ if TYPE_CHECKING:
         VectorLike,
     )
 
-__all__ = ["Progress", "Writable"]
-
-#: Called with the number stored so far and the total, None when it is unknown.
-Progress: TypeAlias = Callable[[int, "int | None"], None]
+__all__ = ["Writable"]
 
 
 class Writable(ABC):
@@ -140,6 +138,7 @@ class Writable(ABC):
         self._write(batch, "add")
         return batch.rows[0].id
 
+    @with_progress("entries", EntryError)
     def add_many(
         self,
         items: Iterable[Entry | EntryItem | Mapping[str, object]] | FrameLike,
@@ -160,7 +159,7 @@ class Writable(ABC):
                 and have no vectors of their own.
             model: the model that made ``vectors``.
             split: as for `add`, for items that do not say it themselves.
-            progress: called after each transaction with the number stored so far and the total, None if unknown.
+            progress: called after each transaction with the number stored and the total, None if unknown; or True.
             on_similar: as for `add`, compared with the items before it too. Unless ``keep``, each item is a transaction
                 of its own, and each has its id among those returned, or that of the entry in its place.
             similarity: as for `add`.
@@ -170,7 +169,7 @@ class Writable(ABC):
                 ``index`` which item failed, ``__cause__`` why.
             VectorError: ``vectors`` has another shape.
         """
-        words, progress = words_a_part(split), called(progress, "progress", EntryError)
+        words, report = words_a_part(split), reporter(progress)
         near = nearness(on_similar, similarity)
         rows: Any = items if type(items) in (list, tuple) else None
         if rows is None:
@@ -183,25 +182,25 @@ class Writable(ABC):
             if vectors is not None:
                 raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
             if near is not None:
-                return self._add_each_near(items_of(items), None, None, None, words, near, progress)
+                return self._add_each_near(items_of(items), None, None, None, words, near, report)
             with self._loading():
-                return self._add_each(items_of(items), words, progress)
+                return self._add_each(items_of(items), words, report)
         from septet.vault.blocks import add_blocks, checked_matrix, each_of
 
         matrix = None if vectors is None else checked_matrix(vectors, len(rows))
         if near is not None:
-            return self._add_each_near(each_of(rows), len(rows), matrix, model, words, near, progress)
+            return self._add_each_near(each_of(rows), len(rows), matrix, model, words, near, report)
         ids: list[str] = []
         write = partial(self._write, call="add_many")
         prepare = self._store.prepare
         with self._loading():
             for stored in add_blocks(rows, matrix, model, words=words, clock=self._clock, write=write, prepare=prepare):
                 ids += stored
-                if progress is not None:
-                    progress(len(ids), len(rows))
+                if report is not None:
+                    report(len(ids), len(rows))
         return ids
 
-    def _add_each(self, source: Iterator[Any], words: int | None, progress: Progress | None) -> list[str]:
+    def _add_each(self, source: Iterator[Any], words: int | None, report: Report | None) -> list[str]:
         """Store the items of an iterator, whose number is unknown."""
         ids: list[str] = []
         while True:
@@ -224,8 +223,8 @@ class Writable(ABC):
             except SeptetError as fault:
                 raise stopped(len(ids), len(ids), fault) from fault
             ids += [row.id for row in batch.rows]
-            if progress is not None:
-                progress(len(ids), None)
+            if report is not None:
+                report(len(ids), None)
 
     def update(
         self,
@@ -377,7 +376,7 @@ class Writable(ABC):
         model: str | None,
         words: int | None,
         near: Near,
-        progress: Progress | None,
+        report: Report | None,
     ) -> list[str]: ...
 
     @abstractmethod

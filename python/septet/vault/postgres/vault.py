@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from septet.arguments import called, file_path, flags, real, utf8, whole
+from septet.arguments import file_path, flags, real, utf8, whole
 from septet.errors import SeptetError, StoreError
 from septet.profiles import ProfileLike
 from septet.storage.postgres.dsn import Address, Kept, is_dsn, vault_named, without_frames
@@ -18,6 +18,7 @@ from septet.vault.anywhere import AnyVault
 from septet.vault.postgres.listed import PostgresListed
 from septet.vault.postgres.retried import retried
 from septet.vault.vault import Vault
+from septet.watch.progress import Progress, reporter, with_progress
 from septet.watch.watched import watched
 
 if TYPE_CHECKING:
@@ -179,20 +180,21 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
 
         return [one.model for one in index_vectors(self._store, how, model=model, m=m, ef_construction=ef_construction)]
 
-    def backup(self, path: str | os.PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> None:
+    @with_progress("entries", StoreError)
+    def backup(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
         """Copy the vault to a file, which `Vault` opens, while it is in use; the copy appears when it is complete.
 
         Earlier versions of entries are not copied; the server's own tools (``pg_dump``) back up everything.
 
         Args:
-            progress: called with the number of entries copied and of all.
+            progress: called with the number of entries copied and of all; True shows a bar, as of `embed`.
 
         Raises:
             StoreError: the vault cannot be read, or the copy cannot be written; or there is a file of this name.
         """
         from septet.vault.postgres.backup import backup
 
-        backup(self, file_path(path, "path", StoreError), called(progress, "progress", StoreError))
+        backup(self, file_path(path, "path", StoreError), reporter(progress))
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
