@@ -100,7 +100,8 @@ def key_said(provider: str, source: str | None) -> str:
 
 def _used(settings: Settings) -> tuple[str | None, str]:
     if settings.config.provider == "none":
-        return None, "no provider is configured" if settings.source is None else f"{settings.source} says so"
+        says = "no provider is configured" if settings.source is None else f"{settings.source} says so"
+        return None, settings.config.without_provider or says
     try:
         models = configured(settings.config)
     except EmbeddingConfigError as fault:

@@ -48,7 +48,7 @@ class Settings:
     @property
     def embedder(self) -> dict[str, Any]:
         """The arguments that open a vault with this embedder; empty without one."""
-        if self.given is None or self.given.provider == "none":
+        if self.given is None or (self.given.provider == "none" and self.given.without_provider is None):
             return {}
         return {"embedder": self.config, "embedding_cache": cache_file()}
 

@@ -85,6 +85,8 @@ def configured(
         EmbeddingConfigError: the configuration is strict and names several models, or the same one in two dimensions.
     """
     env = os.environ if environment is None else environment
+    if (unnamed := config.without_provider) is not None:
+        return [Configured(None, None, EmbeddingConfigError(unnamed), config.query_timeout_s)]
     if config.provider in ("none", "auto") or not config.fallback:
         return [] if config.provider == "none" else [_link([config], _space(config, env), env, outside)]
     ways: list[list[EmbeddingConfig]] = []

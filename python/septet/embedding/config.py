@@ -179,6 +179,27 @@ class EmbeddingConfig(BaseModel):
             raise ValueError("each fallback must name a provider, without a fallback of its own")
         return value
 
+    @property
+    def without_provider(self) -> str | None:
+        """What is wrong with fields of a provider where none is named, so that nothing is embedded; None for nothing.
+
+        ``provider: none`` switches off what stands beside it, and is no mistake.
+        """
+        if "provider" in self.model_fields_set:
+            return None
+        named = [to_camel(name) for name in _OF_PROVIDERS if getattr(self, name) not in (None, ())]
+        if not named:
+            return None
+        return (
+            f"the block embedding has {', '.join(named)} and no provider, so nothing is embedded: "
+            "write a provider, such as openai, voyage, gemini, ollama or local, beside it"
+        )
+
+
+#: Fields that are written for a provider.
+_OF_PROVIDERS = ("model", "api_key", "api_keys", "api_key_env", "base_url", "dimensions", "model_path", "fallback")
+
+_FIELDS = tuple(EmbeddingConfig.model_fields)
 
 ConfigLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | EmbeddingConfig | None"
 
@@ -213,7 +234,8 @@ def _config_of(source: ConfigLike) -> EmbeddingConfig:
             EmbeddingConfigError,
         )
         # A file may contain other settings besides the block.
-        return _validated(data.get("embedding", data if "provider" in data else {}))
+        own = "provider" in data or {*data} <= {*_FIELDS, *map(to_camel, _FIELDS)}
+        return _validated(data.get("embedding", data if own else {}))
     if isinstance(source, str):
         return _validated({"provider": source})
     if not isinstance(source, Mapping):

@@ -224,9 +224,16 @@ def ignored(config: RetrievalConfig) -> list[str]:
     told = []
     if config.profile != "recall" and config.search != RecallSettings():
         told.append(f"the block search is not read by the profile {config.profile}: set the profile recall")
+    if config.search.embeddings.enabled:
+        provider = config.search.embeddings.provider
+        told.append(
+            "search.embeddings is not read: a retriever compares what its vault embeds; write the block embedding "
+            f"with provider {provider}, or open the vault with embedder="
+        )
     if config.policy is not None:
         told += [
-            f"policy.{name} is not read: it is for a corpus of your own, given to Vault.retriever"
+            f"policy.{name} is not read: it is for a corpus of your own, given to Vault.retriever; to search another "
+            "vault, write its path as docs of the block corpora"
             for name in ("qdrant_url", "tantivy_index_root")
             if getattr(config.policy, name) is not None
         ]

@@ -107,7 +107,7 @@ def _by_hand(embedder: Mapping[str, Any] | None, automatic: bool) -> Mapping[str
 def _embedder(found: Configuration, default: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if found.embedding is None:
         return default
-    if found.embedding.provider == "none":
+    if found.embedding.provider == "none" and found.embedding.without_provider is None:
         return {}
     return {"embedder": found.embedding, "embedding_cache": cache_file()}
 
