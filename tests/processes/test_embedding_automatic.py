@@ -111,6 +111,47 @@ def test_embedding_by_hand_tells_what_the_vault_gained_while_it_waited(vault, em
     assert vault.wait_embedded(LONG_S) and len(embedder.sent()) == 250
 
 
+def test_embedding_by_hand_counts_what_another_vault_object_stores_meanwhile(tmp_path):
+    gate, slow, fast = Gate(), Letters(), Letters()
+    own = EmbeddingOptions(automatic=False)
+    with (
+        Vault(tmp_path / "v.db", embedder=slow, embedding_options=own) as vault,
+        Vault(tmp_path / "v.db", embedder=fast, embedding_options=own) as other,
+    ):
+        vault.add_many({"title": f"title {i}"} for i in range(250))
+        slow.script.append(gate)
+        by_hand = []
+        thread = threading.Thread(target=lambda: by_hand.append(vault.embed()))
+        thread.start()
+        assert gate.reached.wait(LONG_S)
+        beside = other.embed()
+        gate.opened.set()
+        thread.join(LONG_S)
+        (report,) = by_hand
+        assert (report.embedded, report.elsewhere, report.missing) == (100, 150, 0)
+        assert (beside.embedded, beside.elsewhere) == (150, 0) and report.to_dict()["elsewhere"] == 150
+        assert (vault.embed().embedded, vault.embed().elsewhere) == (0, 0)
+
+
+def test_embedding_by_hand_counts_what_a_fallback_has_embedded_in_the_background(tmp_path):
+    gate, first, second = Gate(), Letters("first"), Letters("second")
+    first.script.extend([refused()] * 100)
+    second.script.append(gate)
+    with Vault(tmp_path / "v.db", embedder=[first, second]) as vault:
+        vault.add_many({"title": f"title {i}"} for i in range(250))
+        assert gate.reached.wait(LONG_S)
+        by_hand = []
+        thread = threading.Thread(target=lambda: by_hand.append(vault.embed()))
+        thread.start()
+        while not vault._embeddings._automatic._asking:
+            thread.join(0.001)
+        gate.opened.set()
+        thread.join(LONG_S)
+        (report,) = by_hand
+        assert (report.model, report.missing) == ("test/second", 0)
+        assert report.embedded + report.elsewhere == 250 and report.elsewhere == 100
+
+
 def test_embedding_by_hand_of_the_last_batch_calls_progress_too(vault, embedder):
     gate, seen = Gate(), []
     embedder.script.append(gate)

@@ -204,6 +204,28 @@ class Chain:
             before += [*(one for one, _ in failed), *([report] if report.requests or report.cached else [])]
             tally, asked = None, False
 
+    def covered(self) -> dict[str, int]:
+        """Return how many texts have a vector of each model.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        with self.store.reading() as read:
+            missing, pipelines = read.tables.texts.count_missing, [link.pipeline for link in self._links]
+            texts = missing(read, None, memories=self.first.memories)
+            return {p.model: texts - missing(read, p.space(read, Tally()), memories=p.memories) for p in pipelines}
+
+    def with_gained(self, report: EmbedReport, before: Mapping[str, int]) -> EmbedReport:
+        """Return a report that counts vectors stored by others too, since `covered` returned ``before``."""
+        reports, now = [*report.earlier, report], self.covered()
+        for at, one in reversed([*enumerate(reports)]):
+            known = sum(
+                other.embedded + other.cached + other.elsewhere for other in reports if other.model == one.model
+            )
+            gained = now.get(one.model, 0) - before.get(one.model, 0)
+            reports[at] = replace(one, elsewhere=max(0, gained - known))
+        return replace(reports[-1], earlier=tuple(reports[:-1]))
+
     def _judge(self, link: _Link, done: Tally) -> bool:
         """Note what a run says about a model, and return False if it has failed for good."""
         if done.embedded:

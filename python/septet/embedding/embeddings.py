@@ -159,13 +159,14 @@ class Embeddings:
         if self._automatic is None:
             said = "; ".join(n.cause for n in self._faults) or "the vault has no embedder: open it with embedder="
             raise EmbeddingConfigError(said)
-        tally = Tally()
+        tally, before = Tally(), self._runs.covered()
         if batch:
             # Without the lock: a job may take a day, and automatic embedding goes on meanwhile.
             self._run_batch_jobs(tally, progress, wait)
         with self._automatic.taken_over() as gained:
             tally.add(gained)
             report, _ = self._runs.run(progress=progress, tally=tally, asked=True)
+        report = self._runs.with_gained(report, before)
         log_report(report, self._store.path)
         return report
 

@@ -24,6 +24,8 @@ class EmbedReport:
         failed: texts that were tried without success; the next run tries them again.
         missing: texts without a vector after the run, failed ones included.
         requests: calls of the embedder.
+        elsewhere: texts of which the vault gained a vector meanwhile that this run did not bring: other processes did,
+            or a model that embedded in the background in the place of another. Only `septet.Vault.embed` counts them.
         notes: why texts failed, and other remarks.
         earlier: the reports of the models that were tried before this one, and failed.
     """
@@ -35,6 +37,7 @@ class EmbedReport:
     failed: int
     missing: int
     requests: int
+    elsewhere: int = 0
     notes: tuple[Note, ...] = ()
     earlier: tuple[EmbedReport, ...] = ()
 
@@ -45,7 +48,7 @@ class EmbedReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""
-        counts = ("model", "dimensions", "embedded", "cached", "failed", "missing", "requests")
+        counts = ("model", "dimensions", "embedded", "cached", "failed", "missing", "requests", "elsewhere")
         told = {name: getattr(self, name) for name in counts}
         return {**told, "notes": [n.to_dict() for n in self.notes], "earlier": [one.to_dict() for one in self.earlier]}
 
