@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,42 @@ def test_embedding_by_hand_counts_what_a_fallback_has_embedded_in_the_background
         (report,) = by_hand
         assert (report.model, report.missing) == ("test/second", 0)
         assert report.embedded + report.elsewhere == 250 and report.elsewhere == 100
+
+
+class Computing(Letters):
+    """Keeps the interpreter busy for 5 ms a text, in slices."""
+
+    def embed(self, texts, kind="document", *, timeout_s=None):
+        until = time.thread_time() + 0.005 * len(texts)
+        while time.thread_time() < until:
+            sum(range(100))
+        return super().embed(texts, kind, timeout_s=timeout_s)
+
+
+def test_what_computes_in_the_interpreter_gets_short_batches_in_the_background(tmp_path):
+    embedder = Computing()
+    with Vault(tmp_path / "v.db", embedder=embedder) as vault:
+        vault.add_many({"title": f"title {i}"} for i in range(160))
+        assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+        first, *others = embedder.sizes()
+        # How long a text takes is known after the first batch.
+        assert first == 100 and len(others) >= 6 and max(others) <= 10
+        vault.add_many({"title": f"more {i}"} for i in range(100))
+        assert vault.embed().missing == 0 and vault.wait_embedded(LONG_S)
+    # Who asks for it waits for it, and gets whole batches.
+    with Vault(tmp_path / "w.db", embedder=embedder, embedding_options=EmbeddingOptions(automatic=False)) as vault:
+        vault.add_many({"title": f"title {i}"} for i in range(200))
+        vault.embed()
+        assert embedder.sizes()[-2:] == [100, 100]
+
+
+def test_what_waits_for_a_server_gets_whole_batches(tmp_path):
+    embedder = Letters()
+    embedder.script.extend([lambda texts: time.sleep(0.2)] * 3)
+    with Vault(tmp_path / "v.db", embedder=embedder) as vault:
+        vault.add_many({"title": f"title {i}"} for i in range(250))
+        assert vault.wait_embedded(LONG_S)
+    assert embedder.sizes() == [100, 100, 50]
 
 
 def test_embedding_by_hand_of_the_last_batch_calls_progress_too(vault, embedder):

@@ -28,6 +28,9 @@ Activity: TypeAlias = Literal["idle", "running", "waiting"]
 GATHER_S = 0.05
 #: Pause after the last write before a batch begins, and the longest wait for a pause, in seconds.
 QUIET_S, LONGEST_WAIT_S = 0.1, 10.0
+#: An embedder that computes in Python computes so long for a batch, in seconds: a write that begins meanwhile shares
+#: the interpreter with it until the batch ends.
+BATCH_S = 0.05
 #: The waits after failed runs; each is twice the one before.
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 60.0
 
@@ -240,7 +243,12 @@ class Automatic:
                     return False
                 self._owner, self._tally = new_owner(), Tally()
                 self.report, tally = self._chain.run(
-                    stopped=self._stopped, skip=self._refused, owner=self._owner, begin=False, tally=self._tally
+                    stopped=self._stopped,
+                    skip=self._refused,
+                    owner=self._owner,
+                    begin=False,
+                    tally=self._tally,
+                    batch_s=BATCH_S,
                 )
         except Closed:
             return False

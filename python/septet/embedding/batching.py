@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
-__all__ = ["BATCH_TEXTS", "Batching", "group", "padded_tokens"]
+__all__ = ["BATCH_TEXTS", "Batching", "Pace", "group", "padded_tokens"]
 
 BATCH_TEXTS = 100
 #: So many characters count as a token, as documented for batches of local models.
@@ -61,3 +63,28 @@ class Batching(NamedTuple):
         """Yield consecutive runs of texts, each as long as possible."""
         sizes = [0 if self.tokens is None else padded_tokens(text) for text in texts]
         return group(sizes, most=self.texts, budget=self.tokens, padded=True)
+
+
+class Pace:
+    """How long an embedder keeps the interpreter busy for a text, by its last batch.
+
+    Time of the calling thread counts: what waits for a server takes none, and local models let the interpreter go.
+    """
+
+    def __init__(self) -> None:
+        self._text_s = 0.0
+
+    @contextmanager
+    def timed(self, texts: int, provider: str) -> Iterator[None]:
+        """Measure a batch of so many texts."""
+        began = time.thread_time()
+        try:
+            yield
+        finally:
+            self._text_s = 0.0 if provider == "local" else (time.thread_time() - began) / texts
+
+    def most(self, texts: int, batch_s: float | None) -> int:
+        """Return how many texts, ``texts`` at most, take no longer than ``batch_s``, but one at least."""
+        if batch_s is None or self._text_s * texts <= batch_s:
+            return texts
+        return max(1, int(batch_s / self._text_s))

@@ -157,6 +157,7 @@ class Chain:
         begin: bool = True,
         tally: Tally | None = None,
         asked: bool = False,
+        batch_s: float | None = None,
     ) -> tuple[EmbedReport, Tally]:
         """Embed missing texts by the first model that can; see `Pipeline.run`.
 
@@ -168,6 +169,7 @@ class Chain:
             skip: texts by hash that the first model leaves out.
             begin: fill the first model's space even if the store has changed to another model.
             asked: somebody waits for this run: models that rest are tried too.
+            batch_s: how long an embedder may compute for a batch; see `Pipeline.run`.
 
         Raises:
             StoreError: the store cannot be read or written.
@@ -190,6 +192,7 @@ class Chain:
                     owner=owner,
                     begin=begin or number > 0,
                     tally=tally if number == 0 else None,
+                    batch_s=batch_s,
                 )
                 if self._judge(link, done):
                     break

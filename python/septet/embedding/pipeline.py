@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.embedding.batching import Batching
+from septet.embedding.batching import Batching, Pace
 from septet.embedding.cache import CacheNamespace, EmbeddingCache, namespace_of
 from septet.embedding.embedder import Embedder, batch_tokens_of, fault_in, pooling_of, space_name
 from septet.embedding.handover import hand_over, prune
@@ -65,6 +65,7 @@ class Pipeline:
     mates: frozenset[str] = frozenset()
     leads: bool = True
     spares: bool = False
+    _pace: Pace = field(default_factory=Pace, init=False, repr=False, compare=False)
     #: Owners whose claims could not be released, as when the disk was full.
     _unreleased: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
@@ -102,6 +103,7 @@ class Pipeline:
         owner: str | None = None,
         begin: bool = True,
         tally: Tally | None = None,
+        batch_s: float | None = None,
     ) -> tuple[EmbedReport, Tally]:
         """Embed missing texts until none is left, the provider refuses, or five batches in a row have failed.
 
@@ -115,6 +117,7 @@ class Pipeline:
             owner: in whose name texts are claimed; a new one if None.
             begin: fill the space even if the store has changed to another model; False only continues a fill.
             tally: what was done before, included in the report; if it has stopped, nothing is embedded.
+            batch_s: how long the embedder may compute for a batch, as far as is known; None for as long as it takes.
 
         Raises:
             StoreError: the store cannot be read or written.
@@ -124,7 +127,7 @@ class Pipeline:
         if progress is not None and tally.done:
             progress(tally.done, max(total, tally.done))
         try:
-            for batch in self._batches(tally, owner, stopped, skip) if tally.stopped_by is None else ():
+            for batch in self._batches(tally, owner, stopped, skip, batch_s) if tally.stopped_by is None else ():
                 self.fill(tally, batch)
                 if progress is not None:
                     progress(tally.done, max(total, tally.done))
@@ -180,7 +183,7 @@ class Pipeline:
         return self.embedder.dimensions or tally.dimensions
 
     def _batches(
-        self, tally: Tally, owner: str, stopped: Callable[[], bool], skip: Collection[str]
+        self, tally: Tally, owner: str, stopped: Callable[[], bool], skip: Collection[str], batch_s: float | None
     ) -> Iterator[list[tuple[str, str]]]:
         """Yield claimed batches, in passes over the hashes, until a pass finds nothing."""
         batching = self.of_embedder
@@ -189,7 +192,7 @@ class Pipeline:
             with self.store.reading() as read:
                 space = self.space(read, tally)
                 beside = self.beside(read)
-                most = batching.texts
+                most = self._pace.most(batching.texts, batch_s)
                 page = read.tables.texts.missing(
                     read, space, memories=self.memories, beside=beside, after=after, limit=most
                 )
@@ -223,8 +226,7 @@ class Pipeline:
         if uncached and tally.stopped_by is None:
             self._request(tally, uncached)
         if tally.failures >= MAX_FAILURES:
-            cause = f"{tally.failures} batches in a row failed"
-            tally.stopped_by = Note("gave_up", cause, "the next run tries again")
+            tally.stopped_by = Note("gave_up", f"{tally.failures} batches in a row failed", "the next run tries again")
 
     def fill_from_cache(self, tally: Tally, batch: HashedTexts) -> HashedTexts:
         """Store the vectors found in the cache and return the texts without one.
@@ -301,7 +303,8 @@ class Pipeline:
     def _embed(self, tally: Tally, batch: HashedTexts) -> None:
         provider = self.embedder.provider
         try:
-            answer = self.embedder.embed([text for _, text in batch], "document", timeout_s=CALL_TIMEOUT_S)
+            with self._pace.timed(len(batch), provider):
+                answer = self.embedder.embed([text for _, text in batch], "document", timeout_s=CALL_TIMEOUT_S)
             rows = float32_of(numbers_of(answer, len(batch), provider))
         except EmbeddingError:
             raise
@@ -310,9 +313,8 @@ class Pipeline:
             raise fault_in(f"{provider} raised", fault, provider) from fault
         known = self.embedder.dimensions or tally.dimensions
         if known is not None and known != rows.shape[1]:
-            raise EmbeddingUnavailable(
-                f"{provider} returned {rows.shape[1]} dimensions, not {known}", provider=provider
-            )
+            said = f"{provider} returned {rows.shape[1]} dimensions, not {known}"
+            raise EmbeddingUnavailable(said, provider=provider)
         self.store_answer(tally, batch, rows)
 
     def store_answer(self, tally: Tally, batch: HashedTexts, rows: NDArray[np.float32]) -> None:
@@ -334,8 +336,7 @@ class Pipeline:
             tally.embedded += len(good)
         bad = [key for (key, _), ok in zip(batch, valid.tolist()) if not ok]
         if bad:
-            cause = "the vector is all zero, or contains NaN or infinity"
-            tally.fail(bad, "bad_vector", cause, "change the text or the model")
+            tally.fail(bad, "bad_vector", "the vector is all zero, or contains NaN or infinity", "change text or model")
             tally.refused.update(bad)
 
     def store_vectors(self, tally: Tally, keys: Sequence[str], rows: NDArray[np.float32]) -> None:
