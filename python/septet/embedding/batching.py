@@ -65,10 +65,14 @@ class Batching(NamedTuple):
         return group(sizes, most=self.texts, budget=self.tokens, padded=True)
 
 
+#: An embedder computes if its thread is busy for this share of a batch; answers of servers take some to be read.
+COMPUTING = 0.25
+
+
 class Pace:
     """How long an embedder keeps the interpreter busy for a text, by its last batch.
 
-    Time of the calling thread counts: what waits for a server takes none, and local models let the interpreter go.
+    What waits for a server hardly takes time of its thread; local models let the interpreter go.
     """
 
     def __init__(self) -> None:
@@ -77,11 +81,14 @@ class Pace:
     @contextmanager
     def timed(self, texts: int, provider: str) -> Iterator[None]:
         """Measure a batch of so many texts."""
-        began = time.thread_time()
+        began, thread_began = time.perf_counter(), time.thread_time()
         try:
             yield
         finally:
-            self._text_s = 0.0 if provider == "local" else (time.thread_time() - began) / texts
+            took_s, busy_s = time.perf_counter() - began, time.thread_time() - thread_began
+            # Beside other threads, what computes waits for its turn too.
+            seconds = took_s if busy_s > COMPUTING * took_s else busy_s
+            self._text_s = 0.0 if provider == "local" else seconds / texts
 
     def most(self, texts: int, batch_s: float | None) -> int:
         """Return how many texts, ``texts`` at most, take no longer than ``batch_s``, but one at least."""
