@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from doubles import Letters
-from septet import EmbeddingOptions, Vault
+from septet import CallableEmbedder, EmbeddingOptions, Vault
 from septet.drafts import draft
 from septet.snapshot.manager import SnapshotManager
 from septet.storage.tables import texts
@@ -152,3 +152,23 @@ def test_what_gets_its_vector_while_it_is_looked_for_is_found(monkeypatch):
 
         monkeypatch.setattr(vault, "vectors", late)
         assert vault.add(id="c", title="ducks swim", on_similar="skip") == "b"
+
+
+def test_a_providers_vectors_come_back_and_a_given_one_of_the_same_model_goes_before(tmp_path):
+    def embed(texts):
+        return [[len(text), 1, 2] for text in texts]
+
+    embedder = CallableEmbedder(embed, model="lengths", dimensions=3)
+    with Vault(tmp_path / "v.db", embedder=embedder) as vault:
+        vault.add(id="a", title="a title")
+        vault.add(id="b", title="another title", vector=[9, 9, 9], model=f"{embedder.provider}/lengths")
+        vault.add(id="long", title="long", description="word " * 400, split="auto")
+        vault.embed()
+        found = vault.vectors(["a", "b", "long", "long#1"])
+        model = vault.stats().spaces[0].model
+    assert model == "function/lengths"
+    # A provider's are stored as unit rows.
+    assert found[0] == pytest.approx(np.array([7, 1, 2]) / np.sqrt(54), rel=1e-6)
+    assert found[1].tolist() == [9, 9, 9]
+    assert np.isnan(found[2]).all()
+    assert found[3, 2] / found[3, 1] == pytest.approx(2)

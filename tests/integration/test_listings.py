@@ -8,14 +8,7 @@ from datetime import datetime, timezone
 import numpy as np
 import pytest
 
-from septet import (
-    CallableEmbedder,
-    Closed,
-    EntryError,
-    QueryError,
-    Vault,
-    VectorError,
-)
+from septet import Closed, EntryError, QueryError, Vault, VectorError
 from septet.listing.names import Names
 
 NOW = 1_700_000_000.0
@@ -367,26 +360,6 @@ def test_a_vault_without_vectors_has_none_to_give(vault):
     fill(vault, 1)
     with pytest.raises(VectorError, match="no vectors"):
         vault.vectors(["000"])
-
-
-def test_a_providers_vectors_come_back_and_a_given_one_of_the_same_model_goes_before(tmp_path):
-    def embed(texts):
-        return [[len(text), 1, 2] for text in texts]
-
-    embedder = CallableEmbedder(embed, model="lengths", dimensions=3)
-    with Vault(tmp_path / "v.db", embedder=embedder) as vault:
-        vault.add(id="a", title="a title")
-        vault.add(id="b", title="another title", vector=[9, 9, 9], model=f"{embedder.provider}/lengths")
-        vault.add(id="long", title="long", description="word " * 400, split="auto")
-        vault.embed()
-        found = vault.vectors(["a", "b", "long", "long#1"])
-        model = vault.stats().spaces[0].model
-    assert model == "function/lengths"
-    # A provider's are stored as unit rows.
-    assert found[0] == pytest.approx(np.array([7, 1, 2]) / np.sqrt(54), rel=1e-6)
-    assert found[1].tolist() == [9, 9, 9]
-    assert np.isnan(found[2]).all()
-    assert found[3, 2] / found[3, 1] == pytest.approx(2)
 
 
 @pytest.mark.parametrize("wanted", [None, {"$in": [None, 5]}], ids=repr)

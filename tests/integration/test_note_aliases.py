@@ -30,7 +30,8 @@ def led(vault, path="home.md"):
     """Where the links of a file lead: path, title and note of each."""
     own = [entry.id for entry in vault if entry.span.path == path]
     links = (link for one in own for link in vault.links(one) if link.source == one and link.type == "mentions")
-    return sorted((vault.get(x.target).span.path, vault.get(x.target).title, x.note) for x in links)
+    titled = ((vault.get(link.target), link.note) for link in links)
+    return sorted((entry.span.path, entry.title.partition(" (")[0], note) for entry, note in titled)
 
 
 @pytest.mark.parametrize("said", ["[[The Lake]]", "![[the lake]]", "[[THE LAKE|that water]]"])
@@ -38,6 +39,13 @@ def test_another_name_leads_to_the_note_in_any_case(vault, notes, said):
     write(notes, home=f"See {said}.\n", pond=note("The Lake"))
     vault.sync(notes)
     assert led(vault) == [("pond.md", "Pond", "the lake")]
+
+
+def test_a_note_is_found_by_another_name_before_those_that_mention_it(vault, notes):
+    long = "# Pond\n\n" + "It is green.\n" * 20
+    write(notes, pond=note("Mere", text=long), home="# Home\n\nThe mere, the mere: ours.\n", walk="Round the mere.\n")
+    vault.sync(notes)
+    assert vault.search("mere")[0].title == "Pond (Mere)"
 
 
 def test_front_matter_may_name_a_note_by_its_other_name(vault, notes):

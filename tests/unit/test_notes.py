@@ -71,11 +71,14 @@ def test_a_note_that_is_all_front_matter_is_a_chunk(text, title):
     assert (chunk.fields["first_line"], chunk.fields["last_line"]) == (1, text.strip().count("\n") + 1)
 
 
-def test_other_names_of_a_note_are_the_context_of_its_first_chunk():
+def test_other_names_of_a_note_are_in_the_title_of_its_first_chunk():
     for said in ("aliases: [The Lake, pond two]", "aliases: The Lake, pond two", "alias:\n  - The Lake\n  - pond two"):
         first, *others = document_of(f"---\n{said}\n---\n# A\n\n" + "words\n" * 2_000, "a.md", MTIME, Chunking()).chunks
-        assert first.fields["context"] == "The Lake; pond two"
-        assert others and not any(chunk.fields["context"] for chunk in others)
+        assert first.fields["title"] == "A (The Lake; pond two)"
+        assert others and {chunk.fields["title"] for chunk in others} == {"A"}
+    many = ", ".join(f"a name that is long number {n}" for n in range(40))
+    (first,) = document_of(f"---\naliases: [{many}]\n---\n# A\n\nwords", "a.md", MTIME, Chunking()).chunks
+    assert 170 < len(first.fields["title"]) <= 200 and first.fields["title"].endswith(")")
 
 
 def test_links_in_front_matter_are_those_of_the_first_chunk():

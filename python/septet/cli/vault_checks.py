@@ -15,6 +15,7 @@ from septet.cli.places import default_vault, shown
 from septet.embedding.embedder import Embedder
 from septet.embedding.query.selection import SpaceStatus
 from septet.errors import ReadOnly, SeptetError, StoreBusy, StoreError
+from septet.files.report import counted
 from septet.snapshot.sidecar import Sidecar
 from septet.snapshot.sidecar_state import LEAST_SLOTS
 from septet.storage import mending
@@ -110,7 +111,7 @@ def _sidecar(path: Path, entries: int) -> Check:
     facts = {"path": str(place[0]), "generation": found[0].generation, "behind": behind}
     if not behind:
         return Check("sidecar", "ok", f"{shown(place[0])}, of the newest write", facts)
-    said = f"{shown(place[0])}, {behind:,} writes ago"
+    said = f"{shown(place[0])}, {counted(behind, 'write')} ago"
     return Check("sidecar", "ok", said, facts, cure="bring it up to date", mend=partial(_optimized, path))
 
 

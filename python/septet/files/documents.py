@@ -23,6 +23,8 @@ from septet.files.roots import is_memory_path
 from septet.storage.tables.mentions import ALIAS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from septet.files.extracting import Extracted
 
 __all__ = ["ChunkDraft", "Document", "Mention", "dated", "document_of", "is_evergreen"]
@@ -134,8 +136,18 @@ def _with_properties(
         *first.mentions,
         *(Mention(name, "", ALIAS) for name in names),
     )
-    context = " > ".join(filter(None, [first.fields["context"], "; ".join(names)]))
-    return [ChunkDraft({**first.fields, "context": context}, mentions), *others]
+    return [ChunkDraft({**first.fields, "title": _also_called(first.fields["title"], names)}, mentions), *others]
+
+
+def _also_called(title: str, names: Sequence[str]) -> str:
+    """Return a title with other names of its note, as many as have room: in a title a name weighs as one."""
+    said = ""
+    for name in names:
+        longer = f"{said}; {name}" if said else name
+        if len(f"{title} ({longer})") > MOST_TITLE_CHARS:
+            break
+        said = longer
+    return f"{title} ({said})" if said else title
 
 
 def _shared(front: FrontMatter, path: str, name: str, mtime: float) -> tuple[dict[str, Any], dict[str, Any], str]:
