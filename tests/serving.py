@@ -34,9 +34,9 @@ class Url(str):
 
 @contextmanager
 def serving(memory, *, writable=True, max_workers=None, log=None, grace_s=10.0, port=0, **settings):
-    """Serve a vault or a federation at a free port of 127.0.0.1 until the block ends; give its `Url`."""
+    """Serve a vault, a federation or a `Served` at a free port of 127.0.0.1 until the block ends; give its `Url`."""
     told, ready = [], Event()
-    served = Served(memory, writable=writable, max_workers=max_workers)
+    served = memory if isinstance(memory, Served) else Served(memory, writable=writable, max_workers=max_workers)
     app = make_app(served, Settings(**settings), log)
     server = Server(app, bound("127.0.0.1", port), lambda url: (told.append(url), ready.set()), grace_s=grace_s)
     thread = Thread(target=server.serve_until_stopped)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from septet.federation import Federation
     from septet.vault import Vault
+    from septet.vault.postgres.vault import PostgresVault
 
 __all__ = ["Asks", "ExternalFirst"]
 
@@ -38,7 +39,7 @@ MOST_WAIT_S = 86_400.0
 #: So many results are taken where the limit is higher.
 MOST_RESULTS = 10_000
 #: The options of a search that the answer of another program can follow.
-TAKEN = frozenset({"limit", "mode", "min_score", "timeout_s"})
+TAKEN = frozenset({"include_memories", "limit", "mode", "min_score", "timeout_s"})
 #: The share of a search's time limit that the other program has: the vault must still answer in time.
 SHARE = 0.5
 
@@ -56,13 +57,14 @@ class ExternalFirst:
     several vaults hold, see `Federation`.
 
     The vault also answers searches with options that another program cannot follow: all but ``limit``, ``mode``,
-    ``min_score`` and ``timeout_s``. Nothing is written to the other memory, and nothing of it to the vault.
+    ``min_score``, ``timeout_s`` and ``include_memories``, as all of it may be memories. Nothing is written to the other
+    memory, and nothing of it to the vault.
 
     Args:
         ask: called with the query and the number of results, on a thread of its own. It returns results, best first:
             dicts with the fields of `Vault.add`, of which ``title`` is needed, and ``score``, a finite number (1 /
             place if there is none); or hits of another search.
-        vault: a `Vault` or a `Federation`.
+        vault: a `Vault`, a `PostgresVault` or a `Federation`.
         name: what hits and notes call it.
         timeout_s: how long a search waits for it, 0.01 to 86,400 seconds, and at most half of its own ``timeout_s``.
         rest_s: how long it rests after its first failure, 0 to 86,400 seconds.
@@ -75,7 +77,7 @@ class ExternalFirst:
     def __init__(
         self,
         ask: Asks,
-        vault: Vault | Federation,
+        vault: Vault | PostgresVault | Federation,
         *,
         name: str = "external",
         timeout_s: float = TIMEOUT_S,

@@ -76,7 +76,7 @@ def _searched(at: Serving, asked: Any) -> dict[str, Any]:
         options["kinds"] = [asked.kind]
     if asked.tag is not None:
         options["where"] = {"tags": asked.tag}
-    return at.blocking.search(asked.q, **options).to_dict()
+    return at.searched.search(asked.q, **options).to_dict()
 
 
 def _deleted(at: Serving, asked: Any) -> dict[str, Any]:

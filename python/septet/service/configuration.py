@@ -17,6 +17,9 @@
     url = "postgresql://reader@db.example.org/knowledge"
     vault = "company"
 
+    [external]
+    url = "https://search.example.org"
+
     [embedding]
     provider = "openai"
 """
@@ -26,7 +29,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
@@ -43,10 +46,12 @@ __all__ = [
     "CONFIG_VARIABLE",
     "OF_POSTGRES",
     "Configuration",
+    "ExternalTable",
     "TierTable",
     "configuration",
     "configuration_of",
     "discovered",
+    "users_external",
     "users_retrieval",
 ]
 
@@ -56,6 +61,7 @@ CONFIG_VARIABLE = "SEPTET_CONFIG"
 IN_MEMORY = ":memory:"
 MOST_TIERS = 64
 
+_Placed = TypeVar("_Placed", bound=BaseModel)
 _Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=4_096)]
 
 
@@ -137,8 +143,48 @@ class TierTable(_Table):
         return without_passwords(str(self.url))
 
 
+class ExternalTable(_Table):
+    """A memory that searches ask first, as `ExternalFirst` does: a server that answers as `septet serve`.
+
+    Attributes:
+        url: its address, ``https://`` or ``http://``.
+        name: what hits and notes call it.
+        token_env: the environment variable with its token.
+        token_file: the file with its token.
+        timeout_s: how long a search waits for it, 0.05 to 600 seconds; None for 4.
+        rest_s: how long it rests after its first failure, 0 to 86,400 seconds; None for 1.
+    """
+
+    url: _Text
+    name: Annotated[str, Field(min_length=1, max_length=256)] = "external"
+    token_env: _Text | None = None
+    token_file: _Text | None = None
+    timeout_s: Annotated[float, Field(ge=0.05, le=600, strict=False)] | None = None
+    rest_s: Annotated[float, Field(ge=0, le=86_400, strict=False)] | None = None
+
+    @property
+    def server(self) -> TierTable:
+        """The server, as a tier would have it."""
+        return TierTable(
+            url=self.url,
+            token_env=self.token_env,
+            token_file=self.token_file,
+            timeout_s=self.timeout_s,
+            read_only=True,
+        )
+
+    @model_validator(mode="after")
+    def _a_server(self) -> ExternalTable:
+        if not self.url.startswith(("http://", "https://")):
+            raise ValueError("url must begin with https:// or http://")
+        if self.token_env is not None and self.token_file is not None:
+            raise ValueError("wanted either token_env or token_file")
+        return self
+
+
 class _File(_Table):
     tiers: Annotated[dict[str, TierTable], Field(min_length=1, max_length=MOST_TIERS)]
+    external: ExternalTable | None = None
     profile: str | dict[str, Any] | None = None
 
 
@@ -151,6 +197,7 @@ class Configuration(NamedTuple):
         embedding: the embedder; None where the file says nothing of it.
         source: the file that says so; None for what was discovered.
         retrieval: how several corpora are asked, as `septet retrieve` reads it too; None for the default.
+        external: what searches ask first; None for nothing.
     """
 
     tiers: Mapping[str, TierTable]
@@ -158,6 +205,7 @@ class Configuration(NamedTuple):
     embedding: EmbeddingConfig | None = None
     source: Path | None = None
     retrieval: RetrievalConfig | None = None
+    external: ExternalTable | None = None
 
 
 def configuration(named: str | os.PathLike[str] | None = None, *, here: Path | None = None) -> Configuration:
@@ -180,7 +228,7 @@ def configuration(named: str | os.PathLike[str] | None = None, *, here: Path | N
     if path is not None and "tiers" in read_settings(path, TierError):
         return configuration_of(path)
     found = discovered(Path.cwd() if here is None else here)
-    return found._replace(retrieval=users_retrieval())
+    return found._replace(retrieval=users_retrieval(), external=users_external())
 
 
 def users_retrieval() -> RetrievalConfig | None:
@@ -191,6 +239,22 @@ def users_retrieval() -> RetrievalConfig | None:
     """
     path = _users_file()
     return None if path is None else _retrieval(path, blocks_of_retrieval(read_settings(path, ProfileError)))
+
+
+def users_external() -> ExternalTable | None:
+    """Return what the user's file says that searches ask first; None where it says nothing of it.
+
+    Raises:
+        TierError: the file cannot be read, or the block is malformed.
+    """
+    path = _users_file()
+    given = None if path is None else read_settings(path, TierError).get("external")
+    if path is None or given is None:
+        return None
+    try:
+        return _placed(path, ExternalTable.model_validate(given))
+    except ValidationError as fault:
+        raise error_of(fault, ExternalTable, f"{path}: external", TierError) from None
 
 
 def _users_file() -> Path | None:
@@ -223,7 +287,7 @@ def configuration_of(named: str | os.PathLike[str]) -> Configuration:
     retrieval = _retrieval(path, blocks)
     for name in blocks:
         del data[name]
-    if "tiers" not in data and blocks:
+    if "tiers" not in data and (blocks or "external" in data):
         # What `septet retrieve` reads names no tiers: they are found as without a file.
         data["tiers"] = {name: {"path": one.path} for name, one in discovered(Path.cwd()).tiers.items()}
     if "tiers" not in data:
@@ -233,22 +297,22 @@ def configuration_of(named: str | os.PathLike[str]) -> Configuration:
         found = _File.model_validate(data)
     except ValidationError as fault:
         first = fault.errors(include_input=False, include_context=False)[0]
-        table = TierTable if len(first["loc"]) > 2 and first["loc"][0] == "tiers" else _File
+        block = first["loc"][0] if len(first["loc"]) > 1 else None
+        tables: dict[Any, type[BaseModel]] = {"tiers": TierTable, "external": ExternalTable}
+        table = tables.get(block, _File)
         raise error_of(fault, table, str(path), TierError) from None
-    tiers = {
-        name: tier.model_copy(
-            update={
-                field: _beside(path, value)
-                for field in ("path", "token_file")
-                if (value := getattr(tier, field)) is not None
-            }
-        )
-        for name, tier in found.tiers.items()
-    }
+    tiers = {name: _placed(path, tier) for name, tier in found.tiers.items()}
+    external = found.external and _placed(path, found.external)
     profile = found.profile
     if isinstance(profile, str) and profile not in BUILTIN and Path(profile).suffix in SUFFIXES:
         profile = _beside(path, profile)
-    return Configuration(tiers, profile, _embedding(path, embedding), path, retrieval)
+    return Configuration(tiers, profile, _embedding(path, embedding), path, retrieval, external)
+
+
+def _placed(path: Path, table: _Placed) -> _Placed:
+    """Return a table whose files lie beside that of the configuration."""
+    named = {field: getattr(table, field, None) for field in ("path", "token_file")}
+    return table.model_copy(update={field: _beside(path, value) for field, value in named.items() if value is not None})
 
 
 def _beside(path: Path, named: str) -> str:

@@ -16,8 +16,10 @@ from septet.service.configuration import (
     IN_MEMORY,
     OF_POSTGRES,
     Configuration,
+    ExternalTable,
     TierTable,
     configuration,
+    users_external,
     users_retrieval,
 )
 from septet.service.operations import OPERATIONS
@@ -29,6 +31,7 @@ from septet.watch.log import WARNING, say
 
 if TYPE_CHECKING:
     from septet.client import Client
+    from septet.external import ExternalFirst
     from septet.profiles import ProfileLike
     from septet.service.running import Memory
     from septet.vault import Vault
@@ -77,15 +80,16 @@ def opened(
         if vault is not None:
             more = _by_hand(default_embedder if embedder is None else embedder, automatic)
             memory = _vault(stack, vault, read_only, {**more, **_ranking(profile)})
-            retrieval = users_retrieval()
+            retrieval, external = users_retrieval(), users_external()
         else:
             found = config if isinstance(config, Configuration) else configuration(config)
             more = _by_hand(_embedder(found, default_embedder) if embedder is None else embedder, automatic)
             tiers = _tiers(stack, found, read_only, more, left_out)
             weights = {name: p for name in tiers if (p := found.tiers[name].priority) is not None}
             memory = stack.enter_context(Federation(tiers, weights, **_ranking(profile or found.profile)))
-            retrieval = found.retrieval
-        served = Served(memory, writable=not read_only, max_workers=max_workers, retrieval=retrieval)
+            retrieval, external = found.retrieval, found.external
+        first = None if external is None else _external(stack, external, memory)
+        served = Served(memory, writable=not read_only, max_workers=max_workers, retrieval=retrieval, first=first)
         served.left_out = tuple(left_out)
         stack.callback(served.close)
         yield served
@@ -184,6 +188,17 @@ def _reading(client: type[Client]) -> type[Client]:
 
     writing = {name for name, one in OPERATIONS.items() if one.effect != "reads"} | {"add_many", "link_many"}
     return type(client.__name__, (client,), {name: refusing(name) for name in writing})
+
+
+def _external(stack: ExitStack, table: ExternalTable, memory: Memory) -> ExternalFirst:
+    from septet.external import ExternalFirst
+
+    client = _remote(stack, table.server, read_only=True)
+    names = ("timeout_s", "rest_s")
+    times = {name: given for name in names if (given := getattr(table, name)) is not None}
+    return ExternalFirst(
+        lambda query, limit: client.search(query, limit=limit, mode="full"), memory, name=table.name, **times
+    )
 
 
 def _token(table: TierTable) -> str | None:

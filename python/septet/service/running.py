@@ -16,6 +16,7 @@ from septet.vault.places import is_like_place
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from septet.external import ExternalFirst
     from septet.retrieval.config import RetrievalProfile
     from septet.retrieval.retriever import Retriever
     from septet.service.slow import SlowSearches
@@ -35,6 +36,10 @@ class Serving(Protocol):
     @property
     def blocking(self) -> Memory:
         """The vault or federation."""
+
+    @property
+    def searched(self) -> Memory | ExternalFirst:
+        """What searches ask: the memory, or another one first."""
 
     @property
     def writable(self) -> bool:
@@ -65,7 +70,7 @@ def named(memory: Memory, asked: Any, *without: str) -> dict[str, Any]:
 
 def search(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.search`; with ``passages`` the hits have their title and a passage in pieces."""
-    found = at.blocking.search(**given(asked, "passages"))
+    found = at.searched.search(**given(asked, "passages"))
     return found.to_dict() if asked.passages is None else with_passages(found, asked.passages)
 
 

@@ -18,6 +18,7 @@ from septet.watch.hooks import listen
 from septet.watch.log import WARNING, say
 
 if TYPE_CHECKING:
+    from septet.external import ExternalFirst
     from septet.retrieval.config import RetrievalConfig, RetrievalProfile
     from septet.retrieval.retriever import Retriever
     from septet.service.tier_sessions import TierSessions
@@ -35,6 +36,7 @@ class Served:
         writable: whether operations may change it.
         max_workers: threads, as for `AsyncVault`.
         retrieval: how several corpora are asked; None for the default.
+        first: what searches ask, with the memory behind it; None for the memory alone.
 
     Attributes:
         left_out: why optional tiers are missing, a sentence each.
@@ -49,6 +51,7 @@ class Served:
         writable: bool = True,
         max_workers: int | None = None,
         retrieval: RetrievalConfig | None = None,
+        first: ExternalFirst | None = None,
     ) -> None:
         if isinstance(memory, (AsyncVault, AsyncFederation)):
             self.memory: AsyncMemory = memory
@@ -58,7 +61,7 @@ class Served:
             self.memory = AsyncFederation.of(memory, max_workers=max_workers)
         self.writable = writable
         self.slow = SlowSearches()
-        self._retrieval = retrieval
+        self._first, self._retrieval = first, retrieval
         self._retrievers: dict[str, Retriever] = {}
         self._tier_sessions: TierSessions | None = None
         self._lock = Lock()
@@ -67,6 +70,11 @@ class Served:
     def blocking(self) -> Memory:
         """The vault or federation itself, for code without a loop."""
         return self.memory.blocking
+
+    @property
+    def searched(self) -> Memory | ExternalFirst:
+        """What searches ask: another memory first, if there is one."""
+        return self.blocking if self._first is None else self._first
 
     def retriever(self, profile: RetrievalProfile | None = None) -> Retriever:
         """Return the retriever of a profile, None for the configured one, made when it is first asked for and kept."""
