@@ -17,8 +17,12 @@ PASSAGE = 160
 MOST_ROWS = 50
 #: Colours of signals that are told apart on white and on black.
 COLOURS = ("#3b82f6", "#10b981", "#f59e0b", "#ef4444", "#8b5cf6", "#14b8a6", "#ec4899", "#84cc16")
-_TABLE = "border-collapse:collapse;font-size:90%;color:inherit;background:transparent"
-_CELL = "text-align:left;vertical-align:top;padding:.25em .6em;border-bottom:1px solid rgba(128,128,128,.35)"
+_TABLE = "border-collapse:collapse;margin:0;font-size:90%;color:inherit;background:transparent"
+# A number or a heading stays on one line, wherever words of passages break.
+_CELL = (
+    "text-align:left;vertical-align:top;padding:.25em .6em;border-bottom:1px solid rgba(128,128,128,.35);"
+    "overflow-wrap:normal;word-break:normal"
+)
 _MARKS = ('<mark style="background:rgba(250,190,0,.4);color:inherit">', "</mark>")
 _FAINT = "opacity:.7"
 _SWATCH = "display:inline-block;width:.7em;height:.7em"

@@ -81,7 +81,8 @@ class Hit(Shown):
 
     def __repr__(self) -> str:
         title = self.title if len(self.title) <= 40 else f"{self.title[:39]}…"
-        where = "" if self.citation is None else f", {self.citation[-30:]!r}"
+        place = self.citation or ""
+        where = f", {place if len(place) <= 30 else f'…{place[-29:]}'!r}" if place else ""
         return f"Hit({self.score:.3f}, {title!r}, id={self.id[:24]!r}{where})"
 
     @property
