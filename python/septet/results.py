@@ -81,8 +81,7 @@ class Hit(Shown):
 
     def __repr__(self) -> str:
         title = self.title if len(self.title) <= 40 else f"{self.title[:39]}…"
-        place = self.citation or ""
-        where = f", {place if len(place) <= 30 else f'…{place[-29:]}'!r}" if place else ""
+        where = f", {f'…{place[-29:]}' if len(place) > 30 else place!r}" if (place := self.citation) else ""
         return f"Hit({self.score:.3f}, {title!r}, id={self.id[:24]!r}{where})"
 
     @property
