@@ -123,6 +123,7 @@ def test_embed_gives_every_text_its_vector_and_says_how_many(filled):
         "cached",
         "failed",
         "missing",
+        "elsewhere",
         "requests",
         "notes",
         "earlier",
