@@ -175,7 +175,7 @@ def test_a_profile_may_be_a_file_beside(tmp_path):
             '[tiers.a]\npth = "a.db"\n',
             "has no field tiers.a.pth; its fields are connections, dsnEnv, optional, path, prepare, priority",
         ),
-        ('colour = 1\n[tiers.a]\npath = "a.db"\n', "has no field colour; its fields are profile, tiers"),
+        ('colour = 1\n[tiers.a]\npath = "a.db"\n', "has no field colour; its fields are external, profile, tiers"),
         ("[tiers.a]\n", "tiers.a: wanted one of path, url and dsn_env"),
         ('[tiers.a]\npath = "a.db"\nurl = "http://h"\n', "tiers.a: wanted one of path, url and dsn_env"),
         ('[tiers.a]\nurl = "h"\n', "url must begin with http"),
