@@ -243,3 +243,6 @@ def test_a_query_of_filters_alone_lists_what_passes_them(septet):
     assert "no_terms" not in septet("search", "tag:web jwt")[2]
     assert "no_terms" not in septet("search", "tag:web", "--syntax", "plain")[2]
     assert septet("search", "tag:nothing-there")[0] == 1
+    septet("add", "--id", "words", "--title", "A tag for nothing")
+    # Its words would find this one.
+    assert septet("search", "tag:nothing")[0] == 1

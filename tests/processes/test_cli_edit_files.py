@@ -101,7 +101,7 @@ def test_an_editor_opens_the_file_at_the_line_of_the_chunk_and_the_folder_is_syn
     assert code == 0, said
     wanted = [one.format(file=home / "my notes" / "pumps.md", line=line) for one in arguments]
     assert line > 1 and json.loads((home / "called").read_text()) == [True, wanted]
-    assert said.startswith("notes: 1 file ") or "notes: " in said
+    assert "notes: 1 file" in said
     with Vault(home / "v.db", read_only=True) as vault:
         texts = " ".join(entry.description for entry in vault)
     assert "at dusk" in texts and "at noon" not in texts

@@ -51,8 +51,8 @@ def edit(
     """Change an entry in your editor: $VISUAL, else $EDITOR.
 
     Its fields stand as TOML between two lines of +++, its text below them in Markdown. A text that cannot be stored is
-    kept in a file, and so is one whose entry another program changed meanwhile. Of a chunk of a followed folder the
-    file is opened at its line, and synced when the editor ends; without a terminal file and line are named.
+    kept in a file, and so is one whose entry another program changed meanwhile. A chunk of a followed
+    folder opens its file at its line, and the folder is synced afterwards; without a terminal the place is named.
     """
     with memory(vault, config) as opened:
         which = in_tier(opened, tier)

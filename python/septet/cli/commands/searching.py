@@ -66,7 +66,8 @@ def search(
     wanted = format_of(format, as_json)
     with memory(vault, config, embeds=True, embedding=embedding) as opened:
         asked = search_options(options)
-        results = _listed(opened, ctx, query, asked) or opened.search(query, **asked)
+        listed = _listed(opened, ctx, query, asked)
+        results = opened.search(query, **asked) if listed is None else listed
     try:
         _show_results(results, wanted, detail=explain)
     finally:
@@ -175,7 +176,7 @@ def feedback(
 
 def _listed(opened: Any, ctx: typer.Context, query: str, options: dict[str, Any]) -> Results | None:
     """Return what passes the filters of a query that has nothing else, unless --syntax says what signs mean."""
-    # What names no field is no filter.
+    # A filter names its field before a colon.
     if ":" not in query or getattr(ctx.get_parameter_source("syntax"), "name", "") != "DEFAULT":
         return None
     from septet.query.web import understood
