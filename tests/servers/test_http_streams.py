@@ -12,9 +12,11 @@ import pytest
 pytest.importorskip("uvicorn")
 
 from septet import Federation, StoreError, Vault
+from septet.server.admission import Admission
 from septet.server.bulk import Bulk
+from septet.server.room import Room
 from septet.server.settings import Settings
-from septet.server.spool import Spool
+from septet.server.spool import MOST_SPOOLED, Spool
 from septet.service.served import Served
 from serving import ask, serving
 
@@ -190,8 +192,9 @@ def test_lines_that_are_wrong_leave_other_requests_their_turn(vault):
 
         async def work():
             nonlocal ended
-            with closing(Spool()) as spool:
-                await Bulk(Served(vault), Settings(), spool).run({"headers": []}, receive)
+            with closing(Spool(Room(MOST_SPOOLED), pytest.fail)) as spool:
+                bulk = Bulk(Served(vault), Settings(), Admission(Settings()), asyncio.Lock(), spool)
+                await bulk.run({"headers": []}, receive)
             ended = True
 
         task = asyncio.ensure_future(work())

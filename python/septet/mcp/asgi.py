@@ -9,17 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from septet.mcp.protocol import make_server
-from septet.service.tools import MOST_BYTES
+from septet.service.tools import MOST_BODY
 
 if TYPE_CHECKING:
     from septet.service.served import Served
 
-__all__ = ["McpApp", "mcp_app"]
-
-#: A request takes so much at most: arguments, twice as long as they may be, so that the tool says what is wrong.
-MOST_BODY = 2 * MOST_BYTES
-#: So many clients at most have a session at a time.
-MOST_SESSIONS = 1_000
+__all__ = ["MOST_BODY", "McpApp", "mcp_app"]
 
 
 class McpApp(NamedTuple):
@@ -44,6 +39,9 @@ def mcp_app(served: Served, *, documented_names: bool = False) -> McpApp:
     manager = StreamableHTTPSessionManager(
         make_server(served, documented_names=documented_names),
         max_request_body_size=MOST_BODY,
-        max_sessions=MOST_SESSIONS,
+        # Nothing is kept between requests, so clients that go without a word leave nothing behind; and an answer is
+        # one JSON value, since the server has nothing to say before it.
+        stateless=True,
+        json_response=True,
     )
     return McpApp(manager.handle_request, manager.run)

@@ -5,14 +5,16 @@ It is written as plain ASGI: a request goes through one function per concern, an
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from septet.server.access_log import AccessLog
+from septet.server.admission import AGAIN, Admission
 from septet.server.bodies import Gone
 from septet.server.calling import Caller
 from septet.server.docs_page import docs_page
@@ -26,20 +28,17 @@ from septet.server.mounted import MountedMcp
 from septet.server.openapi import document
 from septet.server.page_files import PageFile, page_files
 from septet.server.replies import encoded, failed, reply
-from septet.server.routing import Found, Refused, Route, Routes
+from septet.server.routing import Found, Own, Refused, Route, Routes
 from septet.server.scopes import expect_scope, scope_of
 from septet.server.settings import Settings
 from septet.server.streaming import Streams
 from septet.server.tools import Tools
 from septet.service.faults import Fault, fault_of
-from septet.service.operations import Operation
 from septet.service.served import Served
 from septet.service.tier_calls import TIER
+from septet.service.tools import MOST_BODY
 
 __all__ = ["App", "make_app"]
-
-#: Answers a request: the scope, what receives the body, the exchange.
-Handler: TypeAlias = Callable[[Any, Receive, Exchange], Awaitable[ASGIApp]]
 
 #: Of every answer, unless it has its own.
 HEADERS = {
@@ -52,7 +51,7 @@ HEADERS = {
 }
 #: What may be asked without a token, and while the server stops.
 OPEN = frozenset({b"/healthz", b"/readyz"})
-AGAIN = {"Retry-After": "1"}
+STOPPING = Fault("stopping", "the server is stopping", 503)
 
 
 def make_app(served: Served, settings: Settings | None = None, log: AccessLog | None = None) -> App:
@@ -70,7 +69,7 @@ class App:
     """An ASGI application.
 
     Attributes:
-        running: requests that are worked on, or wait.
+        running: requests that are not over.
         stopping: no further requests are answered.
     """
 
@@ -79,7 +78,8 @@ class App:
         self._guard, self._health, self._files = Guard(settings), Health(served), page_files()
         self._metrics, self._caller = Metrics(served.blocking), Caller(served, settings)
         served.watch_searches(queries=settings.log_queries)
-        self._streams = Streams(served, settings)
+        self._admission = Admission(settings)
+        self._streams = Streams(served, settings, self._admission)
         self._logger = logging.getLogger("septet.server")
         self._mcp = MountedMcp(served)
         self._document = b""
@@ -87,15 +87,15 @@ class App:
         self.stopping = False
         self.running = 0
         own = [
-            Route("GET", "/healthz", self._healthz),
-            Route("GET", "/readyz", self._readyz),
-            Route("GET", "/metrics", self._metrics_page),
-            Route("GET", "/openapi.json", self._openapi),
-            Route("POST", "/v1/tools/call", Tools(served, settings).call),
-            Route("POST", "/v1/bulk", self._streams.bulk),
-            Route("GET", "/v1/export", self._streams.export),
+            Route("GET", "/healthz", Own(self._healthz)),
+            Route("GET", "/readyz", Own(self._readyz)),
+            Route("GET", "/metrics", Own(self._metrics_page)),
+            Route("GET", "/openapi.json", Own(self._openapi)),
+            Route("POST", "/v1/tools/call", Own(Tools(served).call)),
+            Route("POST", "/v1/bulk", Own(self._streams.bulk, 0)),
+            Route("GET", "/v1/export", Own(self._streams.export)),
+            Route("POST", "/mcp", Own(self._mcp.answer, MOST_BODY)),
             Route(*TIER.route, TIER),
-            *(Route(verb, "/mcp", self._mcp.answer) for verb in ("GET", "POST", "DELETE")),
         ]
         self._routes = Routes([*own, *(Route(*one.route, one) for one in HTTP_OPERATIONS.values())])
 
@@ -111,16 +111,19 @@ class App:
             return
         exchange = Exchange(scope)
         CURRENT.set(exchange)
-        # Answers of a stream too count as work until they are sent.
+        # Answers too count as work until they are sent.
         self.running += 1
         try:
             response = await self._answer(scope, receive, exchange)
-            self.running -= exchange.listens
             await response(scope, receive, _headed(send, exchange))
         except Gone:
             pass
+        except asyncio.CancelledError:
+            # What has not ended by then is cut off when the server does.
+            if not self.stopping:
+                raise
         finally:
-            self.running -= not exchange.listens
+            self.running -= 1
             self._metrics.on_request(exchange)
             if self._log is not None:
                 self._log.tell(exchange)
@@ -137,7 +140,8 @@ class App:
             exchange.route = found.route
             if path not in OPEN:
                 expect_scope(exchange.scope, scope_of(found.route, found.target), f"{exchange.method} {found.route}")
-                self._admit()
+                if self.stopping:
+                    raise Refused(STOPPING, {**AGAIN, "Connection": "close"})
             return await self._found(scope, receive, exchange, found)
         except Refused as refused:
             return failed(refused.fault, refused.headers)
@@ -157,30 +161,28 @@ class App:
         return self._docs
 
     async def _found(self, scope: Scope, receive: Receive, exchange: Exchange, found: Found) -> ASGIApp:
-        if isinstance(found.target, Operation):
-            return await self._caller.answer(scope, receive, found.target, found.named, exchange)
-        handler: Handler = found.target
-        return await handler(scope, receive, exchange)
+        target, admission = found.target, self._admission
+        most = target.most_body if isinstance(target, Own) else None
+        body = b"" if most == 0 else await admission.body(scope, receive, most)
+        if isinstance(target, Own):
+            work = partial(target.handler, scope, body, exchange)
+        else:
+            work = partial(self._caller.answer, scope, body, target, found.named, exchange)
+        begin = admission.without_place if exchange.path in OPEN else admission.at_once
+        return await begin(work, receive)
 
-    def _admit(self) -> None:
-        if self.stopping:
-            raise Refused(Fault("stopping", "the server is stopping", 503), {**AGAIN, "Connection": "close"})
-        if self.running > self._settings.most_requests:
-            said = f"{self._settings.most_requests} requests are worked on or wait: ask again later"
-            raise Refused(Fault("overloaded", said, 503), AGAIN)
-
-    async def _healthz(self, scope: Any, receive: Receive, exchange: Exchange) -> ASGIApp:
+    async def _healthz(self, scope: Any, body: bytes, exchange: Exchange) -> ASGIApp:
         return reply({"status": "ok"})
 
-    async def _readyz(self, scope: Any, receive: Receive, exchange: Exchange) -> ASGIApp:
+    async def _readyz(self, scope: Any, body: bytes, exchange: Exchange) -> ASGIApp:
         found = {"status": "stopping", "notes": []} if self.stopping else await self._health.ready()
         return reply(found, 503 if found["status"] in ("stopping", "failed") else 200)
 
-    async def _metrics_page(self, scope: Any, receive: Receive, exchange: Exchange) -> ASGIApp:
+    async def _metrics_page(self, scope: Any, body: bytes, exchange: Exchange) -> ASGIApp:
         text = await self._served.memory.on_thread(lambda memory: self._metrics.text(memory, self.running))
         return Response(text, 200, {"Content-Type": CONTENT_TYPE})
 
-    async def _openapi(self, scope: Any, receive: Receive, exchange: Exchange) -> ASGIApp:
+    async def _openapi(self, scope: Any, body: bytes, exchange: Exchange) -> ASGIApp:
         self._document = self._document or encoded(document(token=self._settings.wants_token))
         return Response(self._document, media_type="application/json")
 

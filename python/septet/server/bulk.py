@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import aclosing
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
 from starlette.types import Receive
 
 from septet.errors import BatchError, SeptetError
+from septet.server.admission import Admission
 from septet.server.bodies import lines
 from septet.server.entry_operations import HTTP_OPERATIONS
 from septet.server.replies import encoded
@@ -33,8 +35,8 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 #: So many entries are stored in one transaction.
 MOST_TOGETHER = 1_000
-#: After so many lines other requests have their turn.
-MOST_AT_A_TURN = 100
+#: After so many lines other requests have their turn, and other bodies: one of them a round of the loop.
+MOST_AT_A_TURN = 25
 #: Of the answer of an operation, what a line tells.
 _TOLD = ("id", "count", "changed")
 #: What concerns all entries that `add_many` stores together.
@@ -49,10 +51,20 @@ class _Add(NamedTuple):
 
 
 class Bulk:
-    """Works through the lines of one body. Entries that follow each other are stored together, so as fast as can be."""
+    """Works through the lines of one body. Entries that follow each other are stored together, so as fast as can be.
 
-    def __init__(self, served: Served, settings: Settings, spool: Spool) -> None:
+    Args:
+        turns: held by the one body whose lines are read now.
+        spool: takes the answers.
+    """
+
+    def __init__(
+        self, served: Served, settings: Settings, admission: Admission, turns: asyncio.Lock, spool: Spool
+    ) -> None:
         self._served, self._settings, self._spool = served, settings, spool
+        self._admission, self._turns = admission, turns
+        #: Of the first line that was wrong before any was answered: the whole body is answered with it.
+        self.refused: Refused | None = None
         self._adds: list[_Add] = []
         self._shared: dict[str, Any] = {}
 
@@ -60,24 +72,29 @@ class Bulk:
         """Read the body, do what it says, and write the answers."""
         number = 0
         try:
-            async for line in lines(scope, receive, self._settings):
-                if line is None:
-                    # The client may wait for the answers to what it sent.
-                    await self._store()
-                    continue
-                number += 1
-                if number % MOST_AT_A_TURN == 0:
-                    # A piece holds many lines, and those that are wrong wait for nothing.
-                    await asyncio.sleep(0)
-                if isinstance(line, Refused):
-                    await self._store()
-                    self._fail(number, line.fault)
-                elif line.strip():
-                    await self._take(number, line)
+            async with aclosing(lines(scope, receive, self._settings, self._admission.bodies)) as found:
+                async for line in found:
+                    if line is None:
+                        # The client may wait for the answers to what it sent.
+                        await self._store()
+                        continue
+                    number += 1
+                    if number % MOST_AT_A_TURN == 0:
+                        # A piece holds many lines, and those that are wrong wait for nothing.
+                        async with self._turns:
+                            await self._admission.after_others()
+                    if isinstance(line, Refused):
+                        await self._store()
+                        await self._fail(number, line.fault)
+                    elif line.strip():
+                        await self._take(number, line)
             await self._store()
         except Refused as refused:
             await self._store()
-            self._fail(number + 1, refused.fault)
+            if number:
+                await self._fail(number + 1, refused.fault)
+            else:
+                self.refused = refused
 
     async def _take(self, number: int, line: bytes) -> None:
         try:
@@ -85,7 +102,7 @@ class Bulk:
             fields = named(self._served.blocking, request)
         except Exception as error:  # noqa: BLE001 - told as a fault
             await self._store()
-            self._fail(number, fault_of(error) if not isinstance(error, Refused) else error.fault)
+            await self._fail(number, _fault(error))
             return
         if operation.name != "add":
             await self._store()
@@ -101,29 +118,35 @@ class Bulk:
 
     async def _call(self, number: int, operation: Operation, request: Request) -> None:
         try:
-            answer = await self._served.call(operation, request)
+            answer = await self._admission.in_turn(lambda: self._served.call(operation, request))
         except Exception as error:  # noqa: BLE001 - told as a fault
-            self._fail(number, fault_of(error))
+            await self._fail(number, _fault(error))
         else:
-            self._tell(number, {name: answer[name] for name in _TOLD if name in answer})
+            await self._tell(number, {name: answer[name] for name in _TOLD if name in answer})
 
     async def _store(self) -> None:
         if not self._adds:
             return
         adds, shared, self._adds = self._adds, self._shared, []
-        for add, stored in zip(adds, await self._served.memory.on_thread(lambda memory: _stored(memory, adds, shared))):
+        try:
+            done = await self._admission.in_turn(
+                lambda: self._served.memory.on_thread(lambda memory: _stored(memory, adds, shared))
+            )
+        except Refused as late:
+            done = [late] * len(adds)
+        for add, stored in zip(adds, done):
             if isinstance(stored, str):
-                self._tell(add.line, {"id": stored})
+                await self._tell(add.line, {"id": stored})
             else:
                 if isinstance(stored, SeptetError):
                     self._served.hide_paths(stored)
-                self._fail(add.line, fault_of(stored))
+                await self._fail(add.line, _fault(stored))
 
-    def _tell(self, number: int, said: dict[str, Any]) -> None:
-        self._spool.write(encoded({"line": number, **said}) + b"\n")
+    async def _tell(self, number: int, said: dict[str, Any]) -> None:
+        await self._spool.write(encoded({"line": number, **said}) + b"\n")
 
-    def _fail(self, number: int, fault: Fault) -> None:
-        self._tell(number, fault.to_dict())
+    async def _fail(self, number: int, fault: Fault) -> None:
+        await self._tell(number, fault.to_dict())
 
 
 def _read(line: bytes) -> tuple[Operation, Request]:
@@ -138,6 +161,10 @@ def _read(line: bytes) -> tuple[Operation, Request]:
     if operation is None:
         raise _wrong(f"op: wanted one of {', '.join(OPERATIONS)}")
     return operation, operation.request.model_validate_json(to_json(found), strict=True)
+
+
+def _fault(error: Exception) -> Fault:
+    return error.fault if isinstance(error, Refused) else fault_of(error)
 
 
 def _wrong(message: str) -> Refused:

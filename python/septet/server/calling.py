@@ -7,11 +7,9 @@ from urllib.parse import parse_qsl
 
 from pydantic_core import from_json, to_json
 from starlette.responses import Response
-from starlette.types import Receive
 
-from septet.server.bodies import whole
+from septet.server.admission import IN_QUERY
 from septet.server.exchange import Exchange
-from septet.server.patience import in_time
 from septet.server.replies import reply
 from septet.server.routing import Refused
 from septet.server.settings import Settings
@@ -22,8 +20,6 @@ from septet.service.served import Served
 
 __all__ = ["Caller"]
 
-#: Verbs whose request stands in the query of the address.
-_IN_QUERY = frozenset({"GET", "HEAD", "DELETE"})
 #: A query of more fields is none of ours.
 MOST_FIELDS = 64
 
@@ -35,29 +31,28 @@ class Caller:
         self._served, self._settings = served, settings
 
     async def answer(
-        self, scope: Any, receive: Receive, operation: Operation, named: dict[str, str], exchange: Exchange
+        self, scope: Any, body: bytes, operation: Operation, named: dict[str, str], exchange: Exchange
     ) -> Response:
         """Return the answer of an operation.
 
         Args:
+            body: of the request; empty where its fields stand in the query of the address.
             named: fields of its request that the path names.
 
         Raises:
             Refused: the request cannot be read.
             Exception: as the operation does.
         """
-        request = await self._request(scope, receive, operation, named)
+        request = self._request(scope, body, operation, named)
         exchange.query = getattr(request, "query", None)
-        call = self._served.call(operation, self._within(request))
-        answer = await in_time(call, receive, self._settings.deadline_s)
+        answer = await self._served.call(operation, self._within(request))
         timing = exchange.server_timing()
         return reply(answer, operation.status, {"Server-Timing": timing} if timing else None)
 
-    async def _request(self, scope: Any, receive: Receive, operation: Operation, named: dict[str, str]) -> Request:
+    def _request(self, scope: Any, body: bytes, operation: Operation, named: dict[str, str]) -> Request:
         model = operation.request
-        if scope["method"] in _IN_QUERY:
+        if scope["method"] in IN_QUERY:
             return model.model_validate(_fields(scope["query_string"]) | named)
-        body = await whole(scope, receive, self._settings)
         if not named:
             return model.model_validate_json(body or b"{}", strict=True)
         given = _object(body)

@@ -28,12 +28,10 @@ class Exchange:
         query: what was searched for; None if nothing was.
         searches: the searches that it made.
         scope: of the token that it brought; see `septet.server.scopes`.
-        listens: the client waits for messages that may never come, which is no work.
     """
 
     __slots__ = (
         "client",
-        "listens",
         "method",
         "path",
         "query",
@@ -56,7 +54,6 @@ class Exchange:
         self.query: str | None = None
         self.searches: list[SearchEvent] = []
         self.scope = "read"
-        self.listens = False
 
     @property
     def took_ms(self) -> float:

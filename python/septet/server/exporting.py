@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator
 from queue import Empty, Full, Queue
 from typing import Any, cast
 
+import anyio
+
 from septet.errors import StoreError
 from septet.federation import Federation
 from septet.service.running import Memory
@@ -24,10 +26,14 @@ _PAGE = 500
 
 
 class Exporting:
-    """One export: of a vault what `Vault.export` writes, of a federation its entries, each once."""
+    """One export: of a vault what `Vault.export` writes, of a federation its entries, each once.
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+    Args:
+        within_s: seconds until something comes, at the beginning and after each piece.
+    """
+
+    def __init__(self, memory: Memory, within_s: float) -> None:
+        self._memory, self._within_s = memory, within_s
         self._pieces: Queue[bytes | BaseException | None] = Queue(MOST_PIECES)
         self._loop = asyncio.get_running_loop()
         self._news = asyncio.Event()
@@ -50,7 +56,10 @@ class Exporting:
         piece = self._first
         while piece is not None:
             yield piece
-            piece = await self._next()
+            with anyio.move_on_after(self._within_s) as waiting:
+                piece = await self._next()
+            if waiting.cancelled_caught:
+                raise StoreError(f"nothing came within {self._within_s:g} s")
 
     def close(self) -> None:
         """Let the thread end, at its next line."""

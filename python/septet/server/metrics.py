@@ -67,13 +67,13 @@ class Metrics:
         """Return all figures; those of the memory are counted now.
 
         Args:
-            running: requests that are worked on.
+            running: requests that are not over.
         """
         with self._lock:
             lines = [
                 line for one in vars(self).values() if isinstance(one, (Counter, Histogram)) for line in one.lines()
             ]
-        lines += gauge("septet_http_requests_running", "Requests that are worked on, or wait.", {(): running})
+        lines += gauge("septet_http_requests_running", "Requests that are not over.", {(): running})
         lines += _of_memory(memory)
         return "\n".join(lines) + "\n"
 

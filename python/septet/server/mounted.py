@@ -8,7 +8,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from starlette.types import ASGIApp, Receive
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message
 
 from septet.server.exchange import Exchange
 from septet.server.routing import Refused
@@ -19,7 +20,7 @@ __all__ = ["MountedMcp"]
 
 
 class MountedMcp:
-    """The MCP server of a memory, as a handler; what guards the other routes guards this one too."""
+    """The MCP server of a memory, as a handler; what guards and bounds the other routes does so with this one."""
 
     def __init__(self, served: Served) -> None:
         self._served = served
@@ -28,8 +29,8 @@ class MountedMcp:
         self._ended = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    async def answer(self, scope: Any, receive: Receive, exchange: Exchange) -> ASGIApp:
-        """Return what answers a message of MCP.
+    async def answer(self, scope: Any, body: bytes, exchange: Exchange) -> ASGIApp:
+        """Return the answer to a message of MCP, when it is complete.
 
         Raises:
             Refused: the extra is not there (501), or the server stops (503).
@@ -43,12 +44,10 @@ class MountedMcp:
         if self._app is None:
             await self._task
             raise Refused(Fault("stopping", "the server is stopping", 503), {"Connection": "close"})
-        # A client that listens for messages is no work that has to be ended.
-        exchange.listens = exchange.method == "GET"
-        return self._app
+        return await _collected(self._app, scope, body)
 
     def end(self) -> None:
-        """End the sessions."""
+        """End what runs."""
         self._ended.set()
 
     async def _run(self) -> None:
@@ -64,6 +63,31 @@ class MountedMcp:
         finally:
             self._app = None
             self._ready.set()
+
+
+async def _collected(app: ASGIApp, scope: Any, body: bytes) -> Response:
+    """Return what an application answers to a request, as one piece."""
+    asked: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    said = bytearray()
+    response = Response()
+
+    async def receive() -> Message:
+        if not asked:
+            # Who waits for this is cancelled when the client goes.
+            await asyncio.Event().wait()
+        return asked.pop()
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            response.status_code = message["status"]
+            response.raw_headers = [one for one in message["headers"] if one[0].lower() != b"content-length"]
+        else:
+            said.extend(message.get("body", b""))
+
+    await app(scope, receive, send)
+    response.body = bytes(said)
+    response.raw_headers.append((b"content-length", str(len(said)).encode()))
+    return response
 
 
 def _load() -> Any:

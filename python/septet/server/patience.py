@@ -12,12 +12,17 @@ from septet.server.bodies import Gone
 from septet.server.routing import Refused
 from septet.service.faults import Fault
 
-__all__ = ["in_time"]
+__all__ = ["in_time", "too_late"]
 
 Result = TypeVar("Result")
 
 #: After so many seconds it is worth a task to see whether the client went.
 LOOK_AFTER_S = 0.05
+
+
+def too_late(deadline_s: float) -> Refused:
+    """Return the error of work that takes longer than it may."""
+    return Refused(Fault("deadline", f"no answer within {deadline_s:g} s", 504))
 
 
 async def in_time(work: Coroutine[Any, Any, Result], receive: Receive, deadline_s: float) -> Result:
@@ -44,9 +49,8 @@ async def in_time(work: Coroutine[Any, Any, Result], receive: Receive, deadline_
             pass
         end(Gone())
 
-    late = Refused(Fault("deadline", f"no answer within {deadline_s:g} s", 504))
     timers = (
-        loop.call_later(deadline_s, end, late),
+        loop.call_later(deadline_s, end, too_late(deadline_s)),
         loop.call_later(LOOK_AFTER_S, lambda: looking.append(loop.create_task(look()))),
     )
     try:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from septet.service.faults import Fault
+from starlette.types import ASGIApp
 
-__all__ = ["Found", "Refused", "Route", "Routes"]
+from septet.server.exchange import Exchange
+from septet.service.faults import Fault
+from septet.service.operations import Operation
+
+__all__ = ["Found", "Own", "Refused", "Route", "Routes"]
 
 _ID = "{id}"
 
@@ -26,19 +30,31 @@ class Refused(Exception):
         self.fault, self.headers = fault, headers
 
 
+class Own(NamedTuple):
+    """What a route of the server itself means.
+
+    Attributes:
+        handler: answers a request: its scope, its body, its exchange.
+        most_body: bytes of its body; None for those of a setting, 0 for one that is read while it is answered.
+    """
+
+    handler: Callable[[Any, bytes, Exchange], Coroutine[Any, Any, ASGIApp]]
+    most_body: int | None = None
+
+
 class Route(NamedTuple):
-    """A verb, a path that may end in ``{id}``, and what they mean."""
+    """A verb, a path that may end in ``{id}``, and what they mean: an `Operation`, or `Own`."""
 
     verb: str
     path: str
-    target: Any
+    target: Operation | Own
 
 
 class Found(NamedTuple):
     """What was found: the route as it is written, what it means, and what the path names."""
 
     route: str
-    target: Any
+    target: Operation | Own
     named: dict[str, str]
 
 
@@ -50,8 +66,8 @@ class Routes:
     """
 
     def __init__(self, routes: Iterable[Route]) -> None:
-        self._plain: dict[str, dict[str, Any]] = {}
-        self._by_id: dict[str, dict[str, Any]] = {}
+        self._plain: dict[str, dict[str, Operation | Own]] = {}
+        self._by_id: dict[str, dict[str, Operation | Own]] = {}
         for route in routes:
             table = self._by_id if route.path.endswith(_ID) else self._plain
             table.setdefault(route.path.removesuffix(_ID), {})[route.verb] = route.target

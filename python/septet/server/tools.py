@@ -8,15 +8,10 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, Field
 from starlette.responses import Response
-from starlette.types import Receive
 
-from septet.server.bodies import Gone, whole
 from septet.server.exchange import Exchange
-from septet.server.patience import in_time
 from septet.server.replies import reply
-from septet.server.routing import Refused
 from septet.server.scopes import expect_scope
-from septet.server.settings import Settings
 from septet.service.faults import fault_of
 from septet.service.requests import Request
 from septet.service.served import Served
@@ -37,26 +32,22 @@ class ToolCall(Request):
 class Tools:
     """Answers calls of tools as the documented dashboard reads them: ``success``, ``is_error``, ``result``."""
 
-    def __init__(self, served: Served, settings: Settings) -> None:
-        self._served, self._settings = served, settings
+    def __init__(self, served: Served) -> None:
+        self._served = served
 
-    async def call(self, scope: Any, receive: Receive, exchange: Exchange) -> Response:
+    async def call(self, scope: Any, body: bytes, exchange: Exchange) -> Response:
         """Return the answer of a tool; one that fails says so in the same form, with the status of its error.
 
         Raises:
-            Refused: the body cannot be read.
             pydantic.ValidationError: it is no call of a tool.
         """
-        asked = ToolCall.model_validate_json(await whole(scope, receive, self._settings) or b"{}", strict=True)
+        asked = ToolCall.model_validate_json(body or b"{}", strict=True)
         exchange.query = _query(asked.arguments)
         known = {name: one for documented in (True, False) for name, one in _named(documented)}
         if asked.name in known and known[asked.name].effect != "reads":
             expect_scope(exchange.scope, "write", f"the tool {asked.name}")
         try:
-            work = call_tool(self._served, asked.name, asked.arguments)
-            answer = await in_time(work, receive, self._settings.deadline_s)
-        except (Refused, Gone):
-            raise
+            answer = await call_tool(self._served, asked.name, asked.arguments)
         except Exception as error:
             fault = fault_of(error)
             if fault.code == "internal_error":

@@ -19,10 +19,12 @@ from septet.service.requests import Request
 if TYPE_CHECKING:
     from septet.service.served import Served
 
-__all__ = ["MOST_BYTES", "Tool", "ToolAnswer", "UnknownTool", "call_tool", "expect_small", "tools_of"]
+__all__ = ["MOST_BODY", "MOST_BYTES", "Tool", "ToolAnswer", "UnknownTool", "call_tool", "expect_small", "tools_of"]
 
 #: Arguments of a call take so much at most.
 MOST_BYTES = 1_000_000
+#: Bytes of a message with a call: arguments, twice as long as they may be, so that the tool says what is wrong.
+MOST_BODY = 2 * MOST_BYTES
 
 
 class UnknownTool(QueryError):
