@@ -143,6 +143,49 @@ def test_lines_that_are_no_messages_do_not_end_the_server(path, environment):
         assert (code, out) == (0, b"")
 
 
+CALL = b'{"jsonrpc": "2.0", "id": %b, "method": "tools/call", "params": {"name": "search", "arguments": {%b}}}'
+NO_JSON, NO_REQUEST = -32700, -32600
+
+
+NO_REQUESTS = [
+    (CALL % (b"1", b'"query": "\\ud800"'), 1, NO_JSON),
+    (CALL % (b'"a"', b'"query": "x", "limit": ' + b"1" * 5_000), "a", NO_JSON),
+    (CALL % (b"1", b'"query": "x", "limit": -' + b"1" * 5_000 + b".5"), 1, -32700),
+    (CALL % (b"2", b'"\\udfff": 1'), 2, NO_JSON),
+    (CALL % (b"3", b'"query": ' + b"[" * 400 + b"]" * 400), 3, NO_JSON),
+    (CALL % (b"4", b'"query": "x"') + b" x", None, NO_JSON),
+    (CALL % (b"1" * 5_000, b'"query": "x"'), None, NO_JSON),
+    (CALL % (b'"\\ud800"', b'"query": "x"'), None, NO_JSON),
+    (CALL % (b"1.5", b'"query": "x"'), None, NO_REQUEST),
+    (CALL % (b"null", b'"query": "x"'), None, NO_REQUEST),
+    (b'{"id": 5, "method": "ping"}', 5, NO_REQUEST),
+    (b'{"jsonrpc": "2.0", "id": 6, "method": "ping", "params": [1]}', 6, NO_REQUEST),
+    (b"[]", None, NO_REQUEST),
+    (b"no json", None, NO_JSON),
+]
+
+
+def test_a_line_that_is_no_request_is_answered_with_an_error_and_its_id(path, environment):
+    with Raw(environment, "--vault", str(path), "--read-only") as server:
+        server.begin()
+        for line, id, code in NO_REQUESTS:
+            server.send(line)
+            told = json.loads(server.process.stdout.readline())
+            assert (told["id"], told.get("error", {}).get("code")) == (id, code), line[:200]
+        server.call(7, "search", query="retry")
+        assert "result" in server.answer(7)
+
+
+def test_a_notification_that_is_wrong_and_an_empty_line_get_no_answer(path, environment):
+    with Raw(environment, "--vault", str(path), "--read-only") as server:
+        server.begin()
+        server.send(
+            b"", b'{"jsonrpc": "2.0", "method": "x", "params": {"a": "\\ud800"}}', b'{"jsonrpc": "2.0", "result": 1}'
+        )
+        server.call(7, "search", query="retry")
+        assert json.loads(server.process.stdout.readline())["id"] == 7
+
+
 @pytest.mark.parametrize("asked", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_server_while_its_client_is_silent(path, environment, asked):
     with Raw(environment, "--vault", str(path)) as server:

@@ -11,15 +11,17 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from anyio import BrokenResourceError, ClosedResourceError
+import mcp_types as types
+from anyio import BrokenResourceError, ClosedResourceError, EndOfStream
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 
 from septet.mcp.protocol import make_server
+from septet.mcp.refusing import refusal, without_answer
 from septet.threads import call_on_thread
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
-    from mcp.shared.message import SessionMessage
 
     from septet.service.served import Served
 
@@ -86,8 +88,11 @@ async def _serve(served: Served, documented_names: bool) -> None:
 
 async def _until_end(server: Server[Any]) -> None:
     open_ = _Open(server)
-    async with stdio_server(stdin=cast("Any", _lines(os.dup(sys.stdin.fileno()), open_))) as (incoming, outgoing):
-        await server.run(incoming, _Outgoing(outgoing, open_), server.create_initialization_options())
+    lines = _Lines(os.dup(sys.stdin.fileno()), open_)
+    async with stdio_server(stdin=cast("Any", lines)) as (incoming, outgoing):
+        answers = _Outgoing(outgoing, open_)
+        taken = cast("Any", _Incoming(incoming, lines, answers))
+        await server.run(taken, answers, server.create_initialization_options())
 
 
 class _Open:
@@ -154,9 +159,68 @@ class _Outgoing:
         await self.aclose()
 
 
+class _Incoming:
+    """A stream of messages from the client, in which a line that is none is answered with an error."""
+
+    def __init__(self, stream: Any, lines: _Lines, answers: _Outgoing) -> None:
+        self._stream, self._lines, self._answers = stream, lines, answers
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def receive(self) -> SessionMessage:
+        """Return the next message."""
+        while True:
+            item = await self._stream.receive()
+            # Each item is taken before the next line is read.
+            line = self._lines.last
+            if isinstance(item, Exception):
+                refused = refusal(line)
+            elif not isinstance(item.message, types.JSONRPCNotification) or without_answer(line):
+                return cast("SessionMessage", item)
+            else:
+                refused = refusal(line)
+            if refused is not None:
+                await self._answers.send(SessionMessage(refused))
+
+    def __aiter__(self) -> _Incoming:
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        try:
+            return await self.receive()
+        except EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> _Incoming:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stream.aclose()
+
+
 async def _turns() -> None:
     for _ in range(TURNS):
         await asyncio.sleep(0)
+
+
+class _Lines:
+    """The lines of a file.
+
+    Attributes:
+        last: the one that was given last.
+    """
+
+    def __init__(self, file: int, open_: _Open) -> None:
+        self._found = _lines(file, open_)
+        self.last = ""
+
+    def __aiter__(self) -> _Lines:
+        return self
+
+    async def __anext__(self) -> str:
+        self.last = await self._found.__anext__()
+        return self.last
 
 
 async def _lines(file: int, open_: _Open) -> AsyncIterator[str]:

@@ -12,7 +12,8 @@ from starlette.types import Receive
 
 from septet.errors import BatchError, SeptetError
 from septet.server.admission import Admission
-from septet.server.bodies import lines
+from septet.server.bodies import Gone, lines
+from septet.server.breaking import broken_off
 from septet.server.entry_operations import HTTP_OPERATIONS
 from septet.server.replies import encoded
 from septet.server.routing import Refused
@@ -83,6 +84,8 @@ class Bulk:
                         # A piece holds many lines, and those that are wrong wait for nothing.
                         async with self._turns:
                             await self._admission.after_others()
+                        if broken_off(scope):
+                            raise Gone
                     if isinstance(line, Refused):
                         await self._store()
                         await self._fail(number, line.fault)

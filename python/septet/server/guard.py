@@ -58,6 +58,9 @@ class Guard:
         if b"content-length" in found and b"transfer-encoding" in found:
             # A proxy in front may have read another length, and another request behind it.
             raise _refused(400, "invalid_request", "a body has a content-length or a transfer-encoding, not both")
+        if b"transfer-encoding" in found and scope["http_version"] == "1.0":
+            # That version has no chunks, so a proxy in front may have read none.
+            raise _refused(400, "invalid_request", "a request of HTTP/1.0 has no transfer-encoding")
         host = _HOST.fullmatch(found.get(b"host", b"").lower())
         if host is None or not self._known(host[1]):
             message = "this server is not asked under this name; its option --allow-host NAME lets it be"

@@ -18,7 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from septet.errors import StoreError
-from septet.server.breaking import BREAK_OFF
+from septet.server.breaking import CONNECTION
 from septet.server.room import Room
 
 if TYPE_CHECKING:
@@ -185,11 +185,11 @@ class _Bounded(H11Protocol):
     def __init__(self, shared: _Shared, **named: Any) -> None:
         super().__init__(**named)
         self.conn = _Heads(h11.SERVER, MOST_HEAD)
-        self._place, self._untaken = shared.connections.hold(self._abort), shared.untaken.hold(self._abort)
+        self._place, self._untaken = shared.connections.hold(self.abort), shared.untaken.hold(self.abort)
         answer = self.app
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
-            scope["extensions"] = {BREAK_OFF: self._abort}
+            scope["extensions"] = {CONNECTION: self}
             await answer(scope, receive, send)
 
         self.app = app
@@ -199,7 +199,7 @@ class _Bounded(H11Protocol):
         super().connection_made(transport)
         self._place.wait()
         if not self._place.resize(1):
-            self._abort()
+            self.abort()
             return
         self._head = self.loop.call_later(HEAD_S, self.transport.close)
 
@@ -253,11 +253,20 @@ class _Bounded(H11Protocol):
             hold.release()
         super().connection_lost(exc)
 
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more is sent."""
+        return self.transport.is_closing()
+
+    def abort(self) -> None:
+        """End the connection at once, whatever was not sent."""
+        self.transport.abort()
+
     def cut_off(self) -> None:
         """End the connection if something of it is not done, and nobody waits for that any more."""
         done = self.cycle is None or self.cycle.response_complete
         if not done or self.transport.get_write_buffer_size():
-            self._abort()
+            self.abort()
 
     def _look_who_waits(self) -> None:
         """While a request is worked on, the client waits; else it is waited for, and may have to give way."""
@@ -275,13 +284,10 @@ class _Bounded(H11Protocol):
     def _check_taken(self) -> None:
         self._take = None
         if self._left - self.transport.get_write_buffer_size() < LEAST_TAKEN:
-            self._abort()
+            self.abort()
             return
         self._untaken.resize(self.transport.get_write_buffer_size())
         self._begin_take()
-
-    def _abort(self) -> None:
-        self.transport.abort()
 
     def _clear(self, name: str) -> None:
         timer = getattr(self, name)
