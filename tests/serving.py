@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event, Thread
 from urllib.parse import urlsplit
@@ -20,8 +20,13 @@ from septet.server.running import Server, bound
 from septet.server.settings import Settings
 from septet.service.served import Served
 
-__all__ = ["Url", "ask", "raw", "served", "serving"]
+__all__ = ["CLOSE", "HOST", "LITTLE", "Url", "ask", "connected", "head", "raw", "served", "serving"]
 
+#: Of requests, as those of MCP want them.
+HOST = b"Host: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+CLOSE = b"Connection: close\r\n"
+#: Bytes that wait for a client that is slow to read: less than an answer of the tests.
+LITTLE = 4_096
 #: Asks servers. It is made once, as that takes a while, and keeps no connection to a server that has stopped.
 ask = httpx.Client(limits=httpx.Limits(max_keepalive_connections=0), trust_env=False, timeout=60)
 
@@ -80,3 +85,33 @@ def raw(url, *pieces):
         for piece in pieces:
             sock.sendall(piece)
         return b"".join(iter(lambda: sock.recv(65_536), b""))
+
+
+def head(route, length=None, verb=b"POST", more=b""):
+    """Return the head of a request.
+
+    Args:
+        length: of its body; None for none.
+        more: further fields.
+    """
+    sized = b"" if length is None else b"Content-Length: %d\r\n" % length
+    return verb + b" " + route.encode() + b" HTTP/1.1\r\n" + HOST + sized + more + b"\r\n"
+
+
+@contextmanager
+def connected(url, count=1, takes=None):
+    """Give sockets that are connected to a server.
+
+    Args:
+        takes: bytes that wait on this side until somebody reads; None for many.
+    """
+    at, socks = urlsplit(url), []
+    with ExitStack() as stack:
+        for _ in range(count):
+            sock = stack.enter_context(socket.socket())
+            if takes is not None:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, takes)
+            sock.settimeout(60)
+            sock.connect((at.hostname, at.port))
+            socks.append(sock)
+        yield socks

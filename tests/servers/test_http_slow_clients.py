@@ -6,11 +6,9 @@ import socket
 import statistics
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from http.client import HTTPResponse
 from pathlib import Path
-from threading import Event, Thread
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -18,14 +16,11 @@ import pytest
 pytest.importorskip("uvicorn")
 
 from septet import Vault
-from septet.server import admission, running, spool
-from serving import ask, raw, served, serving
+from septet.server import access_log, admission, bodies, running, spool, streaming
+from septet.server.settings import Settings
+from serving import CLOSE, LITTLE, ask, connected, head, raw, served, serving
 
-HOST = b"Host: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
-CLOSE = b"Connection: close\r\n"
 BODIES = ["/v1/search", "/v1/entries", "/v1/tools/call", "/v1/bulk", "/mcp", "/v1/tiers/open"]
-#: What a client takes before the server waits for it: less than an answer of the tests.
-LITTLE = 4_096
 
 
 @pytest.fixture
@@ -38,25 +33,6 @@ def vault(tmp_path):
             ]
         )
         yield vault
-
-
-def head(route, length=None, verb=b"POST", more=b""):
-    sized = b"" if length is None else b"Content-Length: %d\r\n" % length
-    return verb + b" " + route.encode() + b" HTTP/1.1\r\n" + HOST + sized + more + b"\r\n"
-
-
-@contextmanager
-def connected(url, count=1, takes=None):
-    at, socks = urlsplit(url), []
-    with ExitStack() as stack:
-        for _ in range(count):
-            sock = stack.enter_context(socket.socket())
-            if takes is not None:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, takes)
-            sock.settimeout(60)
-            sock.connect((at.hostname, at.port))
-            socks.append(sock)
-        yield socks
 
 
 def code_of(said):
@@ -270,140 +246,6 @@ def test_the_median_of_a_search_is_at_most_doubled_by_two_hundred_slow_clients(v
         assert min(median(client) for _ in range(3)) <= 2 * before + 0.001
 
 
-# -- deadlines and the end ---------------------------------------------------------------------------------------------
-
-
-class Stuck(Vault):
-    """A vault whose work waits for a gate."""
-
-    gate = Event()
-
-    def _wait(self, name, given, named):
-        assert self.gate.wait(60)
-        return getattr(super(), name)(*given, **named)
-
-    def search(self, *given, **named):
-        return self._wait("search", given, named)
-
-    def stats(self, *given, **named):
-        return self._wait("stats", given, named)
-
-    def add_many(self, *given, **named):
-        return self._wait("add_many", given, named)
-
-    def export(self, *given, **named):
-        return self._wait("export", given, named)
-
-
-CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search", "arguments": {"query": "x"}}}
-JSON = {"Accept": "application/json, text/event-stream"}
-
-
-@pytest.fixture
-def stuck(tmp_path):
-    with Stuck(tmp_path / "stuck.db") as vault:
-        vault.gate = Event()
-        yield vault
-        vault.gate.set()
-
-
-@pytest.mark.parametrize(
-    ("verb", "route", "body"),
-    [
-        ("POST", "v1/search", {"query": "x"}),
-        ("GET", "v1/search?q=x", None),
-        ("POST", "v1/tools/call", {"name": "search", "arguments": {"query": "x"}}),
-        ("POST", "mcp", CALL),
-        ("GET", "v1/stats", None),
-        ("GET", "metrics", None),
-        ("GET", "v1/export", None),
-    ],
-)
-def test_a_request_over_its_deadline_is_ended_on_every_route(stuck, verb, route, body):
-    with serving(stuck, deadline_s=3.0 if route == "mcp" else 0.3) as url:
-        began = time.monotonic()
-        answer = ask.request(verb, f"{url}{route}", json=body, headers=JSON)
-        assert (answer.status_code, answer.json()["error"]["code"]) == (504, "deadline")
-        assert time.monotonic() - began < 6
-        stuck.gate.set()
-
-
-def test_lines_over_the_deadline_are_answered_as_such_and_the_next_ones_are_read(stuck):
-    with serving(stuck, deadline_s=0.5) as url, connected(url) as [sock]:
-        sock.sendall(head("/v1/bulk", None, more=b"Transfer-Encoding: chunked\r\n"))
-        line = b'{"id":"a","title":"x"}\n'
-        sock.sendall(b"%x\r\n%b\r\n" % (len(line), line))
-        said = b""
-        while b"}\n" not in said:
-            said += sock.recv(10_000)
-        assert b'"line":1' in said and b'"code":"deadline"' in said
-        stuck.gate.set()
-        sock.sendall(b"%x\r\n%b\r\n0\r\n\r\n" % (len(line), line))
-        while b'{"line":2,"id":"a"}' not in said:
-            piece = sock.recv(10_000)
-            assert piece
-            said += piece
-
-
-@pytest.mark.parametrize("kind", ["silent", "sending", "taking nothing", "exporting"])
-def test_a_stop_in_the_middle_logs_no_traceback_and_passes_nothing_for_whole(vault, kind):
-    with served(vault.path, "--grace", "0.3") as (url, process), connected(url, takes=LITTLE) as [sock]:
-        if kind == "exporting":
-            sock.sendall(head("/v1/export", verb=b"GET"))
-        else:
-            line = b'{"id":"b","title":"x"}\n' if kind != "taking nothing" else b"x\n"
-            sock.sendall(head("/v1/bulk", 10**9) + line * 100)
-
-            def more():
-                try:
-                    while True:
-                        sock.sendall(line * 100)
-                except OSError:
-                    pass
-
-            thread = Thread(target=more)
-            if kind != "silent":
-                thread.start()
-        time.sleep(1)
-        process.terminate()
-        out, _ = process.communicate(timeout=30)
-        assert process.returncode == 0
-        assert "Traceback" not in out and "never retrieved" not in out and '"error"' not in out
-        sock.settimeout(10)
-        said = b""
-        with suppress(OSError):
-            while piece := sock.recv(1 << 20):
-                said += piece
-        assert not said.endswith(b"\r\n0\r\n\r\n")
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        b"Transfer-Encoding:\r\n chunked\r\n",
-        b"Transfer-Encoding: chunked\r\n \r\n",
-        b"Transfer-Encoding:\n\tchunked\r\n",
-        b"X-A: b\r\n\tTransfer-Encoding: chunked\r\n",
-        b"Content-Length:\r\n 2\r\n",
-        b"X-A: b\r\n c\r\nContent-Length: 2\r\n",
-    ],
-)
-def test_a_head_with_a_folded_line_is_refused_also_behind_another_request(vault, fields):
-    with serving(vault) as url:
-        folded = b"POST /v1/count HTTP/1.1\r\n" + HOST + fields + CLOSE + b"\r\n2\r\n{}\r\n0\r\n\r\n"
-        assert raw(url, folded).split()[1] == b"400"
-        cut = folded.index(b"\n", folded.index(fields.split(b":")[0])) + 2
-        assert raw(url, folded[:cut], folded[cut:]).split()[1] == b"400"
-        said = raw(url, head("/healthz", verb=b"GET") + folded)
-        assert [part.split()[0] for part in said.split(b"HTTP/1.1 ")[1:]] == [b"200", b"400"]
-
-
-def test_chunks_in_http_1_0_are_refused(vault):
-    with serving(vault) as url:
-        asked = b"POST /v1/count HTTP/1.0\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
-        assert raw(url, asked).split()[1] == b"400"
-
-
 def test_a_limit_of_open_files_leaves_half_of_them_to_the_memory(monkeypatch):
     resource = pytest.importorskip("resource")
     for files, most in [(256, 128), (1 << 20, running.MOST_CONNECTIONS), (resource.RLIM_INFINITY, 1_000)]:
@@ -413,5 +255,17 @@ def test_a_limit_of_open_files_leaves_half_of_them_to_the_memory(monkeypatch):
 
 def test_the_page_on_operations_names_the_bounds():
     page = " ".join((Path(__file__).parents[2] / "docs" / "operations.md").read_text().split())
-    for said in ("64 MiB of bodies", "32 MiB of answers", "256 MiB", "1,000 connections", "4 exports", "256 requests"):
+    for said in (
+        f"{bodies.MOST_READ >> 20} MiB of bodies",
+        f"{spool.MOST_WAITING >> 20} MiB of answers",
+        f"{spool.MOST_SPOOLED >> 20} MiB for all bulks",
+        f"{running.MOST_UNTAKEN >> 20} MiB in all",
+        f"{running.LEAST_TAKEN >> 10} KiB of its answer in {running.TAKE_S:g} s",
+        f"A head comes within {running.HEAD_S:g} s",
+        f"within {Settings().body_s:g} s (408)",
+        f"{Settings().most_requests} requests are worked on",
+        f"{running.MOST_CONNECTIONS:,} connections",
+        f"{streaming.MOST_EXPORTS} exports",
+        f"{access_log.MOST_LINES:,} lines",
+    ):
         assert said in page

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
@@ -164,6 +165,7 @@ class App:
         target, admission = found.target, self._admission
         most = target.most_body if isinstance(target, Own) else None
         body = b"" if most == 0 else await admission.body(scope, receive, most)
+        work: Callable[[], Coroutine[Any, Any, ASGIApp]]
         if isinstance(target, Own):
             work = partial(target.handler, scope, body, exchange)
         else:

@@ -73,7 +73,8 @@ class Bulk:
         """Read the body, do what it says, and write the answers."""
         number = 0
         try:
-            async with aclosing(lines(scope, receive, self._settings, self._admission.bodies)) as found:
+            found = lines(scope, receive, self._settings, self._admission.bodies)
+            async with aclosing(found):  # type: ignore[type-var]
                 async for line in found:
                     if line is None:
                         # The client may wait for the answers to what it sent.
