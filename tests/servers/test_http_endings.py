@@ -27,9 +27,10 @@ def vault(tmp_path):
 class Stuck(Vault):
     """A vault whose work waits for a gate."""
 
-    gate = Event()
+    begun = gate = Event()
 
     def _wait(self, name, given, named):
+        self.begun.set()
         assert self.gate.wait(60)
         return getattr(super(), name)(*given, **named)
 
@@ -53,7 +54,7 @@ JSON = {"Accept": "application/json, text/event-stream"}
 @pytest.fixture
 def stuck(tmp_path):
     with Stuck(tmp_path / "stuck.db") as vault:
-        vault.gate = Event()
+        vault.begun, vault.gate = Event(), Event()
         yield vault
         vault.gate.set()
 
@@ -94,6 +95,21 @@ def test_lines_over_the_deadline_are_answered_as_such_and_the_next_ones_are_read
             piece = sock.recv(10_000)
             assert piece
             said += piece
+
+
+@pytest.mark.parametrize(("route", "body"), [("v1/search", {"query": "x"}), ("mcp", CALL)])
+def test_what_runs_when_the_server_is_to_stop_is_answered(stuck, route, body):
+    answers = []
+    with serving(stuck) as url:
+        thread = Thread(target=lambda: answers.append(ask.post(f"{url}{route}", json=body, headers=JSON)))
+        thread.start()
+        assert stuck.begun.wait(20)
+        url.server.stop()
+        time.sleep(0.3)
+        stuck.gate.set()
+        thread.join(20)
+    assert [answer.status_code for answer in answers] == [200]
+    assert "error" not in answers[0].json()
 
 
 @pytest.mark.parametrize("kind", ["silent", "sending", "taking nothing", "exporting"])

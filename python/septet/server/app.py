@@ -103,6 +103,9 @@ class App:
     def begin_stop(self) -> None:
         """Answer no further requests; those that run go on."""
         self.stopping = True
+
+    def end(self) -> None:
+        """End what goes on between requests."""
         self._mcp.end()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

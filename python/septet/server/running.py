@@ -127,6 +127,7 @@ class Server(uvicorn.Server):
         for connection in list(self.server_state.connections):
             if isinstance(connection, _Bounded):
                 connection.cut_off()
+        self._app.end()
         await super().shutdown(sockets)
 
     async def on_tick(self, counter: int) -> bool:
