@@ -83,6 +83,15 @@ def test_every_figure_of_the_page_is_told(vault):
         assert f"# TYPE {name} " in text, name
 
 
+def test_septet_up_is_0_when_the_memory_cannot_be_read(vault, monkeypatch):
+    def fail():
+        raise errors.StoreError("gone")
+
+    monkeypatch.setattr(vault, "stats", fail)
+    with serving(vault) as url:
+        assert 'septet_up{error="store_error"} 0' in ask.get(f"{url}metrics").text
+
+
 @pytest.mark.parametrize(
     ("error", "status"),
     [
