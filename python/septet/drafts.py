@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from septet._core import made_id, text_hash
 from septet.arguments import as_epoch, exact, listed, shown, utf8, whole
-from septet.entry import FIELDS, MAX_ID_CHARS, SEVERITIES, TRUSTS, Entry
+from septet.entry import FIELDS, MAX_ID_CHARS, MOST_DEPTH, SEVERITIES, TRUSTS, Entry
 from septet.errors import EntryError
 from septet.fields import Severity, Span, Trust
 
@@ -31,8 +31,7 @@ __all__ = [
 MOST_CHARS = 50_000_000
 #: So many tags an entry may have, each of 4,096 characters. `plain_row` knows all these bounds too.
 MOST_TAGS = 10_000
-#: SQLite reads JSON to a depth of 1,000, and lines are its integers.
-MOST_DEPTH = 500
+#: Lines are integers of SQLite.
 MOST_LINES, MOST_PATH_CHARS = 2**63 - 1, 4_096
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_until")

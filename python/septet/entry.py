@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias, get_args
+from typing import Any, ClassVar, TypeAlias, TypeVar, get_args
 
+from septet.arguments import shown
+from septet.errors import StoreError
 from septet.fields import EntryFields, Severity, Span, Trust
 
 __all__ = [
     "CHARS_A_TOKEN",
     "FIELDS",
     "MAX_ID_CHARS",
+    "MOST_DEPTH",
     "SEVERITIES",
     "TRUSTS",
     "Entry",
@@ -21,6 +25,7 @@ __all__ = [
     "StoredEntry",
     "Version",
     "entries_of",
+    "json_of",
     "previews",
     "tags_of",
 ]
@@ -29,8 +34,12 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 #: From the least.
 TRUSTS: tuple[Trust, ...] = get_args(Trust)
 MAX_ID_CHARS = 256
+#: Of attrs. SQLite reads JSON to a depth of 1,000, and Python about as deep.
+MOST_DEPTH = 500
 SNIPPET_CHARS = 120
 CHARS_A_TOKEN = 4
+
+_Json = TypeVar("_Json", dict[str, Any], list[Any])
 
 #: What `Vault.add` and `Vault.update` accept, beside ``vector`` and ``model``.
 FIELDS = frozenset(EntryFields.__annotations__)
@@ -188,7 +197,11 @@ StoredEntry: TypeAlias = tuple[
 
 
 def entries_of(rows: Iterable[StoredEntry]) -> list[Entry]:
-    """Return rows of the store as entries, unchecked."""
+    """Return rows of the store as entries.
+
+    Raises:
+        StoreError: tags or attrs are no JSON of theirs.
+    """
     made = []
     for (
         _, id, kind, type, domain, severity, title, description, context, tags_json, attrs_json,
@@ -198,8 +211,11 @@ def entries_of(rows: Iterable[StoredEntry]) -> list[Entry]:
         entry: Any = _Filling()
         entry.id, entry.title, entry.description, entry.context = id, title, description, context
         entry.kind, entry.type, entry.domain, entry.severity = kind, type, domain, severity
-        entry.tags = tuple(tags_of(tags_json))
-        entry.attrs = {} if attrs_json == "{}" else json.loads(attrs_json)
+        try:
+            entry.tags = tuple(tags_of(tags_json))
+            entry.attrs = {} if attrs_json == "{}" else json_of(attrs_json, dict)
+        except StoreError as fault:
+            raise StoreError(f"entry {shown(id)}: {fault}") from None
         entry.created_at, entry.updated_at = created_at, updated_at
         entry.valid_from, entry.valid_until = valid_from, valid_until
         entry.span = None if path is None else Span(path, first_line or 1, last_line or 1)
@@ -223,13 +239,64 @@ def previews(entries: Iterable[Entry], snippet_chars: int = SNIPPET_CHARS) -> li
 
 
 def tags_of(tags_json: str) -> list[str]:
-    """Return tags as they were given. Where nothing is escaped, what stands between two tags is always the same."""
+    """Return tags as they were given. Where nothing is escaped, what stands between two tags is always the same.
+
+    Raises:
+        StoreError: it is no list of texts.
+    """
     if tags_json == "[]":
         return []
     if "\\" in tags_json:
-        found: list[str] = json.loads(tags_json)
-        return found
-    return tags_json[2:-2].split('","')
+        found: list[str] = json_of(tags_json, list)
+        if {*map(type, found)} == {str}:
+            return found
+    elif tags_json[:2] == '["' and tags_json[-2:] == '"]' and len(tags_json) > 3:
+        return tags_json[2:-2].split('","')
+    raise _no_json(tags_json, list)
+
+
+def json_of(text: str, kind: type[_Json]) -> _Json:
+    """Return what a vault holds as JSON.
+
+    Raises:
+        StoreError: it is no JSON of this type, or such as no vault takes: too deep, or with half a character.
+    """
+    try:
+        if type(text) is str:
+            found = json.loads(text)
+            # Few texts want the second look.
+            if type(found) is kind and not (
+                "\\u" in text or "NaN" in text or "Infinity" in text or text.count("[") + text.count("{") > MOST_DEPTH
+            ):
+                return found
+            if type(found) is kind and _depth(text) <= MOST_DEPTH:
+                json.dumps(found, ensure_ascii=False, allow_nan=False).encode("utf-8")
+                return found
+    except (ValueError, RecursionError):
+        pass
+    raise _no_json(text, kind)
+
+
+def _depth(text: str) -> int:
+    """Return how deep lists and objects of a text in JSON are in each other."""
+    depth = most = 0
+    for sign in _SIGNS.findall(text):
+        if len(sign) == 1:
+            depth += 1 if sign in "[{" else -1
+            most = max(most, depth)
+    return most
+
+
+#: Texts, which may hold anything, and what lists and objects begin and end with.
+_SIGNS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+
+
+def _no_json(text: object, kind: type[Any]) -> StoreError:
+    wanted = "a JSON object" if kind is dict else "a JSON list of texts"
+    return StoreError(
+        f"{shown(text)} is stored where {wanted} is wanted: damaged, or of another program than Septet; "
+        "`septet doctor` names all such rows"
+    )
 
 
 #: Free text in attrs that the token estimate counts beside the three indexed fields.

@@ -45,6 +45,7 @@ Codes, with what each means:
 ``query_cut``               the query is too long; its last terms were left out
 ``query_too_vague``         nothing but stop words is in the query, and the profile searches for nothing then
 ``reranker_failed``         the reranker gave no usable scores in time; the order is that of the scores
+``rows_left_out``           rows hold what Septet does not write, damaged or of another program; the others answered
 ``sidecar_damaged``         a file of the sidecar was damaged; it is made anew
 ``space_incomplete``        some entries have no vector of the model yet
 ``synchronised_folder``     a program synchronises the vault's folder; it is written without a log
@@ -117,6 +118,7 @@ NoteCode: TypeAlias = Literal[
     "query_cut",
     "query_too_vague",
     "reranker_failed",
+    "rows_left_out",
     "sidecar_damaged",
     "space_incomplete",
     "synchronised_folder",
@@ -153,6 +155,7 @@ DEGRADING: frozenset[NoteCode] = frozenset(
         "other_model",
         "query_cut",
         "reranker_failed",
+        "rows_left_out",
         "space_incomplete",
         "tier_failed",
         "vault_replaced",

@@ -14,16 +14,20 @@ from septet.cli.exits import STORE
 from septet.cli.places import default_vault, shown
 from septet.embedding.embedder import Embedder
 from septet.embedding.query.selection import SpaceStatus
-from septet.errors import ReadOnly, SeptetError, StoreBusy, StoreError
+from septet.errors import NotAVault, ReadOnly, SeptetError, StoreBusy, StoreError
 from septet.files.report import counted
 from septet.snapshot.sidecar import Sidecar
 from septet.snapshot.sidecar_state import LEAST_SLOTS
 from septet.storage import mending
 from septet.storage.checking import full_text_faults
 from septet.storage.connection import SCHEMA_VERSION
+from septet.storage.soundness import table_faults, unsound_rows
 from septet.storage.store import Store
 from septet.target import left_unfinished, sweep
 from septet.vault import Vault
+
+#: So many rows are named.
+MOST_ROWS = 20
 
 __all__ = ["vault_checks", "vectors_check"]
 
@@ -37,12 +41,14 @@ def vault_checks(path: Path | None, models: Sequence[Embedder]) -> list[Check]:
         with Vault(wanted, read_only=True, embedder=models or None) as vault:
             stats, spaces = vault.stats(), vault.spaces()
     except SeptetError as fault:
-        return [Check("vault", "fault", str(fault), {"path": str(wanted)}, STORE)]
+        found = Check("vault", "fault", str(fault), {"path": str(wanted)}, STORE)
+        return [found] if isinstance(fault, NotAVault) else [found, _file(wanted), _rows(wanted)]
     facts = {"path": str(wanted), "entries": stats.entries, "generation": stats.generation, "bytes": stats.size_bytes}
     said = f"{stats.entries:,} entries, {stats.size_bytes / 1e6:.1f} MB, in {shown(wanted)}"
     return [
         Check("vault", "ok", said, facts),
         _file(wanted),
+        _rows(wanted),
         _full_text(wanted),
         _sidecar(wanted, stats.entries),
         _left_behind(wanted),
@@ -54,7 +60,7 @@ def _file(path: Path) -> Check:
     store = Store(str(path), read_only=True)
     try:
         with store.reading() as read:
-            faults = mending.file_faults(read)
+            faults = [*mending.file_faults(read), *table_faults(read.sql)]
             version = mending.version_of(read)
     except StoreError as fault:
         faults, version = [str(fault)], SCHEMA_VERSION
@@ -68,6 +74,20 @@ def _file(path: Path) -> Check:
         said = f"sound; of version {version}, which the next program that writes to it upgrades to {SCHEMA_VERSION}"
         return Check("file", "ok", said, facts, cure="upgrade it", mend=partial(_upgraded, path))
     return Check("file", "ok", "sound, as SQLite says", facts)
+
+
+def _rows(path: Path) -> Check:
+    found, unread = unsound_rows(str(path))
+    said = [str(one) for one in found[:MOST_ROWS]]
+    facts = {"count": len(found), "faults": said}
+    if unread:
+        said.append(f"not all could be read: {unread}")
+    if not said:
+        return Check("rows", "ok", "all hold what Septet writes", facts)
+    more = f"; {len(found) - MOST_ROWS:,} more" if len(found) > MOST_ROWS else ""
+    cure = "searches and exports go on without them; store them again, or restore a backup"
+    told = f"{len(found):,} damaged, or of another program: {'; '.join(said)}{more}: {cure}"
+    return Check("rows", "fault", told, facts, STORE)
 
 
 def _full_text(path: Path) -> Check:

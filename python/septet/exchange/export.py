@@ -6,27 +6,44 @@ import base64
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import IO, Any
 
 from septet.errors import StoreError
+from septet.storage.aside import set_aside
 from septet.storage.protocol import Reading, Store
+from septet.storage.store import Store as LocalStore
 from septet.target import complete_file
+from septet.watch import log
 
 __all__ = ["export"]
 
 
 def export(store: Store, target: str | os.PathLike[str] | IO[str]) -> int:
-    """Write one JSON object a line: entries (with their vectors), then links, then feedback; return the lines."""
+    """Write one JSON object a line: entries (with their vectors), then links, then feedback; return the lines.
+
+    Rows that hold what Septet does not write are left out.
+    """
     lines = 0
     try:
-        with _made(target, store) as out, store.reading() as read:
+        with _made(target, store) as out, _reading(store) as read:
             for record in _records(read):
                 out.write(json.dumps(record, ensure_ascii=False) + "\n")
                 lines += 1
     except OSError as fault:
         raise StoreError(f"the export stopped after {lines} lines: {fault.strerror or fault}") from fault
     return lines
+
+
+def _reading(store: Store) -> AbstractContextManager[Reading]:
+    """Begin to read all that is sound, and say what is not."""
+    if not isinstance(store, LocalStore):
+        return store.reading()
+    # A stream cannot take back what was written, so all rows are looked at first.
+    set_aside(store, store.left_out)
+    for row in store.left_out:
+        log.say("export", log.WARNING, "%s: left out of the export: %s", store.path, row)
+    return store.begin_reading()
 
 
 def _records(read: Reading) -> Iterator[dict[str, Any]]:

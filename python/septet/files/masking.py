@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from septet._core import gram_text, text_hash
-from septet.entry import MAX_ID_CHARS, tags_of
+from septet.entry import MAX_ID_CHARS, json_of, tags_of
 from septet.files.redaction import Redacted, Redactor
 from septet.files.sessions import SESSION
 from septet.files.transcripts import MOST_UNITS
@@ -135,13 +135,13 @@ class Masker:
 
     def attrs(self, text: str, counts: Counts) -> str:
         """Return attrs, as JSON, without secrets."""
-        value = json.loads(text)
+        value = json_of(text, dict)
         masked = self.value(value, counts)
         return text if masked == value else json_text(masked)
 
     def columns(self, text: str, counts: Counts) -> str:
         """Return columns that an entry had, as the history has them, without secrets."""
-        held = json.loads(text)
+        held = json_of(text, dict)
         made = dict(held)
         for name, value in held.items():
             if not isinstance(value, str):
@@ -285,7 +285,7 @@ def asked_of(row: EntryRow) -> Iterator[str]:
     if row.tags != "[]":
         yield from tags_of(row.tags)
     if row.attrs != "{}":
-        yield from _asked_of(json.loads(row.attrs))
+        yield from _asked_of(json_of(row.attrs, dict))
 
 
 def _asked_of(value: Any, name: str = "") -> Iterator[str]:

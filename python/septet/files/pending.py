@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from septet.entry import json_of
+from septet.errors import StoreError
 from septet.files.steady import open_file
 
 __all__ = ["SessionDelta", "SessionFile", "SessionPending", "inode_of", "is_due", "pending_of"]
@@ -109,7 +110,7 @@ def _offset(state: str | None) -> int:
 
 def _stated(state: str | None, name: str) -> int:
     try:
-        value = json.loads(state or "{}").get(name, 0)
-    except (AttributeError, ValueError):
+        value = json_of(state or "{}", dict).get(name, 0)
+    except StoreError:
         return 0
     return value if isinstance(value, int) else 0

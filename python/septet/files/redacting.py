@@ -7,13 +7,13 @@ is cleaned at the end of every run. So running again finishes what was killed.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from typing import Any, NamedTuple
 
+from septet.entry import json_of
 from septet.errors import StoreBusy
 from septet.files.lease import Lease
 from septet.files.masking import Counts, Masker, asked_of, cut_texts, refreshed, runs_of
@@ -310,7 +310,7 @@ class _Run:
 
     def _holds_within(self, text: str) -> bool:
         """Say whether a text in JSON holds a secret, also where JSON writes a line break as two letters."""
-        value = json.loads(text)
+        value = json_of(text, dict)
         return bool(self._masker.value(value, Counts()) != value)
 
     def _leave(self, place: str, name: str) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from septet.entry import json_of
+from septet.errors import StoreError
 from septet.files.pending import SessionFile
 from septet.files.redaction import Redactor
 from septet.files.steady import open_file
@@ -251,9 +253,9 @@ def _loaded(state: str | None) -> _State | None:
     if not state:
         return None
     try:
-        given = json.loads(state)
+        given = json_of(state, dict)
         return _State(**{**given, "last": [Line(*line) for line in given["last"]]})
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, StoreError):
         return None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from septet.arguments import absolute, exact, file_path, listed, shown, utf8
 from septet.drafts import draft
-from septet.entry import TRUSTS
+from septet.entry import TRUSTS, json_of
 from septet.errors import EntryError
 from septet.files.chunking import Chunking
 from septet.files.roots import Root, root_at
@@ -106,7 +106,7 @@ class Followed(NamedTuple):
 
 def followed_of(row: RootRow) -> Followed:
     """Return a root from its row."""
-    options = json.loads(row.options)
+    options = json_of(row.options, dict)
     # Where it was may be a link now, to where it is: links below it alone are none of its own.
     root = Root.from_json(os.path.realpath(row.path), row.name, row.options)
     chunking = Chunking(**options.get("chunking", {}))
@@ -144,7 +144,7 @@ def redact_from_now(write: Writing, kinds: Mapping[int, set[str]], redactor: Red
     for row in files.roots(write):
         if row.root not in kinds:
             continue
-        options = json.loads(row.options)
+        options = json_of(row.options, dict)
         made = {**options, "redact": "all" if "text" in kinds[row.root] else options.get("redact", True) or True}
         # What was masked in it before stays masked.
         rules = joined(redactor, options.get("redactor", {}) if options.get("redact", True) else None)
@@ -250,7 +250,7 @@ def _wanted(
     root = wanted if there is None else Root.from_json(there.path, there.name, there.options)
     root = root.changed(**options, name=name)
     _check_name(root.name)
-    before = NEW_ROOT if there is None else json.loads(there.options)
+    before = NEW_ROOT if there is None else json_of(there.options, dict)
     made = options_of(root, before, more["chunking"], more["redact"], more["trust"])
     if there is not None:
         return there, there._replace(options=made)

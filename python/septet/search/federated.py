@@ -214,6 +214,16 @@ class FederatedSearch:
             self._fail(place, fault)
             return nothing
 
+    def recover(self, fault: Exception) -> None:
+        """Have tiers leave out what an error over their candidates came from: not all of a row is looked at before.
+
+        Raises:
+            SearchAgain: a tier did.
+        """
+        recovered = [answer.session.recovers(fault) for answer in self.answers]
+        if any(recovered):
+            raise SearchAgain(str(fault)) from fault
+
     def with_all_left(self, ask: Callable[[FederatedSearch], _Answer]) -> _Answer:
         """Return what ``ask`` gives for the search; where a tier is lost meanwhile, what it gives without this tier.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from septet._core import Ranking
 from septet.entry import entries_of
+from septet.errors import StoreError
 from septet.query.plan import MOST, Plan
 from septet.ranking.adaptive import weights_of
 from septet.ranking.cuts import guarded, tokens_of
@@ -188,6 +189,9 @@ def results_of(search: FederatedSearch) -> list[Results]:
             reports = [search.reports(one.query) for one in all_ranked]
     except TierLost as lost:
         return results_of(search.without(lost))
+    except (StoreError, ValueError, TypeError, ArithmeticError) as fault:
+        search.recover(fault)
+        raise
     finally:
         search.close()
         if search.stages is not None:

@@ -42,6 +42,7 @@ class SnapshotManager:
         remembered: see `Answers.remembered`.
         mistrusted: postings were found to differ from FTS5's totals: FTS5 answers from then on.
         damaged: a sidecar was found to be damaged, and was removed.
+        left_out: what the snapshots know nothing of, see `Store.left_out`.
     """
 
     def __init__(self, sidecar: Sidecar | None = None, columns: Sequence[Column] = COLUMNS) -> None:
@@ -56,6 +57,7 @@ class SnapshotManager:
         self.remembered = Answers().remembered
         self.mistrusted = False
         self.damaged = False
+        self.left_out: Sequence[object] = ()
         #: The snapshot with which nothing was due; nothing becomes due before another one is published.
         self._settled: Snapshot | None = None
         renew_in_children(self)

@@ -87,7 +87,7 @@ def _load(manager: SnapshotManager, store: Store, now: float, terms: bool) -> No
     """Load the postings, the vectors of every space, the links, and the token counts if they are wanted."""
     for _ in range(TURNS):
         seen = manager.current
-        with store.reading() as read:
+        with store.begin_reading() as read:
             spaces = vectors.spaces(read)
             # The first may begin anew with a file that was restored; then there is nothing to compare the others with.
             snapshots = [manager.view(read, now, terms=terms, space=space, seen=seen) for space in (*spaces, None)]

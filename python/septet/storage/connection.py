@@ -24,6 +24,7 @@ __all__ = [
     "connect",
     "no_room",
     "prepare",
+    "schema",
     "store_error",
     "translated",
     "version_of",
@@ -36,6 +37,12 @@ APPLICATION_ID = 0x53505454
 BUSY_TIMEOUT_S = 10.0
 #: What to do about a damaged vault.
 RESTORE = "restore a backup with Vault.restore(backup, path) or `septet restore BACKUP VAULT`"
+#: A view in the place of a table may never end, and takes no writes; the table of another module has no page.
+_NO_TABLES = """
+SELECT CASE type WHEN 'view' THEN type ELSE 'virtual table' END, name FROM sqlite_master
+WHERE (type = 'view' OR (type = 'table' AND NOT rootpage)) AND name IN ('claims', 'entries', 'feedback', 'files',
+'history', 'jobs', 'link_changes', 'links', 'mentions', 'meta', 'roots', 'spaces', 'staged', 'vectors')
+"""
 #: With less room SQLite may fail without saying that the disk is full: its shared memory takes 32 KB.
 LEAST_FREE = 65_536
 
@@ -134,6 +141,8 @@ def prepare(
         # Made by FTS5 itself, so it is there if FTS5 is; nothing of the file is read.
         connection.execute("SELECT fts5(NULL)")
         version = version_of(connection, path)
+        if version and (odd := connection.execute(_NO_TABLES).fetchone()):
+            raise NotAVault(f"{path} has a {odd[0]} {odd[1]}, where a vault has a table: {RESTORE}")
         if read_only and version:
             return
         if read_only:
@@ -184,10 +193,7 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
 def _bring_up(connection: sqlite3.Connection, version: int) -> None:
     """Make an empty database a vault, or an older vault one of the present version."""
     if not version:
-        from pathlib import Path
-
-        schema = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
-        for statement in _statements(schema):
+        for statement in _statements(schema()):
             connection.execute(statement)
         connection.executemany(
             "INSERT INTO meta VALUES (?, ?)", [("store_id", os.urandom(16).hex()), ("generation", 0)]
@@ -196,6 +202,13 @@ def _bring_up(connection: sqlite3.Connection, version: int) -> None:
     else:
         upgrade(connection, version)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def schema() -> str:
+    """Return the statements that make a vault of the present version."""
+    from pathlib import Path
+
+    return Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 
 
 def _statements(script: str) -> Iterator[str]:
@@ -251,10 +264,10 @@ class translated:
     """Raises SQLite's errors as Septet's, which name the file and what to do."""
 
     # A class, because a generator would take twice as many calls, several times in every search.
-    __slots__ = ("_path",)
+    __slots__ = ("path",)
 
     def __init__(self, path: str) -> None:
-        self._path = path
+        self.path = path
 
     def __enter__(self) -> None:
         pass
@@ -263,7 +276,7 @@ class translated:
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(fault, sqlite3.Error):
-            raise store_error(fault, self._path) from fault
+            raise store_error(fault, self.path) from fault
 
 
 def _unopenable(path: str, text: str) -> StoreError:
@@ -320,7 +333,7 @@ def store_error(fault: sqlite3.Error, path: str) -> StoreError:
     text = str(fault)
     if re.search("no such (function|module): fts5", text):
         return lacking_full_text(path)
-    if re.search(r"not a database|malformed", text):
+    if re.search(r"not a database|malformed(?! JSON)", text):
         return NotAVault(f"{path} is not a readable SQLite database ({text}): {RESTORE}, or choose another file")
     if "readonly" in text or "read-only" in text:
         return ReadOnly(f"{path} does not take writes ({text}): check the permissions of the file and its folder")

@@ -215,6 +215,22 @@ def writer_of(sql: sqlite3.Connection, generation: int) -> str:
     return "" if found is None else str(found[0])
 
 
+def _signature(generation: int) -> str:
+    return f"writer:{generation:016d}"
+
+
+def sign(sql: sqlite3.Connection, generation: int) -> str:
+    """Record that somebody else writes from this generation on, under a new name, and return both.
+
+    The changes of writer before the last few thousand are dropped.
+    """
+    key, name = _signature(generation), os.urandom(16).hex()
+    sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, name))
+    oldest = "SELECT key FROM meta WHERE key BETWEEN 'writer:' AND 'writer;' ORDER BY key DESC LIMIT 1 OFFSET ?"
+    sql.execute(f"DELETE FROM meta WHERE key BETWEEN 'writer:' AND ({oldest})", (WRITERS,))
+    return f"{key}:{name}"
+
+
 def _contains(sql: sqlite3.Connection, now: State, before: State) -> bool:
     """Say whether a state of the store came from an earlier one."""
     if now[0] < before[0]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from operator import itemgetter
@@ -14,7 +14,7 @@ from septet._core import Lock, Readers, ReadTransaction, WriteTransaction
 from septet.arguments import absolute
 from septet.errors import Closed, ReadOnly, StoreError
 from septet.notes import Note
-from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, connect, prepare, store_error, translated
+from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, connect, prepare, store_error
 from septet.storage.forks import (
     Connection,
     close_before_forks,
@@ -23,8 +23,9 @@ from septet.storage.forks import (
     renew_in_children,
     using_sqlite,
 )
-from septet.storage.identity import NOTHING, WRITERS, Identity, Look, State, look, writer_of
+from septet.storage.identity import NOTHING, Identity, Look, State, look, sign, writer_of
 from septet.storage.place import place_note
+from septet.storage.soundness import Unsound, traced
 from septet.storage.tables import LOCAL
 
 __all__ = ["ReadTransaction", "Reading", "Store", "Writing", "store_id", "writer_at"]
@@ -96,8 +97,13 @@ class Store:
         #: Taken by whoever writes; in memory, where there is one connection, by whoever reads too.
         self._turn = Lock(gated=True, again=True)
         self._readers = Readers(IDLE_READERS)
-        #: Raises SQLite's errors as Septet's.
-        self._faults = translated(self._file).__exit__
+        #: What searches read by, of which some rows may be hidden.
+        self._searched: tuple[Readers, Callable[[], Connection], type[Reading]]
+        self._searched = self._readers, self._connect, Reading
+        #: Rows that searches and exports are kept from, see `septet.storage.aside`.
+        self.left_out: Sequence[Unsound] = ()
+        #: Raises SQLite's errors, and what unsound rows lead to, as Septet's.
+        self._faults = traced(self._file).__exit__
         self._writer: Connection | None = None
         #: How the file looked when it was opened as one that nobody writes; None if it was not.
         self.at_rest: Look | None = None
@@ -122,6 +128,7 @@ class Store:
             orphans = self.identity.orphans()
             # The last connection that closes removes SQLite's log, and the caller may expect this one to.
             self._readers.close(CLOSE_WAIT_S)
+            self._searched[0].close(CLOSE_WAIT_S)
             self._close_writer()
             self.identity.closed()
             if orphans:
@@ -131,13 +138,14 @@ class Store:
 
     def close_connections(self) -> None:
         """Close every connection before a fork, unless this thread is reading or writing; they are opened again."""
-        if not (self.in_memory or self._readers.out or self._turn.mine):
+        if not (self.in_memory or self._readers.out or self._searched[0].out or self._turn.mine):
             self._readers.close_idle()
+            self._searched[0].close_idle()
             self._close_writer()
 
     def after_fork(self) -> None:
         """Begin without connections in a forked child; a database in memory is a copy."""
-        self._readers = Readers(IDLE_READERS)
+        self._read_anew()
         if not (self.in_memory and may_use_copies()):
             self._writer = None
             self.identity.released()
@@ -178,12 +186,15 @@ class Store:
             ForkedInUse: this process was forked from one in the middle of a read or a write.
             StoreError: the file cannot be read.
         """
-        return self.begin_reading()
+        return self.begin_reading(whole=True)
 
-    def begin_reading(self) -> ReadTransaction:
+    def begin_reading(self, *, whole: bool = False) -> ReadTransaction:
         """Begin a read transaction, until its ``end``, at the latest when nothing refers to it any more.
 
         In memory other threads wait until then.
+
+        Args:
+            whole: see rows that are left out, too.
         """
         if self.at_rest is not None and self.disturbed:
             self._begin_anew()
@@ -192,7 +203,8 @@ class Store:
         try:
             if self.path == MEMORY:
                 return ReadTransaction.of_writer(self._turn, self._opened, _STATE_AND_MORE, Reading, self._faults)
-            begun = self._readers.begin(self._connect, _STATE_AND_MORE, Reading, self._faults)
+            readers, connect, made = self._searched if not whole else (self._readers, self._connect, Reading)
+            begun = readers.begin(connect, _STATE_AND_MORE, made, self._faults)
         except sqlite3.Error as fault:
             self.identity.check_log()
             raise store_error(fault, self._file) from fault
@@ -209,7 +221,22 @@ class Store:
         """Let go of connections that believe that nobody writes."""
         with self._turn.hold():
             if self.disturbed and not self._closed:
-                before, self._readers, self.at_rest = self._readers, Readers(IDLE_READERS), None
+                before, self.at_rest = (self._readers, self._searched[0]), None
+                self._read_anew()
+                for readers in before:
+                    readers.close_idle()
+
+    def _read_anew(self) -> None:
+        _, connect, made = self._searched
+        self._readers = Readers(IDLE_READERS)
+        self._searched = Readers(IDLE_READERS) if self.left_out else self._readers, connect, made
+
+    def search_by(self, connect: Callable[[], Connection], made: type[Reading], left_out: Sequence[Unsound]) -> None:
+        """Have reads that are not whole begin on connections of their own."""
+        with self._turn.hold():
+            before = self._searched[0]
+            self._searched, self.left_out = (Readers(IDLE_READERS), connect, made), left_out
+            if before is not self._readers:
                 before.close_idle()
 
     def writing(self) -> AbstractContextManager[Writing]:
@@ -253,7 +280,7 @@ class Store:
         generation = before + 1
         sql.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (generation,))
         if self._last_written != (before, writer):
-            writer = _sign(sql, generation)
+            writer = sign(sql, generation)
         self._next = (generation, writer)
         return Writing(sql, generation)
 
@@ -370,19 +397,3 @@ def writer_at(read: Reading, generation: int) -> str:
     Two copies of a store that were changed separately have the same generations, from different writers.
     """
     return writer_of(read.sql, generation)
-
-
-def _signature(generation: int) -> str:
-    return f"writer:{generation:016d}"
-
-
-def _sign(sql: sqlite3.Connection, generation: int) -> str:
-    """Record that somebody else writes from this generation on, under a new name, and return both.
-
-    The changes of writer before the last few thousand are dropped.
-    """
-    key, name = _signature(generation), os.urandom(16).hex()
-    sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, name))
-    oldest = "SELECT key FROM meta WHERE key BETWEEN 'writer:' AND 'writer;' ORDER BY key DESC LIMIT 1 OFFSET ?"
-    sql.execute(f"DELETE FROM meta WHERE key BETWEEN 'writer:' AND ({oldest})", (WRITERS,))
-    return f"{key}:{name}"

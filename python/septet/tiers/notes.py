@@ -9,6 +9,7 @@ from septet.results import Note
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
+    from septet.storage.soundness import Unsound
 
 __all__ = [
     "MOST_MEMORIES",
@@ -16,6 +17,7 @@ __all__ = [
     "memories_left_out",
     "model_assumed",
     "no_vectors",
+    "rows_left_out",
     "vectors_disagree",
     "vectors_incomplete",
 ]
@@ -61,3 +63,10 @@ def model_assumed(model: str, others: Sequence[str], tier: str) -> Note:
     """Return the note that vectors of one model were compared, and not of others."""
     cause = f"compared with vectors of model {model!r}, not of {', '.join(map(repr, others))}"
     return Note("model_assumed", cause, "name the query vector's model=", tier)
+
+
+def rows_left_out(rows: Sequence[Unsound], tier: str) -> Note:
+    """Return the note that a search went on without rows that hold what Septet does not write."""
+    more = f" and {len(rows) - 1:,} more" if len(rows) > 1 else ""
+    cause = f"left out, damaged or of another program: {rows[0]}{more}"
+    return Note("rows_left_out", cause, "see `septet doctor`, restore a backup, or store them again", tier)

@@ -151,6 +151,9 @@ class Session(Protocol):
     def generation(self) -> int:
         """The generation that is read."""
 
+    def recovers(self, fault: Exception) -> bool:
+        """Leave out what an error over its candidates came from; say whether the search may begin again without it."""
+
     def standing(self) -> Standing:
         """Return what ranking needs to know of the tier."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -10,6 +9,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from septet.arguments import as_text, flag, real, utf8
+from septet.entry import json_of
 from septet.errors import EntryError, ReadOnly
 from septet.storage.store import Store
 from septet.watch.progress import Progress, reporter, with_progress
@@ -156,7 +156,7 @@ class Synced:
                 RootInfo(
                     name=row.name,
                     path=row.path,
-                    options=json.loads(row.options),
+                    options=json_of(row.options, dict),
                     files=files.count_files(read, row.root),
                     chunks=files.count_chunks(read, row.root),
                     synced_at=row.synced_at,

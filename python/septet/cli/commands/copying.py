@@ -12,7 +12,7 @@ from septet.cli.exporting import Written, format_for, writer
 from septet.cli.options import VaultPath
 from septet.cli.overwriting import Force, replaces
 from septet.cli.places import existing
-from septet.cli.terminal import escaped, say, unguarded
+from septet.cli.terminal import escaped, say, say_notes, unguarded
 from septet.errors import SeptetError
 from septet.target import complete_file
 
@@ -96,6 +96,10 @@ def export(
         else:
             done = _to_file(opened, wanted, target) if target != "-" else _to_output(opened, wanted)
             left_out, written = done.said(), f"{done.counts['entry']:,} entries"
+        if unsound := getattr(opened._store, "left_out", ()):
+            from septet.tiers.notes import rows_left_out
+
+            say_notes([rows_left_out(unsound, "")])
     if target != "-":
         say(f"wrote {written} to {target}")
     if left_out:

@@ -99,14 +99,18 @@ def is_own(owner: str) -> bool:
 
 def is_dead(owner: str) -> bool:
     """Say whether an owner was a process of this machine that has ended."""
-    machine, pid, started, _ = owner.rsplit(" ", 3)
+    try:
+        machine, pid, started, _ = owner.rsplit(" ", 3)
+    except ValueError:
+        # Of another program, or damaged: until its time is over.
+        return False
     if machine != _machine(os.getpid()):
         return False
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:
         return True
-    except OSError:
+    except (OSError, ValueError, OverflowError):
         # The process exists and belongs to another user.
         return False
     # The number may belong to another process by now.

@@ -19,6 +19,7 @@ from septet.storage.store import Reading, Writing
 from septet.storage.tables import history, indexing, links, texts
 from septet.storage.tables.fragments import FINDABLE, SEARCHABLE
 from septet.storage.tables.history import Keeping
+from septet.storage.tables.typed import Counted, typed, typed_pages
 
 __all__ = [
     "CANDIDATE",
@@ -194,7 +195,7 @@ def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
     source, parameter = listed(wanted)
     sql = f"SELECT {CANDIDATE} FROM {source} j JOIN entries e ON e.id = j.value WHERE e.live"
     rows = read.sql.execute(sql, (parameter,))
-    return {c.id: c for c in map(Candidate._make, rows)}
+    return {c.id: c for c in typed(Candidate, rows)}
 
 
 def ids_beginning(read: Reading, text: str, limit: int) -> list[str]:
@@ -216,7 +217,7 @@ def live(read: Reading) -> Iterator[Candidate]:
     """Yield every live entry in the order of rows, those with a parent of their own behind all others."""
     for condition in ("e.parent IS NULL OR e.parent = e.id", "e.parent <> e.id"):
         sql = f"SELECT {CANDIDATE} FROM entries e WHERE e.live AND ({condition}) ORDER BY e.row"
-        yield from map(Candidate._make, read.sql.execute(sql))
+        yield from typed_pages(Candidate, read.sql.execute(sql))
 
 
 def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
@@ -232,8 +233,7 @@ def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
     else:
         sql = f"SELECT {CANDIDATE} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live"
         cursor = read.sql.execute(sql, (json.dumps(list(rows)),))
-    # No function of Python is called for each row: a search reads ten.
-    found = {candidate[0]: candidate for candidate in map(tuple.__new__, repeat(Candidate), cursor)}
+    found = {candidate[0]: candidate for candidate in typed(Candidate, cursor)}
     return _all_of(rows, [found[row] for row in rows if row in found])
 
 
@@ -376,7 +376,8 @@ def any_searchable(read: Reading, *, memories: bool) -> bool:
 
 def kinds(read: Reading) -> dict[str, int]:
     """Return the number of live entries by kind."""
-    return dict(read.sql.execute("SELECT kind, count(*) FROM entries WHERE live GROUP BY kind ORDER BY kind"))
+    sql = "SELECT kind, count(*) FROM entries WHERE live GROUP BY kind ORDER BY kind"
+    return dict(typed(Counted, read.sql.execute(sql)))
 
 
 def _all_of(rows: Sequence[int], found: list[_Found]) -> list[_Found]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from septet.arguments import exact, shown, utf8
 from septet.errors import EntryError
 from septet.storage.store import Reading, Writing
+from septet.storage.tables.typed import Counted, typed, typed_pages
 
 __all__ = ["ACTIONS", "Feedback", "all_rows", "by_day", "checked", "clear", "counts", "record", "restore"]
 
@@ -42,7 +43,7 @@ def checked(query: object, entry_id: object, action: object, at: float) -> Feedb
 def all_rows(read: Reading) -> Iterator[Feedback]:
     """Yield every row in the order in which they came."""
     sql = "SELECT query, entry_id, action, created_at FROM feedback ORDER BY row"
-    return map(Feedback._make, read.sql.execute(sql))
+    return typed_pages(Feedback, read.sql.execute(sql))
 
 
 def record(write: Writing, row: Feedback) -> None:
@@ -61,7 +62,8 @@ def restore(write: Writing, row: Feedback) -> None:
 
 def counts(read: Reading) -> dict[str, int]:
     """Return the number of rows by action, in the order of actions."""
-    return dict(read.sql.execute("SELECT action, count(*) FROM feedback GROUP BY action ORDER BY action"))
+    sql = "SELECT action, count(*) FROM feedback GROUP BY action ORDER BY action"
+    return dict(typed(Counted, read.sql.execute(sql)))
 
 
 def by_day(read: Reading) -> list[tuple[int, str, int]]:

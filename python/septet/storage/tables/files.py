@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from septet.storage.nul import listed
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.entries import EntryRow
+from septet.storage.tables.typed import typed
 
 __all__ = [
     "COMPARED",
@@ -120,7 +121,7 @@ def any_root(read: Reading | Writing) -> bool:
 
 def roots(read: Reading | Writing) -> list[RootRow]:
     """Return every root, in the order in which they came."""
-    return [RootRow._make(row) for row in read.sql.execute(f"{_ROOT} ORDER BY root")]
+    return typed(RootRow, read.sql.execute(f"{_ROOT} ORDER BY root"))
 
 
 def has_root(read: Reading | Writing, root: int) -> bool:
@@ -177,26 +178,26 @@ def _device_key(root: int) -> str:
 def of_root(read: Reading | Writing, root: int, below: str = "") -> list[FileRow]:
     """Return the files of a root in the order of their paths, or only those at a path and below it."""
     where, given = ("AND (path = ? OR path > ? AND path < ?)", (below, f"{below}/", f"{below}0")) if below else ("", ())
-    return list(map(FileRow._make, read.sql.execute(f"{_FILE} WHERE root = ? {where} ORDER BY path", (root, *given))))
+    return typed(FileRow, read.sql.execute(f"{_FILE} WHERE root = ? {where} ORDER BY path", (root, *given)))
 
 
 def at(read: Reading | Writing, root: int, paths: Sequence[str]) -> dict[str, FileRow]:
     """Return the files of a root at paths, by path."""
     source, parameter = listed(paths)
     sql = f"{_FILE} WHERE root = ? AND path IN (SELECT value FROM {source})"
-    return {row[3]: FileRow._make(row) for row in read.sql.execute(sql, (root, parameter))}
+    return {row.path: row for row in typed(FileRow, read.sql.execute(sql, (root, parameter)))}
 
 
 def like(read: Reading | Writing, root: int, hashes: Sequence[str]) -> list[FileRow]:
     """Return the files of a root that have one of the hashes."""
     sql = f"{_FILE} WHERE root = ? AND hash IN {_THESE} ORDER BY path"
-    return [FileRow._make(row) for row in read.sql.execute(sql, (root, json.dumps(list(hashes))))]
+    return typed(FileRow, read.sql.execute(sql, (root, json.dumps(list(hashes)))))
 
 
 def rows_of(read: Reading | Writing, files: Iterable[int]) -> dict[int, FileRow]:
     """Return files by their numbers."""
     sql = f"{_FILE} WHERE file IN {_THESE}"
-    return {row[0]: FileRow._make(row) for row in read.sql.execute(sql, (json.dumps(list(files)),))}
+    return {row.file: row for row in typed(FileRow, read.sql.execute(sql, (json.dumps(list(files)),)))}
 
 
 def file_ids_taken(read: Reading | Writing, ids: Sequence[str]) -> set[str]:

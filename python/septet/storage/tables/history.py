@@ -6,11 +6,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from septet.entry import Entry, entries_of
-from septet.ranking.pool import json_text
+from septet.arguments import shown
+from septet.entry import Entry, entries_of, json_of
+from septet.errors import StoreError
+from septet.ranking.pool import Candidate, json_text
 from septet.storage.store import Reading, Writing
 from septet.storage.tables import parts
 from septet.storage.tables.altered import note_altered
+from septet.storage.tables.typed import typed
 
 __all__ = [
     "COLUMNS",
@@ -34,6 +37,7 @@ COLUMNS = (
     "kind", "type", "domain", "severity", "title", "description", "context", "tags", "attrs", "path", "first_line",
     "last_line", "created_at", "updated_at", "valid_from", "valid_until", "parent", "source", "trust",
 )  # fmt: skip
+_KNOWN = frozenset(COLUMNS) | {"grams", "text_hash"}
 _TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
 #: What every write changes does not make a version.
 COMPARED = tuple(name for name in COLUMNS if name not in ("created_at", "updated_at"))
@@ -150,7 +154,7 @@ def versions(now: Sequence[Any], kept: Iterable[tuple[float, str, str]]) -> list
         held = columns_of(text)
         changed = tuple(name for name, value in held.items() if state[name] != value and name != "updated_at")
         state.update(held)
-        entry = entries_of([(*now[:2], *(state[name] for name in COLUMNS))])[0]
+        entry = entries_of(typed(Candidate, [(*now[:2], *(state[name] for name in COLUMNS))]))[0]
         found.append(Stored(entry, at, call, changed))
     return found
 
@@ -210,8 +214,17 @@ def _as_json(name: str) -> str:
 
 
 def columns_of(text: str) -> dict[str, Any]:
-    """Return the columns of a version."""
-    held: dict[str, Any] = json.loads(text)
-    for name in _TIMES & held.keys():
-        held[name] = None if held[name] is None else float(held[name])
-    return held
+    """Return the columns of a version.
+
+    Raises:
+        StoreError: it is no JSON object of columns.
+    """
+    held = json_of(text, dict)
+    try:
+        for name in _TIMES & held.keys():
+            held[name] = None if held[name] is None else float(held[name])
+        if held.keys() <= _KNOWN:
+            return held
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise StoreError(f"an earlier version holds {shown(text)}: damaged, or of another program than Septet")

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.fragments import MEMORY, SEARCHABLE
+from septet.storage.tables.typed import typed_pages
 
 __all__ = [
     "IndexedTexts",
@@ -195,7 +196,7 @@ def indexed_texts(read: Reading, rows: Sequence[int]) -> Iterator[IndexedTexts]:
         "SELECT j.key, e.id, e.title, e.description, e.context, e.tags, e.grams FROM json_each(?) j "
         "JOIN entries e ON e.row = j.value WHERE e.live ORDER BY j.key"
     )
-    return map(IndexedTexts._make, read.sql.execute(sql, (json.dumps(list(rows)),)))
+    return typed_pages(IndexedTexts, read.sql.execute(sql, (json.dumps(list(rows)),)))
 
 
 class Totals(NamedTuple):

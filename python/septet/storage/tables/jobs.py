@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from septet.storage.store import Reading, Writing
 from septet.storage.tables import claims
+from septet.storage.tables.typed import typed
 
 __all__ = ["OWNERS", "Job", "count_texts", "drop", "keys", "let_go", "make", "owner_of", "renew", "submitted", "take"]
 
@@ -63,7 +64,7 @@ def take(write: Writing, model: str, address: str, owner: str, now: float, until
         "UPDATE jobs SET owner = '' WHERE owner = ?", [(other,) for other in owners if claims.is_dead(other)]
     )
     sql = "SELECT job, name, batch FROM jobs WHERE model = ? AND place = ? AND (owner = '' OR until <= ?) ORDER BY job"
-    found = [Job._make(row) for row in write.sql.execute(sql, (model, address, now)).fetchall()]
+    found = typed(Job, write.sql.execute(sql, (model, address, now)))
     write.sql.executemany("UPDATE jobs SET owner = ?, until = ? WHERE job = ?", [(owner, until, j.job) for j in found])
     return found
 

@@ -10,6 +10,7 @@ from septet.arguments import listed, shown, utf8
 from septet.entry import MAX_ID_CHARS
 from septet.errors import EntryError
 from septet.storage.store import Reading, Writing
+from septet.storage.tables.typed import typed, typed_pages
 
 __all__ = [
     "NEXT",
@@ -142,12 +143,12 @@ def changed_row_links(read: Reading, since: int) -> list[tuple[int, int, int, in
 def links_of(read: Reading, entry_id: str) -> list[Link]:
     """Return the links from and to an entry."""
     sql = "SELECT source, target, type, note FROM links WHERE source = ? OR target = ? ORDER BY source, target"
-    return [Link._make(row) for row in read.sql.execute(sql, (entry_id, entry_id))]
+    return typed(Link, read.sql.execute(sql, (entry_id, entry_id)))
 
 
 def all_links(read: Reading) -> Iterator[Link]:
     """Yield every link."""
-    return map(Link._make, read.sql.execute("SELECT source, target, type, note FROM links"))
+    return typed_pages(Link, read.sql.execute("SELECT source, target, type, note FROM links"))
 
 
 def count(read: Reading) -> int:

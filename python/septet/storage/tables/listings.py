@@ -11,6 +11,7 @@ from septet.storage.nul import listed, unescaped
 from septet.storage.store import Reading
 from septet.storage.tables.conditions import Condition, json_source
 from septet.storage.tables.entries import CANDIDATE
+from septet.storage.tables.typed import Valued, typed, typed_pages
 
 __all__ = [
     "TIMES",
@@ -64,7 +65,7 @@ def values(read: Reading, column: str, rows: Sequence[int] | None = None) -> Ite
     """
     source, parameters = _source(rows)
     sql = f"SELECT e.row, e.{column} FROM {source} AND e.{column} IS NOT NULL"
-    return read.sql.execute(sql, parameters)
+    return iter(typed(Valued, read.sql.execute(sql, parameters)))
 
 
 def members(
@@ -137,7 +138,7 @@ def run(read: Reading, after: int, last: int) -> list[Candidate]:
     """
     sql = f"SELECT {CANDIDATE} FROM entries e WHERE e.row > ? AND e.row <= ? AND e.live ORDER BY e.row LIMIT {RUN_ROWS}"
     found, chars = [], 0
-    for entry in map(Candidate._make, read.sql.execute(sql, (after, last))):
+    for entry in typed_pages(Candidate, read.sql.execute(sql, (after, last))):
         found.append(entry)
         chars += len(entry.title) + len(entry.description) + len(entry.context) + len(entry.attrs_json)
         if chars > RUN_CHARS:

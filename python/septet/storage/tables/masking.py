@@ -11,6 +11,7 @@ from septet.storage.store import Reading, Writing
 from septet.storage.tables import entries, indexing, texts
 from septet.storage.tables.entries import EntryRow
 from septet.storage.tables.history import Keeping
+from septet.storage.tables.typed import typed
 
 __all__ = [
     "Held",
@@ -113,7 +114,7 @@ def singles(read: Reading, after: int) -> list[Held]:
         size += found[-1].row.size
         if size > PAGE_CHARS:
             break
-    return found
+    return typed(Text, found)
 
 
 def unchanged(write: Writing, found: Sequence[Held]) -> bool:
@@ -172,7 +173,7 @@ def texts_of(read: Reading, place: str, after: tuple[Any, ...]) -> list[Text]:
         size += len(text)
         if size > PAGE_CHARS:
             break
-    return found
+    return typed(Text, found)
 
 
 def among_rows(read: Reading, place: str, page: Sequence[Text], rows: frozenset[int] | None) -> list[Text]:
@@ -255,4 +256,4 @@ def _is_there(read: Reading, table: str) -> bool:
 
 def _held(row: Sequence[Any]) -> Held:
     # The creation time was given: it stays.
-    return Held(row[0], row[1], EntryRow._make((*row[2:], True)))
+    return Held(row[0], row[1], typed(EntryRow, [(*row[2:], True)])[0])

@@ -15,6 +15,7 @@ from septet.spaces import Space
 from septet.storage.nul import listed
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.fragments import vector_key
+from septet.storage.tables.typed import typed
 from septet.vector import entry_vector
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def drop_given(write: Writing, rows: Sequence[int]) -> None:
 def all_spaces(read: Reading) -> list[Space]:
     """Return every space in order of its making, its entries not counted."""
     sql = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces ORDER BY space"
-    return [Space._make(row) for row in read.sql.execute(sql).fetchall()]
+    return typed(Space, read.sql.execute(sql))
 
 
 def spaces(read: Reading) -> list[Space]:
@@ -159,7 +160,7 @@ def choose(read: Reading, model: str | None, dimensions: int) -> Space | None:
         "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM spaces s "
         "WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space)"
     )
-    found = [Space._make(r) for r in read.sql.execute(sql)]
+    found = typed(Space, read.sql.execute(sql))
     named = found if model is None else [s for s in found if s.model == model]
     fitting = [s for s in named if s.dimensions == dimensions]
     if len(fitting) > 1:
@@ -184,7 +185,7 @@ def of_rows(read: Reading, space: Space, rows: Sequence[int]) -> list[StoredVect
         "SELECT j.key, v.vector FROM json_each(?) j JOIN entries e ON e.row = j.value "
         f"JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? ORDER BY j.key"
     )
-    return [*map(StoredVector._make, read.sql.execute(sql, (json.dumps(list(rows)), space.space)))]
+    return typed(StoredVector, read.sql.execute(sql, (json.dumps(list(rows)), space.space)))
 
 
 def of_ids(read: Reading, model: str, dimensions: int, ids: Sequence[str]) -> dict[str, bytes]:
@@ -258,7 +259,7 @@ def _given_spaces(write: Writing) -> list[Space]:
         "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM spaces s WHERE keyed_by = 'entry' "
         "ORDER BY EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space)"
     )
-    return [Space._make(r) for r in write.sql.execute(sql)]
+    return typed(Space, write.sql.execute(sql))
 
 
 def _model(name: object) -> str:

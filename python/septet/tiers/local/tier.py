@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.errors import SeptetError
+from septet.errors import SeptetError, StoreError
 from septet.query.plan import Plan
 from septet.ranking.facts import numbers_of
 from septet.ranking.pool import EMPTY, Candidate, Pool
@@ -23,7 +23,14 @@ from septet.storage.store import Store
 from septet.storage.tables import entries
 from septet.storage.tables.entries import MissingRows
 from septet.tiers.local.read_view import ReadView, open_read_view
-from septet.tiers.notes import constants_of_fts5, model_assumed, no_vectors, vectors_disagree, vectors_incomplete
+from septet.tiers.notes import (
+    constants_of_fts5,
+    model_assumed,
+    no_vectors,
+    rows_left_out,
+    vectors_disagree,
+    vectors_incomplete,
+)
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, Standing
 
 if TYPE_CHECKING:
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
     from septet.listing.counting import Counted
     from septet.query.facets import Faceted
     from septet.query.filters import Filter
+    from septet.storage.soundness import Unsound
 
 __all__ = ["LateListings", "LocalSession", "LocalTier"]
 
@@ -70,32 +78,65 @@ class LocalTier(NamedTuple):
     def open(self, plans: Sequence[Plan], place: int) -> LocalSession:
         """Begin a search (see `Tier`)."""
         plans = [plan.of_tier(self.name) if plan.embeddings else plan for plan in plans]
+        known = self.store.left_out
+        if known is not self.manager.left_out:
+            self.manager.forget()
+            self.manager.left_out = known
         try:
-            return LocalSession(self, place, open_read_view(self.store, self.manager, *plans))
-        except sqlite3.Error as fault:
-            raise store_error(fault, self.store.path) from fault
+            return LocalSession(self, place, open_read_view(self.store, self.manager, *plans), known)
+        except _FAULTS as fault:
+            self._recover(fault, known)
+            if isinstance(fault, sqlite3.Error):
+                raise store_error(fault, self.store.path) from fault
+            raise
+
+    def recovers(self, fault: Exception, known: Sequence[Unsound]) -> bool:
+        """Leave out rows that hold what Septet does not write, if that is where an error came from.
+
+        Args:
+            known: what was left out when it came.
+        """
+        if isinstance(fault, SeptetError) and type(fault) is not StoreError:
+            return False
+        # A sound vault needs none of it.
+        from septet.storage.aside import set_aside
+
+        return set_aside(self.store, known)
+
+    def _recover(self, fault: Exception, known: Sequence[Unsound]) -> None:
+        if self.recovers(fault, known):
+            raise SearchAgain(f"rows of {self.store.path} hold what Septet does not write") from fault
+
+
+#: What reading damaged arrays or rows may lead to.
+_FAULTS = (
+    sqlite3.Error, OSError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, MemoryError,
+    RecursionError, StoreError,
+)  # fmt: skip
 
 
 def _translated(method: _Method) -> _Method:
     """Let a method raise SQLite's errors as Septet's, so that one tier can fail and the others answer.
 
-    What a damaged sidecar leads to is none: it is let go, and the search begins again.
+    What damaged arrays or rows lead to is none: they are let go, and the search begins again.
     """
 
     @wraps(method)
     def translated(session: LocalSession, *arguments: object) -> object:
         try:
             return method(session, *arguments)
-        except sqlite3.Error as fault:
-            raise store_error(fault, session.tier.store.path) from fault
-        except (OSError, ValueError, LookupError, ArithmeticError, MemoryError, MissingRows) as fault:
+        except _FAULTS as fault:
             manager, is_own = (
                 session.tier.manager,
                 isinstance(fault, SeptetError) and not isinstance(fault, MissingRows),
             )
             # Another thread may have let it go before.
-            if not is_own and (manager.give_up(fault) or manager.damaged):
+            if not (is_own or isinstance(fault, sqlite3.Error)) and (manager.give_up(fault) or manager.damaged):
                 raise SearchAgain(f"arrays in the folder beside {session.tier.store.path} are damaged") from fault
+            session.close()
+            session.tier._recover(fault, session.left_out)
+            if isinstance(fault, sqlite3.Error):
+                raise store_error(fault, session.tier.store.path) from fault
             raise
 
     return translated  # type: ignore[return-value]
@@ -104,16 +145,20 @@ def _translated(method: _Method) -> _Method:
 class LocalSession:
     """A batch of queries over one store, inside one read transaction (see `Session`)."""
 
-    __slots__ = ("generation", "place", "tier", "view")
+    __slots__ = ("generation", "left_out", "place", "tier", "view")
 
-    def __init__(self, tier: LocalTier, place: int, view: ReadView) -> None:
-        self.tier, self.place, self.view = tier, place, view
+    def __init__(self, tier: LocalTier, place: int, view: ReadView, left_out: Sequence[Unsound] = ()) -> None:
+        self.tier, self.place, self.view, self.left_out = tier, place, view, left_out
         #: The generation that is read.
         self.generation = view.read.generation
 
     def close(self) -> None:
         """End the transaction."""
         self.view.close()
+
+    def recovers(self, fault: Exception) -> bool:
+        """Leave out what an error came from (see `Session`)."""
+        return self.tier.recovers(fault, self.left_out)
 
     @property
     def plans(self) -> Sequence[Plan]:
@@ -322,6 +367,8 @@ class LocalSession:
     def _notes(self) -> list[Note]:
         name, view, manager, plan = self.tier.name, self.view, self.tier.manager, self.view.plan
         notes = self.tier.store.notes(name)
+        if self.left_out:
+            notes.append(rows_left_out(self.left_out, name))
         if manager.mistrusted:
             cause = "full text in memory does not agree with FTS5's totals; FTS5 answers, more slowly"
             notes.append(Note("index_mismatch", cause, "check the file with SQLite's integrity_check", name))

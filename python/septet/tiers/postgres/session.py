@@ -78,6 +78,10 @@ class PostgresSession:
         #: Whether the search has its candidates.
         self.recalled = False
 
+    def recovers(self, fault: Exception) -> bool:
+        """Say that an error stays (see `Session`)."""
+        return False
+
     def close(self) -> None:
         """End the transaction."""
         self.view.close()

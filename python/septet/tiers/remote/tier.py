@@ -76,6 +76,10 @@ class RemoteSession:
         self._id: str | None = None
         self._recalled = False
 
+    def recovers(self, fault: Exception) -> bool:
+        """Say that an error stays (see `Session`)."""
+        return False
+
     def close(self) -> None:
         """Have the server end the session; one that cannot be asked ends it by itself."""
         if self._id is not None:

@@ -1,0 +1,172 @@
+"""Rows that another program wrote, or that are damaged: searches and exports go on without them, reads of them raise."""
+
+import io
+import json
+import sqlite3
+
+import numpy as np
+import pytest
+
+from commands import Commands
+from septet import NotAVault, StoreError, Vault
+
+DEEP = "[" * 5_000
+#: By SQL, what is made of the row of the first entry, and how `septet doctor` names the column.
+UNSOUND = {
+    "attrs that are no JSON": ("attrs = '{'", "attrs"),
+    "attrs that are 5,000 deep": (f"attrs = '{DEEP}'", "attrs"),
+    "attrs that are a list": ("attrs = '[1]'", "attrs"),
+    "attrs with half a character": ("""attrs = '{"a":"\\ud800"}'""", "attrs"),
+    "tags that are no list of texts": ("tags = '[[1],2]'", "tags"),
+    "a time that is a text": ("created_at = 'x'", "created_at"),
+    "an infinite time": ("updated_at = 9e999", "updated_at"),
+    "an id that is a blob": ("id = x'ff00'", "id"),
+    "a title that is no UTF-8": ("title = CAST(x'ff616c706861' AS TEXT)", "title"),
+    "a line that is a fraction": ("first_line = 1.5", "first_line"),
+    "a trust of its own": ("trust = 'perhaps'", "trust"),
+}
+
+
+def changed(path, sql):
+    with sqlite3.connect(path) as other:
+        other.create_function("casefold", 1, str.casefold, deterministic=True)
+        other.execute(sql)
+    other.close()
+
+
+@pytest.fixture
+def path(tmp_path):
+    with Vault(tmp_path / "v.db", sidecar=False) as vault:
+        vault.add_many({"id": f"e{i}", "title": f"alpha {i}", "attrs": {"n": i}, "vector": [1, i]} for i in range(5))
+        vault.link("e1", "e2")
+    return tmp_path / "v.db"
+
+
+@pytest.mark.parametrize("name", UNSOUND)
+def test_a_search_finds_the_others_and_says_what_it_left_out(path, name):
+    changed(path, f"UPDATE entries SET {UNSOUND[name][0]} WHERE row = 1")
+    with Vault(path, sidecar=False) as vault:
+        for _ in range(2):
+            found = vault.search("alpha", where={"attrs.n": {"$gte": 0}} if "JSON" in name else None)
+            assert {"e1", "e2", "e3", "e4"} <= set(found.ids)
+            assert all(type(hit.id) is str and hit.entry.to_dict() for hit in found)
+        if name != "a trust of its own":
+            assert "e0" not in found.ids
+            (note,) = [note for note in found.notes if note.code == "rows_left_out"]
+            assert f"entries row 1, column {UNSOUND[name][1]}" in note.cause
+            assert found.degraded
+
+
+@pytest.mark.parametrize("name", set(UNSOUND) - {"an id that is a blob", "a trust of its own"})
+def test_a_read_of_the_entry_raises_and_of_others_does_not(path, name):
+    changed(path, f"UPDATE entries SET {UNSOUND[name][0]} WHERE row = 1")
+    with Vault(path, sidecar=False) as vault:
+        with pytest.raises(StoreError):
+            vault.get("e0")
+        with pytest.raises(StoreError):
+            vault.entries()
+        vault.search("alpha")
+        with pytest.raises(StoreError):
+            vault.get("e0")
+        assert vault.get("e1").attrs == {"n": 1}
+
+
+@pytest.mark.parametrize("name", UNSOUND)
+def test_an_export_goes_on_past_it_and_the_commands_say_so(path, name, tmp_path, monkeypatch):
+    changed(path, f"UPDATE entries SET {UNSOUND[name][0]} WHERE row = 1")
+    with Vault(path, sidecar=False) as vault:
+        vault.search("alpha")
+        assert vault.export(out := io.StringIO()) == 5
+        records = [json.loads(line) for line in out.getvalue().splitlines()]
+        assert [one.get("id") for one in records[:4]] == ["e1", "e2", "e3", "e4"]
+    run = Commands(tmp_path, monkeypatch)
+    code, out, said = run("export")
+    assert (code, len(out.splitlines())) == (0, 5)
+    assert f"rows_left_out: left out, damaged or of another program: entries row 1, column {UNSOUND[name][1]}" in said
+
+
+@pytest.mark.parametrize("name", UNSOUND)
+def test_the_doctor_names_table_row_and_column(path, name, tmp_path, monkeypatch):
+    run = Commands(tmp_path, monkeypatch)
+    assert run("doctor", "--offline")[0] == 0
+    changed(path, f"UPDATE entries SET {UNSOUND[name][0]} WHERE row = 1")
+    code, out, _ = run("doctor", "--offline", "--json")
+    rows = json.loads(out)["checks"]["rows"]
+    assert (code, rows["state"], rows["count"]) == (3, "fault", 1)
+    assert rows["faults"][0].startswith(f"entries row 1, column {UNSOUND[name][1]}: ")
+
+
+def test_the_doctor_names_twenty_rows_and_counts_the_others(path, tmp_path, monkeypatch):
+    with Vault(path, sidecar=False) as vault:
+        vault.add_many({"id": f"n{i}", "title": "beta"} for i in range(40))
+    changed(path, "UPDATE entries SET tags = 'x' WHERE title = 'beta'")
+    code, out, _ = Commands(tmp_path, monkeypatch)("doctor", "--offline")
+    assert code == 3
+    assert "40 damaged, or of another program" in out
+    assert out.count("column tags") == 20
+    assert "20 more" in out
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("UPDATE vectors SET vector = x'0000803f00' WHERE row = 1", "vectors row 1, column vector: 5 bytes"),
+        (f"UPDATE vectors SET vector = x'{np.float32([np.nan, 1]).tobytes().hex()}' WHERE row = 1", "NaN"),
+        ("UPDATE vectors SET vector = 'text' WHERE row = 1", "where bytes is wanted"),
+        ("UPDATE links SET note = x'ff'", "links row 'e1', 'e2', column note"),
+        ("INSERT INTO feedback VALUES (1, 'q', 'e1', x'00', 'x')", "feedback row 1, column action"),
+        ("UPDATE spaces SET dimensions = 'x'", "spaces row 1, column dimensions"),
+    ],
+)
+def test_rows_of_other_tables_are_left_out_too(path, tmp_path, monkeypatch, sql, said):
+    changed(path, sql)
+    with Vault(path, sidecar=False) as vault:
+        assert {f"e{i}" for i in range(1, 5)} <= set(vault.search("alpha", query_vector=[1, 0]).ids)
+        assert vault.export(io.StringIO()) >= 5
+    out = Commands(tmp_path, monkeypatch)("doctor", "--offline")[1]
+    assert said in " ".join(out.split())
+
+
+def test_an_entry_that_is_stored_again_is_found_again(path):
+    changed(path, "UPDATE entries SET attrs = '{' WHERE row = 1")
+    with Vault(path, sidecar=False) as vault:
+        assert "e0" not in vault.search("alpha").ids
+        vault.add(id="e0", title="alpha anew")
+        assert "e0" in vault.search("alpha anew").ids
+        assert vault.get("e0").title == "alpha anew"
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'a', 'b', 'c', 'd' FROM n"
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        (f"DROP TABLE links; CREATE VIEW links (source, target, type, note) AS {ENDLESS}", "a view links"),
+        ("DROP TABLE claims; CREATE VIRTUAL TABLE claims USING fts5(model)", "a virtual table claims"),
+    ],
+)
+def test_a_vault_with_something_else_in_the_place_of_a_table_is_none(path, tmp_path, monkeypatch, sql, said):
+    with sqlite3.connect(path) as other:
+        other.executescript(sql)
+    other.close()
+    with pytest.raises(NotAVault, match=said):
+        Vault(path)
+    code, out, _ = Commands(tmp_path, monkeypatch)("doctor", "--offline")
+    assert code == 3
+    assert said in out
+
+
+def test_the_doctor_does_not_follow_another_view_and_names_triggers(path, tmp_path, monkeypatch):
+    with sqlite3.connect(path) as other:
+        other.executescript(
+            "DROP VIEW memories; CREATE VIEW memories (row, id, context, summary, topics, grams) AS "
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, 'a', 'b', 'c', 'd', 'e' FROM n;"
+            "CREATE TRIGGER own AFTER UPDATE ON entries BEGIN SELECT 1; END"
+        )
+    other.close()
+    code, out, _ = Commands(tmp_path, monkeypatch)("doctor", "--offline")
+    out = " ".join(out.split())
+    assert code == 3
+    assert "the view memories is another one than Septet makes" in out
+    assert "the trigger 'own' of entries is none that Septet makes" in out
