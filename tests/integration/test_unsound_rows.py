@@ -1,4 +1,4 @@
-"""Rows that another program wrote, or that are damaged: searches and exports go on without them, reads of them raise."""
+"""Rows of another program, or damaged ones: searches and exports go on without them, reads of them raise."""
 
 import io
 import json
@@ -76,7 +76,8 @@ def test_an_export_goes_on_past_it_and_the_commands_say_so(path, name, tmp_path,
     changed(path, f"UPDATE entries SET {UNSOUND[name][0]} WHERE row = 1")
     with Vault(path, sidecar=False) as vault:
         vault.search("alpha")
-        assert vault.export(out := io.StringIO()) == 5
+        out = io.StringIO()
+        assert vault.export(out) == 5
         records = [json.loads(line) for line in out.getvalue().splitlines()]
         assert [one.get("id") for one in records[:4]] == ["e1", "e2", "e3", "e4"]
     run = Commands(tmp_path, monkeypatch)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from septet.arguments import absolute, exact, file_path, listed, shown, utf8
 from septet.drafts import draft
 from septet.entry import TRUSTS, json_of
-from septet.errors import EntryError
+from septet.errors import EntryError, StoreError
 from septet.files.chunking import Chunking
 from septet.files.roots import Root, root_at
 from septet.files.sources import path_in
@@ -107,6 +107,8 @@ class Followed(NamedTuple):
 def followed_of(row: RootRow) -> Followed:
     """Return a root from its row."""
     options = json_of(row.options, dict)
+    if "\0" in row.path:
+        raise StoreError(f"the path of root {shown(row.name)} is damaged, or of another program: {shown(row.path)}")
     # Where it was may be a link now, to where it is: links below it alone are none of its own.
     root = Root.from_json(os.path.realpath(row.path), row.name, row.options)
     chunking = Chunking(**options.get("chunking", {}))

@@ -40,6 +40,10 @@ class LateSession(NamedTuple):
 
     generation: int = 0
 
+    def recovers(self, fault: Exception) -> bool:
+        """Say that an error stays."""
+        return False
+
     def standing(self) -> Standing:
         """Return that nothing is known."""
         return Standing({}, False)

@@ -10,7 +10,8 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import lru_cache, partial
-from math import isinf
+from itertools import islice
+from math import inf
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ __all__ = ["Unsound", "hide", "table_faults", "traced", "unsound", "unsound_rows
 _STEPS = 50_000_000
 
 _Wrong = Callable[[Any], "str | None"]
+_INFINITE = frozenset({inf, -inf})
 
 
 class Unsound(NamedTuple):
@@ -52,8 +54,30 @@ class _Table(NamedTuple):
     """A table of the schema: its columns with what finds fault with a value, and those of its primary key."""
 
     name: str
-    columns: Mapping[str, _Wrong]
+    columns: Mapping[str, partial[str | None]]
     key: Sequence[str]
+    known: set[tuple[type, ...]]
+
+    def fault(self, named: Sequence[str], row: tuple[Any, ...]) -> tuple[str, str] | None:
+        """Return the first column that holds what it may not, and what, given the columns that were read."""
+        for name, value in zip(named, row):
+            if said := self.columns[name](value):
+                return name, said
+        self.known.add(tuple(map(type, row)))
+        return None
+
+    def quick(self, named: Sequence[str]) -> Callable[[tuple[Any, ...]], bool]:
+        """Return what says of most sound rows that they are, if their texts are UTF-8."""
+        looked_at = [(at, _MORE[self.name, name]) for at, name in enumerate(named) if (self.name, name) in _MORE]
+        known, times = self.known, [at for at, name in enumerate(named) if self.columns[name].args[0] is _KINDS["REAL"]]
+
+        def is_sound(row: tuple[Any, ...]) -> bool:
+            if tuple(map(type, row)) not in known or not _INFINITE.isdisjoint([row[at] for at in times]):
+                return False
+            found = [wrong(row[at]) for at, wrong in looked_at]
+            return not any(found)
+
+        return is_sound
 
 
 class traced(translated):
@@ -84,7 +108,6 @@ def unsound(sql: sqlite3.Connection) -> Iterator[Unsound]:
     Raises:
         sqlite3.Error: the file is damaged.
     """
-    sql.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     dimensions: dict[Any, Any] = {}
     for table in _tables():
         there = [name for _, name, *_ in sql.execute(f"PRAGMA main.table_info({table.name})")]
@@ -92,25 +115,33 @@ def unsound(sql: sqlite3.Connection) -> Iterator[Unsound]:
         if not set(table.key) <= set(named):
             # An older vault, or one that `table_faults` tells of.
             continue
-        keys, wrongs = [named.index(name) for name in table.key], [table.columns[name] for name in named]
-        age = named.index("generation") if "generation" in named else None
-        for row in sql.execute(f"SELECT {', '.join(named)} FROM main.{table.name}"):
-            found: tuple[str, str] | None = None
-            for name, wrong, value in zip(named, wrongs, row):
-                if said := wrong(value):
-                    found = (name, said)
-                    break
-            else:
-                if table.name == "spaces":
-                    dimensions[row[0]] = row[named.index("dimensions")]
-                elif table.name == "vectors":
-                    held = dict(zip(named, row))
-                    if said := _wrong_vector(held["vector"], dimensions.get(held["space"])):
-                        found = ("vector", said)
-                elif table.name == "meta" and (said := _wrong_meta(*row)):
-                    found = ("value", said)
+        keys, age = [named.index(name) for name in table.key], named.index("generation") if "generation" in named else 0
+        is_sound = table.quick(named)
+        for row in _rows(sql, f"SELECT {', '.join(named)} FROM main.{table.name}"):
+            found = None if sql.text_factory is str and is_sound(row) else table.fault(named, row)
+            if found is None and table.name == "spaces":
+                dimensions[row[0]] = row[named.index("dimensions")]
+            elif found is None and table.name == "vectors":
+                held = dict(zip(named, row))
+                found = _wrong_vector(held["vector"], dimensions.get(held["space"]))
+            elif found is None and table.name == "meta":
+                found = _wrong_meta(*row)
             if found is not None:
-                yield Unsound(table.name, tuple(row[at] for at in keys), *found, None if age is None else row[age])
+                yield Unsound(table.name, tuple(row[at] for at in keys), *found, row[age] if age else None)
+
+
+def _rows(sql: sqlite3.Connection, asked: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a table, those too that hold text that is no UTF-8, in which surrogates stand for its bytes."""
+    sql.text_factory, given = str, 0
+    try:
+        for row in sql.execute(asked):
+            yield row
+            given += 1
+    except sqlite3.OperationalError as fault:
+        if "decode" not in str(fault):
+            raise
+        sql.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+        yield from islice(sql.execute(asked), given, None)
 
 
 def unsound_rows(path: str) -> tuple[list[Unsound], str]:
@@ -204,12 +235,12 @@ def _tables() -> tuple[_Table, ...]:
         for (name,) in sql.execute(names).fetchall():
             if "_fts" in name or name.startswith("sqlite_"):
                 continue
-            columns: dict[str, _Wrong] = {}
+            columns: dict[str, partial[str | None]] = {}
             keys: list[tuple[int, str]] = []
             for _, column, kind, required, _, key in sql.execute(f"PRAGMA table_info({name})"):
                 columns[column] = partial(_wrong, _KINDS[kind], not required and not key, _MORE.get((name, column)))
                 keys += [(key, column)] if key else []
-            made.append(_Table(name, columns, [column for _, column in sorted(keys)]))
+            made.append(_Table(name, columns, [column for _, column in sorted(keys)], set()))
     # What vectors are compared with is read first.
     return tuple(sorted(made, key=lambda table: table.name == "vectors"))
 
@@ -229,7 +260,7 @@ def _wrong(kind: _Kind, optional: bool, more: _Wrong | None, value: Any) -> str 
         return f"{shown(value)}, where {kind.wanted} is wanted"
     if type(value) is str and not (value.isascii() or _is_utf8(value)):
         return "text that is no UTF-8"
-    if kind.wanted == "a time" and isinf(value):
+    if kind.wanted == "a time" and value in _INFINITE:
         return f"{value}, where a time is wanted"
     return None if more is None else more(value)
 
@@ -286,21 +317,18 @@ def _none_of(names: Sequence[Any], value: Any) -> str | None:
     return None if value in names else f"{shown(value)}, where one of {', '.join(map(str, names))} is wanted"
 
 
-_MORE: Mapping[tuple[str, str], _Wrong] = {
-    ("entries", "tags"): _no_tags,
-    ("entries", "attrs"): _no_object,
-    ("entries", "severity"): partial(_none_of, SEVERITIES),
-    ("entries", "trust"): partial(_none_of, TRUSTS),
-    ("entries", "live"): partial(_none_of, (0, 1)),
-    ("history", "columns"): _no_version,
-    ("roots", "options"): _no_object,
-    ("files", "state"): _no_object,
-    ("staged", "entry"): _no_object,
-    ("spaces", "keyed_by"): partial(_none_of, ("text", "entry")),
-}
+def _no_dimensions(size: int) -> str | None:
+    from septet.vector import MOST_DIMENSIONS
+
+    return None if 0 < size <= MOST_DIMENSIONS else f"{size}, where 1 to {MOST_DIMENSIONS:,} is wanted"
 
 
-def _wrong_vector(vector: bytes, dimensions: int | None) -> str | None:
+def _wrong_vector(vector: bytes, dimensions: int | None) -> tuple[str, str] | None:
+    said = _no_vector(vector, dimensions)
+    return None if said is None else ("vector", said)
+
+
+def _no_vector(vector: bytes, dimensions: int | None) -> str | None:
     if dimensions is None:
         return "a vector of a space that is not there"
     if len(vector) != 4 * dimensions:
@@ -313,16 +341,35 @@ def _wrong_vector(vector: bytes, dimensions: int | None) -> str | None:
     return None if numbers.any() else "zeros alone"
 
 
-def _wrong_meta(key: str, value: Any) -> str | None:
-    if key.startswith(("generation", "purged", "emptied:")) and not (type(value) is int and value >= 0):
-        return f"{shown(value)}, where a whole number is wanted"
-    if key.startswith("device:") and not (type(value) is str and value.isdecimal()):
-        return f"{shown(value)}, where a number in digits is wanted"
-    if key.startswith("staged:"):
-        try:
-            if len(json_of(value, list)) == 2:
-                return None
-        except StoreError:
-            pass
-        return f"{shown(value)}, where a JSON list of two is wanted"
-    return None
+def _wrong_meta(key: str, value: Any) -> tuple[str, str] | None:
+    if key.startswith(("generation", "purged", "emptied:")):
+        sound, wanted = type(value) is int and value >= 0, "a whole number"
+    elif key.startswith("device:"):
+        sound, wanted = type(value) is str and value.isdecimal(), "a number in digits"
+    elif key.startswith("staged:"):
+        sound, wanted = _is_pair(value), "a JSON list of two"
+    else:
+        return None
+    return None if sound else ("value", f"{shown(value)}, where {wanted} is wanted")
+
+
+def _is_pair(text: str) -> bool:
+    try:
+        return len(json_of(text, list)) == 2
+    except StoreError:
+        return False
+
+
+_MORE: Mapping[tuple[str, str], _Wrong] = {
+    ("entries", "tags"): _no_tags,
+    ("entries", "attrs"): _no_object,
+    ("entries", "severity"): partial(_none_of, SEVERITIES),
+    ("entries", "trust"): partial(_none_of, TRUSTS),
+    ("entries", "live"): partial(_none_of, (0, 1)),
+    ("history", "columns"): _no_version,
+    ("roots", "options"): _no_object,
+    ("files", "state"): _no_object,
+    ("staged", "entry"): _no_object,
+    ("spaces", "dimensions"): _no_dimensions,
+    ("spaces", "keyed_by"): partial(_none_of, ("text", "entry")),
+}

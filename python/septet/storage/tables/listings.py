@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
+from septet.errors import StoreError
 from septet.ranking.pool import Candidate
 from septet.storage.nul import listed, unescaped
 from septet.storage.store import Reading
 from septet.storage.tables.conditions import Condition, json_source
 from septet.storage.tables.entries import CANDIDATE
-from septet.storage.tables.typed import Valued, typed, typed_pages
+from septet.storage.tables.typed import typed_pages
 
 __all__ = [
     "TIMES",
@@ -65,7 +67,10 @@ def values(read: Reading, column: str, rows: Sequence[int] | None = None) -> Ite
     """
     source, parameters = _source(rows)
     sql = f"SELECT e.row, e.{column} FROM {source} AND e.{column} IS NOT NULL"
-    return iter(typed(Valued, read.sql.execute(sql, parameters)))
+    found = read.sql.execute(sql, parameters).fetchall()
+    if bytes in set(map(type, map(itemgetter(1), found))):
+        raise StoreError(f"a {column} holds bytes: damaged, or of another program; `septet doctor` names all such rows")
+    return iter(found)
 
 
 def members(

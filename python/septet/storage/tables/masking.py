@@ -114,7 +114,7 @@ def singles(read: Reading, after: int) -> list[Held]:
         size += found[-1].row.size
         if size > PAGE_CHARS:
             break
-    return typed(Text, found)
+    return found
 
 
 def unchanged(write: Writing, found: Sequence[Held]) -> bool:
@@ -212,7 +212,7 @@ def set_texts(write: Writing, place: str, changed: Iterable[tuple[Text, str]]) -
 def staged(read: Reading, after: int) -> list[Text]:
     """Return what is staged behind a row, each with its row and file, a page of them."""
     sql = f"SELECT entry, row, file FROM staged WHERE row > ? ORDER BY row LIMIT {PAGE_ROWS}"
-    return [Text((row, file), text) for text, row, file in read.sql.execute(sql, (after,))]
+    return typed(Text, [((row, file), text) for text, row, file in read.sql.execute(sql, (after,))])
 
 
 def drop_staged(write: Writing, files: Iterable[int]) -> int:

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from septet.spaces import Space
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.fragments import FINDABLE, SEARCHABLE, vector_key
-from septet.storage.tables.typed import typed
-from septet.storage.tables.vectors import StoredVector
+from septet.storage.tables.vectors import StoredVector, sized, typed_spaces
 
 __all__ = [
     "State",
@@ -71,7 +70,7 @@ def text_spaces(read: Reading | Writing) -> list[TextSpace]:
     """Return every space of vectors by text, the latest first."""
     states: Mapping[str, State] = dict(read.sql.execute("SELECT key, value FROM meta WHERE key GLOB 'state:*'"))
     found = []
-    for space in typed(Space, read.sql.execute(f"{_SPACE} ORDER BY space DESC")):
+    for space in typed_spaces(read.sql.execute(f"{_SPACE} ORDER BY space DESC")):
         first = read.sql.execute("SELECT 1 FROM vectors WHERE space = ? LIMIT 1", (space.space,)).fetchone()
         found.append(TextSpace(space, states.get(f"state:{space.space}", "left"), first is not None))
     return found
@@ -81,7 +80,7 @@ def find_space(read: Reading | Writing, model: str, dimensions: int | None = Non
     """Return the space of a model's vectors, the latest one when no dimension is named; None without any."""
     sql = f"{_SPACE} AND model = ? AND (? IS NULL OR dimensions = ?) ORDER BY space DESC"
     found = read.sql.execute(sql, (model, dimensions, dimensions)).fetchone()
-    return None if found is None else typed(Space, [found])[0]
+    return None if found is None else typed_spaces([found])[0]
 
 
 def make_space(write: Writing, model: str, dimensions: int, now: float, pooling: str | None = None) -> Space:
@@ -145,7 +144,7 @@ def late_vectors(read: Reading, space: Space, since: int) -> Iterator[list[Store
         (space.space, since),
     )
     while page := found.fetchmany(PAGE_ROWS):
-        yield typed(StoredVector, page)
+        yield sized(space, page)
 
 
 def missing(

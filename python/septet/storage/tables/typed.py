@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, repeat
 from math import inf
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from septet.arguments import shown
 from septet.errors import StoreError
 
-__all__ = ["Counted", "Valued", "typed", "typed_pages"]
+__all__ = ["Counted", "typed", "typed_pages"]
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 
@@ -24,25 +25,21 @@ _TYPES = {
 }  # fmt: skip
 
 
+_INFINITE = frozenset({inf, -inf})
+
+
 class Counted(NamedTuple):
     """How many rows have a text."""
 
     name: str
-    count: int
-
-
-class Valued(NamedTuple):
-    """A row of `entries`, and a value in it."""
-
-    row: int
-    value: str | int | float
+    rows: int
 
 
 class _Shape(NamedTuple):
-    """What a named tuple declares: types by position, where times are, and types of whole rows that were sound."""
+    """What a named tuple declares: types by position, what picks times, and types of whole rows that were sound."""
 
     types: Sequence[frozenset[type]]
-    times: Sequence[int]
+    times: Callable[[Sequence[Any]], Sequence[Any]] | None
     known: set[tuple[type, ...]]
 
 
@@ -57,11 +54,10 @@ def typed(kind: type[_Row], rows: Iterable[tuple[Any, ...]]) -> list[_Row]:
     shape = _shape(kind)
     if not {tuple(map(type, row)) for row in found} <= shape.known:
         _check(kind, shape, found)
-    for at in shape.times:
-        times = [row[at] for row in found if row[at] is not None]
-        if times and (min(times) == -inf or max(times) == inf):
-            _refuse(kind, at, next(row for row in found if row[at] in (-inf, inf)))
-    return list(map(tuple.__new__, repeat(kind), found))  # type: ignore[arg-type]
+    if shape.times is not None and not _INFINITE.isdisjoint(chain.from_iterable(map(shape.times, found))):
+        row, at = next((row, at) for row in found for at, value in enumerate(row) if value in _INFINITE)
+        _refuse(kind, at, row)
+    return list(map(tuple.__new__, repeat(kind), found))
 
 
 def typed_pages(kind: type[_Row], rows: Any) -> Iterator[_Row]:
@@ -78,7 +74,9 @@ def _shape(kind: type[Any]) -> _Shape:
     declared = [kind.__annotations__[name] for name in kind._fields]
     words = [getattr(one, "__forward_arg__", one).split(" | ") for one in declared]
     types = [frozenset(chain.from_iterable(_TYPES[word] for word in own)) for own in words]
-    return _Shape(types, [at for at, own in enumerate(words) if "float" in own], set())
+    times = [at for at, own in enumerate(words) if "float" in own]
+    # One alone would be picked as it is.
+    return _Shape(types, itemgetter(*times, times[0]) if times else None, set())
 
 
 def _check(kind: type[Any], shape: _Shape, rows: Sequence[tuple[Any, ...]]) -> None:

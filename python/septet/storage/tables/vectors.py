@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from septet.arguments import utf8
-from septet.errors import EntryError, VectorError
+from septet.errors import EntryError, StoreError, VectorError
 from septet.spaces import Space
 from septet.storage.nul import listed
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.fragments import vector_key
 from septet.storage.tables.typed import typed
-from septet.vector import entry_vector
+from septet.vector import MOST_DIMENSIONS, entry_vector
 
 if TYPE_CHECKING:
     from septet.fields import VectorLike
@@ -36,9 +36,12 @@ __all__ = [
     "of_ids",
     "of_rows",
     "put",
+    "sized",
     "spaces",
+    "typed_spaces",
 ]
 
+_FOREIGN = "damaged, or of another program than Septet; `septet doctor` names all such rows"
 #: The model name of vectors given without one.
 DEFAULT_MODEL = "given"
 #: Characters of a model's name.
@@ -135,7 +138,7 @@ def drop_given(write: Writing, rows: Sequence[int]) -> None:
 def all_spaces(read: Reading) -> list[Space]:
     """Return every space in order of its making, its entries not counted."""
     sql = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces ORDER BY space"
-    return typed(Space, read.sql.execute(sql))
+    return typed_spaces(read.sql.execute(sql))
 
 
 def spaces(read: Reading) -> list[Space]:
@@ -160,7 +163,7 @@ def choose(read: Reading, model: str | None, dimensions: int) -> Space | None:
         "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM spaces s "
         "WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space)"
     )
-    found = typed(Space, read.sql.execute(sql))
+    found = typed_spaces(read.sql.execute(sql))
     named = found if model is None else [s for s in found if s.model == model]
     fitting = [s for s in named if s.dimensions == dimensions]
     if len(fitting) > 1:
@@ -185,7 +188,7 @@ def of_rows(read: Reading, space: Space, rows: Sequence[int]) -> list[StoredVect
         "SELECT j.key, v.vector FROM json_each(?) j JOIN entries e ON e.row = j.value "
         f"JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? ORDER BY j.key"
     )
-    return typed(StoredVector, read.sql.execute(sql, (json.dumps(list(rows)), space.space)))
+    return sized(space, read.sql.execute(sql, (json.dumps(list(rows)), space.space)))
 
 
 def of_ids(read: Reading, model: str, dimensions: int, ids: Sequence[str]) -> dict[str, bytes]:
@@ -199,7 +202,9 @@ def of_ids(read: Reading, model: str, dimensions: int, ids: Sequence[str]) -> di
                 f"SELECT e.id, v.vector FROM {source} j CROSS JOIN entries e ON e.id = j.value "
                 f"JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? WHERE e.live"
             )
-            found.update(read.sql.execute(sql, (parameter, space.space)))
+            rows = read.sql.execute(sql, (parameter, space.space)).fetchall()
+            held = sized(space, enumerate(vector for _, vector in rows))
+            found.update((entry_id, one.vector) for (entry_id, _), one in zip(rows, held))
     return found
 
 
@@ -210,6 +215,31 @@ def given(read: Reading) -> Iterator[tuple[str, str, bytes]]:
         "JOIN spaces s ON s.space = v.space AND s.keyed_by = 'entry' WHERE e.live"
     )
     return read.sql.execute(sql)
+
+
+def typed_spaces(rows: Iterable[tuple[Any, ...]]) -> list[Space]:
+    """Return rows as spaces.
+
+    Raises:
+        StoreError: a value is none that a space has.
+    """
+    found = typed(Space, rows)
+    for space in found:
+        if not 0 < space.dimensions <= MOST_DIMENSIONS:
+            raise StoreError(f"the space {space.space} has {space.dimensions} dimensions: {_FOREIGN}")
+    return found
+
+
+def sized(space: Space, rows: Iterable[tuple[Any, ...]]) -> list[StoredVector]:
+    """Return rows as vectors of a space.
+
+    Raises:
+        StoreError: one has not its dimension.
+    """
+    found = typed(StoredVector, rows)
+    if not {len(one.vector) for one in found} <= {4 * space.dimensions}:
+        raise StoreError(f"a vector of {space.model} has not {space.dimensions} numbers: {_FOREIGN}")
+    return found
 
 
 def models_of(read: Reading, dimensions: int) -> list[str]:
@@ -259,7 +289,7 @@ def _given_spaces(write: Writing) -> list[Space]:
         "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM spaces s WHERE keyed_by = 'entry' "
         "ORDER BY EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space)"
     )
-    return typed(Space, write.sql.execute(sql))
+    return typed_spaces(write.sql.execute(sql))
 
 
 def _model(name: object) -> str:
