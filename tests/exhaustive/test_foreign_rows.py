@@ -9,6 +9,7 @@ import sqlite3
 import numpy as np
 import pytest
 
+from campaigns.campaign import SECONDS
 from campaigns.foreign import COMMANDS, READS, SEARCHES, WRITES, apart, made, told, tried
 from commands import Commands
 from septet.storage.connection import schema
@@ -44,6 +45,8 @@ ODD = {
     "two lines": "a\nb\x1b[31m\0c",
     "no UTF-8": ...,
 }
+#: One value of so many is tried, unless a campaign is asked for.
+FEW = 6
 NOT_A_NUMBER = np.float32([np.nan, 1.0]).tobytes()
 
 
@@ -92,12 +95,16 @@ def changed(path, copy, table, column, value):
 def test_no_value_in_a_column_raises_an_error_that_is_not_septets(vault, tmp_path, table, column, monkeypatch):
     copy, run = tmp_path / "v.db", Commands(tmp_path, monkeypatch)
     odd = {**ODD, "NaN": NOT_A_NUMBER} if column == "vector" else ODD
-    faults, taken = [], 0
-    for name, value in odd.items():
+    faults, taken, all_columns = [], 0, columns()
+    first = all_columns.index((table, column))
+    for number, (name, value) in enumerate(odd.items()):
+        # All of them take half an hour: each column has others of them.
+        if not SECONDS and (first + number) % FEW:
+            continue
         if not changed(vault, copy, table, column, value):
             continue
         taken += 1
         faults += tried(copy, f"{table}.{column} is {name}", {**READS, **SEARCHES, **WRITES}, tmp_path)
         faults += told(run, f"{table}.{column} is {name}", COMMANDS)
-    assert taken > 5
+    assert taken
     assert not faults, f"{len(faults)}\n" + "\n".join(faults[:40])
