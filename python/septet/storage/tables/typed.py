@@ -52,7 +52,7 @@ def typed(kind: type[_Row], rows: Iterable[tuple[Any, ...]]) -> list[_Row]:
     # A search reads ten rows: no function of Python is called for each.
     found = list(rows)
     shape = _shape(kind)
-    if not {tuple(map(type, row)) for row in found} <= shape.known:
+    if not shape.known.issuperset(map(tuple, map(map, repeat(type), found))):
         _check(kind, shape, found)
     if shape.times is not None and not _INFINITE.isdisjoint(chain.from_iterable(map(shape.times, found))):
         row, at = next((row, at) for row in found for at, value in enumerate(row) if value in _INFINITE)
