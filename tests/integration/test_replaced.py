@@ -232,8 +232,7 @@ def test_what_other_vaults_write_is_no_replacement(vault, path):
 
 
 def test_writers_of_long_ago_whose_names_were_dropped_are_no_replacement(path, monkeypatch):
-    for module in (identity, sys.modules["septet.storage.store"]):
-        monkeypatch.setattr(module, "WRITERS", 3)
+    monkeypatch.setattr(identity, "WRITERS", 3)
     with Vault(path) as vault:
         vault.add(id="first", title="word")
         for i in range(8):

@@ -57,7 +57,9 @@ def test_a_search_finds_the_others_and_says_what_it_left_out(path, name):
             assert found.degraded
 
 
-@pytest.mark.parametrize("name", set(UNSOUND) - {"an id that is a blob", "a trust of its own"})
+@pytest.mark.parametrize(
+    "name", [name for name in UNSOUND if name not in ("an id that is a blob", "a trust of its own")]
+)
 def test_a_read_of_the_entry_raises_and_of_others_does_not(path, name):
     changed(path, f"UPDATE entries SET {UNSOUND[name][0]} WHERE row = 1")
     with Vault(path, sidecar=False) as vault:
