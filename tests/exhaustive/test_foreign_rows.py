@@ -5,6 +5,7 @@ Another program has changed a row, after it took the types from the columns, so 
 
 import shutil
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -52,7 +53,7 @@ NOT_A_NUMBER = np.float32([np.nan, 1.0]).tobytes()
 
 def columns():
     """Return table and column of every table that Septet makes."""
-    with sqlite3.connect(":memory:") as sql:
+    with closing(sqlite3.connect(":memory:")) as sql:
         sql.executescript(schema())
         tables = [
             name
