@@ -1,11 +1,15 @@
-"""Answers of a server as the values that a vault returns: each the inverse of `to_dict`, the same doubles in it."""
+"""Answers of a server as the values that a vault returns: each the inverse of `to_dict`, the same doubles in it.
+
+What comes in was checked against its type; see `septet.client.shapes`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
+from septet.client import shapes
 from septet.entry import SNIPPET_CHARS, Entry, Span, Version
 from septet.explanation import Explanation, LegReport, Remedy
 from septet.notes import Note
@@ -34,6 +38,7 @@ __all__ = [
     "weights_of",
 ]
 
+_RANKED: tuple[Literal["id", "score", "confidence", "tier"], ...] = ("id", "score", "confidence", "tier")
 #: As `Span.citation` writes it.
 _CITED = re.compile(r"(.*)#[Lp](\d+)(?:-[Lp](\d+))?", re.DOTALL)
 #: What whole hits show of themselves: what the query looks for in them, whether their snippets are around the best
@@ -41,30 +46,31 @@ _CITED = re.compile(r"(.*)#[Lp](\d+)(?:-[Lp](\d+))?", re.DOTALL)
 Shown: TypeAlias = "tuple[SoughtParts, bool, int]"
 
 
-def entry_of(data: Mapping[str, Any]) -> Entry:
+def entry_of(data: shapes.EntryAnswer) -> Entry:
     """Return the entry that `Entry.to_dict` described."""
-    given = dict(data)
-    given["tags"] = tuple(given["tags"])
-    if (span := given.get("span")) is not None:
-        given["span"] = Span(span["path"], span["first_line"], span["last_line"])
-    return Entry(**given)
+    span = data.get("span")
+    fields: dict[str, Any] = {**data, "tags": tuple(data["tags"]), "span": None if span is None else Span(**span)}
+    return Entry(**fields)
 
 
-def note_of(data: Mapping[str, Any]) -> Note:
+def note_of(data: shapes.NoteAnswer) -> Note:
     """Return the note that `Note.to_dict` described."""
-    return Note(data["code"], data["cause"], data["cure"], data["tier"])
+    # A later version has more codes.
+    code: Any = data["code"]
+    return Note(code, data["cause"], data["cure"], data["tier"])
 
 
-def hit_of(data: Mapping[str, Any], shown: Shown | None = None) -> Hit:
+def hit_of(data: shapes.HitAnswer, shown: Shown | None = None) -> Hit:
     """Return the hit that `Hit.to_dict` described.
 
     Of one in mode ``scan`` the dict has no breakdown, signals, raw values and texts: they are empty, and an excerpt is
     one of the snippet.
     """
-    parts = tuple(hit_of(part, shown) for part in data.get("parts", ()))
-    ranked = {name: data[name] for name in ("id", "score", "confidence", "tier")}
+    inner: Any = data.get("parts", ())
+    parts = tuple(hit_of(part, shown) for part in inner)
+    ranked: dict[str, Any] = {name: data[name] for name in _RANKED}
     if "entry" not in data:
-        return _light(data, ranked, parts)
+        return _light(cast("Mapping[str, Any]", data), ranked, parts)
     entry = entry_of(data["entry"])
     sought: SoughtParts = ((), (), False)
     around, chars = False, SNIPPET_CHARS
@@ -119,7 +125,7 @@ def _stub(data: Mapping[str, Any]) -> Entry:
     return Entry(id=data["id"], title=data["title"], description=data["snippet"], span=span)
 
 
-def results_of(data: Mapping[str, Any], shown: Callable[[str], Shown] | None = None) -> Results:
+def results_of(data: shapes.ResultsAnswer, shown: Callable[[str], Shown] | None = None) -> Results:
     """Return the results that `Results.to_dict` described.
 
     Args:
@@ -134,7 +140,7 @@ def results_of(data: Mapping[str, Any], shown: Callable[[str], Shown] | None = N
         weights=data["weights"],
         confidence=data["confidence"],
         notes=tuple(map(note_of, data["notes"])),
-        tiers=tuple(TierReport(**{**one, "error": one["error"] or ""}) for one in data["tiers"]),
+        tiers=tuple(map(_report_of, data["tiers"])),
         took_ms=data["took_ms"],
         total=data["total"],
         offset=data["offset"],
@@ -144,45 +150,51 @@ def results_of(data: Mapping[str, Any], shown: Callable[[str], Shown] | None = N
     )
 
 
-def facets_of(data: Mapping[str, Any]) -> Facets:
+def _report_of(data: shapes.TierReportAnswer) -> TierReport:
+    fields: dict[str, Any] = {**data, "error": data["error"] or ""}
+    return TierReport(**fields)
+
+
+def facets_of(data: shapes.FacetsAnswer) -> Facets:
     """Return the facets that `Facets.to_dict` described."""
     counts = tuple((one["value"], one["count"]) for one in data["values"])
-    numbers = {name: data[name] for name in ("field", "total", "missing", "distinct", "other")}
-    return Facets(counts=counts, **numbers)
+    numbers = {"total": data["total"], "missing": data["missing"], "distinct": data["distinct"]}
+    return Facets(data["field"], counts, other=data["other"], **numbers)
 
 
-def page_of(data: Mapping[str, Any]) -> Page:
+def page_of(data: shapes.PageAnswer) -> Page:
     """Return the page that `Page.to_dict` described."""
     return Page(tuple(map(entry_of, data["entries"])), data["next"])
 
 
-def explanation_of(data: Mapping[str, Any]) -> Explanation:
+def explanation_of(data: shapes.ExplanationAnswer) -> Explanation:
     """Return the explanation that `Explanation.to_dict` described."""
     legs = tuple(LegReport(**leg) for leg in data["legs"])
     notes = tuple(map(note_of, data["notes"]))
-    remedy = None if data.get("remedy") is None else Remedy(**data["remedy"])
+    remedy = None if data["remedy"] is None else Remedy(**data["remedy"])
     more = {"estimated": tuple(data["estimated"]), "legs": legs, "notes": notes, "remedy": remedy}
-    return Explanation(**{**data, **more})
+    fields: dict[str, Any] = {**data, **more}
+    return Explanation(**fields)
 
 
-def stats_of(data: Mapping[str, Any], path: str) -> Stats:
+def stats_of(data: shapes.StatsAnswer, path: str) -> Stats:
     """Return the counts that `Stats.to_dict` described; ``path`` stands for that of the server, which it keeps."""
-    given = dict(data)
     spaces = [
         Space(number, one["model"], one["dimensions"], "", one["entries"])
-        for number, one in enumerate(given["spaces"], start=1)
+        for number, one in enumerate(data["spaces"], start=1)
     ]
-    tiers = {name: stats_of(one, path) for name, one in given.get("tiers", {}).items()}
-    more = {"path": path, "spaces": spaces, "notes": tuple(map(note_of, given["notes"])), "tiers": tiers}
-    return Stats(**{**given, **more})
+    tiers = {name: stats_of(one, path) for name, one in data.get("tiers", {}).items()}
+    more = {"path": path, "spaces": spaces, "notes": tuple(map(note_of, data["notes"])), "tiers": tiers}
+    fields: dict[str, Any] = {**data, **more}
+    return Stats(**fields)
 
 
-def weights_of(data: Mapping[str, Any]) -> Weights:
+def weights_of(data: shapes.WeightsAnswer) -> Weights:
     """Return the weights that `Weights.to_dict` described."""
     return Weights(**data)
 
 
-def version_of(data: Mapping[str, Any]) -> Version:
+def version_of(data: shapes.VersionAnswer) -> Version:
     """Return an earlier version of an entry."""
     return Version(
         entry=entry_of(data["entry"]),
@@ -192,6 +204,6 @@ def version_of(data: Mapping[str, Any]) -> Version:
     )
 
 
-def link_of(data: Mapping[str, Any]) -> Link:
+def link_of(data: shapes.LinkAnswer) -> Link:
     """Return a link."""
     return Link(data["source"], data["target"], data["type"], data["note"])

@@ -13,6 +13,7 @@ from septet.aio.feeding import add_many_from
 from septet.client.blocking import MAX_BYTES, TIMEOUT_S, limits
 from septet.client.calls import Calls
 from septet.client.steps import Steps, awaited
+from septet.client.tier import part_of, told
 from septet.client.transport import (
     RETRIES,
     Ask,
@@ -28,8 +29,8 @@ from septet.client.transport import (
 )
 from septet.entry import Entry
 from septet.errors import Closed, EntryError
-from septet.ranking.pool import Candidate
 from septet.storage.forks import OfOneProcess, renew_in_children
+from septet.tiers.remote.shapes import shape_of
 from septet.vault.alike import KEEP, SIMILARITY
 
 if TYPE_CHECKING:
@@ -179,8 +180,9 @@ class AsyncSeptet(OfOneProcess):
         row, last = 0, None
         named = {} if self._settings.tier is None else {"tier": self._settings.tier}
         while True:
-            answer = (await self._sent(Ask("tier", {"method": "part", "row": row, "last": last, **named})))["answer"]
-            found, last = [Candidate(*one) for one in answer["entries"]], answer["last"]
+            call = {"method": "part", "row": row, "last": last, **named}
+            answer = told(await self._sent(Ask("tier", call, shape=shape_of(call))), self._settings.url)
+            found, last = part_of(answer, row, self._settings.url), answer["last"]
             if not found:
                 return
             row = found[-1].row
@@ -214,7 +216,7 @@ class AsyncSeptet(OfOneProcess):
         while True:
             try:
                 status, body = await asyncio.wait_for(self._received(sent), max(ends_at - clock(), 0.0))
-                return decoded(status, body, sent, self._settings, lines=ask.operation == "bulk")
+                return decoded(status, body, ask, self._settings)
             except (httpx.RequestError, httpx.InvalidURL) as error:
                 fault, again = failed(error, sent, self._settings), may_retry(error, sent)
             except asyncio.TimeoutError:

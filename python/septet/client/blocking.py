@@ -190,7 +190,7 @@ class Client(RemoteMember, OfOneProcess):
             try:
                 with until(ends_at):
                     status, body = self._received(sent, ends_at)
-                return decoded(status, body, sent, self._settings, lines=ask.operation == "bulk")
+                return decoded(status, body, ask, self._settings)
             except (httpx.RequestError, httpx.InvalidURL) as error:
                 fault, again = failed(error, sent, self._settings), may_retry(error, sent)
             pause = next(pauses, None) if again else None

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from septet import errors
+from septet.arguments import shown
 from septet.errors import BatchError, EntryError, QueryError, SeptetError, Unauthorized, Unreachable, printable
+
+if TYPE_CHECKING:
+    from septet.client.transport import Settings
 
 __all__ = ["error_of"]
 
@@ -20,33 +24,33 @@ _MISTAKES = frozenset({"invalid_request", "too_large", "too_slow", "unsupported_
 MOST_CHARS = 2_000
 
 
-def error_of(status: int, body: object, where: str, *, reads: bool) -> SeptetError:
+def error_of(status: int, body: object, settings: Settings, *, reads: bool) -> SeptetError:
     """Return the error of an answer.
 
     Args:
         status: the HTTP status, none of success.
         body: the JSON that came; anything where none did.
-        where: the server, as messages call it.
+        settings: of the server; its token is hidden in the message.
         reads: whether the call was to read, so that a mistake in it is that of a query.
     """
+    where = settings.url
     told = body.get("error") if isinstance(body, Mapping) else None
-    known = isinstance(told, Mapping) and told.get("code") in _KINDS
-    if status == 401 or (status == 403 and not known):
+    code, said = (told.get("code"), told.get("message")) if isinstance(told, Mapping) else (None, None)
+    kind = _KINDS.get(code) if isinstance(code, str) else None
+    message = settings.masked(printable(said if isinstance(said, str) else "")[:MOST_CHARS]).strip()
+    if status == 401 or (status == 403 and kind is None):
         # Also of a proxy before the server, whatever it says.
-        message = told.get("message") if isinstance(told, Mapping) else None
-        message = printable(str(message or f"it says {status}")[:MOST_CHARS])
         what = "wants another token" if status == 401 else "does not let you do this"
-        return Unauthorized(f"{where} {what}: {message}")
-    if not isinstance(told, Mapping) or not isinstance(told.get("code"), str):
+        return Unauthorized(f"{where} {what}: {message or f'it says {status}'}")
+    if not isinstance(code, str):
         return Unreachable(f"{where} answers {status}, and not as septet does: is the address right?", status=status)
-    code, message = told["code"], printable(str(told.get("message", ""))[:MOST_CHARS])
+    message = message or f"it says {settings.masked(shown(code))}"
     if code in _MISTAKES:
         return (QueryError if reads else EntryError)(message)
-    kind = _KINDS.get(code)
     if kind is None or kind is SeptetError:
-        return Unreachable(f"{where}: {message or code}", status=status)
+        return Unreachable(f"{where}: {message}", status=status)
     if kind is BatchError:
-        return _batch_error(message, told.get("details"))
+        return _batch_error(message, told.get("details") if isinstance(told, Mapping) else None)
     return kind(message)
 
 

@@ -22,7 +22,7 @@ from septet.client.answers import (
 from septet.client.steps import Steps
 from septet.client.transport import GRACE_S, Ask, Settings
 from septet.entry import Entry
-from septet.errors import EntryError, QueryError
+from septet.errors import EntryError, QueryError, Unreachable
 from septet.pages import Page
 from septet.profiles import resolve
 from septet.profiles.builtin import BUILTIN
@@ -127,6 +127,8 @@ class Reads:
             part = texts[start : start + MOST_AT_ONCE]
             request = _options("search_many", part[0], options)
             answer = yield Ask("search_many", {"queries": part, **request}, self._within(options))
+            if len(answer["results"]) != len(part):
+                raise self._wrong(f"{len(answer['results'])} results for {len(part)} queries")
             shown = partial(_shown, options=options)
             found += [results_of(one, partial(shown, text)) for text, one in zip(part, answer["results"])]
         return found
@@ -245,12 +247,16 @@ class Reads:
         """
         most = None if limit is None else whole(limit, "limit", QueryError, 1)
         asked = {"order_by": order_by, **_given({"where": where, "as_of": as_of})}
-        found: list[Entry] = []
+        found, known = list[Entry](), set[str]()
         while True:
             left = MOST_AT_ONCE if most is None else min(most - len(found), MOST_AT_ONCE)
             page = page_of((yield Ask("entries", {**asked, "limit": left, **_given({"after": after})})))
-            found += page.entries
             after = page.next
+            if len(page) > left or (after is not None and known.issuperset(page.ids)):
+                # Of the same entries again and again there would be no end.
+                raise self._wrong(f"{len(page)} entries where {left} others are asked for")
+            found += page.entries
+            known.update(page.ids)
             if after is None or (most is not None and len(found) >= most):
                 return Page(tuple(found), after)
 
@@ -260,8 +266,7 @@ class Reads:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        answer = yield Ask("count", _given({"where": where, "as_of": as_of}))
-        return int(answer["count"])
+        return int((yield Ask("count", _given({"where": where, "as_of": as_of})))["count"])
 
     def facets(
         self,
@@ -287,8 +292,7 @@ class Reads:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        answer = yield Ask("history", {"id": utf8(id, "id")})
-        return [version_of(one) for one in answer["versions"]]
+        return list(map(version_of, (yield Ask("history", {"id": utf8(id, "id")}))["versions"]))
 
     def links(self, id: str) -> Steps[list[Link]]:
         """Return the links from and to an entry; see `Vault.links`.
@@ -296,8 +300,7 @@ class Reads:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        answer = yield Ask("links", {"id": utf8(id, "id")})
-        return [link_of(one) for one in answer["links"]]
+        return list(map(link_of, (yield Ask("links", {"id": utf8(id, "id")}))["links"]))
 
     def stats(self) -> Steps[Stats]:
         """Count what the server holds; ``path`` is its address. See `Vault.stats`.
@@ -305,7 +308,7 @@ class Reads:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        asked = {} if self._settings.tier is None else {"tier": self._settings.tier}
+        asked = _given({"tier": self._settings.tier})
         return stats_of((yield Ask("stats", asked)), self._settings.url)
 
     def status(self) -> Steps[dict[str, Any]]:
@@ -338,16 +341,17 @@ class Reads:
         asked |= _given({"scope": scope, "profile": profile})
         return dict((yield Ask("retrieve", {"query": query, **asked}, self._within({"timeout_s": timeout_s}))))
 
+    def _wrong(self, what: str) -> Unreachable:
+        return Unreachable(f"{self._settings.url} answers with {what}")
+
     def _within(self, options: Mapping[str, Any]) -> float | None:
         """Return how long a call may take: the search answers in its own time, if it has one."""
         timeout_s = options.get("timeout_s")
-        if timeout_s is None:
-            return None
-        return real(timeout_s, "timeout_s", QueryError) + GRACE_S
+        return None if timeout_s is None else real(timeout_s, "timeout_s", QueryError) + GRACE_S
 
 
-#: So many values of a field one call returns, and so long an id is.
-MOST_VALUES, MOST_ID_CHARS = 1_000, 256
+#: So many results, and values of a field, one call returns, and so long an id is.
+MOST_RESULTS, MOST_VALUES, MOST_ID_CHARS = 1_000, 1_000, 256
 
 
 def _given(named: Mapping[str, Any]) -> dict[str, Any]:

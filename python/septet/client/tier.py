@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from septet.client.steps import Steps
@@ -12,7 +13,7 @@ from septet.client.transport import Ask, Settings
 from septet.entry import Entry
 from septet.errors import QueryError, SeptetError, StoreBusy, Unreachable
 from septet.ranking.pool import Candidate
-from septet.tiers.remote.packing import unpacked
+from septet.tiers.remote.shapes import shape_of
 from septet.tiers.remote.tier import RemoteTier
 from septet.vault.batch import ids_of
 from septet.vault.vectors import asked_model, fullest, rows_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from septet.snapshot.arrays import Mask
     from septet.vault.vectors import Layout
 
-__all__ = ["RemoteMember"]
+__all__ = ["RemoteMember", "part_of", "told"]
 
 _Answer = TypeVar("_Answer")
 _R = TypeVar("_R")
@@ -74,8 +75,8 @@ class RemoteMember(ABC):
             about = self._asked("about")
         except SeptetError:
             return False
-        self._said_embeds = bool(about["embeds"])
-        return bool(about["embeds_now"])
+        self._said_embeds = about["embeds"]
+        return cast("bool", about["embeds_now"])
 
     def _feedback_counts(self) -> Mapping[str, int]:
         return cast("Mapping[str, int]", self._asked("feedback_counts"))
@@ -90,7 +91,7 @@ class RemoteMember(ABC):
         row, last = 0, None
         while True:
             answer = self._asked("part", row=row, last=last)
-            found, last = [Candidate(*one) for one in answer["entries"]], answer["last"]
+            found, last = part_of(answer, row, self._settings.url), answer["last"]
             if not found:
                 return
             row = found[-1].row
@@ -103,7 +104,9 @@ class RemoteMember(ABC):
         found: dict[str, bytes] = {}
         for part in _parted(ids):
             answer = self._asked("vectors_of", ids=part, model=layout[0], dimensions=layout[1])
-            found.update((one, unpacked(text)) for one, text in answer.items())
+            if not answer.keys() <= set(part) or any(len(blob) != 4 * layout[1] for blob in answer.values()):
+                raise self._wrong(f"vectors of other entries, or of other than {layout[1]} dimensions")
+            found.update(answer)
         return found
 
     def _listed(
@@ -112,14 +115,22 @@ class RemoteMember(ABC):
         from septet.tiers.remote.listings import answer_of, asked_data, hidden_data
 
         call = {"asked": asked_data(asked), "state": None, "hidden": None}
+
+        def read(answer: Any) -> _Answer:
+            try:
+                return cast("_Answer", answer_of(answer, asked))
+            except QueryError as fault:
+                said = self._settings.masked(str(fault))
+            raise self._wrong(f"what does not fit: {said}")
+
         if hidden is None:
-            return answer_of(self._asked("listed", **call), asked), None
+            return read(self._asked("listed", **call)), None
         for _ in range(MOST_ATTEMPTS):
             mirror = self._mirrored()
             said = {**call, "state": mirror.state, "hidden": hidden_data(hidden(mirror))}
             answer = self._tier_answer({"method": "listed", **said}, None)
             if "again" not in answer:
-                return answer_of(answer["answer"], asked), mirror
+                return read(answer["answer"]), mirror
         raise StoreBusy(f"{self._settings.url} was written again and again while it was read: try again")
 
     # -- inside --------------------------------------------------------------------------------------------------------
@@ -129,27 +140,49 @@ class RemoteMember(ABC):
 
         known = self._mirror
         answer = self._asked("mirror", known=None if known is None else known.state)
-        try:
-            if known is None or "ids" in answer:
-                # What is kept is asked again and again: nothing that is none may be.
-                known = self._mirror = mirror_of(answer)
-        except (KeyError, TypeError, QueryError) as fault:
-            raise Unreachable(f"{self._settings.url}: the server's answer cannot be understood") from fault
+        if "ids" in answer:
+            known = self._mirror = mirror_of(answer)
+        if known is None or known.state != answer["state"]:
+            raise self._wrong("the state of a listing, without the listing")
         return known
 
     def _asked(self, method: str, **named: Any) -> Any:
-        answer = self._tier_answer({"method": method, **named}, None)
-        if "answer" not in answer:
-            raise Unreachable(f"{self._settings.url}: the server's answer cannot be understood")
-        return answer["answer"]
+        return told(self._tier_answer({"method": method, **named}, None), self._settings.url)
+
+    def _wrong(self, what: str) -> Unreachable:
+        return Unreachable(f"{self._settings.url} answers with {what}")
 
     def _tier_answer(self, call: Mapping[str, Any], within_s: float | None) -> Mapping[str, Any]:
         if self._settings.tier is not None:
             call = {**call, "tier": self._settings.tier}
-        answer = self._take(_one(Ask("tier", call, within_s)))
+        answer = self._take(_one(Ask("tier", call, within_s, shape_of(call))))
         if call["method"] == "open":
             self._said_embeds = answer.get("embeds") is True
         return cast("Mapping[str, Any]", answer)
+
+
+def told(answer: Mapping[str, Any], where: str) -> Any:
+    """Return what a tier answers.
+
+    Raises:
+        Unreachable: that it is to be asked anew, where there is no session that could begin anew.
+    """
+    if "again" in answer:
+        raise Unreachable(f"{where} answers that it has to be asked anew: {answer['again']}")
+    return answer["answer"]
+
+
+def part_of(answer: Mapping[str, Any], row: int, where: str) -> list[Candidate]:
+    """Return the entries of a part of all, which stand behind a row.
+
+    Raises:
+        Unreachable: they do not; it would be asked for ever.
+    """
+    found: list[Candidate] = answer["entries"]
+    rows = [row, *(one.row for one in found)]
+    if any(after <= before for before, after in pairwise(rows)):
+        raise Unreachable(f"{where} answers with rows that do not ascend")
+    return found
 
 
 def _one(ask: Ask) -> Steps[Any]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from septet.arguments import real, utf8, whole
+from pydantic_core import from_json
+
+from septet.arguments import cut, real, utf8, whole
 from septet.client.faults import error_of
 from septet.client.routes import ROUTES
+from septet.client.shapes import ANSWERS
 from septet.client.wire import encoded
+from septet.embedding.transport.masking import Masker
 from septet.errors import QueryError, StoreError, Unreachable, printable
+from septet.tiers.remote.received import Mask, received
 
 if TYPE_CHECKING:
     import httpx
@@ -48,11 +53,13 @@ class Ask(NamedTuple):
         operation: its name in `ROUTES`.
         request: its fields; or bytes, lines of JSON.
         within_s: how long it may take; None for the client's time.
+        shape: the type of the answer; None for that of the operation.
     """
 
     operation: str
     request: Mapping[str, Any] | bytes = {}
     within_s: float | None = None
+    shape: Any = None
 
 
 class Outgoing(NamedTuple):
@@ -77,6 +84,7 @@ class Settings:
         most_bytes: of an answer.
         tier: of a server that holds several tiers, the one that is meant.
         transport: sends requests; None for the network.
+        mask: hides the token in a text; None without one.
     """
 
     url: str
@@ -85,6 +93,11 @@ class Settings:
     most_bytes: int
     tier: str | None
     transport: Any = field(repr=False)
+    mask: Mask | None = field(repr=False)
+
+    def masked(self, text: str) -> str:
+        """Return what a server or a library says, without the token."""
+        return text if self.mask is None else self.mask(text)
 
 
 def settings_of(
@@ -114,7 +127,9 @@ def settings_of(
     within_s = real(timeout_s, "timeout_s", StoreError, 0.01, MOST_TIMEOUT_S)
     most_bytes = whole(max_bytes, "max_bytes", StoreError, 1)
     named = None if tier is None else utf8(tier, "tier", StoreError)
-    return Settings(address.rstrip("/") + "/", token, within_s, most_bytes, named, transport)
+    # The same notes come with many answers.
+    mask = None if token is None else lru_cache(256)(Masker([token]))
+    return Settings(address.rstrip("/") + "/", token, within_s, most_bytes, named, transport, mask)
 
 
 def outgoing(ask: Ask, settings: Settings) -> Outgoing:
@@ -183,21 +198,24 @@ class Body:
         return b"".join(self._pieces)
 
 
-def decoded(status: int, body: bytes, sent: Outgoing, settings: Settings, *, lines: bool = False) -> Any:
-    """Return what an answer says.
+def decoded(status: int, body: bytes, ask: Ask, settings: Settings) -> Any:
+    """Return what an answer says, checked: a value of the type of the call, for lines of JSON one for each.
 
     Raises:
-        SeptetError: the error that it tells.
+        SeptetError: the error that it tells; `Unreachable` for an answer of another type.
     """
+    shape = ANSWERS[ask.operation] if ask.shape is None else ask.shape
+    if 200 <= status < 300:
+        if isinstance(ask.request, bytes):
+            lines = [line for line in body.splitlines() if line.strip()]
+            return [received(line, shape, settings.url, settings.mask) for line in lines]
+        if body.lstrip()[:1] == b"{":
+            return received(body, shape, settings.url, settings.mask)
     try:
-        if lines and status < 300:
-            return [json.loads(line) for line in body.splitlines() if line.strip()]
-        said = json.loads(body)
-    except (ValueError, RecursionError):
+        said = from_json(body)
+    except ValueError:
         said = None
-    if not 200 <= status < 300 or not isinstance(said, dict):
-        raise error_of(status, said, settings.url, reads=sent.reads)
-    return said
+    raise error_of(status, said, settings, reads=ROUTES[ask.operation][2])
 
 
 def late(where: str, within_s: float) -> Unreachable:
@@ -211,9 +229,7 @@ def failed(error: Exception, sent: Outgoing, settings: Settings) -> Unreachable:
 
     if isinstance(error, httpx.TimeoutException):
         return late(settings.url, sent.within_s)
-    words = printable(str(error)) or type(error).__name__
-    if settings.token is not None:
-        words = words.replace(settings.token, "***")
+    words = settings.masked(printable(cut(str(error)))) or type(error).__name__
     if isinstance(error, httpx.ConnectError):
         return Unreachable(f"{settings.url} cannot be reached: {words}")
     return Unreachable(f"the connection to {settings.url} broke off: {words}")

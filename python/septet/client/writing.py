@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from septet.arguments import listed, shown, utf8
+from septet.client import shapes
 from septet.client.answers import entry_of
 from septet.client.faults import error_of
 from septet.client.steps import Steps
@@ -106,7 +107,7 @@ class Writes:
                     raise stopped(len(ids), len(ids) + len(lines), fault) from fault
                 if lines and (fields is None or len(lines) >= MOST_LINES or size + len(line) > MOST_BYTES):
                     answers = yield Ask("bulk", b"".join(lines))
-                    ids += _stored(answers, len(ids), len(lines), self._settings.url)
+                    ids += _stored(answers, len(ids), len(lines), self._settings)
                     lines, size = [], 0
                     if report is not None:
                         report(len(ids), total)
@@ -269,7 +270,7 @@ class Writes:
         wanted, gone = ids_to_delete(ids), 0
         for start in range(0, len(wanted), MOST_AT_ONCE):
             named = self._named({"ids": wanted[start : start + MOST_AT_ONCE], "dry_run": dry_run})
-            gone += int((yield Ask(method, named))["count"])
+            gone += (yield Ask(method, named))["count"]
         return gone
 
 
@@ -320,7 +321,7 @@ def _with_vectors(rows: Iterable[Any], matrix: Any, more: Mapping[str, Any]) -> 
         yield {**_item(item), "vector": vector, **more}
 
 
-def _stored(answers: Any, before: int, sent: int, where: str) -> list[str]:
+def _stored(answers: Sequence[shapes.StoredAnswer], before: int, sent: int, settings: Settings) -> list[str]:
     """Return the ids of what one call stored.
 
     Raises:
@@ -330,10 +331,9 @@ def _stored(answers: Any, before: int, sent: int, where: str) -> list[str]:
     wrong = next((one for one in answers if "error" in one), None)
     fault: SeptetError | None = None
     if wrong is not None:
-        fault = error_of(422, wrong, where, reads=False)
-        at = int(wrong.get("line", 1)) - 1
+        fault, at = error_of(422, wrong, settings, reads=False), wrong.get("line", 1) - 1
     elif len(stored) != sent:
-        fault, at = EntryError(f"{where} answered for {len(answers)} of {sent} entries"), len(stored)
+        fault, at = EntryError(f"{settings.url} answered for {len(answers)} of {sent} entries"), len(stored)
     if fault is not None:
         written, index = before + len(stored), before + at
         said = f"item {index} could not be stored: {fault}; {written} entries are stored"

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -28,6 +29,7 @@ ORDER_FIELDS = (
 #: What a time that is not set is sorted as.
 UNSET = {"valid_from": -math.inf, "valid_until": math.inf}
 _TIMES = frozenset({"created_at", "updated_at", *UNSET})
+_LINES = frozenset({"first_line", "last_line"})
 #: So many fields an order has at most.
 MOST_KEYS = 8
 
@@ -92,6 +94,10 @@ class Request(NamedTuple):
         said = json.dumps([self._mark, *cursor.values, cursor.id], ensure_ascii=False, separators=(",", ":"))
         return base64.urlsafe_b64encode(said.encode("utf-8")).decode("ascii").rstrip("=")
 
+    def fits(self, values: Sequence[object]) -> bool:
+        """Whether there is a value for each key, of the type of its field."""
+        return len(values) == len(self.keys) and all(map(_fits, self.keys, values))
+
     def _cursor(self, after: object) -> Cursor:
         text = utf8(after, "after", QueryError)
         wanted = "wanted the `next` of a page"
@@ -107,7 +113,7 @@ class Request(NamedTuple):
                 "after is of a listing with another where, order_by or as_of: pass the same ones with every page, "
                 "or leave after out to begin anew"
             )
-        if len(values) != len(self.keys) or not all(map(_fits, self.keys, values)):
+        if not self.fits(values):
             raise QueryError(f"after is {shown(text)}: {wanted}")
         return Cursor(tuple(values), utf8(last, "after", QueryError))
 
@@ -122,10 +128,12 @@ def limit_of(limit: object) -> int | None:
 
 
 def _fits(key: Key, value: object) -> bool:
-    if key.field in _TIMES:
-        number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-        return number or (value is None and key.field in UNSET)
-    return value is None or (isinstance(value, (str, int, float)) and value == value)
+    if value is None:
+        return key.field not in _TIMES or key.field in UNSET
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    if key.field in _TIMES or key.field in _LINES:
+        return is_number
+    return isinstance(value, str) or (key.field not in ORDER_FIELDS and (is_number or isinstance(value, bool)))
 
 
 def _keys(order_by: object) -> tuple[Key, ...]:

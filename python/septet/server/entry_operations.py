@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from septet.client import shapes
 from septet.errors import EntryNotFound
 from septet.fields import Severity
 from septet.profiles import BUILTIN
 from septet.query.options import Leg, Mode
-from septet.service import answers
 from septet.service.operations import OPERATIONS, Operation
 from septet.service.requests import MOST_RESULTS, Id, Query, Request, Tier, given
 from septet.service.running import Serving, named
@@ -94,7 +94,7 @@ HTTP_OPERATIONS: Mapping[str, Operation] = {
         summary="Search with the common options, as fields of the address.",
         route=("GET", "/v1/search"),
         request=SearchByAddressRequest,
-        answer=answers.ResultsAnswer,
+        answer=shapes.ResultsAnswer,
         run=_searched,
     ),
     "list_entries": Operation(
@@ -102,7 +102,7 @@ HTTP_OPERATIONS: Mapping[str, Operation] = {
         summary="List entries, page by page.",
         route=("GET", "/v1/entries"),
         request=ListRequest,
-        answer=answers.PageAnswer,
+        answer=shapes.PageAnswer,
         run=_listed,
     ),
     "delete_entry": Operation(
@@ -110,7 +110,7 @@ HTTP_OPERATIONS: Mapping[str, Operation] = {
         summary="Delete one entry.",
         route=("DELETE", "/v1/entries/{id}"),
         request=DeleteOneRequest,
-        answer=answers.CountAnswer,
+        answer=shapes.CountAnswer,
         run=_deleted,
         effect="changes",
     ),

@@ -3,8 +3,8 @@
 # No `from __future__ import annotations`: pydantic reads the annotations as values.
 from typing_extensions import NotRequired, TypedDict
 
+from septet.client.shapes import LinkAnswer, NoteAnswer
 from septet.fields import Severity
-from septet.service.answers import LinkAnswer, NoteAnswer
 
 __all__ = ["HealthAnswer", "LearnedAnswer", "NeighbourhoodAnswer", "SlowAnswer"]
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from septet.service import answers, inspected, inspecting, requests, running
+from septet.client import shapes
+from septet.service import inspected, inspecting, requests, running
 from septet.service.running import Serving
 
 __all__ = ["OPERATIONS", "Effect", "Operation", "Verb"]
@@ -52,7 +53,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Find the entries that answer a query, best first.",
             route=("POST", "/v1/search"),
             request=requests.SearchRequest,
-            answer=answers.ResultsAnswer,
+            answer=shapes.ResultsAnswer,
             run=running.search,
         ),
         Operation(
@@ -60,7 +61,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Answer many queries in one call, with the results of single searches.",
             route=("POST", "/v1/search_many"),
             request=requests.SearchManyRequest,
-            answer=answers.SearchManyAnswer,
+            answer=shapes.SearchManyAnswer,
             run=running.search_many,
         ),
         Operation(
@@ -68,7 +69,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Find the memories that answer a query.",
             route=("POST", "/v1/recall"),
             request=requests.RecallRequest,
-            answer=answers.ResultsAnswer,
+            answer=shapes.ResultsAnswer,
             run=running.recall,
         ),
         Operation(
@@ -76,7 +77,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Ask several corpora at once: a plan, one order, and what the evidence is worth.",
             route=("POST", "/v1/retrieve"),
             request=requests.RetrieveRequest,
-            answer=answers.RetrievalAnswer,
+            answer=shapes.RetrievalAnswer,
             run=running.retrieve,
         ),
         Operation(
@@ -84,7 +85,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Say why an entry ranks where it does, or why it does not come back.",
             route=("POST", "/v1/explain"),
             request=requests.ExplainRequest,
-            answer=answers.ExplanationAnswer,
+            answer=shapes.ExplanationAnswer,
             run=running.explain,
         ),
         Operation(
@@ -92,7 +93,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Find entries like an entry, a text or a vector.",
             route=("POST", "/v1/similar"),
             request=requests.SimilarRequest,
-            answer=answers.ResultsAnswer,
+            answer=shapes.ResultsAnswer,
             run=running.similar,
         ),
         Operation(
@@ -100,7 +101,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Say which weights a search would give the signals now.",
             route=("POST", "/v1/weights"),
             request=requests.WeightsRequest,
-            answer=answers.WeightsAnswer,
+            answer=shapes.WeightsAnswer,
             run=running.weights,
         ),
         Operation(
@@ -108,7 +109,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Count what is held.",
             route=("GET", "/v1/stats"),
             request=requests.TierRequest,
-            answer=answers.StatsAnswer,
+            answer=shapes.StatsAnswer,
             run=running.stats,
         ),
         Operation(
@@ -116,7 +117,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Say what is served, and what it holds.",
             route=("GET", "/v1/status"),
             request=requests.NoRequest,
-            answer=answers.StatusAnswer,
+            answer=shapes.StatusAnswer,
             run=running.status,
         ),
         Operation(
@@ -124,7 +125,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Return one entry.",
             route=("GET", "/v1/entries/{id}"),
             request=requests.IdRequest,
-            answer=answers.EntryAnswer,
+            answer=shapes.EntryAnswer,
             run=running.get,
         ),
         Operation(
@@ -132,7 +133,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Return whole entries by id.",
             route=("POST", "/v1/load"),
             request=requests.LoadRequest,
-            answer=answers.LoadedAnswer,
+            answer=shapes.LoadedAnswer,
             run=running.load,
         ),
         Operation(
@@ -140,7 +141,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="List entries by filter, in any order, page by page.",
             route=("POST", "/v1/list"),
             request=requests.EntriesRequest,
-            answer=answers.PageAnswer,
+            answer=shapes.PageAnswer,
             run=running.entries,
         ),
         Operation(
@@ -148,7 +149,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Return the ids that begin with a text: what a shortened id may mean.",
             route=("POST", "/v1/ids"),
             request=requests.IdsBeginningRequest,
-            answer=answers.IdsAnswer,
+            answer=shapes.IdsAnswer,
             run=running.ids_beginning,
         ),
         Operation(
@@ -156,7 +157,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Count the entries that pass a filter.",
             route=("POST", "/v1/count"),
             request=requests.CountRequest,
-            answer=answers.CountAnswer,
+            answer=shapes.CountAnswer,
             run=running.count,
         ),
         Operation(
@@ -164,7 +165,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Count entries by the values of a field.",
             route=("POST", "/v1/facets"),
             request=requests.FacetsRequest,
-            answer=answers.FacetsAnswer,
+            answer=shapes.FacetsAnswer,
             run=running.facets,
         ),
         Operation(
@@ -172,7 +173,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Return the earlier versions of an entry.",
             route=("POST", "/v1/history"),
             request=requests.IdRequest,
-            answer=answers.HistoryAnswer,
+            answer=shapes.HistoryAnswer,
             run=running.history,
         ),
         Operation(
@@ -180,7 +181,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Return the links from and to an entry.",
             route=("POST", "/v1/links/of"),
             request=requests.IdRequest,
-            answer=answers.LinksAnswer,
+            answer=shapes.LinksAnswer,
             run=running.links,
         ),
         Operation(
@@ -220,7 +221,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Store an entry, or overwrite the one with its id.",
             route=("POST", "/v1/entries"),
             request=requests.AddRequest,
-            answer=answers.IdAnswer,
+            answer=shapes.IdAnswer,
             run=running.add,
             effect="changes",
             status=201,
@@ -230,7 +231,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Change some fields of an entry.",
             route=("PATCH", "/v1/entries/{id}"),
             request=requests.UpdateRequest,
-            answer=answers.EntryAnswer,
+            answer=shapes.EntryAnswer,
             run=running.update,
             effect="changes",
         ),
@@ -239,7 +240,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Change every entry that passes a filter.",
             route=("POST", "/v1/update_many"),
             request=requests.UpdateManyRequest,
-            answer=answers.CountAnswer,
+            answer=shapes.CountAnswer,
             run=running.update_many,
             effect="changes",
         ),
@@ -248,7 +249,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Delete entries by id or by filter.",
             route=("POST", "/v1/delete"),
             request=requests.DeleteRequest,
-            answer=answers.CountAnswer,
+            answer=shapes.CountAnswer,
             run=running.delete,
             effect="changes",
         ),
@@ -257,7 +258,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Store a memory.",
             route=("POST", "/v1/memories"),
             request=requests.RememberRequest,
-            answer=answers.IdAnswer,
+            answer=shapes.IdAnswer,
             run=running.remember,
             effect="changes",
             status=201,
@@ -267,7 +268,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Delete memories by id or by filter.",
             route=("POST", "/v1/forget"),
             request=requests.ForgetRequest,
-            answer=answers.CountAnswer,
+            answer=shapes.CountAnswer,
             run=running.forget,
             effect="changes",
         ),
@@ -276,7 +277,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Put an entry in the place of another one, which stays as what was valid before.",
             route=("POST", "/v1/supersede"),
             request=requests.SupersedeRequest,
-            answer=answers.IdAnswer,
+            answer=shapes.IdAnswer,
             run=running.supersede,
             effect="changes",
         ),
@@ -285,7 +286,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Undo a supersede.",
             route=("POST", "/v1/reinstate"),
             request=requests.IdRequest,
-            answer=answers.OkAnswer,
+            answer=shapes.OkAnswer,
             run=running.reinstate,
             effect="changes",
         ),
@@ -294,7 +295,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Link two entries.",
             route=("POST", "/v1/links"),
             request=requests.LinkRequest,
-            answer=answers.OkAnswer,
+            answer=shapes.OkAnswer,
             run=running.link,
             effect="adds",
         ),
@@ -303,7 +304,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Link many entries, all or none.",
             route=("POST", "/v1/link_many"),
             request=requests.LinkManyRequest,
-            answer=answers.CountAnswer,
+            answer=shapes.CountAnswer,
             run=running.link_many,
             effect="adds",
         ),
@@ -312,7 +313,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Remove a link.",
             route=("POST", "/v1/unlink"),
             request=requests.UnlinkRequest,
-            answer=answers.OkAnswer,
+            answer=shapes.OkAnswer,
             run=running.unlink,
             effect="changes",
         ),
@@ -321,7 +322,7 @@ OPERATIONS: Mapping[str, Operation] = {
             summary="Record what became of a result.",
             route=("POST", "/v1/feedback"),
             request=requests.FeedbackRequest,
-            answer=answers.OkAnswer,
+            answer=shapes.OkAnswer,
             run=running.feedback,
             effect="adds",
             repeatable=False,

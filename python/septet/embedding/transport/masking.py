@@ -28,6 +28,10 @@ _CHARACTER = re.compile(
 )
 
 
+#: Text in which each character stands for itself, and what is no letter or digit in it.
+_PLAIN, _MARKS = re.compile(r"[^%&\\\x80-\U0010ffff]*"), re.compile(r"[^a-z0-9]")
+
+
 class Masker:
     """Takes keys out of texts.
 
@@ -54,7 +58,9 @@ class Masker:
         """Return a text with a mark in place of each part of a key."""
         for key in sorted(self._whole, key=len, reverse=True):
             text = text.replace(key, MASK)
-        found = list(_characters(text)) if self._parts else []
+        if not self._parts or (_PLAIN.fullmatch(text) and not self._shows(_MARKS.sub("", text.lower()))):
+            return text
+        found = list(_characters(text))
         letters = "".join(letter for letter, _, _ in found)
         hidden: list[list[int]] = []
         for at in range(len(letters) - SHOWN_CHARS + 1):
@@ -67,6 +73,9 @@ class Masker:
         for start, end in reversed(hidden):
             text = text[:start] + MASK + text[end:]
         return text
+
+    def _shows(self, letters: str) -> bool:
+        return any(letters[at : at + SHOWN_CHARS] in self._parts for at in range(len(letters) - SHOWN_CHARS + 1))
 
 
 def _folded(text: str) -> str:

@@ -15,10 +15,20 @@ from septet.explanation import LegReport
 from septet.listing.counting import Counted
 from septet.query.facets import Faceted
 from septet.ranking.bm25_scale import TermCounts
-from septet.ranking.pool import EMPTY, Candidate, Pool
+from septet.ranking.pool import EMPTY, Pool
 from septet.results import Note
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled
-from septet.tiers.remote.packing import floats, floats_of, singles, singles_of, wholes, wholes_of
+from septet.tiers.remote.packing import floats, singles, wholes, wholes_of
+from septet.tiers.remote.shapes import (
+    CountedShape,
+    InspectedAnswer,
+    LikenessAnswer,
+    NeighboursAnswer,
+    NoteShape,
+    OverridesAnswer,
+    PoolAnswer,
+    RecalledAnswer,
+)
 
 __all__ = ["Facts", "counted_data", "counted_of", "faceted_data", "faceted_of", "inspected_data", "inspected_of"]
 __all__ += ["known_data", "known_of", "likeness_data", "likeness_of", "neighbours_data", "neighbours_of", "note_of"]
@@ -50,16 +60,16 @@ def pool_data(pool: Pool, facts: Facts) -> dict[str, Any]:
     return out
 
 
-def pool_of(data: Mapping[str, Any], place: int) -> Pool:
+def pool_of(data: PoolAnswer, place: int) -> Pool:
     """Return the candidates that `pool_data` described, as those of the tier at a place."""
-    rows = wholes_of(data["rows"])
+    rows, columns = data["rows"], data["columns"]
     if not rows:
         return EMPTY
-    columns = {name: floats_of(text) for name, text in data["columns"].items()}
-    labels: dict[str, Sequence[str]] = {name: _texts_of(data["labels"][name]) for name in _FACTS}
+    facts: Mapping[str, Any] = data["labels"]
+    labels: dict[str, Sequence[str]] = {name: _texts_of(*facts[name]) for name in _FACTS}
     if "vectors" in data:
-        dimensions, text = data["vectors"]
-        pool = _with_vectors(rows, labels, columns, singles_of(text).reshape(len(rows), dimensions), place)
+        dimensions, values = data["vectors"]
+        pool = _with_vectors(rows, labels, columns, values.reshape(len(rows), dimensions), place)
     else:
         pool = Pool(rows, [place] * len(rows), labels, columns)
     return pool if data["ids"] is None else pool.with_ids(data["ids"])
@@ -123,8 +133,7 @@ def _numbered(texts: Sequence[str]) -> list[Any]:
     return [list(number), [number[text] for text in texts]]
 
 
-def _texts_of(data: Any) -> list[str]:
-    texts, numbers = data
+def _texts_of(texts: Sequence[str], numbers: Sequence[int]) -> list[str]:
     return [texts[at] for at in numbers]
 
 
@@ -149,28 +158,29 @@ def recalled_data(found: Recalled, facts: Facts) -> dict[str, Any]:
     }
 
 
-def recalled_of(data: Mapping[str, Any], place: int) -> Recalled:
+def recalled_of(data: RecalledAnswer, place: int) -> Recalled:
     """Return what `recalled_data` described."""
     counts, mismatch = data["counts"], data["mismatch"]
-    guesses = {word: [(guess, edits, rows) for guess, edits, rows in near] for word, near in data["guesses"].items()}
     return Recalled(
         pool_of(data["pool"], place),
         data["matches"],
         data["with_vectors"],
         None if mismatch is None else VectorError(mismatch),
-        [Candidate(*one) for one in data["memories"]],
-        None if counts is None else TermCounts(counts[0], counts[1], counts[2]),
+        data["memories"],
+        None if counts is None else TermCounts(*counts),
         [note_of(one) for one in data["notes"]],
         data["more"],
-        MappingProxyType(guesses),
+        MappingProxyType(data["guesses"]),
         data["whole"],
         data["step"],
     )
 
 
-def note_of(data: Mapping[str, Any]) -> Note:
+def note_of(data: NoteShape) -> Note:
     """Return the note that `Note.to_dict` described."""
-    return Note(data["code"], data["cause"], data["cure"], data["tier"])
+    # A later version has more codes.
+    code: Any = data["code"]
+    return Note(code, data["cause"], data["cure"], data["tier"])
 
 
 def neighbours_data(near: Neighbours, facts: Facts) -> dict[str, Any]:
@@ -178,9 +188,9 @@ def neighbours_data(near: Neighbours, facts: Facts) -> dict[str, Any]:
     return {"known": wholes(near.known), "pool": pool_data(near.pool, facts), "steps": wholes(near.steps)}
 
 
-def neighbours_of(data: Mapping[str, Any], place: int) -> Neighbours:
+def neighbours_of(data: NeighboursAnswer, place: int) -> Neighbours:
     """Return what `neighbours_data` described."""
-    return Neighbours(wholes_of(data["known"]), pool_of(data["pool"], place), wholes_of(data["steps"]))
+    return Neighbours(data["known"], pool_of(data["pool"], place), data["steps"])
 
 
 def overrides_data(over: Overrides, facts: Facts) -> dict[str, Any]:
@@ -188,7 +198,7 @@ def overrides_data(over: Overrides, facts: Facts) -> dict[str, Any]:
     return {"ids": sorted(over.ids), "pool": pool_data(over.pool, facts)}
 
 
-def overrides_of(data: Mapping[str, Any], place: int) -> Overrides:
+def overrides_of(data: OverridesAnswer, place: int) -> Overrides:
     """Return what `overrides_data` described."""
     return Overrides(frozenset(data["ids"]), pool_of(data["pool"], place))
 
@@ -202,9 +212,9 @@ def inspected_data(found: Inspected) -> dict[str, Any]:
     return {"candidate": list(found.candidate), "filters": dict(found.filters), "legs": legs}
 
 
-def inspected_of(data: Mapping[str, Any]) -> Inspected:
+def inspected_of(data: InspectedAnswer) -> Inspected:
     """Return what `inspected_data` described."""
-    return Inspected(Candidate(*data["candidate"]), data["filters"], [LegReport(*leg) for leg in data["legs"]])
+    return Inspected(data["candidate"], data["filters"], [LegReport(*leg) for leg in data["legs"]])
 
 
 def likeness_data(found: Likeness) -> dict[str, Any]:
@@ -213,10 +223,9 @@ def likeness_data(found: Likeness) -> dict[str, Any]:
     return {**found._asdict(), "ids": sorted(found.ids), "vector": vector}
 
 
-def likeness_of(data: Mapping[str, Any]) -> Likeness:
+def likeness_of(data: LikenessAnswer) -> Likeness:
     """Return what `likeness_data` described."""
-    vector = None if data["vector"] is None else singles_of(data["vector"])
-    return Likeness(frozenset(data["ids"]), data["words"], data["document"], data["model"], vector)
+    return Likeness(frozenset(data["ids"]), data["words"], data["document"], data["model"], data["vector"])
 
 
 # -- facets ------------------------------------------------------------------------------------------------------------
@@ -243,7 +252,13 @@ def counted_data(counted: Counted) -> list[Any]:
     return [[list(one) for one in counted.values], *counted[1:]]
 
 
-def counted_of(data: Sequence[Any]) -> Counted:
-    """Return what `counted_data` described."""
+def counted_of(data: CountedShape, what: Faceted) -> Counted:
+    """Return what `counted_data` described.
+
+    Raises:
+        QueryError: the values are none of the field.
+    """
     values, *numbers = data
-    return Counted([(value, count) for value, count in values], *numbers)
+    if not what.field.startswith("attrs.") and not all(isinstance(value, str) for value, _ in values):
+        raise QueryError(f"the values of {what.field} are no texts")
+    return Counted(values, *numbers)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from septet.arguments import listed, real, utf8
+from septet.arguments import listed, real, shown, utf8
 from septet.entry import Entry
 from septet.errors import QueryError
 from septet.listing.asked import AskedListing, CountsAsked, NumberAsked, PageAsked
+from septet.listing.names import Value
 from septet.listing.paging import Placed
 from septet.listing.request import Cursor, Request, limit_of
 from septet.listing.shadows import Mirror
@@ -18,7 +19,7 @@ from septet.query.facets import Faceted
 from septet.ranking.pool import Candidate, json_text
 from septet.snapshot.arrays import Mask
 from septet.tiers.remote.answers import counted_data, counted_of
-from septet.tiers.remote.packing import floats, floats_of, packed, unpacked
+from septet.tiers.remote.packing import floats, packed, unpacked
 from septet.tiers.remote.plans import filter_data, filters_of
 
 __all__ = ["answer_data", "answer_of", "asked_data", "asked_of", "hidden_data", "hidden_of", "mirror_data"]
@@ -28,18 +29,11 @@ MOST_KEYS = 8
 
 
 def mirror_of(data: Mapping[str, Any]) -> Mirror:
-    """Return what `mirror_data` described.
-
-    Raises:
-        QueryError: it is no mirror.
-    """
+    """Return what `mirror_data` described."""
     ids = data["ids"]
-    begins, ends = floats_of(data["from"]), floats_of(data["until"])
-    if not isinstance(ids, list) or set(map(type, ids)) - {str} or not len(ids) == len(begins) == len(ends):
-        raise QueryError("a mirror of a listing is cut")
     known = np.empty(len(ids), dtype=object)
     known[:] = ids
-    return Mirror(str(data["state"]), np.arange(len(ids)), known, begins, ends)
+    return Mirror(data["state"], np.arange(len(ids)), known, data["from"], data["until"])
 
 
 def mirror_data(mirror: Mirror) -> dict[str, Any]:
@@ -136,13 +130,24 @@ def answer_data(found: Any, asked: AskedListing[Any]) -> Any:
 
 
 def answer_of(data: Any, asked: AskedListing[Any]) -> Any:
-    """Return what `answer_data` described."""
+    """Return what `answer_data` described.
+
+    Raises:
+        QueryError: it is no answer to what was asked.
+    """
     if isinstance(asked, PageAsked):
-        return [_placed(Candidate(*row).to_entry(), values) for row, values in data]
-    return counted_of(data) if isinstance(asked, CountsAsked) else int(data)
+        return [_placed(entry.to_entry(), values, asked.request) for entry, values in data]
+    return counted_of(data, asked.what) if isinstance(asked, CountsAsked) else data
 
 
-def _placed(entry: Entry, values: list[Any]) -> Placed:
+def _placed(entry: Entry, values: Sequence[Value | None], request: Request) -> Placed:
+    """Return an entry with where it stands.
+
+    Raises:
+        QueryError: the values are none of the fields that entries are sorted by.
+    """
+    if not request.fits(values):
+        raise QueryError(f"entry {shown(entry.id)} comes with other values than those that entries are sorted by")
     return Placed(entry, Cursor(tuple(values), entry.id))
 
 

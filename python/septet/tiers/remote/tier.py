@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.errors import QueryError, SeptetError, TierError, Unauthorized, Unreachable
+from septet.arguments import cut, printable
+from septet.errors import QueryError, SeptetError, Unreachable
 from septet.listing.counting import Counted
 from septet.query.facets import Faceted
 from septet.query.filters import Filter
@@ -26,7 +27,7 @@ from septet.tiers.remote.answers import (
     overrides_of,
     recalled_of,
 )
-from septet.tiers.remote.packing import floats_of, wholes
+from septet.tiers.remote.packing import wholes
 from septet.tiers.remote.plans import filter_data, plan_data
 
 __all__ = ["PROTOCOL", "AskTier", "RemoteSession", "RemoteTier"]
@@ -43,6 +44,8 @@ AskTier: TypeAlias = Callable[[Mapping[str, Any], "float | None"], Mapping[str, 
 GRACE_S = 0.5
 #: How long the end of a session may take.
 CLOSE_S = 1.0
+#: So often a tier may want the search to begin anew before it is left out.
+MOST_AGAINS = 3
 
 
 class RemoteTier:
@@ -59,6 +62,8 @@ class RemoteTier:
 
     def __init__(self, name: str, priority: float, ask: AskTier) -> None:
         self.name, self.priority, self.ask = name, priority, ask
+        #: How often the server wanted the search to begin anew.
+        self.agains = 0
 
     def open(self, plans: Sequence[Plan], place: int) -> RemoteSession:
         """Begin a search (see `Tier`); the server is asked when it recalls."""
@@ -93,25 +98,36 @@ class RemoteSession:
 
     def recall(self) -> Sequence[Recalled]:
         """Return the candidates of each query."""
-        answer = self._begin(recall=True)
-        found = self._read(lambda: [recalled_of(one, self.place) for one in answer["recalled"]])
-        if len(found) != len(self.plans):
-            raise Unreachable(f"tier {self.tier.name}: the server answered {len(found)} of {len(self.plans)} queries")
+        recalled = self._begin(recall=True).get("recalled")
+        found = self._read(lambda: [recalled_of(one, self.place) for one in recalled or ()])
+        steps = len(self.plans[0].query.steps)
+        if len(found) != len(self.plans) or any(one.step is not None and one.step >= steps for one in found):
+            raise self._wrong(f"{len(found)} of {len(self.plans)} queries, or with a step that they have not")
         self._recalled = True
         return found
 
     def ids(self, rows: Sequence[int]) -> Sequence[str]:
         """Return the ids of candidates."""
-        return self._ask("ids", lambda found: list(found), rows=wholes(rows))
+        return self._each("ids", rows)
 
     def groups(self, rows: Sequence[int]) -> Sequence[str]:
         """Return the ids of the parents of candidates, their own where they have none."""
-        return self._ask("groups", lambda found: list(found), rows=wholes(rows))
+        return self._each("groups", rows)
 
     def neighbours(self, query: int, anchors: Sequence[int], known: Pool) -> Neighbours:
         """Walk the links from the anchors."""
+        most = len(self.plans[query].profile.graph.proximity)
+
+        def read(found: Any) -> Neighbours:
+            near = neighbours_of(found, self.place)
+            if (len(near.known), len(near.steps)) != (len(known), len(near.pool)):
+                raise QueryError("steps for each candidate are wanted")
+            if max(near.known, default=0) > most or max(near.steps, default=0) > most:
+                raise QueryError(f"a walk has at most {most} steps")
+            return near
+
         asked = {"query": query, "anchors": list(anchors), "known": known_data(known)}
-        return self._ask("neighbours", lambda found: neighbours_of(found, self.place), **asked)
+        return self._ask("neighbours", read, **asked)
 
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
         """Say which of the ids the tier holds, and bring those that pass the filters."""
@@ -119,7 +135,13 @@ class RemoteSession:
 
     def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
         """Return whole candidates in the order of the rows."""
-        return self._ask("read", lambda found: [Candidate(*one) for one in found], rows=wholes(rows))
+
+        def read(found: Any) -> Sequence[Candidate]:
+            if [one.row for one in found] != list(rows):
+                raise QueryError("the entries of all rows are wanted, in their order")
+            return cast("Sequence[Candidate]", found)
+
+        return self._ask("read", read, rows=wholes(rows))
 
     def inspect(self, entry_id: str) -> Inspected | None:
         """Return how an entry fares."""
@@ -127,21 +149,24 @@ class RemoteSession:
 
     def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
         """Return for each path into attrs the numbers of candidates ``(m,)``, NaN where there is none."""
-        asked = {"rows": wholes(rows), "paths": [list(path) for path in paths]}
-        return self._ask("numbers", lambda found: [floats_of(one) for one in found], **asked)
+
+        def read(found: Any) -> Sequence[NDArray[np.float64]]:
+            if [len(one) for one in found] != [len(rows)] * len(paths):
+                raise QueryError("a number for each row and path is wanted")
+            return cast("Sequence[NDArray[np.float64]]", found)
+
+        return self._ask("numbers", read, rows=wholes(rows), paths=[list(path) for path in paths])
 
     def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
         """Return path, first and last line and id of candidates."""
-        return self._ask(
-            "places", lambda found: [(path, first, last, i) for path, first, last, i in found], rows=wholes(rows)
-        )
+        return self._each("places", rows)
 
     def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
         """Return the model of the vectors that queries are compared with, and those of candidates, NaN without one."""
 
         def read(found: Any) -> tuple[str, NDArray[np.float64] | None]:
             model, values = found
-            return model, None if values is None else floats_of(values).reshape(len(rows), -1)
+            return model, None if values is None else values.reshape(len(rows), -1)
 
         return self._ask("vectors", read, query=query, rows=wholes(rows))
 
@@ -153,13 +178,23 @@ class RemoteSession:
 
     def facets(self, query: int, asked: Sequence[Faceted]) -> Sequence[Counted]:
         """Return by values of fields how many entries match a query and pass the filters."""
-        fields = faceted_data(asked)
-        return self._ask("facets", lambda found: [counted_of(one) for one in found], query=query, fields=fields)
+
+        def read(found: Any) -> Sequence[Counted]:
+            if len(found) != len(asked):
+                raise QueryError(f"{len(asked)} fields are wanted")
+            return [counted_of(one, what) for one, what in zip(found, asked)]
+
+        return self._ask("facets", read, query=query, fields=faceted_data(asked))
 
     def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
         """Say for each filter whether an entry passes it."""
-        asked = [filter_data(one) for one in filters]
-        return self._ask("any_passing", lambda found: [bool(passed) for passed in found], filters=asked)
+
+        def read(found: Any) -> Sequence[bool]:
+            if len(found) != len(filters):
+                raise QueryError(f"{len(filters)} answers are wanted")
+            return found
+
+        return self._ask("any_passing", read, filters=[filter_data(one) for one in filters])
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -175,10 +210,19 @@ class RemoteSession:
                 "plans": plan_data(self.plans),
             }
         )
-        self._id, self.generation, self._standing = self._read(
-            lambda: (str(answer["session"]), int(answer["generation"]), Standing(*answer["standing"]))
-        )
+        self._id, self.generation = answer["session"], answer["generation"]
+        self._standing = Standing(*answer["standing"])
         return answer
+
+    def _each(self, method: str, rows: Sequence[int]) -> Sequence[Any]:
+        """Return what is asked of each row."""
+
+        def read(found: Any) -> Sequence[Any]:
+            if len(found) != len(rows):
+                raise QueryError(f"an answer for each of {len(rows)} rows is wanted")
+            return cast("Sequence[Any]", found)
+
+        return self._ask(method, read, rows=wholes(rows))
 
     def _ask(self, method: str, read: Callable[[Any], _Answer], **asked: Any) -> _Answer:
         try:
@@ -186,7 +230,8 @@ class RemoteSession:
                 self._begin(recall=False)
             answer = self._sent({"method": method, "session": self._id, **asked})
             return self._read(lambda: read(answer["answer"]))
-        except (Unreachable, Unauthorized) as fault:
+        except SeptetError as fault:
+            # Whatever it says now: what it recalled is of no use.
             if self._recalled:
                 raise TierLost(self.place, fault) from fault
             raise
@@ -195,14 +240,19 @@ class RemoteSession:
         deadline = self.plans[0].deadline
         answer = self.tier.ask(call, None if deadline is None else deadline.left_s + GRACE_S)
         if "again" in answer:
-            raise SearchAgain(str(answer["again"]))
+            self.tier.agains += 1
+            if self.tier.agains >= MOST_AGAINS:
+                raise self._wrong("a search that has to begin anew, again and again")
+            raise SearchAgain(answer["again"])
         return answer
 
     def _read(self, read: Callable[[], _Answer]) -> _Answer:
-        """Return what an answer says; one that is none is that of no server of this version."""
+        """Return what an answer says; one that does not fit to what was asked is a failure of the tier."""
         try:
             return read()
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as fault:
-            if isinstance(fault, SeptetError) and not isinstance(fault, (QueryError, TierError)):
-                raise
-            raise Unreachable(f"tier {self.tier.name}: the server's answer cannot be understood") from fault
+        except ValueError as fault:
+            said = printable(cut(str(fault)))
+        raise self._wrong(f"what does not fit: {said}")
+
+    def _wrong(self, what: str) -> Unreachable:
+        return Unreachable(f"tier {self.tier.name}: the server answers with {what}")

@@ -1,0 +1,398 @@
+"""Answers as typed dicts: the schemas of what ``to_dict()`` of each result gives, for MCP, OpenAPI and the client.
+
+The client checks what a server answers against them, in `septet.tiers.remote.received`.
+"""
+
+# No `from __future__ import annotations`: pydantic reads the annotations as values.
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, ValidationInfo
+from typing_extensions import NotRequired, TypedDict
+
+from septet.fields import Severity, Trust
+from septet.tiers.remote.received import Count, Finite, Many, Said, inner
+
+__all__ = ["ANSWERS", "CountAnswer", "EntryAnswer", "ExplanationAnswer", "FacetsAnswer", "HistoryAnswer"]
+__all__ += ["HitAnswer", "IdAnswer", "IdsAnswer", "LinksAnswer", "LoadedAnswer", "NoteAnswer", "OkAnswer"]
+__all__ += ["PageAnswer", "ResultsAnswer", "RetrievalAnswer", "SearchManyAnswer", "StatsAnswer", "StatusAnswer"]
+__all__ += ["WeightsAnswer"]
+
+
+#: Fields that a whole hit has, and a light one.
+_WHOLE = ("entry", "breakdown", "signals", "raw")
+_LIGHT = ("title", "kind", "type", "domain", "severity", "tags", "source", "trust", "snippet", "token_estimate")
+
+
+def _complete(hit: Any) -> Any:
+    """Return a hit that has the fields of its mode.
+
+    Raises:
+        ValueError: one is missing.
+    """
+    for name in _WHOLE if "entry" in hit else _LIGHT:
+        if name not in hit:
+            raise ValueError(f"wanted the field {name}")
+    return hit
+
+
+# What holds values of its own type is described as plain objects: tools of agents take no recursive schema.
+
+
+def _hits(parts: list[dict[str, Any]], info: ValidationInfo) -> list[Any]:
+    return [_complete(inner(part, HitAnswer, info)) for part in parts]
+
+
+def _stats(tiers: Mapping[str, Any], info: ValidationInfo) -> dict[str, Any]:
+    return {name: inner(one, StatsAnswer, info) for name, one in tiers.items()}
+
+
+class NoteAnswer(TypedDict):
+    """What a search could not do, or did differently: a code to test for, what happened, what to do about it."""
+
+    code: Said
+    cause: Said
+    cure: Said
+    tier: Said
+
+
+class SpanAnswer(TypedDict):
+    """Lines of a file."""
+
+    path: str
+    first_line: int
+    last_line: int
+
+
+class EntryAnswer(TypedDict):
+    """An entry; optional fields that are empty are left out."""
+
+    id: str
+    kind: str
+    type: str
+    domain: str
+    severity: Severity
+    trust: Trust
+    title: str
+    description: str
+    context: str
+    tags: Many[str]
+    created_at: Finite
+    updated_at: Finite
+    attrs: NotRequired[dict[str, Any]]
+    valid_from: NotRequired[Finite]
+    valid_until: NotRequired[Finite]
+    parent: NotRequired[str]
+    source: NotRequired[str]
+    span: NotRequired[SpanAnswer]
+
+
+class PieceAnswer(TypedDict):
+    """A piece of a text, and whether it is a word of the query."""
+
+    text: str
+    match: bool
+
+
+class MarkedAnswer(TypedDict):
+    """What a hit is shown by, in pieces."""
+
+    title: Many[PieceAnswer]
+    passage: Many[PieceAnswer]
+
+
+class HitAnswer(TypedDict):
+    """A result: with ``entry`` and its signals in mode ``full``, with title and snippet in mode ``scan``."""
+
+    id: str
+    score: Finite
+    confidence: Finite
+    tier: Said
+    citation: NotRequired[str]
+    parts: NotRequired[Annotated[list[dict[str, Any]], AfterValidator(_hits)]]
+    entry: NotRequired[EntryAnswer]
+    breakdown: NotRequired[dict[str, Finite]]
+    signals: NotRequired[dict[str, Finite | None]]
+    raw: NotRequired[dict[str, Finite | None]]
+    title: NotRequired[str]
+    kind: NotRequired[str]
+    type: NotRequired[str]
+    domain: NotRequired[str]
+    severity: NotRequired[Severity]
+    tags: NotRequired[Many[str]]
+    source: NotRequired[str | None]
+    trust: NotRequired[Trust]
+    snippet: NotRequired[str]
+    token_estimate: NotRequired[int]
+    parent: NotRequired[str]
+    marked: NotRequired[MarkedAnswer]
+
+
+class ValueAnswer(TypedDict):
+    """A value of a field, and how many entries have it."""
+
+    value: str | int | Finite | bool
+    count: int
+
+
+class FacetsAnswer(TypedDict):
+    """How many entries have each value of a field."""
+
+    field: Said
+    values: Many[ValueAnswer]
+    total: int
+    missing: int
+    distinct: int
+    other: int
+
+
+class TierReportAnswer(TypedDict):
+    """What a tier did for a search."""
+
+    name: Said
+    priority: Finite
+    candidates: int
+    generation: int
+    took_ms: Finite
+    error: Said | None
+
+
+class ResultsAnswer(TypedDict):
+    """What a search found, best first: `Results.to_dict()`."""
+
+    query: Said
+    profile: Said
+    mode: Said
+    took_ms: Finite
+    weights: dict[str, Finite]
+    confidence: Finite
+    total: int | None
+    offset: int
+    facets: NotRequired[dict[str, FacetsAnswer]]
+    understood: NotRequired[dict[str, Any]]
+    matched_by: NotRequired[Said]
+    hits: Many[Annotated[HitAnswer, AfterValidator(_complete)]]
+    notes: Many[NoteAnswer]
+    tiers: Many[TierReportAnswer]
+
+
+class SearchManyAnswer(TypedDict):
+    """The results of each query, in their order."""
+
+    results: Many[ResultsAnswer]
+
+
+class LegAnswer(TypedDict):
+    """Where an entry stands in one leg."""
+
+    leg: Said
+    matched: bool
+    rank: int | None
+    of: int
+    taken: int
+    value: Finite | None
+    detail: Said
+
+
+class RemedyAnswer(TypedDict):
+    """Options of a search that bring an entry back, and the place that it has then."""
+
+    changes: dict[str, Any]
+    rank: int
+    text: Said
+
+
+class ExplanationAnswer(TypedDict):
+    """Why an entry ranks where it does, or why it does not come back: `Explanation.to_dict()`."""
+
+    id: str
+    query: Said
+    found: bool
+    rank: int | None
+    limit: int
+    candidates: int
+    score: Finite | None
+    reason: Said
+    tier: Said
+    confidence: Finite
+    breakdown: dict[str, Finite]
+    signals: dict[str, Finite | None]
+    weights: dict[str, Finite]
+    filters: dict[str, bool]
+    raw: dict[str, Finite | None]
+    estimated: Many[str]
+    legs: Many[LegAnswer]
+    notes: Many[NoteAnswer]
+    remedy: RemedyAnswer | None
+
+
+class RetrievalAnswer(TypedDict):
+    """What several corpora found: `Retrieval.to_dict()`."""
+
+    query: Said
+    profile: Said
+    took_ms: Finite
+    confidence: Finite | None
+    hits: Many[Annotated[HitAnswer, AfterValidator(_complete)]]
+    notes: Many[NoteAnswer]
+    plan: dict[str, Any]
+    envelope: dict[str, Any]
+    lists: list[dict[str, Any]]
+
+
+class LoadedAnswer(TypedDict):
+    """Whole entries; ``missing`` are the ids that do not exist."""
+
+    entries: Many[EntryAnswer]
+    missing: Many[str]
+
+
+class PageAnswer(TypedDict):
+    """A page of entries; ``next`` goes on behind it."""
+
+    entries: Many[EntryAnswer]
+    next: str | None
+
+
+class VersionAnswer(TypedDict):
+    """An earlier version of an entry."""
+
+    entry: EntryAnswer
+    replaced_at: Finite
+    call: Said
+    changed: Many[str]
+
+
+class HistoryAnswer(TypedDict):
+    """The earlier versions of an entry, the newest first."""
+
+    versions: Many[VersionAnswer]
+
+
+class LinkAnswer(TypedDict):
+    """A link between two entries."""
+
+    source: str
+    target: str
+    type: str
+    note: str
+
+
+class LinksAnswer(TypedDict):
+    """The links from and to an entry."""
+
+    links: Many[LinkAnswer]
+
+
+class IdAnswer(TypedDict):
+    """The id of what was stored."""
+
+    id: str
+
+
+class CountAnswer(TypedDict):
+    """How many entries it concerns."""
+
+    count: Count
+
+
+class IdsAnswer(TypedDict):
+    """Ids of entries."""
+
+    ids: Many[str]
+
+
+class OkAnswer(TypedDict):
+    """Whether it changed anything."""
+
+    changed: bool
+
+
+class SpaceAnswer(TypedDict):
+    """Vectors of one model."""
+
+    model: str
+    dimensions: int
+    entries: int
+
+
+class StatsAnswer(TypedDict):
+    """What a vault holds: `Stats.to_dict()` without the paths of the server."""
+
+    entries: int
+    kinds: dict[str, int]
+    links: int
+    feedback: dict[str, int]
+    spaces: Many[SpaceAnswer]
+    generation: int
+    size_bytes: int
+    notes: Many[NoteAnswer]
+    tiers: NotRequired[Annotated[dict[str, Any], AfterValidator(_stats)]]
+
+
+class StatusAnswer(TypedDict):
+    """What is served: names and counts, no path of the server."""
+
+    version: Said
+    writable: bool
+    tiers: dict[str, Finite]
+    profile: Said
+    profiles: Many[str]
+    entries: int
+    kinds: dict[str, int]
+    links: int
+    spaces: Many[SpaceAnswer]
+    notes: Many[NoteAnswer]
+
+
+class WeightsAnswer(TypedDict):
+    """The weights in use and why: `Weights.to_dict()`."""
+
+    profile: Said
+    row: Said
+    values: dict[str, Finite]
+    cause: Said
+    counted: int
+    accept_rate: Finite | None
+
+
+class StoredAnswer(TypedDict, total=False):
+    """What became of a line of a bulk request: the id that was stored, or the error; no id and no error is none."""
+
+    id: str
+    line: Count
+    error: dict[str, Any]
+
+
+#: What each operation answers.
+ANSWERS: Mapping[str, Any] = {
+    "search": ResultsAnswer,
+    "search_many": SearchManyAnswer,
+    "recall": ResultsAnswer,
+    "retrieve": RetrievalAnswer,
+    "explain": ExplanationAnswer,
+    "similar": ResultsAnswer,
+    "weights": WeightsAnswer,
+    "stats": StatsAnswer,
+    "status": StatusAnswer,
+    "load": LoadedAnswer,
+    "ids_beginning": IdsAnswer,
+    "entries": PageAnswer,
+    "count": CountAnswer,
+    "facets": FacetsAnswer,
+    "history": HistoryAnswer,
+    "links": LinksAnswer,
+    "add": IdAnswer,
+    "bulk": StoredAnswer,
+    "update": EntryAnswer,
+    "update_many": CountAnswer,
+    "delete": CountAnswer,
+    "remember": IdAnswer,
+    "forget": CountAnswer,
+    "supersede": IdAnswer,
+    "reinstate": OkAnswer,
+    "link": OkAnswer,
+    "link_many": CountAnswer,
+    "unlink": OkAnswer,
+    "feedback": OkAnswer,
+}
