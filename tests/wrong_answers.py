@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-__all__ = ["Lying", "Recorded", "Recording", "changed", "with_more_fields"]
+__all__ = ["Lying", "Recorded", "Recording", "changed", "response_of", "with_more_fields", "wrong_body"]
 
 #: Stands for what `json.dumps` cannot write, until the text is there.
 _MARK = "§{}§"
@@ -171,11 +171,19 @@ def response_of(body: bytes, status: str = "200 OK", *more: str) -> bytes:
 
 def changed(body: bytes, chance: Any, token: str) -> tuple[str, bytes]:
     """Return a response that is wrong, and how it became so."""
-    kind = chance.choices([_value, _bytes, _error, _http], [70, 12, 10, 8])[0]
+    if chance.random() < 0.08:
+        return _http(body, chance, token)
+    how, status, made = wrong_body(body, chance, token)
+    return how, response_of(made, status)
+
+
+def wrong_body(body: bytes, chance: Any, token: str) -> tuple[str, str, bytes]:
+    """Return how an answer became wrong, its status, and its body."""
+    kind = chance.choices([_value, _bytes, _error], [76, 13, 11])[0]
     return kind(body, chance, token)
 
 
-def _value(body: bytes, chance: Any, token: str) -> tuple[str, bytes]:
+def _value(body: bytes, chance: Any, token: str) -> tuple[str, str, bytes]:
     """Change one to three values of the JSON."""
     try:
         made = json.loads(body)
@@ -199,7 +207,7 @@ def _value(body: bytes, chance: Any, token: str) -> tuple[str, bytes]:
     text = json.dumps(made)
     for mark, value in raw.items():
         text = text.replace(json.dumps(mark), value)
-    return "; ".join(told), response_of(text.encode())
+    return "; ".join(told), "200 OK", text.encode()
 
 
 def _place(made: Any, chance: Any) -> tuple[Any, Any, str]:
@@ -278,7 +286,7 @@ _CHANGES = {
 }  # fmt: skip
 
 
-def _bytes(body: bytes, chance: Any, token: str) -> tuple[str, bytes]:
+def _bytes(body: bytes, chance: Any, token: str) -> tuple[str, str, bytes]:
     """Change the body as bytes."""
     how = chance.choice("cut flip utf-16 latin bom empty html twice lines garbage number text list".split())
     at = chance.randrange(len(body) + 1)
@@ -297,10 +305,10 @@ def _bytes(body: bytes, chance: Any, token: str) -> tuple[str, bytes]:
         "text": json.dumps(token).encode(),
         "list": b"[" + body + b"]",
     }[how]
-    return f"bytes {how}", response_of(made)
+    return f"bytes {how}", "200 OK", made
 
 
-def _error(body: bytes, chance: Any, token: str) -> tuple[str, bytes]:
+def _error(body: bytes, chance: Any, token: str) -> tuple[str, str, bytes]:
     """Tell an error, right or wrong."""
     codes = "store_error query_error entry_error batch_error entry_not_found embedding_error embedding_refused closed "
     codes += "vector_error tier_error unreachable unauthorized internal_error too_large septet_error nonsense read_only"
@@ -326,7 +334,7 @@ def _error(body: bytes, chance: Any, token: str) -> tuple[str, bytes]:
             "200 OK",
         ]
     )
-    return f"error {status} {code} {str(message)[:20]}", response_of(json.dumps(said).encode(), status)
+    return f"error {status} {code} {str(message)[:20]}", status, json.dumps(said).encode()
 
 
 def _http(body: bytes, chance: Any, token: str) -> tuple[str, bytes]:

@@ -1,9 +1,14 @@
 """What a client says when the server is gone, strange, slow, or wants another token."""
 
+import base64
 import json
+import logging
 import os
+import socket
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
+from threading import Thread
 
 import httpx
 import numpy as np
@@ -12,7 +17,18 @@ import pytest
 pytest.importorskip("uvicorn")
 
 from remote import QUERIES, Faulty, answer, filled, told
-from septet import Client, Closed, EntryError, QueryError, StoreError, Unauthorized, Unreachable, Vault
+from septet import (
+    Client,
+    Closed,
+    EntryError,
+    Federation,
+    QueryError,
+    SeptetError,
+    StoreError,
+    Unauthorized,
+    Unreachable,
+    Vault,
+)
 from serving import serving
 
 TOKEN = "a-token-of-the-test"
@@ -126,9 +142,6 @@ def test_an_answer_that_is_none_is_told(url, response, said):
 
 
 def test_an_answer_that_breaks_off_or_never_ends_is_told():
-    import socket
-    from threading import Thread
-
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
     answers = [b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{", b"HTTP/1.1 200 OK\r\nconten"] * 3 + [b""]
@@ -227,3 +240,135 @@ def test_what_is_nested_too_deeply_or_too_large_to_travel_is_refused_here(client
 def test_a_limit_of_bytes_that_is_none_is_told_at_once(most):
     with pytest.raises(StoreError, match="max_bytes"):
         Client("http://127.0.0.1:9", max_bytes=most)
+
+
+FORMS = {
+    "as it is": TOKEN,
+    "in a header": f"Bearer {TOKEN}",
+    "backwards": TOKEN[::-1],
+    "in base64": base64.b64encode(f"Bearer {TOKEN}".encode()).decode(),
+    "in percent": "".join(f"%{byte:02x}" for byte in TOKEN.encode()),
+    "in part": TOKEN[3:-3],
+    "in capitals": TOKEN.upper(),
+}
+
+
+@pytest.mark.parametrize("said", FORMS.values(), ids=FORMS)
+def test_a_token_that_the_server_repeats_is_in_no_error_no_note_and_no_log(filled_vault, caplog, said):
+    error = {"error": {"code": "query_error", "message": said, "details": {"x": said}}}
+    entry = dict.fromkeys(("kind", "type", "domain", "title", "description", "context"), said)
+    wrong = [
+        *(httpx.Response(status, json=error) for status in (400, 401, 403, 404, 500)),
+        *(httpx.Response(status, json={"error": {"code": said}}) for status in (401, 422)),
+        httpx.Response(200, json={said: said, "count": said}),
+        httpx.Response(200, json={"kinds": {said: said}}),
+        httpx.Response(200, json={"entries": [{**entry, "severity": said}]}),
+        httpx.Response(200, content=said.encode()),
+        httpx.Response(302, headers={"location": f"http://127.0.0.1:9/{said}"}),
+        httpx.Response(200, headers={"content-encoding": said}, stream=httpx.ByteStream(b"x")),
+    ]
+    hidden = [said, TOKEN]
+    caplog.set_level(logging.DEBUG)
+    calls = [Client.count, Client.stats, lambda client: client.load(["e1"]), lambda client: client.add(title="t")]
+    for response in wrong:
+        transport = httpx.MockTransport(lambda _, response=response: response)
+        with Client("http://127.0.0.1:9", token=TOKEN, transport=transport) as client:
+            for call in calls:
+                with pytest.raises(SeptetError) as raised:
+                    call(client)
+                text = "".join(traceback.format_exception_only(type(raised.value), raised.value))
+                text += f"{raised.value.args!r} {raised.value.__cause__!r} {raised.value.__context__!r}"
+                assert not [one for one in hidden if one in text]
+            found = Federation({"here": filled_vault, "there": client}).search("vault")
+            assert found.ids
+            assert not [one for one in hidden if one in f"{found!r} {found.notes} {found.tiers}"]
+    assert not [one for one in hidden if one in caplog.text]
+
+
+def test_a_token_in_a_head_or_a_broken_answer_is_in_no_error_and_no_log(caplog):
+    heads = [f"HTTP/1.1 500 {TOKEN}", f"{TOKEN}", f"HTTP/1.1 200 OK\r\nX-Seen: {TOKEN}\r\ncontent-length: {TOKEN}"]
+    caplog.set_level(logging.DEBUG)
+    for head in heads:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+
+            def serve(head=head, listening=listening):
+                for _ in range(3):
+                    connection, _ = listening.accept()
+                    with connection:
+                        connection.recv(65_536)
+                        connection.sendall(f"{head}\r\n\r\n".encode())
+
+            Thread(target=serve, daemon=True).start()
+            url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+            with Client(url, token=TOKEN) as client, pytest.raises(Unreachable) as raised:
+                client.count()
+        assert TOKEN not in f"{raised.value!r} {raised.value.__context__!r}"
+    assert "receive_response_headers" in caplog.text and TOKEN not in caplog.text
+
+
+def test_what_a_server_says_beside_results_hides_the_token_too(url):
+    def lies(request, asked):
+        return httpx.Response(200, json=dict.fromkeys(("profile", "row", "cause"), TOKEN) | MORE_OF_WEIGHTS)
+
+    with Client(url, token=TOKEN, transport=Faulty(lies)) as client:
+        assert TOKEN not in repr(client.weights())
+
+
+MORE_OF_WEIGHTS = {"values": {}, "counted": 0, "accept_rate": None}
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "said"),
+    [
+        ("count", {}, "without the field count"),
+        ("count", {"count": "5"}, "a wrong value of count: wanted a valid integer"),
+        ("count", {"count": None}, "a wrong value of count: wanted a valid integer"),
+        ("count", {"count": -1}, "a wrong value of count: wanted greater than or equal to 0"),
+        ("stats", {"entries": 1, "kinds": {"entry": 1.5}}, "a wrong value of kinds.entry: wanted a valid integer"),
+        ("weights", {**dict.fromkeys(("profile", "row", "cause"), ""), **MORE_OF_WEIGHTS, "counted": []}, "of counted"),
+    ],
+)
+def test_an_answer_of_a_wrong_type_names_the_field_and_what_is_expected(url, method, body, said):
+    with (
+        Client(url, transport=Faulty(lambda request, asked: answer(body))) as client,
+        pytest.raises(Unreachable, match=said),
+    ):
+        getattr(client, method)()
+
+
+def test_pages_that_bring_the_same_entries_again_and_again_end(filled_vault, url):
+    page = {"entries": [filled_vault.get("e1").to_dict()], "next": "more"}
+    with (
+        Client(url, transport=Faulty(lambda request, asked: answer(page))) as client,
+        pytest.raises(Unreachable, match="1 entries where 500 others"),
+    ):
+        client.entries(limit=None)
+    parts = {"answer": {"entries": [[1, "e1", *[""] * 7, "[]", "{}", *[None] * 3, 0.0, 0.0, None, None]], "last": 9}}
+    with (
+        Client(url, transport=Faulty(lambda request, asked: answer(parts))) as client,
+        pytest.raises(Unreachable, match="do not ascend"),
+    ):
+        for _ in client:
+            pass
+
+
+def test_a_tier_that_wants_the_search_to_begin_again_each_time_is_left_out(filled_vault, url):
+    asked = []
+
+    def again(request, call):
+        asked.append(call)
+        return answer({"again": "once more"})
+
+    with Client(url, transport=Faulty(again)) as client:
+        found = Federation({"here": filled_vault, "there": client}).search("vault")
+    assert found.ids and [note.code for note in found.notes if note.tier == "there"] == ["tier_failed"]
+    assert len(asked) < 10
+
+
+def test_an_error_of_the_server_in_the_middle_of_a_search_leaves_the_tier_out(filled_vault, url):
+    def fails(request, call):
+        return answer({"error": {"code": "store_busy", "message": "no"}}, 503) if call["method"] == "read" else None
+
+    with Client(url, transport=Faulty(fails)) as client:
+        found = Federation({"here": filled_vault, "there": client}, {"there": 2.0}).search("vault")
+    assert found.ids and [note.code for note in found.notes if note.tier == "there"] == ["tier_failed"]

@@ -248,6 +248,7 @@ class AsyncSeptet(OfOneProcess):
             if pool is None:
                 import httpx
 
+                self._settings.mask_logs()
                 pool = self._pools[loop] = httpx.AsyncClient(
                     transport=self._settings.transport, trust_env=False, limits=limits(), follow_redirects=False
                 )

@@ -223,6 +223,7 @@ class Client(RemoteMember, OfOneProcess):
                     transport=self._settings.transport, trust_env=False, limits=limits(), follow_redirects=False
                 )
                 keep_deadlines(pool)
+                self._settings.mask_logs()
                 self._pool = pool
             return self._pool
 

@@ -16,7 +16,7 @@ from septet.client.faults import error_of
 from septet.client.routes import ROUTES
 from septet.client.shapes import ANSWERS
 from septet.client.wire import encoded
-from septet.embedding.transport.masking import Masker
+from septet.embedding.transport.masking import Masker, mask_logs
 from septet.errors import QueryError, StoreError, Unreachable, printable
 from septet.tiers.remote.received import Mask, received
 
@@ -98,6 +98,11 @@ class Settings:
     def masked(self, text: str) -> str:
         """Return what a server or a library says, without the token."""
         return text if self.mask is None else self.mask(text)
+
+    def mask_logs(self) -> None:
+        """Hide the token in what the HTTP libraries log, as long as these settings are in use."""
+        if self.mask is not None:
+            mask_logs(self.mask)
 
 
 def settings_of(

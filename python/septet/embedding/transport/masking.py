@@ -8,7 +8,7 @@ import logging
 import re
 import unicodedata
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["MASK", "SHOWN_CHARS", "Masker", "mask_logs"]
 
@@ -109,12 +109,12 @@ def _characters(text: str) -> Iterator[tuple[str, int, int]]:
             yield char, found.start(), found.end()
 
 
-_maskers: weakref.WeakSet[Masker] = weakref.WeakSet()
+_maskers: weakref.WeakSet[Callable[[str], str]] = weakref.WeakSet()
 #: What httpx and httpcore write of requests and answers, with the headers of answers.
 _LOGGERS = ("httpx", "httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy", "httpcore.socks")
 
 
-def mask_logs(masker: Masker) -> None:
+def mask_logs(masker: Callable[[str], str]) -> None:
     """Mask keys in what the HTTP libraries log, for as long as the masker is in use."""
     _maskers.add(masker)
     for name in _LOGGERS:
