@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from septet import errors
 from septet.arguments import shown
 from septet.errors import BatchError, EntryError, QueryError, SeptetError, Unauthorized, Unreachable, printable
-
-if TYPE_CHECKING:
-    from septet.client.transport import Settings
 
 __all__ = ["error_of"]
 
@@ -24,27 +21,27 @@ _MISTAKES = frozenset({"invalid_request", "too_large", "too_slow", "unsupported_
 MOST_CHARS = 2_000
 
 
-def error_of(status: int, body: object, settings: Settings, *, reads: bool) -> SeptetError:
+def error_of(status: int, body: object, where: str, *, reads: bool, masked: Callable[[str], str]) -> SeptetError:
     """Return the error of an answer.
 
     Args:
         status: the HTTP status, none of success.
         body: the JSON that came; anything where none did.
-        settings: of the server; its token is hidden in the message.
+        where: the server, as messages call it.
         reads: whether the call was to read, so that a mistake in it is that of a query.
+        masked: hides the token in what the server says.
     """
-    where = settings.url
     told = body.get("error") if isinstance(body, Mapping) else None
     code, said = (told.get("code"), told.get("message")) if isinstance(told, Mapping) else (None, None)
     kind = _KINDS.get(code) if isinstance(code, str) else None
-    message = settings.masked(printable(said if isinstance(said, str) else "")[:MOST_CHARS]).strip()
+    message = masked(printable(said if isinstance(said, str) else "")[:MOST_CHARS]).strip()
     if status == 401 or (status == 403 and kind is None):
         # Also of a proxy before the server, whatever it says.
         what = "wants another token" if status == 401 else "does not let you do this"
         return Unauthorized(f"{where} {what}: {message or f'it says {status}'}")
     if not isinstance(code, str):
         return Unreachable(f"{where} answers {status}, and not as septet does: is the address right?", status=status)
-    message = message or f"it says {settings.masked(shown(code))}"
+    message = message or f"it says {masked(shown(code))}"
     if code in _MISTAKES:
         return (QueryError if reads else EntryError)(message)
     if kind is None or kind is SeptetError:

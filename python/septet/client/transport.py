@@ -220,7 +220,7 @@ def decoded(status: int, body: bytes, ask: Ask, settings: Settings) -> Any:
         said = from_json(body)
     except ValueError:
         said = None
-    raise error_of(status, said, settings, reads=ROUTES[ask.operation][2])
+    raise error_of(status, said, settings.url, reads=ROUTES[ask.operation][2], masked=settings.masked)
 
 
 def late(where: str, within_s: float) -> Unreachable:

@@ -331,7 +331,8 @@ def _stored(answers: Sequence[shapes.StoredAnswer], before: int, sent: int, sett
     wrong = next((one for one in answers if "error" in one), None)
     fault: SeptetError | None = None
     if wrong is not None:
-        fault, at = error_of(422, wrong, settings, reads=False), wrong.get("line", 1) - 1
+        fault = error_of(422, wrong, settings.url, reads=False, masked=settings.masked)
+        at = wrong.get("line", 1) - 1
     elif len(stored) != sent:
         fault, at = EntryError(f"{settings.url} answered for {len(answers)} of {sent} entries"), len(stored)
     if fault is not None:

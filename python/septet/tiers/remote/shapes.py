@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, PlainValidator
 from pydantic_core import from_json
 from typing_extensions import NotRequired, TypedDict
 
+from septet.checked import LARGE
 from septet.errors import QueryError
 from septet.ranking.pool import Candidate
 from septet.tiers.remote.packing import floats_of, singles_of, unpacked, wholes_of
@@ -19,8 +20,6 @@ from septet.tiers.remote.received import Count, Finite, Many, Said
 __all__ = ["CountedShape", "InspectedAnswer", "LikenessAnswer", "NeighboursAnswer", "NoteShape", "OverridesAnswer"]
 __all__ += ["PoolAnswer", "RecalledAnswer", "shape_of"]
 
-#: Numbers of columns are at most so large, but for times: what is made of them stays finite.
-MOST_VALUE = 1e9
 #: So many steps of a walk over links.
 MOST_STEPS = 1_000
 _FACTS = ("kind", "severity", "domain")
@@ -39,7 +38,7 @@ def _column(text: object) -> NDArray[np.float64]:
 
 def _components(text: object) -> NDArray[np.float32]:
     values = singles_of(text)
-    if (np.abs(values) > MOST_VALUE).any():
+    if (np.abs(values) > LARGE).any():
         raise QueryError("wanted vectors of unit length, or NaN")
     return values
 
@@ -128,8 +127,8 @@ def _pool(found: PoolAnswer) -> PoolAnswer:
     if count and not found["columns"].keys() >= set(_TIMES):
         raise QueryError(f"wanted the columns {', '.join(_TIMES)}")
     for name, values in found["columns"].items():
-        if len(values) != count or (name not in _TIMES and (np.abs(values) > MOST_VALUE).any()):
-            raise QueryError(f"wanted {count} numbers of at most {MOST_VALUE:g} in each column")
+        if len(values) != count or (name not in _TIMES and (np.abs(values) > LARGE).any()):
+            raise QueryError(f"wanted {count} numbers of at most {LARGE:g} in each column")
     labels: Mapping[str, Any] = found["labels"]
     for texts, numbers in labels.values():
         if len(numbers) != count or (numbers and max(numbers) >= len(texts)):
@@ -157,7 +156,7 @@ class NoteShape(TypedDict):
 def _counts(found: tuple[int, dict[str, int], float]) -> tuple[int, dict[str, int], float]:
     if found[1] and max(found[1].values()) > found[0]:
         raise QueryError(f"wanted terms that at most all {found[0]} entries hold")
-    if not 0 <= found[2] <= MOST_VALUE:
+    if not 0 <= found[2] <= LARGE:
         raise QueryError("wanted a k1 of 0 or more")
     return found
 
