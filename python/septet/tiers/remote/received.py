@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
@@ -42,6 +43,10 @@ def _masked(text: str, info: ValidationInfo) -> str:
 Said = Annotated[str, AfterValidator(_masked)]
 
 
+#: How pydantic names the members of unions.
+_MEMBER = re.compile(r"(constrained-)?(str|int|float|bool)|[a-z-]+\[.*", re.DOTALL)
+
+
 def received(body: bytes, shape: Any, where: str, mask: Mask | None = None) -> Any:
     """Return the JSON of an answer as a value of a type; unknown fields are left out.
 
@@ -80,7 +85,7 @@ def _adapter(shape: Any) -> TypeAdapter[Any]:
 
 
 def _first(fault: ValidationError) -> str:
-    """Return the first error; of a union, that of the member which fits but for a value."""
+    """Return the first error, one about a value before one about a missing field."""
     errors = fault.errors(include_url=False, include_input=False, include_context=False)
     error = next((one for one in errors if one["type"] != "missing"), errors[0])
     field, wanted = _place(error["loc"]), cut(printable(error["msg"]))
@@ -93,6 +98,6 @@ def _first(fault: ValidationError) -> str:
 
 
 def _place(parts: Sequence[int | str]) -> str:
-    """Return where a field is. Names of members of a union are no fields: these have capitals or brackets."""
-    names = [str(part) for part in parts if isinstance(part, int) or part.islower() or part.isdigit()]
+    """Return where a field is; members of unions, which pydantic names as parts too, are no fields."""
+    names = [str(part) for part in parts if not isinstance(part, str) or not _MEMBER.fullmatch(part)]
     return cut(printable(".".join(names)))
