@@ -58,7 +58,9 @@ class Lies:
         right = self._answer(request)
         if self.chance.random() < 0.25:
             return right
-        how, status, body = wrong_body(right.payload()[1], self.chance, KEY)
+        # A server repeats what it was sent.
+        knows = any(KEY in value for value in request.headers.values())
+        how, status, body = wrong_body(right.payload()[1], self.chance, KEY if knows else "of nobody")
         self.told.append(f"{request.path}: {how}")
         kind = {"content-type": "application/json"} if self.chance.random() < 0.9 else {}
         return Reply(int(status.split()[0]), body, kind)

@@ -32,7 +32,8 @@ class _FirstOnly:
 Many = Annotated[list[_Item], _FirstOnly()]
 #: JSON has 1e999, and programs that read the answer have no use for it.
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0, lt=1 << 63)]
+#: Sums over tiers must fit into 64 bits; so large a number is also exact in every program that reads JSON.
+Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 
 def _masked(text: str, info: ValidationInfo) -> str:

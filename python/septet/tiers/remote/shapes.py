@@ -229,7 +229,7 @@ class PartAnswer(TypedDict):
     """Some hundred entries, and the last row of all."""
 
     entries: Many[ACandidate]
-    last: Count
+    last: Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
 def _mirror(found: dict[str, Any]) -> dict[str, Any]:
