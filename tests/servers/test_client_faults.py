@@ -372,3 +372,27 @@ def test_an_error_of_the_server_in_the_middle_of_a_search_leaves_the_tier_out(fi
     with Client(url, transport=Faulty(fails)) as client:
         found = Federation({"here": filled_vault, "there": client}, {"there": 2.0}).search("vault")
     assert found.ids and [note.code for note in found.notes if note.tier == "there"] == ["tier_failed"]
+
+
+@pytest.mark.parametrize(
+    ("method", "change", "code"),
+    [
+        ("open", lambda told: told["recalled"][0]["pool"].update(ids=None), "tier_failed"),
+        ("overrides", lambda told: told["answer"]["pool"].update(ids=None), "tier_failed"),
+        ("open", lambda told: told["recalled"][0].update(mismatch="no such model"), "vector_mismatch"),
+    ],
+)
+def test_an_answer_that_does_not_fit_to_the_query_is_noted_and_the_vault_here_answers(
+    tmp_path, filled_vault, url, method, change, code
+):
+    def other(request, call):
+        if call["method"] != method:
+            return None
+        told = httpx.post(str(request.url), content=request.content).json()
+        change(told)
+        return answer(told)
+
+    with Vault(tmp_path / "h.db") as here, Client(url, transport=Faulty(other)) as client:
+        filled(here, 30, seed=5)
+        found = Federation({"here": here, "there": client}, {"there": 2.0}).search("vault")
+    assert found.ids and (code, "there") in [(note.code, note.tier) for note in found.notes]

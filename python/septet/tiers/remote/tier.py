@@ -16,6 +16,7 @@ from septet.query.facets import Faceted
 from septet.query.filters import Filter
 from septet.query.plan import Plan
 from septet.ranking.pool import Candidate, Pool
+from septet.results import Note
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, Standing, TierLost
 from septet.tiers.remote.answers import (
     counted_of,
@@ -100,9 +101,9 @@ class RemoteSession:
         """Return the candidates of each query."""
         recalled = self._begin(recall=True).get("recalled")
         found = self._read(lambda: [recalled_of(one, self.place) for one in recalled or ()])
-        steps = len(self.plans[0].query.steps)
-        if len(found) != len(self.plans) or any(one.step is not None and one.step >= steps for one in found):
-            raise self._wrong(f"{len(found)} of {len(self.plans)} queries, or with a step that they have not")
+        if len(found) != len(self.plans):
+            raise self._wrong(f"{len(found)} of {len(self.plans)} queries")
+        found = self._read(lambda: [self._fitting(one, plan) for one, plan in zip(found, self.plans)])
         self._recalled = True
         return found
 
@@ -120,6 +121,7 @@ class RemoteSession:
 
         def read(found: Any) -> Neighbours:
             near = neighbours_of(found, self.place)
+            self._with_ids(near.pool)
             if (len(near.known), len(near.steps)) != (len(known), len(near.pool)):
                 raise QueryError("steps for each candidate are wanted")
             if max(near.known, default=0) > most or max(near.steps, default=0) > most:
@@ -131,7 +133,13 @@ class RemoteSession:
 
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
         """Say which of the ids the tier holds, and bring those that pass the filters."""
-        return self._ask("overrides", lambda found: overrides_of(found, self.place), query=query, ids=list(ids))
+
+        def read(found: Any) -> Overrides:
+            over = overrides_of(found, self.place)
+            self._with_ids(over.pool)
+            return over
+
+        return self._ask("overrides", read, query=query, ids=list(ids))
 
     def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
         """Return whole candidates in the order of the rows."""
@@ -213,6 +221,25 @@ class RemoteSession:
         self._id, self.generation = answer["session"], answer["generation"]
         self._standing = Standing(*answer["standing"])
         return answer
+
+    def _fitting(self, found: Recalled, plan: Plan) -> Recalled:
+        """Return what was recalled for a query.
+
+        Raises:
+            QueryError: it does not fit to the query.
+        """
+        self._with_ids(found.pool)
+        if found.step is not None and found.step >= len(plan.query.steps):
+            raise QueryError(f"step {found.step} of {len(plan.query.steps)}")
+        if found.mismatch is None or plan.vector is not None:
+            return found
+        # The server embedded the query: that is no mistake of the caller's.
+        note = Note("vector_mismatch", str(found.mismatch), "embed the vault of the server anew", self.tier.name)
+        return found._replace(mismatch=None, notes=[*found.notes, note])
+
+    def _with_ids(self, pool: Pool) -> None:
+        if len(pool) and pool.ids is None and self.plans[0].needs_ids:
+            raise QueryError("candidates without ids")
 
     def _each(self, method: str, rows: Sequence[int]) -> Sequence[Any]:
         """Return what is asked of each row."""
