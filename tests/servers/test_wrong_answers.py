@@ -24,7 +24,7 @@ TOKEN = "q7GmZx-41vKpTt9LbWs2-aXe8"
 COUNT = 20_000 if os.environ.get("SEPTET_STRESS_S") else 2_000
 PARTS = 8
 #: How long one call may take, most of which waits for an answer that does not end.
-MOST_S, TIMEOUT_S = 4.0, 0.4
+MOST_S, TIMEOUT_S = 10.0, 0.4
 
 CLIENT = {
     "search": lambda c: c.search("vault search", limit=4),
@@ -159,6 +159,13 @@ def campaign(server, near, recorded, monkeypatch):
         yield lambda: Campaign(server, near, recorded, client)
 
 
+@pytest.fixture
+def patient(server, near, recorded):
+    """The same with a client that waits for right answers, however busy the machine is."""
+    with Client(server.url, token=TOKEN) as client:
+        yield Campaign(server, near, recorded, client)
+
+
 def used(found):
     """Read a result as those who have it do."""
     repr(found), str(found)
@@ -263,11 +270,11 @@ def test_a_wrong_answer_ends_in_a_result_or_an_error_of_septet(campaign, recorde
 
 
 @pytest.mark.parametrize("face", ["client", "federation"])
-def test_the_recorded_answers_are_right_and_those_of_a_next_version_are_read_alike(campaign, server, recorded, face):
+def test_the_recorded_answers_are_right_and_those_of_a_next_version_are_read_alike(patient, server, recorded, face):
     for (kind, name), answers in recorded.items():
         if kind != face:
             continue
-        tried, found = campaign(), []
+        found = []
         more = [
             one._replace(body=json.dumps(with_more_fields(json.loads(one.body))).encode())
             for one in answers
@@ -275,7 +282,7 @@ def test_the_recorded_answers_are_right_and_those_of_a_next_version_are_read_ali
         ]
         for told in (answers, more or answers):
             server.tell(told, -1, response_of(b""))
-            found.append(tried.asked(face, name))
+            found.append(patient.asked(face, name))
         assert plain(found[0]) == plain(found[1]), name
 
 

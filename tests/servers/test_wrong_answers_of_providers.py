@@ -83,7 +83,7 @@ def fault_of(call, lies):
         return f"{type(error).__name__}: {str(error)[:100]!a} at {at.filename[-40:]}:{at.lineno}: {lies.told}"
     if any(form in said for form in (KEY, KEY[::-1], base64.b64encode(KEY.encode()).decode())):
         return f"the key is said: {said[:300]!a}: {lies.told}"
-    if (took := time.monotonic() - began) > 5:
+    if (took := time.monotonic() - began) > 10:
         return f"took {took:.1f} s: {lies.told}"
     return None
 
