@@ -200,7 +200,7 @@ class RemoteSession:
         def read(found: Any) -> Sequence[bool]:
             if len(found) != len(filters):
                 raise QueryError(f"{len(filters)} answers are wanted")
-            return found
+            return list(found)
 
         return self._ask("any_passing", read, filters=[filter_data(one) for one in filters])
 
