@@ -4,15 +4,23 @@ SQLite keeps a table of the files and locks of its process. A child inherits the
 that it closes, or opens to a file in the table, may remove the log of others, or wait for a lock that nobody holds. So
 before a fork all reads and writes come to their end, and every connection is closed; parent and child open others when
 they need them. Where that cannot be done, the child keeps what it inherited for ever, untouched, and refuses the file.
+
+A fork must not wait while it holds a lock that a read may need. The hooks of other modules hold some, and those of
+modules loaded after this one run before ours: so ours are registered again when a store is opened, and the locks of
+the standard library that are held nevertheless are released while a fork waits.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import sys
+from collections.abc import Collection
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from threading import get_ident
-from typing import ClassVar, NoReturn, Protocol
+from time import monotonic
+from typing import Any, ClassVar, NoReturn, Protocol
 from weakref import WeakSet, WeakValueDictionary
 
 from septet._core import Lock, leak, open_gate, shut_gate
@@ -32,6 +40,12 @@ __all__ = [
 
 #: How long a fork waits until other threads have ended their reads and writes.
 WAIT_S = 10.0
+#: How long a fork waits for a lock of another module while SQLite is at rest: its holder may wait for SQLite.
+LOCK_WAIT_S = 0.1
+#: Modules of the standard library whose hooks hold a lock during a fork, and the lock's name.
+LOCKING = {"logging": "_lock", "concurrent.futures.thread": "_global_shutdown_lock"}
+#: Packages that searches and writes load modules of.
+USED = sys.stdlib_module_names | {"septet", "numpy", "pydantic", "pydantic_core", "httpx"}
 
 _Identity = tuple[int, int]
 
@@ -91,6 +105,10 @@ class _Rest:
     #: By thread: while one is about to fork, another may begin to.
     now: ClassVar[dict[int, bool]] = {}
     always = True
+    #: The process whose hooks ran last in a child: they are registered more than once.
+    process = os.getpid()
+    #: How many modules were loaded when the hooks were last registered: not again for each that comes and goes.
+    modules = 0
 
 
 def renew_in_children(owner: Forked) -> None:
@@ -100,6 +118,7 @@ def renew_in_children(owner: Forked) -> None:
 
 def close_before_forks(owner: Connected) -> None:
     """Call ``owner.close_connections`` before every fork, as long as the owner lives."""
+    _register()
     _connected.add(owner)
 
 
@@ -140,22 +159,101 @@ def _identity(path: str) -> _Identity:
     return found.st_dev, found.st_ino
 
 
-def _before() -> None:
-    _Rest.now[get_ident()] = False
-    at_rest = shut_gate(WAIT_S)
-    if at_rest:
-        for owner in list(_connected):
-            with suppress(StoreError, sqlite3.Error):
-                owner.close_connections()
-    _Rest.now[get_ident()] = at_rest
+def _register() -> None:
+    """Have forks call the functions below, before the hooks of every module that is loaded by now."""
+    if len(sys.modules) <= _Rest.modules:
+        return
+    _Rest.modules = len(sys.modules)
+    behind = {name for name in LOCKING if _is_loaded(name)}
+    os.register_at_fork(before=partial(_before, behind), after_in_parent=_in_parent, after_in_child=_in_child)
+
+
+def _is_loaded(name: str) -> bool:
+    module = sys.modules.get(name)
+    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
+
+
+def _before(behind: Collection[str] = LOCKING) -> None:
+    """Bring SQLite to rest; ``behind`` names the modules whose hooks run after this one."""
+    thread = get_ident()
+    if thread in _Rest.now:
+        return
+    _Rest.now[thread] = False
+    loaded = {name for name in LOCKING if _is_loaded(name)}
+    held, free = [], []
+    for name, lock in _locks():
+        if name in behind:
+            free.append(lock)
+        else:
+            _own(lock, held=name in loaded)
+            lock.release()
+            held.append(lock)
+    try:
+        at_rest = _at_rest([*held, *free])
+        if at_rest:
+            for owner in list(_connected):
+                with suppress(StoreError, sqlite3.Error):
+                    owner.close_connections()
+        _finish_imports()
+    finally:
+        for lock in held:
+            lock.acquire()
+    _Rest.now[thread] = at_rest
+
+
+def _locks() -> list[tuple[str, Any]]:
+    """Load the modules whose hooks hold locks, which no thread may do for the first time during a fork."""
+    found = []
+    for name, lock in LOCKING.items():
+        # While the interpreter shuts down it may be too late.
+        with suppress(Exception):
+            __import__(name)
+            found.append((name, getattr(sys.modules[name], lock)))
+    return found
+
+
+def _own(lock: Any, *, held: bool) -> None:
+    """Take the lock of a module, unless the module's hook has taken it for this fork, as ``held`` says it may have."""
+    owned = getattr(lock, "_is_owned", None)
+    if owned is None:
+        # Other threads hold it only for moments.
+        lock.acquire(timeout=LOCK_WAIT_S if held else -1)
+    elif not owned():
+        lock.acquire()
+
+
+def _at_rest(locks: list[Any]) -> bool:
+    """Let no other thread use SQLite, and return whether that is so and no lock is held by a thread that wants to."""
+    until = monotonic() + WAIT_S
+    while shut_gate(max(until - monotonic(), 0)):
+        for lock in locks:
+            if not lock.acquire(timeout=LOCK_WAIT_S):
+                break
+            lock.release()
+        else:
+            return True
+        open_gate()
+    return False
+
+
+def _finish_imports() -> None:
+    """Wait until no other thread is loading a module that a search may load: a child could not go on with it."""
+    for name in [name for name in list(sys.modules) if name.partition(".")[0] in USED and not _is_loaded(name)]:
+        # Loading it again waits for who loads it.
+        with suppress(Exception):
+            __import__(name)
 
 
 def _in_parent() -> None:
-    _Rest.now.pop(get_ident(), None)
-    open_gate()
+    if _Rest.now.pop(get_ident(), None) is not None:
+        open_gate()
+        _register()
 
 
 def _in_child() -> None:
+    if _Rest.process == os.getpid():
+        return
+    _Rest.process = os.getpid()
     # Programs that fork without Python's knowledge, as uWSGI does, call only what comes after.
     at_rest = _Rest.now.pop(get_ident(), True)
     _Rest.now.clear()
@@ -171,6 +269,7 @@ def _in_child() -> None:
             connection.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
     for owner in list(_renewed):
         owner.after_fork()
+    _register()
 
 
 def is_open(connection: Connection) -> bool:
@@ -181,4 +280,4 @@ def is_open(connection: Connection) -> bool:
         return False
 
 
-os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
+_register()

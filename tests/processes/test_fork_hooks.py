@@ -1,0 +1,134 @@
+"""A fork does not wait for what its own hooks hold: modules that lock something during forks are loaded at any time."""
+
+import subprocess
+import sys
+
+import pytest
+
+#: A thread that reads wants a lock in the middle of a fork; its parts say what is loaded when, and what is wanted.
+WANTED = """
+import os, sys, threading, time
+{before}
+import septet, septet.storage.forks
+{between}
+vault = septet.Vault(sys.argv[1])
+vault.add(id="a", title="word")
+{after}
+inside, faults = threading.Event(), []
+
+def read():
+    try:
+        {read}
+    except BaseException as fault:
+        faults.append(fault)
+
+def held():
+    inside.set()
+    time.sleep(0.2)
+
+thread = threading.Thread(target=read)
+thread.start()
+inside.wait(10)
+begun = time.monotonic()
+child = os.fork()
+if not child:
+    code = 1
+    try:
+        assert vault.search("word")
+        vault.add(id="child", title="child")
+        code = 0
+    finally:
+        os._exit(code)
+took = time.monotonic() - begun
+assert os.waitpid(child, 0)[1] == 0, "the child failed"
+thread.join(10)
+assert not faults, faults
+assert vault.get("child") is not None
+if os.fork() == 0:
+    os._exit(not vault.search("word"))
+assert os.wait()[1] == 0
+vault.close()
+print(took)
+"""
+
+EXECUTOR = """
+from concurrent.futures import ThreadPoolExecutor
+executor = ThreadPoolExecutor(1)
+"""
+SUBMIT = "with vault._store.reading(): held(); executor.submit(int).result()"
+LOG = "with vault._store.reading(): held(); import logging; logging.getLogger('new').isEnabledFor(10)"
+LOAD = """
+        with vault._store.reading():
+            held()
+            from concurrent.futures import ThreadPoolExecutor
+            ThreadPoolExecutor(1).submit(int).result()
+"""
+OWN = """
+lock = threading.Lock()
+os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock._at_fork_reinit)
+"""
+TAKE = """
+        with vault._store.reading():
+            held()
+            with lock:
+                pass
+"""
+
+
+@pytest.mark.parametrize("loaded", ["before", "between", "after"])
+@pytest.mark.parametrize(
+    ("module", "read"), [(EXECUTOR, SUBMIT), ("import logging", LOG)], ids=["an executor", "a logger"]
+)
+def test_a_fork_lets_a_read_have_the_lock_of_a_module_whenever_that_was_loaded(tmp_path, loaded, module, read):
+    check(tmp_path, **{loaded: module}, read=read)
+
+
+@pytest.mark.parametrize("read", [LOG, LOAD], ids=["a logger", "an executor"])
+def test_a_module_that_locks_something_is_loaded_while_a_fork_waits(tmp_path, read):
+    check(tmp_path, read=read)
+
+
+def test_a_fork_lets_a_read_have_the_lock_of_a_program_that_registered_it_before_the_vault_was_opened(tmp_path):
+    check(tmp_path, between=OWN, read=TAKE)
+
+
+def test_a_fork_lets_a_thread_write_that_holds_the_lock_of_the_loggers(tmp_path):
+    write = """
+        import logging
+        with logging._lock:
+            held()
+            time.sleep(0.2)
+            vault.add(id="b", title="word")
+"""
+    check(tmp_path, before="import logging", read=write)
+
+
+def test_a_fork_waits_until_another_thread_has_loaded_a_module_that_the_child_needs(tmp_path):
+    slow = """
+import importlib.machinery, types
+class Slowly(importlib.machinery.SourceFileLoader):
+    def exec_module(self, module):
+        held()
+        super().exec_module(module)
+class Finder:
+    def find_spec(name, path=None, target=None):
+        if name == "septet.query.filters":
+            found = importlib.machinery.PathFinder.find_spec(name, path)
+            found.loader = Slowly(name, found.origin)
+            return found
+sys.meta_path.insert(0, Finder)
+"""
+    filtered = "vault.search('word', where={'id': 'a'})"
+    check(tmp_path, after=slow, read=filtered, child=filtered)
+
+
+def check(folder, before="", between="", after="", read="", child=""):
+    """Fork beside a read; the child and its parent go on, at once, and nothing is printed."""
+    code = WANTED.format(before=before, between=between, after=after, read=read)
+    if child:
+        code = code.replace('assert vault.search("word")', f"assert {child}")
+    command = [sys.executable, "-W", "ignore", "-c", code, str(folder / "v.db")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
+    # Two tenths are slept; the machine may be busy.
+    assert float(ran.stdout) < 1.5
