@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import reprlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from contextlib import suppress
 from datetime import datetime
 from numbers import Integral, Real
@@ -188,6 +188,8 @@ def listed(
     Raises:
         error: the values cannot be listed, or are too many. What an iterator of the caller's raises is not changed.
     """
+    if most is not None and _has_more(values, most):
+        raise error(f"{name} has more than {most:,} values: split them into several calls")
     if type(values) in (list, tuple):
         found: list[Any] = list(values)  # type: ignore[call-overload]
     elif isinstance(values, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(values, Iterable):
@@ -206,6 +208,19 @@ def listed(
     if most is not None and len(found) > most:
         raise error(f"{name} has more than {most:,} values: split them into several calls")
     return found
+
+
+def _has_more(values: object, most: int) -> bool:
+    """Say whether a sequence or a set is too long, by what it says itself: before anything is taken from it."""
+    if isinstance(values, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(values, Sized):
+        return False
+    try:
+        return len(values) > most
+    except OverflowError:
+        # A range of more than 64 bits.
+        return True
+    except Exception:  # noqa: BLE001 - a collection of the caller's; taking its values says more
+        return False
 
 
 def as_text(value: object) -> object:

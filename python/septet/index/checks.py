@@ -36,8 +36,8 @@ Metric = Literal["cosine", "ip", "l2"]
 
 #: A larger ``k`` is the same as all rows.
 MOST = 2**31 - 1
-#: Ids of one call.
-MOST_IDS = 100_000_000
+#: Ids, and rows, of one call.
+MOST_IDS = MOST_ROWS = 100_000_000
 #: Ids are whole numbers of 64 bits.
 SMALLEST_ID, LARGEST_ID = -(2**63), 2**63 - 1
 
@@ -59,6 +59,9 @@ def rows_of(value: ArrayLike, name: str, metric: Metric, width: int | None = Non
         array = array[np.newaxis]
     if array.ndim != 2 or (width is not None and array.shape[1] != width):
         raise VectorError(f"{name} has shape {array.shape}: wanted {wanted}")
+    if len(array) > MOST_ROWS:
+        # An array may be larger than memory, such as one that repeats a row.
+        raise VectorError(f"{name} has {len(array):,} rows, more than {MOST_ROWS:,}: split them into several calls")
     if not 1 <= array.shape[1] <= MOST_DIMENSIONS:
         raise VectorError(f"{name} has {array.shape[1]:,} components a row: wanted 1 to {MOST_DIMENSIONS:,}")
     try:

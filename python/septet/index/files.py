@@ -26,7 +26,7 @@ from septet.filesystem import is_local
 from septet.index.checks import LARGEST_ID, Metric, Rows
 from septet.index.names import Names
 from septet.index.state import PAGE_ROWS, State
-from septet.target import checked_target
+from septet.target import checked_target, target_fault
 from septet.vector import MOST_DIMENSIONS
 
 __all__ = ["changed_files", "opened", "save"]
@@ -40,6 +40,14 @@ FORMAT = 1
 #: A description is this long at most.
 MOST_DESCRIPTION = 1_000
 WANTED = "wanted a file that VectorIndex.save wrote"
+
+
+class _Unwritten(StoreError, OSError):
+    """An index could not be written: an error of the system too, with its number."""
+
+
+#: It goes by the name of the error that programs know.
+_Unwritten.code = StoreError.code
 
 
 class Tail(NamedTuple):
@@ -66,6 +74,15 @@ def save(state: State, path: str | os.PathLike[str]) -> None:
     target = Path(file_path(path, "path", StoreError))
     for name in (target, _codes_of(target.absolute())):
         checked_target(name.absolute(), "", "name a file for the vectors")
+    try:
+        _write(state, target)
+    except OSError as fault:
+        unwritten = _Unwritten(*target_fault(target, fault.strerror or str(fault), fault.errno).args)
+        unwritten.errno = fault.errno
+        raise unwritten from fault
+
+
+def _write(state: State, target: Path) -> None:
     names, d = state.names, state.codes.dimensions
     left = names.positions()
     codes = _core.Codes(d, distances=state.metric == "l2") if names.dead else state.codes

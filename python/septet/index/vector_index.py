@@ -289,8 +289,8 @@ class VectorIndex:
         process that has the old one open keeps it.
 
         Raises:
-            StoreError: a name belongs to a vault or a database in use, or is no file.
-            OSError: a file cannot be written.
+            StoreError: a name belongs to a vault or a database in use, or is no file; or a file cannot be written (it
+                is an OSError too, with its ``errno``).
         """
         files.save(self._state, path)
 

@@ -41,7 +41,7 @@ __all__ = [
 #: How long a fork waits until other threads have ended their reads and writes.
 WAIT_S = 10.0
 #: How long a fork waits for a lock of another module while SQLite is at rest: its holder may wait for SQLite.
-LOCK_WAIT_S = 0.1
+LOCK_WAIT_S = 1.0 / 10
 #: Modules of the standard library whose hooks hold a lock during a fork, and the lock's name.
 LOCKING = {"logging": "_lock", "concurrent.futures.thread": "_global_shutdown_lock"}
 #: Packages that searches and writes load modules of.

@@ -20,6 +20,8 @@ OUTPUTS = ("rows", "scipy")
 #: No text has runs of more tokens, and larger counts mean all.
 MOST = 2**31 - 1
 MOST_STOP_WORDS, MOST_TERMS = 1_000_000, 100_000_000
+#: Tokens of a term: a text has as many terms for each number of tokens as it has tokens.
+MOST_TOKENS = 100
 
 
 def native_options(given: Mapping[str, Any], texts: int) -> dict[str, Any]:
@@ -146,7 +148,7 @@ def _ngrams(value: object) -> tuple[int, int]:
     found = listed(value, "ngram_range", QueryError, wanted, 2)
     if len(found) != 2:
         raise QueryError(f"ngram_range is {shown(value)}: wanted {wanted}")
-    fewest, most = (min(whole(one, "ngram_range", QueryError, 1), MOST) for one in found)
+    fewest, most = (whole(one, "ngram_range", QueryError, 1, MOST_TOKENS) for one in found)
     if fewest > most:
         raise QueryError(f"ngram_range is {shown(value)}: wanted {wanted}")
     return fewest, most

@@ -56,7 +56,7 @@ class TfidfVectorizer:
             pattern of scikit-learn. ``"signals"`` takes the terms of a vault's TF-IDF signal: three or more characters,
             hyphens included, without English stop words, accents folded, and pairs of characters of scripts that are
             written without spaces.
-        ngram_range: the fewest and the most neighbouring tokens that make a term, with blanks between them.
+        ngram_range: the fewest and the most neighbouring tokens, up to 100, that make a term, with blanks between them.
         stop_words: tokens that are left out: ``"english"``, or a list of them in lower case.
         min_df: in how many texts a term must be, as a whole number, or as a share of all texts from 0.0 to 1.0.
         max_df: in how many it may be, likewise.
