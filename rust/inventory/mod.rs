@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ignore::WalkBuilder;
 
-use crate::walk::{self, Problem, Reason, nanoseconds, shown};
+use crate::walk::{Problem, Reason, RulesRead, nanoseconds, problems_of, shown};
 
 /// Some file systems tell times apart that are two seconds apart. What changed later than that before a walk may change
 /// again and look the same.
@@ -80,14 +80,15 @@ impl Inventory {
     pub fn walk(root: &Path, bounds: &Bounds, deadline: Option<Instant>) -> Self {
         let began = SystemTime::now().checked_sub(TICK).map_or(i64::MIN, nanoseconds);
         let mut found = Self { root: root.to_owned(), steady: true, ..Self::default() };
-        if let Some(problem) = refused_root(root, bounds) {
+        let rules = RulesRead::new(root, &bounds.ignore_files);
+        if let Some(problem) = refused_root(root, &rules) {
             found.problems.push(problem);
             found.steady = false;
             found.write_lines();
             return found;
         }
         let refused = Arc::new(Mutex::new(Vec::new()));
-        for (at, entry) in entries(root, bounds, &refused).enumerate() {
+        for (at, entry) in entries(root, bounds, rules, &refused).enumerate() {
             if at % A_LOOK == 0 && deadline.is_some_and(|end| Instant::now() >= end) {
                 found.cut = Some(Cut::Time);
                 break;
@@ -95,12 +96,12 @@ impl Inventory {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(fault) => {
-                    found.problems.extend(walk::problems_of(root, &fault));
+                    found.problems.extend(problems_of(root, &fault));
                     continue;
                 }
             };
             if let Some(fault) = entry.error() {
-                found.problems.extend(walk::problems_of(root, fault));
+                found.problems.extend(problems_of(root, fault));
             }
             let (Ok(path), Some(kind)) = (entry.path().strip_prefix(root), entry.file_type()) else { continue };
             if kind.is_dir() {
@@ -206,17 +207,18 @@ impl Inventory {
 }
 
 /// Why a folder is not walked at all: the filter of a walk is not asked about where it begins.
-fn refused_root(root: &Path, bounds: &Bounds) -> Option<Problem> {
+fn refused_root(root: &Path, rules: &RulesRead) -> Option<Problem> {
     if std::fs::metadata(root).is_ok_and(|about| !about.is_dir()) {
         let detail = "not a folder".to_owned();
         return Some(Problem { path: PathBuf::new(), reason: Reason::Unreadable, detail });
     }
-    walk::unreadable_rules(root, &bounds.ignore_files, Path::new(""))
+    rules.fault_in(Path::new(""))
 }
 
 fn entries(
     root: &Path,
     bounds: &Bounds,
+    rules: RulesRead,
     refused: &Arc<Mutex<Vec<Problem>>>,
 ) -> impl Iterator<Item = Result<ignore::DirEntry, ignore::Error>> + use<> {
     let mut builder = WalkBuilder::new(root);
@@ -226,7 +228,7 @@ fn entries(
         builder.add_custom_ignore_filename(name);
     }
     let skip: HashSet<OsString> = bounds.skip.iter().cloned().collect();
-    let (root, names, refused) = (root.to_owned(), bounds.ignore_files.clone(), Arc::clone(refused));
+    let (root, refused) = (root.to_owned(), Arc::clone(refused));
     builder.filter_entry(move |entry| {
         if !entry.file_type().is_some_and(|kind| kind.is_dir()) {
             return true;
@@ -235,7 +237,7 @@ fn entries(
         if entry.depth() > 0 && skip.contains(entry.file_name()) {
             return false;
         }
-        match walk::unreadable_rules(&root, &names, path) {
+        match rules.fault_in(path) {
             None => true,
             Some(problem) => {
                 refused.lock().unwrap_or_else(PoisonError::into_inner).push(problem);

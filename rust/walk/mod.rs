@@ -5,12 +5,13 @@
 
 mod globs;
 mod problem;
+mod rules;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, FileType, Metadata};
+use std::fs::{FileType, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,6 +21,7 @@ use ignore::{DirEntry, WalkBuilder};
 pub use globs::Globs;
 pub(crate) use problem::of as problems_of;
 pub use problem::{Problem, Reason};
+pub(crate) use rules::RulesRead;
 
 /// What stands behind the last dot of a name is an ending if it has at most so many bytes.
 const ENDING_BYTES: usize = 16;
@@ -127,13 +129,14 @@ pub fn walk(folder: &Path, wanted: Wanted) -> Walked {
     if !wanted.prefix.as_os_str().is_empty() && wanted.exclude.matches_folder_or_above(&wanted.prefix) {
         return walked;
     }
-    if let Some(problem) = unreadable_rules(folder, &wanted.ignore_files, Path::new("")) {
+    let rules = RulesRead::new(folder, &wanted.ignore_files);
+    if let Some(problem) = rules.fault_in(Path::new("")) {
         walked.problems.push(problem);
         return walked;
     }
     let wanted = Arc::new(wanted);
     let refused = Arc::new(Mutex::new(Vec::new()));
-    for entry in entries(folder, &wanted, &refused) {
+    for entry in entries(folder, &wanted, rules, &refused) {
         match entry {
             Err(fault) => walked.problems.extend(problem::of(folder, &fault)),
             Ok(entry) => visit(folder, &wanted, &entry, &mut walked),
@@ -150,6 +153,7 @@ pub fn walk(folder: &Path, wanted: Wanted) -> Walked {
 fn entries(
     folder: &Path,
     wanted: &Arc<Wanted>,
+    rules: RulesRead,
     refused: &Arc<Mutex<Vec<Problem>>>,
 ) -> impl Iterator<Item = Result<DirEntry, ignore::Error>> + use<> {
     let mut builder = WalkBuilder::new(folder);
@@ -165,7 +169,7 @@ fn entries(
         if !wanted.reaches(path) || wanted.exclude.matches(&wanted.prefix.join(path), is_folder) {
             return false;
         }
-        match is_folder.then(|| unreadable_rules(&root, &wanted.ignore_files, path)).flatten() {
+        match is_folder.then(|| rules.fault_in(path)).flatten() {
             None => true,
             Some(problem) => {
                 refused.lock().unwrap_or_else(PoisonError::into_inner).push(problem);
@@ -174,22 +178,6 @@ fn entries(
         }
     });
     builder.build()
-}
-
-/// What is wrong with the rules of a folder: without them it would show what it is told to hide.
-pub(crate) fn unreadable_rules(root: &Path, ignore_files: &[String], folder: &Path) -> Option<Problem> {
-    ignore_files.iter().find_map(|name| {
-        let rules = root.join(folder).join(name);
-        let there = std::fs::metadata(&rules).ok()?;
-        let fault = if there.is_file() {
-            File::open(&rules).err()?.to_string()
-        } else if there.is_dir() {
-            return None;
-        } else {
-            "not a regular file".to_owned()
-        };
-        Some(Problem { path: folder.to_owned(), reason: Reason::Unreadable, detail: format!("{name}: {fault}") })
-    })
 }
 
 fn visit(folder: &Path, wanted: &Wanted, entry: &DirEntry, walked: &mut Walked) {

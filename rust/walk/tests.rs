@@ -194,3 +194,45 @@ fn a_rule_that_is_no_glob_is_told_and_the_others_hold() {
     assert_eq!(walked.problems.iter().map(|one| one.reason).collect::<Vec<_>>(), [Reason::BadRule]);
     assert_eq!(walked.problems[0].path, Path::new(".gitignore"));
 }
+
+#[test]
+fn rules_beyond_a_bound_leave_their_folder_out_at_once() {
+    let many = "a*b?\n".repeat(5_001);
+    for (rules, told) in [
+        ("x".repeat(5_000), "a rule of more than 4096 bytes"),
+        ("x".repeat(300_000), "more than 262144 bytes"),
+        ("\n".repeat(300_000), "more than 262144 bytes"),
+        (many, "more than 5000 rules"),
+    ] {
+        let folder = Folder::new("bounds", &[("a/.gitignore", &rules), ("a/b.md", ""), ("c/d.md", "")]);
+        let walked = walk(&folder.0, texts());
+        assert_eq!(walked.files.iter().map(|file| file.path.as_path()).collect::<Vec<_>>(), [Path::new("c/d.md")]);
+        assert_eq!(
+            (walked.problems[0].reason, walked.problems[0].path.as_path()),
+            (Reason::Unreadable, Path::new("a"))
+        );
+        assert!(walked.problems[0].detail.contains(told), "{}", walked.problems[0].detail);
+        assert_eq!(walk(&folder.0.join("a"), texts()).problems.len(), 1);
+    }
+}
+
+#[test]
+fn the_rules_of_all_folders_together_have_a_bound() {
+    let rules = "name\n".repeat(5_000);
+    let names: Vec<_> = (10..22).map(|at| (format!("f{at}/.gitignore"), format!("f{at}/a.md"))).collect();
+    let mut files = Vec::new();
+    for (rule, text) in &names {
+        files.extend([(rule.as_str(), rules.as_str()), (text.as_str(), "")]);
+    }
+    let walked = walk(&Folder::new("all", &files).0, texts());
+    assert_eq!((walked.files.len(), walked.problems.len()), (10, 2));
+    assert!(walked.problems[0].detail.contains("50000 rules below one folder"));
+}
+
+#[test]
+fn comments_and_empty_lines_are_no_rules() {
+    let rules = format!("{}\n#{}\nb.md\n", "# a comment\n\n".repeat(6_000), "x".repeat(9_000));
+    let folder = Folder::new("comments", &[(".gitignore", &rules), ("b.md", ""), ("c.md", "")]);
+    let walked = walk(&folder.0, texts());
+    assert_eq!((walked.files.len(), walked.problems.len()), (1, 0));
+}
