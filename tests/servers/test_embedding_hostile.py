@@ -13,7 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from septet import EmbeddingError, GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, VoyageEmbedder
+from septet import (
+    EmbeddingError,
+    EmbeddingOptions,
+    GeminiEmbedder,
+    OllamaEmbedder,
+    OpenAIEmbedder,
+    Vault,
+    VoyageEmbedder,
+)
+from septet.embedding import pipeline
 from septet.embedding.transport.client import IO
 
 MADE = [OpenAIEmbedder, VoyageEmbedder, GeminiEmbedder, OllamaEmbedder]
@@ -189,7 +198,7 @@ def test_an_attempt_ends_in_time_however_slowly_the_answer_comes(make, what):
         with pytest.raises(EmbeddingError, match=r"gave no answer within 0\.15 s"):
             embedder.embed(["a text"])
         # Nobody told the server to end: the client closed its connections. A busy machine may not get as far as one.
-        assert server.connections <= 3 and hung_up(server)
+        assert server.connections <= 2 and hung_up(server)
         embedder.close()
 
 
@@ -205,7 +214,20 @@ def test_an_attempt_in_an_event_loop_ends_in_time_too(what):
         embedder = embedder_of(OpenAIEmbedder, server.url, attempt_timeout_s=0.15)
         with pytest.raises(EmbeddingError, match=r"gave no answer within 0\.15 s"):
             asyncio.run(ask(embedder))
-        assert server.connections <= 3 and hung_up(server)
+        assert server.connections <= 2 and hung_up(server)
+
+
+def test_a_run_ends_with_the_first_batch_that_a_server_drips_for_too_long(monkeypatch, tmp_path):
+    monkeypatch.setattr(pipeline, "MAX_LOST_S", 0.2)
+    with Rude(body_in_drops) as server:
+        embedder = embedder_of(OpenAIEmbedder, server.url, attempt_timeout_s=0.15)
+        options = EmbeddingOptions(automatic=False, batch_texts=1)
+        with Vault(tmp_path / "v.db", embedder=embedder, embedding_options=options) as vault:
+            vault.add_many({"id": f"e{i}", "title": f"word {i}"} for i in range(10))
+            report = vault.embed()
+        assert report.embedded == 0 and "gave_up" in {note.code for note in report.notes}
+        assert server.connections <= 2 and hung_up(server)
+        embedder.close()
 
 
 def test_an_attempt_ends_in_time_though_the_server_takes_nothing():

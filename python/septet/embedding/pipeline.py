@@ -29,6 +29,8 @@ __all__ = ["CALL_TIMEOUT_S", "MAX_FAILURES", "HashedTexts", "Pipeline", "Progres
 
 #: Batches that may fail in a row before a run ends: when the network is down, the next thousand fail too.
 MAX_FAILURES = 5
+#: Seconds that batches which fail in a row may take before a run ends: a provider that drips costs minutes each.
+MAX_LOST_S = 60.0
 #: A claim outlives every call.
 CLAIM_S = 300.0
 CALL_TIMEOUT_S = 270.0
@@ -225,7 +227,7 @@ class Pipeline:
         uncached = self.fill_from_cache(tally, batch)
         if uncached and tally.stopped_by is None:
             self._request(tally, uncached)
-        if tally.failures >= MAX_FAILURES:
+        if tally.failures >= MAX_FAILURES or tally.lost_s >= MAX_LOST_S:
             tally.stopped_by = Note("gave_up", f"{tally.failures} batches in a row failed", "the next run tries again")
 
     def fill_from_cache(self, tally: Tally, batch: HashedTexts) -> HashedTexts:
@@ -253,9 +255,10 @@ class Pipeline:
     def _request(self, tally: Tally, batch: HashedTexts) -> None:
         """Embed a batch and store its vectors; a batch that fails because of one text is halved."""
         tally.requests += 1
+        begun = time.monotonic()
         try:
             call_uninterrupted(lambda: self._embed(tally, batch))
-            tally.failures = 0
+            tally.failures, tally.lost_s = 0, 0.0
         except EmbeddingRefused as fault:
             remaining = self._store_partial(tally, batch, fault)
             if fault.status not in TEXT_STATUSES:
@@ -264,12 +267,13 @@ class Pipeline:
             else:
                 self._request_halves(tally, remaining, fault)
         except BadVector as fault:
-            tally.failures = 0
+            tally.failures, tally.lost_s = 0, 0.0
             self._request_halves(tally, self._store_partial(tally, batch, fault), fault)
         except EmbeddingError as fault:
             remaining = self._store_partial(tally, batch, fault)
             tally.fail([key for key, _ in remaining], "batch_failed", str(fault), "the next run tries again")
             tally.failures += 1
+            tally.lost_s += time.monotonic() - begun
             tally.wants_retry = True
 
     def _request_halves(self, tally: Tally, batch: HashedTexts, fault: EmbeddingError) -> None:
@@ -277,8 +281,7 @@ class Pipeline:
         if len(batch) <= 1:
             self._refused(tally, batch, fault)
             return
-        middle = len(batch) // 2
-        for half in (batch[:middle], batch[middle:]):
+        for half in (batch[: len(batch) // 2], batch[len(batch) // 2 :]):
             if tally.stopped_by is None:
                 self._request(tally, half)
 

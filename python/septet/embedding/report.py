@@ -74,6 +74,7 @@ class Tally:
         refused: those among them that the provider refuses on their own.
         dimensions: of the vectors received.
         failures: batches that failed in a row.
+        lost_s: how long they took.
         stopped_by: why the run ends early; None while it goes on.
         wants_retry: whether a later attempt may help.
         causes: why texts failed, as code, cause and cure, with their number.
@@ -85,6 +86,7 @@ class Tally:
     requests: int = 0
     dimensions: int | None = None
     failures: int = 0
+    lost_s: float = 0.0
     failed: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
     stopped_by: Note | None = None

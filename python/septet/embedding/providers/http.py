@@ -102,7 +102,7 @@ class HttpEmbedder:
 
         Args:
             kind: of the texts; None for the embedder's own.
-            timeout_s: the time limit of the whole call; None allows as long as three attempts take.
+            timeout_s: the time limit of the whole call; None allows each request twice as long as an attempt may take.
 
         Raises:
             EmbeddingRefused: a wrong key, no quota, a blank text, or a request that the provider refuses.

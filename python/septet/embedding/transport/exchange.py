@@ -20,6 +20,8 @@ __all__ = ["CallContext", "Send", "Steps", "Wait", "exchange"]
 Result = TypeVar("Result")
 
 ATTEMPTS = 3
+#: All attempts of a call together take at most so many times as long as one may.
+MOST_ATTEMPT_TIMES = 2
 FIRST_WAIT_S = 1.0
 MAX_WAIT_S = 30.0
 #: Waits vary by this share, so that clients rejected together do not return together.
@@ -83,8 +85,8 @@ def exchange(
 ) -> Steps[Result]:
     """Return what `read` makes of a call's answer, after up to three attempts.
 
-    Retries rate limits, server errors, broken connections, timeouts and garbled answers. Moves to the next key when
-    one has no quota. Everything else is final.
+    Retries rate limits, server errors, broken connections, timeouts and garbled answers, while all attempts together
+    take less than twice the time of one. Moves to the next key when one has no quota. Everything else is final.
 
     Args:
         read: raises `Garbled` for a body that another attempt may fix.
@@ -97,7 +99,7 @@ def exchange(
             when the answer exceeds `max_bytes`.
         EmbeddingUnavailable: no answer in three attempts, or in time.
     """
-    attempt = 0
+    attempt, spent_s = 0, 0.0
     without_quota: set[Key] = set()
     while True:
         left_s = ends_at - context.clock()
@@ -105,7 +107,11 @@ def exchange(
             raise _late(context)
         key = context.keys.take()
         # No local name holds the key: an error's traceback holds the names of this frame.
-        reply = yield Send(call, _authorised(context, key), min(left_s, context.attempt_timeout_s), max_bytes)
+        within_s = min(left_s, context.attempt_timeout_s, _most_s(context) - spent_s)
+        begun = context.clock()
+        reply = yield Send(call, _authorised(context, key), within_s, max_bytes)
+        # One that is late by the time that giving up takes counts as one in time.
+        spent_s += min(context.clock() - begun, within_s)
         outcome = _judge(reply, context, read)
         if not isinstance(outcome, Fault):
             context.keys.worked(key)
@@ -114,17 +120,22 @@ def exchange(
         if outcome.quota and key is not None:
             context.keys.failed(key, outcome.wait_s, spent=True)
             without_quota.add(key)
-            if len(without_quota) < len(context.keys):
+            if len(without_quota) < len(context.keys) and spent_s < _most_s(context):
                 continue
         elif outcome.limited:
             other_key = context.keys.failed(key, outcome.wait_s)
         attempt += 1
-        if not outcome.passing or attempt == ATTEMPTS or (once and not outcome.limited):
+        last = attempt == ATTEMPTS or spent_s >= _most_s(context)
+        if not outcome.passing or last or (once and not outcome.limited):
             raise _error(outcome, context, attempt)
         wait_s = _pause(attempt, None if other_key else outcome.wait_s, context.random())
         if wait_s > MAX_HINTED_WAIT_S or context.clock() + wait_s >= ends_at:
             raise _error(outcome, context, attempt, wait_s)
         yield Wait(wait_s)
+
+
+def _most_s(context: CallContext) -> float:
+    return MOST_ATTEMPT_TIMES * context.attempt_timeout_s
 
 
 def _authorised(context: CallContext, key: Key | None) -> Mapping[str, str]:
