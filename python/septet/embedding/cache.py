@@ -20,6 +20,7 @@ from septet._core import Lock, WriteTransaction
 from septet.arguments import file_path, listed, real, shown, utf8, whole
 from septet.embedding.embedder import MOST_SECONDS, Embedder, Kind, Pooling, checked_texts, pooling_of
 from septet.errors import EmbeddingConfigError, StoreError
+from septet.filesystem import create_private
 from septet.results import Note
 from septet.storage.forks import Connection, close_before_forks, refuse_inherited, renew_in_children
 from septet.vector import MOST_DIMENSIONS, entry_vector
@@ -256,6 +257,7 @@ class EmbeddingCache:
         if self._given_up:
             raise StoreError(f"{self.path} is not used any more")
         refuse_inherited(self._file)
+        create_private(self._file)
         connection = sqlite3.connect(
             self._file,
             timeout=self._busy_timeout_s,

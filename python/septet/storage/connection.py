@@ -12,6 +12,7 @@ from types import TracebackType
 
 from septet.arguments import absolute
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
+from septet.filesystem import create_private
 from septet.storage.engine import lacking_full_text, require_version
 from septet.storage.forks import Connection, refuse_inherited
 from septet.storage.migrations import OLDEST, stand_ins, upgrade
@@ -74,6 +75,8 @@ def connect(
         raise StoreError(f"{path!r} is not a file name: it contains a NUL character")
     refuse_inherited(path, in_memory=path == MEMORY)
     with translated(path):
+        if mode == "rwc" and path != MEMORY:
+            create_private(path)
         target = MEMORY if path == MEMORY else f"{_uri(path)}?mode={mode}"
         connection = _opened(target, busy_timeout_s)
         try:
