@@ -16,7 +16,19 @@ __all__ = ["MOST_URL_CHARS", "is_public", "public_addresses", "split_page_url", 
 MOST_URL_CHARS = 2_048
 _Address: TypeAlias = "ipaddress.IPv4Address | ipaddress.IPv6Address"
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_LOCAL_NAT64 = ipaddress.ip_network("64:ff9b:1::/48")
+#: What the registries of IANA for special purposes do not call globally reachable, of which versions of Python know
+#: less: relays of 6to4 and 6to4 itself, Teredo, discarded packets, documentation, segments of routes.
+_SET_ASIDE = tuple(
+    map(
+        ipaddress.ip_network,
+        """
+        0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
+        192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
+        ::/96 64:ff9b:1::/48 100::/64 100:0:0:1::/64 2001::/23 2001:db8::/32 2002::/16 3fff::/20 5f00::/16
+        fc00::/7 fe80::/10 fec0::/10 ff00::/8
+        """.split(),
+    )
+)
 
 
 def is_public(address: str) -> bool:
@@ -25,19 +37,13 @@ def is_public(address: str) -> bool:
         found: _Address = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    inside: list[_Address | None] = []
     if isinstance(found, ipaddress.IPv6Address):
-        inside = [found.ipv4_mapped, found.sixtofour, *(found.teredo or ())]
+        carried = found.ipv4_mapped
         if found in _NAT64:
-            inside.append(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF))
-        if found in _LOCAL_NAT64:
-            return False
-    carried = [one for one in inside if one is not None]
-    if carried:
-        return all(is_public(str(one)) for one in carried)
-    # Site-local addresses are long out of use, which does not make them public.
-    local = isinstance(found, ipaddress.IPv6Address) and found.is_site_local
-    return found.is_global and not (found.is_multicast or found.is_reserved or local)
+            carried = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+        if carried is not None:
+            return is_public(str(carried))
+    return found.is_global and not (found.is_reserved or any(found in network for network in _SET_ASIDE))
 
 
 def public_addresses(host: str, port: int) -> Sequence[str]:
