@@ -302,6 +302,23 @@ def called(value: _Called, name: str, error: type[Exception]) -> _Called:
     return value
 
 
+def variables(environment: object, error: type[Exception]) -> Mapping[str, str]:
+    """Return environment variables, those of the process for None; nothing of them is shown, as they hold keys.
+
+    Raises:
+        error: no mapping, or one whose names and values are not all text.
+    """
+    if environment is None:
+        return os.environ
+    if not isinstance(environment, Mapping):
+        raise error(f"environment is a value of type {type(environment).__name__}: wanted names and texts, or None")
+    for name, value in environment.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            kind = type(name if not isinstance(name, str) else value).__name__
+            raise error(f"environment has a name or a value of type {kind}: wanted texts")
+    return environment
+
+
 def as_epoch(value: object, name: str, error: type[Exception]) -> float | None:
     """Return a time as epoch seconds; ``None`` stays ``None``.
 

@@ -133,7 +133,7 @@ def create_private(path: str) -> None:
     path = os.path.realpath(path)
     with suppress(OSError):
         if not os.path.lexists(path):
-            mode = 0o666 if _is_shared(os.path.dirname(path)) else 0o600  # noqa: PTH120 - pathlib takes 3 ms to load
+            mode = 0o666 if _is_shared(os.path.dirname(path)) else 0o600
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode))
 
 

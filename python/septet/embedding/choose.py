@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from septet.arguments import variables
 from septet.embedding.config import ConfigLike, EmbeddingConfig, config_of
 from septet.embedding.embedder import Embedder, SpaceIdentity, space_name
 from septet.embedding.fallback import FallbackEmbedder, check_spaces
@@ -47,7 +47,7 @@ def embedder_from(
             different vectors: one embedder has one space. A `Vault` takes such a configuration, or several embedders.
     """
     config = config_of(config)
-    env = os.environ if environment is None else environment
+    env = variables(environment, EmbeddingConfigError)
     if config.provider == "none":
         return None
     if config.provider == "auto":
@@ -84,7 +84,7 @@ def configured(
     Raises:
         EmbeddingConfigError: the configuration is strict and names several models, or the same one in two dimensions.
     """
-    env = os.environ if environment is None else environment
+    env = variables(environment, EmbeddingConfigError)
     if (unnamed := config.without_provider) is not None:
         return [Configured(None, None, EmbeddingConfigError(unnamed), config.query_timeout_s)]
     if config.provider in ("none", "auto") or not config.fallback:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import flag, real, shown, utf8, whole
+from septet.arguments import called, flag, real, shown, utf8, whole
 from septet.entry import Entry
 from septet.errors import Closed, QueryError, SeptetError
 from septet.query.deadline import deadline_of
@@ -73,7 +73,7 @@ class Retriever(OfOneProcess):
         self._runner = Runner(corpora, rules, expanding)
         self._on_retrieval, self._tracer, self._watch = on_retrieval, tracer, Watch(None, None, tracer)
         self._sqlite = sqlite or {}
-        self._close: Callable[[], object] | None = close
+        self._close: Callable[[], object] | None = called(close, "close", QueryError) or (lambda: None)
 
     def __repr__(self) -> str:
         return f"Retriever({self.config.profile!r}, {len(self.corpora)} corpora)"

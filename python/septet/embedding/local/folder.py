@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from septet.arguments import file_path, listed, printable
+from septet.arguments import file_path, listed, printable, variables
 from septet.documents import Unreadable, read_bytes
 from septet.errors import EmbeddingConfigError
 
@@ -168,7 +168,7 @@ def local_models(
     Raises:
         EmbeddingConfigError: no list of paths.
     """
-    env = os.environ if environment is None else environment
+    env = variables(environment, EmbeddingConfigError)
     named = env.get(MODEL_VARIABLE, "").strip()
     given = listed(folders, "folders", EmbeddingConfigError, "a list of paths", MOST_FOLDERS)
     found = [_found("configured", file_path(folder, "a folder", EmbeddingConfigError)) for folder in given]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 from pydantic import SecretStr
 
-from septet.arguments import shown
+from septet.arguments import shown, variables
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.errors import EmbeddingConfigError
 
@@ -30,7 +29,7 @@ def key_source(config: EmbeddingConfig, environment: Mapping[str, str] | None = 
         return "apiKey"
     if config.api_keys:
         return "apiKeys"
-    env = os.environ if environment is None else environment
+    env = variables(environment, EmbeddingConfigError)
     return next((name for name in _variables(config) if env.get(name, "").strip()), None)
 
 

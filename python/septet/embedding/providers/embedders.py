@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict, cast
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from septet.arguments import variables
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.embedding.embedder import Kind, SpaceIdentity
 from septet.embedding.providers.credentials import find_keys
@@ -77,8 +77,9 @@ class _Provider(HttpEmbedder, ABC):
         outside: IO | None = None,
         **fields: Unpack[Fields],
     ) -> None:
-        env = os.environ if environment is None else environment
+        env: Mapping[str, str] = {}
         try:
+            env = variables(environment, EmbeddingConfigError)
             config = config_of({**fields, "provider": self._name, "model": model})
             provider_format = self._format(config, env)
             keys = find_keys(config, env)

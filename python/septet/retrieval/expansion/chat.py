@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic import SecretStr
 
-from septet.arguments import called, shown, utf8
+from septet.arguments import called, shown, utf8, variables
 from septet.embedding.providers.ollama import OLLAMA_URL, ollama_url
 from septet.embedding.transport.calls import Answer, Call, bearer, json_call
 from septet.embedding.transport.client import IO, Client
@@ -118,7 +117,7 @@ class ChatExpander:
     def _prepare(
         self, config: ExpansionConfig, secrets: Resolver | None, environment: Mapping[str, str] | None, io: IO | None
     ) -> None:
-        env = os.environ if environment is None else environment
+        env = variables(environment, ProfileError)
         self._config = config
         self._url = _address(config, env)
         self._client = Client(
