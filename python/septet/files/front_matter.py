@@ -96,17 +96,19 @@ def _field_by_field(inner: str, suffix: str) -> tuple[dict[str, Any], str]:
     starts = [at for at, line in enumerate(lines) if line[:1] not in ("", " ", "\t", "#", "-", "]", "}", "\r")]
     for start, end in pairwise([*starts, len(lines)]):
         try:
-            # Behind as many empty lines, so that a fault's line is that of the file.
-            one = parse_document("\n" * (start + 1) + "\n".join(lines[start:end]), suffix)
+            one = parse_document("\n" + "\n".join(lines[start:end]), suffix)
         except Unreadable as fault:
             name, _, said = (part.strip() for part in lines[start].partition("=" if suffix == ".toml" else ":"))
             if name and said and not any(map(str.strip, lines[start + 1 : end])):
                 left[name] = said
-            faults.append(str(fault) if fault.line else f"{fault} at line {start + 2}")
+            # The line is that of the file.
+            told = str(fault).replace(f"at line {fault.line}", f"at line {fault.line + start}")
+            faults.append(told if fault.line else f"{fault} at line {start + 2}")
             continue
         if isinstance(one, Mapping):
-            # Of a key that stands twice the first counts.
-            read = {**one, **read}
+            for name, value in one.items():
+                # Of a key that stands twice the first counts.
+                read.setdefault(name, value)
     more = f", and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
     return {**left, **read} if read else {}, "; ".join(faults[:MOST_FAULTS]) + more
 
