@@ -73,7 +73,8 @@ class Retriever(OfOneProcess):
         self._runner = Runner(corpora, rules, expanding)
         self._on_retrieval, self._tracer, self._watch = on_retrieval, tracer, Watch(None, None, tracer)
         self._sqlite = sqlite or {}
-        self._close: Callable[[], object] | None = called(close, "close", QueryError) or (lambda: None)
+        given: Callable[[], object] | None = close
+        self._close: Callable[[], object] | None = called(given, "close", QueryError) or (lambda: None)
 
     def __repr__(self) -> str:
         return f"Retriever({self.config.profile!r}, {len(self.corpora)} corpora)"
