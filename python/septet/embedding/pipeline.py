@@ -238,8 +238,7 @@ class Pipeline:
         """
         if self.cache is None:
             return batch
-        dimensions = self.embedder.dimensions or tally.dimensions
-        if dimensions is None:
+        if (dimensions := self._known_dimensions(tally)) is None:
             # Embedding one text tells the dimension, and with it which cached vectors fit.
             self._request(tally, batch[:1])
             batch, dimensions = batch[1:], tally.dimensions
@@ -286,12 +285,10 @@ class Pipeline:
                 self._request(tally, half)
 
     def _refused(self, tally: Tally, batch: HashedTexts, fault: EmbeddingError) -> None:
-        keys = [key for key, _ in batch]
-        if isinstance(fault, BadVector):
-            tally.fail(keys, "bad_vector", str(fault), "change the text or the model")
-        else:
-            tally.fail(keys, "text_refused", str(fault), "shorten or change it")
-        tally.refused.update(key for key, _ in batch)
+        keys, bad = [key for key, _ in batch], isinstance(fault, BadVector)
+        code, cure = ("bad_vector", "change the text or the model") if bad else ("text_refused", "shorten or change it")
+        tally.fail(keys, code, str(fault), cure)
+        tally.refused.update(keys)
         if not tally.embedded and len(tally.refused) >= MAX_FAILURES:
             tally.stopped_by = Note("provider_refuses", str(fault), "check the model and its options")
 
