@@ -125,12 +125,11 @@ class Reads:
             return found
         for start in range(0, len(texts), MOST_AT_ONCE):
             part = texts[start : start + MOST_AT_ONCE]
-            request = _options("search_many", part[0], options)
-            answer = yield Ask("search_many", {"queries": part, **request}, self._within(options))
+            request = {"queries": part, **_options("search_many", part[0], options)}
+            answer = yield Ask("search_many", request, self._within(options))
             if len(answer["results"]) != len(part):
                 raise self._wrong(f"{len(answer['results'])} results for {len(part)} queries")
-            shown = partial(_shown, options=options)
-            found += [results_of(one, partial(shown, text)) for text, one in zip(part, answer["results"])]
+            found += map(results_of, answer["results"], (partial(_shown, text, options=options) for text in part))
         return found
 
     @takes_options
@@ -252,8 +251,8 @@ class Reads:
             left = MOST_AT_ONCE if most is None else min(most - len(found), MOST_AT_ONCE)
             page = page_of((yield Ask("entries", {**asked, "limit": left, **_given({"after": after})})))
             after = page.next
+            # Of the same entries again and again there would be no end.
             if len(page) > left or (after is not None and known.issuperset(page.ids)):
-                # Of the same entries again and again there would be no end.
                 raise self._wrong(f"{len(page)} entries where {left} others are asked for")
             found += page.entries
             known.update(page.ids)

@@ -147,7 +147,7 @@ class Pipeline:
         Raises:
             StoreError: the store cannot be written.
         """
-        forget_long(self.store, self.embedder, self._known_dimensions(tally))
+        forget_long(self.store, self.embedder, self.embedder.dimensions or tally.dimensions)
         with self.store.bookkeeping() as write:
             write.tables.texts.add_index(write)
             write.tables.claims.drop_dead(write)
@@ -179,10 +179,7 @@ class Pipeline:
 
     def space(self, read: Reading | Writing, tally: Tally) -> Space | None:
         """Return the space to fill; None when it does not exist yet, or its dimension is unknown."""
-        return read.tables.texts.find_space(read, self.model, self._known_dimensions(tally))
-
-    def _known_dimensions(self, tally: Tally) -> int | None:
-        return self.embedder.dimensions or tally.dimensions
+        return read.tables.texts.find_space(read, self.model, self.embedder.dimensions or tally.dimensions)
 
     def _batches(
         self, tally: Tally, owner: str, stopped: Callable[[], bool], skip: Collection[str], batch_s: float | None
@@ -238,7 +235,7 @@ class Pipeline:
         """
         if self.cache is None:
             return batch
-        if (dimensions := self._known_dimensions(tally)) is None:
+        if (dimensions := (self.embedder.dimensions or tally.dimensions)) is None:
             # Embedding one text tells the dimension, and with it which cached vectors fit.
             self._request(tally, batch[:1])
             batch, dimensions = batch[1:], tally.dimensions
@@ -285,9 +282,11 @@ class Pipeline:
                 self._request(tally, half)
 
     def _refused(self, tally: Tally, batch: HashedTexts, fault: EmbeddingError) -> None:
-        keys, bad = [key for key, _ in batch], isinstance(fault, BadVector)
-        code, cure = ("bad_vector", "change the text or the model") if bad else ("text_refused", "shorten or change it")
-        tally.fail(keys, code, str(fault), cure)
+        keys = [key for key, _ in batch]
+        if isinstance(fault, BadVector):
+            tally.fail(keys, "bad_vector", str(fault), "change the text or the model")
+        else:
+            tally.fail(keys, "text_refused", str(fault), "shorten or change it")
         tally.refused.update(keys)
         if not tally.embedded and len(tally.refused) >= MAX_FAILURES:
             tally.stopped_by = Note("provider_refuses", str(fault), "check the model and its options")

@@ -378,12 +378,8 @@ class LocalSession:
         space = view.space
         if space is None and plan.vector is not None and plan.asks_vectors and view.mismatch is None:
             notes.append(no_vectors(name))
-        if (
-            view.snapshot.postings is None
-            and not manager.mistrusted
-            and plan.asks_text
-            and "trigram" in plan.profile.columns
-        ):
+        spells = plan.asks_text and "trigram" in plan.profile.columns
+        if spells and view.snapshot.postings is None and not manager.mistrusted:
             cause = "full text is not in memory yet: FTS5 ranks it, and the spelling of words is not compared"
             notes.append(Note("index_building", cause, "nothing, or optimize() once for later processes", name))
         missing, of = view.without_vectors
