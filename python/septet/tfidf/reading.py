@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sized
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,16 +36,14 @@ class Reading(NamedTuple):
         """
         if isinstance(documents, (str, bytes)):
             raise QueryError(f"texts is one {type(documents).__name__}: wanted several, as in [text]")
-        if type(documents) in (list, tuple) and self.input == "content":
-            given = listed(documents, "texts", QueryError, "a list of texts", MOST_TEXTS)
-            if all(type(one) is str for one in given):
-                return given
+        if isinstance(documents, Sized):
+            documents = listed(documents, "texts", QueryError, "a list of texts", MOST_TEXTS)
+            if self.input == "content" and all(type(one) is str for one in documents):
+                return documents
         try:
-            source = map(self._text, documents if isinstance(documents, Iterable) else iter(()), count())
+            source = map(self._text, documents, count())
         except TypeError:
-            source = None
-        if source is None or not isinstance(documents, Iterable) or isinstance(documents, _NONE):
-            raise QueryError(f"texts is {shown(documents)}: wanted a list of texts")
+            raise QueryError(f"texts is {shown(documents)}: wanted a list of texts") from None
         return listed(source, "texts", QueryError, "a list of texts", MOST_TEXTS)
 
     def _text(self, document: Any, at: int) -> Any:
@@ -70,9 +68,6 @@ class Reading(NamedTuple):
         if missing or not (self.anything or isinstance(document, str)):
             raise QueryError(f"text {at} is {shown(document)}, of type {type(document).__name__}: wanted text")
         return document
-
-
-_NONE = (bytearray, memoryview, Mapping)
 
 
 def checked_encoding(value: object) -> str:
