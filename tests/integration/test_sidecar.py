@@ -1,7 +1,9 @@
 """The sidecar: opened in place of building, ignored when it does not fit, lost without loss."""
 
 import shutil
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -294,3 +296,14 @@ def test_a_vault_closed_while_one_is_written_stops_it(path):
         with pytest.raises(StoreError):
             vault.optimize()
     assert files(path) == before
+
+
+def test_what_a_search_returns_is_read_from_the_vault_and_not_from_the_files(path):
+    with opened(path) as vault:
+        found = vault.search("alpha", limit=1).ids[0]
+    with closing(sqlite3.connect(path)) as sql, sql:
+        # Behind Septet's back, so that the files still count as those of this vault.
+        sql.execute("UPDATE entries SET context = 'as the vault has it' WHERE id = ?", (found,))
+    with opened(path) as vault:
+        assert vault.search("alpha", limit=1).hits[0].entry.context == "as the vault has it"
+        assert restored(vault)

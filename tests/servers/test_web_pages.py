@@ -194,6 +194,24 @@ def test_a_redirect_to_a_private_address_is_not_followed(server: WebServer, monk
     assert server.paths() == ["/a"]
 
 
+def test_a_name_that_leads_elsewhere_when_it_is_asked_again_is_asked_once(
+    server: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("septet.retrieval.corpora.web.addresses.is_public", lambda address: address == "127.0.0.1")
+    server.pages = {"/a": html(LONG)}
+    real, addresses = socket.getaddrinfo, ["127.0.0.1"]
+
+    def lookup(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
+        # An address is looked up as itself; the name leads to the machine's own network from the second time on.
+        named = (addresses.pop() if addresses else "127.0.0.2") if host == "rebinding.example" else host
+        return real(named, port, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    port = server.url.rpartition(":")[2]
+    assert reader_of(allow_private=False).read(f"http://rebinding.example:{port}/a", 20.0)
+    assert server.paths()[-1] == "/a"
+
+
 def test_with_a_proxy_names_are_looked_up_before_it_is_asked(
     server: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

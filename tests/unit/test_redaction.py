@@ -4,6 +4,7 @@ import base64
 import json
 import random
 import string
+import time
 
 import pytest
 from hypothesis import given
@@ -30,6 +31,7 @@ def test_nothing_of_a_secret_of_any_kind_stays(kind):
 def test_there_are_secrets_of_25_kinds_and_more():
     assert len(KINDS) >= 25
     assert len({rule.name for rule in DEFAULT}) >= 25
+    assert len(DEFAULT) > 70
     assert len(LITERAL) == 16
 
 
@@ -187,3 +189,18 @@ def test_spans_are_where_the_masks_stand():
         masked, others = ALL.redact(text)
         kept = [text[a:b] for a, b in zip([0, *(end for _, end in spans)], [*(start for start, _ in spans), len(text)])]
         assert masked == "***".join(kept) and counts == others and spans == sorted(spans)
+
+
+@pytest.mark.parametrize("unit", ["a", "eyJ", "password=", "-----BEGIN PRIVATE KEY-----\n", "http://a:b", "x_key: '"])
+def test_a_text_four_times_as_long_takes_about_four_times_as_long(unit):
+    def took(count):
+        text, took = unit * (count // len(unit)), []
+        for _ in range(3):
+            began = time.process_time()
+            ALL.redact(text)
+            took.append(time.process_time() - began)
+        return min(took)
+
+    took(20_000)
+    # Sixteen times where the time grew with the square of the length.
+    assert took(240_000) < 10 * took(60_000)
