@@ -101,6 +101,12 @@ def faults(promise: Promise, root: Path) -> list[str]:
     return found
 
 
+def clauses_of_does(text: str) -> list[str]:
+    """Return what stands below each **Does:** of the page on security, cut behind full stops and semicolons."""
+    found = re.findall(r"^- \*\*Does:\*\*(.*?)(?=^- \*\*|^#|\Z)", text, re.MULTILINE | re.DOTALL)
+    return [one for bullet in found for one in re.split(r"(?<=[.;])\s", plain(bullet))]
+
+
 PROMISES = promises((DOCS / "promises.md").read_text("utf-8"))
 
 
@@ -111,6 +117,13 @@ def test_a_promise_stands_in_its_page_and_what_shows_it_is_there(promise):
 
 def test_no_promise_is_listed_twice():
     assert len({(one.page, plain(one.quoted)) for one in PROMISES}) == len(PROMISES)
+
+
+def test_everything_that_the_page_on_security_says_septet_does_has_a_row():
+    rows = [plain(one.quoted) for one in PROMISES if one.page == "security.md"]
+    clauses = clauses_of_does((DOCS / "security.md").read_text("utf-8"))
+    assert len(clauses) > 50
+    assert [one for one in clauses if not any(row in one or one in row for row in rows)] == []
 
 
 TESTS = """

@@ -112,6 +112,20 @@ def test_secrets_of_a_transcript_are_masked_unless_that_is_turned_off(tmp_path, 
         assert TOKEN not in next(iter(vault)).description
 
 
+@pytest.mark.parametrize(
+    ("options", "masked"), [({}, {"md", "jsonl"}), ({"redact": True}, {"jsonl"}), ({"redact": False}, set())]
+)
+def test_a_new_folder_is_masked_in_all_files_unless_transcripts_alone_or_none_are_named(
+    tmp_path, folder, options, masked
+):
+    (folder / "s.jsonl").write_text(line("user", f"take the token {TOKEN}"), encoding="utf-8")
+    (folder / "a.md").write_text(f"# A\n\nThe token is {TOKEN}.\n", encoding="utf-8")
+    with Vault(tmp_path / "v.db") as vault:
+        vault.sync(folder, **options)
+        hidden = {entry.span.path.rpartition(".")[2] for entry in vault if TOKEN not in entry.description}
+    assert hidden == masked
+
+
 def state_of(vault):
     with vault._store.reading() as read:
         return read.sql.execute("SELECT state FROM files").fetchone()[0]
