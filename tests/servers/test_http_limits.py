@@ -251,7 +251,7 @@ def test_it_stops_when_what_runs_is_done_and_says_so_meanwhile(vault):
         until(lambda: url.app.stopping)
         assert ask.get(f"{url}readyz").json() == {"status": "stopping", "notes": []}
         answer = ask.get(f"{url}v1/stats")
-        assert (answer.status_code, code_of(answer)) == (503, "stopping")
+        assert (answer.status_code, code_of(answer), answer.headers["retry-after"]) == (503, "stopping", "1")
         assert ask.get(f"{url}healthz").status_code == 200
         vault.gate.set()
         assert answer_of(runs).split()[1] == b"200"

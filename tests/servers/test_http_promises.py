@@ -74,13 +74,17 @@ def test_every_field_of_an_address_is_taken(vault, route):
 
 def test_every_figure_of_the_page_is_told(vault):
     told = PAGE.partition("## Figures")[2].partition("## ")[0]
-    names = set(re.findall(r"`(septet_\w+)", told))
-    assert len(names) > 12
+    figures = dict(re.findall(r"`(septet_\w+)(?:\{([\w,]+)\})?`", told))
+    assert len(figures) > 12 and figures["septet_http_requests_total"] == "method,route,status"
+    vault.add(id="b", title="With a vector", vector=[1.0, 0.0], model="m")
     with serving(vault) as url:
+        ask.post(f"{url}v1/search", json={"query": ""})
         ask.post(f"{url}v1/search", json={"query": "cookies"})
         text = ask.get(f"{url}metrics").text
-    for name in names:
+    for name, labels in figures.items():
         assert f"# TYPE {name} " in text, name
+        for label in filter(None, labels.split(",")):
+            assert re.search(rf"^{name}(_bucket)?\{{.*\b{label}=\"", text, re.MULTILINE), (name, label)
 
 
 def test_septet_up_is_0_when_the_memory_cannot_be_read(vault, monkeypatch):
@@ -196,3 +200,11 @@ def test_port_0_takes_a_free_one_and_names_it_and_a_log_may_be_off(vault):
         assert ask.get(f"{url}v1/stats").status_code == 200
         process.terminate()
         assert "v1/stats" not in process.communicate(timeout=30)[0]
+
+
+def test_the_log_of_requests_goes_to_the_file_that_is_named(vault, tmp_path):
+    with served(vault.path, "--access-log", str(tmp_path / "log")) as (url, process):
+        assert ask.get(f"{url}v1/stats").status_code == 200
+        process.terminate()
+        assert "v1/stats" not in process.communicate(timeout=30)[0]
+    assert '"route":"/v1/stats"' in (tmp_path / "log").read_text()
