@@ -3,10 +3,10 @@
 import asyncio
 from threading import Event
 
+import httpx
 import pytest
 
 pytest.importorskip("starlette")
-httpx = pytest.importorskip("httpx")
 
 from septet import Vault
 from septet.server.app import make_app
