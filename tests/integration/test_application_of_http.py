@@ -10,7 +10,10 @@ pytest.importorskip("starlette")
 
 from septet import Vault
 from septet.server.app import make_app
+from septet.server.bodies import Gone
+from septet.server.room import Room
 from septet.server.settings import Settings
+from septet.server.spool import MOST_SPOOLED, Spool
 from septet.service.served import Served
 
 
@@ -78,3 +81,28 @@ def test_the_application_sends_away_what_is_beyond_its_places(vault):
     first, second = asked(vault, talk, most_requests=1)
     assert first.status_code == 200
     assert code_of(second) == (503, "overloaded") and second.headers["retry-after"] == "1"
+
+
+def test_answers_to_lines_of_all_clients_share_a_room_and_the_slowest_gives_way():
+    async def main():
+        room, lost = Room(100_000), []
+        first, second, third = (
+            Spool(room, lambda name=name: lost.append(name)) for name in ("first", "second", "third")
+        )
+        taken = first.pieces()
+        await first.write(b"x" * 60_000)
+        await second.write(b"x" * 30_000)
+        # Its client was given a piece, and has not come back for another one.
+        assert await anext(taken) == b"x" * 60_000
+        await third.write(b"x" * 60_000)
+        with pytest.raises(Gone):
+            await anext(taken)
+        pieces = second.pieces()
+        kept = await anext(pieces)
+        await pieces.aclose()
+        for spool in (first, second, third):
+            spool.close()
+        return lost, len(kept), room.taken
+
+    assert asyncio.run(main()) == (["first"], 30_000, 0)
+    assert MOST_SPOOLED == 256 * 2**20

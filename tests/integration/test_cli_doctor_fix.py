@@ -146,3 +146,18 @@ def test_a_vault_that_takes_no_writes_is_not_mended_and_says_so(vault, doctor):
     changed(vault, "DELETE FROM entries_fts_docsize WHERE id = 5")
     vault.chmod(0o444)
     assert doctor("--fix")[0] in (0, 3)
+
+
+def test_a_vault_of_an_older_version_is_read_as_it_is_and_upgraded_when_asked(vault, doctor):
+    with contextlib.closing(sqlite3.connect(vault)) as sql:
+        (newest,) = sql.execute("PRAGMA user_version").fetchone()
+        # As version 6 left it, which had none of these tables.
+        for table in ("roots", "files", "mentions", "staged"):
+            sql.execute(f"DROP TABLE {table}")
+        sql.execute("PRAGMA user_version = 6")
+    doctor()
+    with contextlib.closing(sqlite3.connect(vault)) as sql:
+        assert sql.execute("PRAGMA user_version").fetchone() == (6,)
+    doctor("--fix")
+    with contextlib.closing(sqlite3.connect(vault)) as sql:
+        assert sql.execute("PRAGMA user_version").fetchone() == (newest,)

@@ -16,8 +16,9 @@ import pytest
 pytest.importorskip("uvicorn")
 
 from septet import Vault
-from septet.server import access_log, admission, bodies, running, spool, streaming
+from septet.server import access_log, admission, bodies, bulk, exporting, running, spool, streaming
 from septet.server.settings import Settings
+from septet.service.tools import MOST_BODY
 from serving import CLOSE, LITTLE, ask, connected, head, raw, served, serving
 
 BODIES = ["/v1/search", "/v1/entries", "/v1/tools/call", "/v1/bulk", "/mcp", "/v1/tiers/open"]
@@ -267,5 +268,13 @@ def test_the_page_on_operations_names_the_bounds():
         f"{running.MOST_CONNECTIONS:,} connections",
         f"{streaming.MOST_EXPORTS} exports",
         f"{access_log.MOST_LINES:,} lines",
+        f"without requests is kept for {running.KEEP_S} s",
+        f"A head has {running.MOST_HEAD >> 10} KiB, a body {Settings().max_body // 10**6} MB",
+        f"(a message of MCP {MOST_BODY // 10**6} MB)",
+        f"wait in memory ({spool.IN_MEMORY >> 20} MiB)",
+        f"which waits {streaming.WAIT_S:g} s for a place",
+        f"{bulk.MOST_AT_A_TURN} lines at a time, one body after the other, and {admission.GIVE_WAY_S * 1e3:g} ms later",
     ):
         assert said in page
+    assert (streaming.GIVE_WAY_S, exporting.MOST_PIECES, exporting.PIECE) == (0.5, 8, 64 * 2**10)
+    assert "taken nothing for half a second" in page and "eight pieces of 64 KiB" in page
