@@ -100,18 +100,27 @@ class Following(Synced, Searchable):
             watcher.know([one.root.path for one in asked.followed])
         return report
 
-    def _follow_by_itself(self, on_search: bool | float, on_open: bool) -> None:
+    @staticmethod
+    def _search_budget(sync_on_search: bool | float) -> float | None:
+        """Return how many seconds a search may wait for a look at the disk; None for no look.
+
+        Raises:
+            StoreError: it is no budget.
+        """
+        if sync_on_search is False:
+            return None
+        from septet.files.on_search import budget_of
+
+        return budget_of(sync_on_search)
+
+    def _follow_by_itself(self, budget: float | None, on_open: bool) -> None:
         """Have searches look at the disk first, and look at it now.
 
         Raises:
-            StoreError: ``on_search`` is no budget.
             ReadOnly: the vault was opened for reading.
         """
-        from septet.files.on_search import OnSearch, budget_of
+        from septet.files.on_search import OnSearch
 
-        budget = budget_of(on_search)
-        if budget is None and not on_open:
-            return
         if self._store.read_only:
             raise ReadOnly(f"{self._store.path} is opened with read_only=True: without sync_on_search and sync_on_open")
         looks = OnSearch(self._store, self.sync, self._clock)

@@ -95,6 +95,7 @@ class Vault(ListedByArrays, Indexed, Redactable, Saved, Following):
     ) -> None:
         file = check_file(file_path(path, "path", StoreError))
         flags({"read_only": read_only, "sidecar": sidecar, "mapped": mapped, "sync_on_open": sync_on_open}, StoreError)
+        budget = self._search_budget(sync_on_search)
         self._set_up(clock, profile, history, (on_search, on_write), telemetry, file)
         self._store = Store(file, read_only=read_only)
         try:
@@ -107,8 +108,8 @@ class Vault(ListedByArrays, Indexed, Redactable, Saved, Following):
             self._remembered = self._tier.manager.remembered
             self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
             self._begin_embedding()
-            if sync_on_search is not False or sync_on_open:
-                self._follow_by_itself(sync_on_search, sync_on_open)
+            if budget is not None or sync_on_open:
+                self._follow_by_itself(budget, sync_on_open)
         except BaseException:
             self._store.close()
             raise
