@@ -89,7 +89,7 @@ def wanted_of(one: Knob) -> str:
     return {
         "switch": "true or false",
         "address": "the address of a server that begins with http:// or https://, without a name, key or query",
-        "words": "words, a list or separated by commas",
+        "words": f"up to {MOST_WORDS:,} words of up to {MOST_CHARS:,} characters, a list or separated by commas",
         "text": f"text of 1 to {one.most or MOST_CHARS:,} characters" + (f" like {one.pattern}" if one.pattern else ""),
     }[one.kind]
 
