@@ -1,5 +1,6 @@
 """Bytes of others, changed by chance: each ends in a value or an error of Septet, and never in the end of a process."""
 
+import shutil
 import time
 
 import pytest
@@ -23,6 +24,7 @@ def campaign_of(target, folder):
         place = folder / str(seed)
         place.mkdir()
         faults += batch(target, seed, count, place)
+        shutil.rmtree(place)
     print(f"{target.name}: {campaign.tried['inputs']} inputs in {time.monotonic() - began:.0f} s, {len(faults)} faults")
     return faults
 

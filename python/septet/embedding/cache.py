@@ -22,6 +22,7 @@ from septet.embedding.embedder import MOST_SECONDS, Embedder, Kind, Pooling, che
 from septet.errors import EmbeddingConfigError, StoreError
 from septet.filesystem import create_private
 from septet.results import Note
+from septet.storage.connection import SQLITE_FAULTS
 from septet.storage.forks import Connection, close_before_forks, refuse_inherited, renew_in_children
 from septet.vector import MOST_DIMENSIONS, entry_vector
 
@@ -230,7 +231,7 @@ class EmbeddingCache:
         with self._lock.hold():
             try:
                 return [] if self._given_up else self._opened().execute(sql, parameters).fetchall()
-            except (sqlite3.Error, StoreError) as fault:
+            except (*SQLITE_FAULTS, StoreError) as fault:
                 self._fail(fault)
                 return []
 
@@ -244,7 +245,7 @@ class EmbeddingCache:
                 excess = connection.execute(_COUNT).fetchone()[0] - self.limit
                 if excess > 0:
                     connection.execute(_DROP_OLDEST, (excess,))
-        except (sqlite3.Error, StoreError) as fault:
+        except (*SQLITE_FAULTS, StoreError) as fault:
             with self._lock.hold():
                 self._fail(fault)
 
@@ -281,7 +282,7 @@ class EmbeddingCache:
         self._sql = connection
         return connection
 
-    def _fail(self, fault: sqlite3.Error | StoreError) -> None:
+    def _fail(self, fault: Exception) -> None:
         """Continue without the cache: this once when it is busy or the disk is full, for good when it is unusable."""
         said = str(fault)
         if self._given_up or "locked" in said or "busy" in said:

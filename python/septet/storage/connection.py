@@ -22,6 +22,7 @@ __all__ = [
     "BUSY_TIMEOUT_S",
     "MEMORY",
     "SCHEMA_VERSION",
+    "SQLITE_FAULTS",
     "connect",
     "no_room",
     "prepare",
@@ -36,6 +37,8 @@ SCHEMA_VERSION = 7
 #: "SPTT": marks an SQLite file as a vault.
 APPLICATION_ID = 0x53505454
 BUSY_TIMEOUT_S = 10.0
+#: The module sqlite3 reads SQLite's messages as UTF-8, and fails where one quotes a damaged schema that is none.
+SQLITE_FAULTS = (sqlite3.Error, UnicodeDecodeError)
 #: What to do about a damaged vault.
 RESTORE = "restore a backup with Vault.restore(backup, path) or `septet restore BACKUP VAULT`"
 #: A view in the place of a table may never end, and takes no writes; the table of another module has no page.
@@ -278,7 +281,7 @@ class translated:
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(fault, sqlite3.Error):
+        if isinstance(fault, SQLITE_FAULTS):
             raise store_error(fault, self.path) from fault
 
 
@@ -331,9 +334,9 @@ def no_room(path: str, wanted: int = 0) -> str | None:
     return f"this process may make no file larger than {limit} bytes, see `ulimit -f`"
 
 
-def store_error(fault: sqlite3.Error, path: str) -> StoreError:
+def store_error(fault: sqlite3.Error | UnicodeDecodeError, path: str) -> StoreError:
     """Return SQLite's error as Septet's, naming the file and what to do."""
-    text = str(fault)
+    text = fault.object.decode("utf-8", "replace") if isinstance(fault, UnicodeDecodeError) else str(fault)
     if re.search("no such (function|module): fts5", text):
         return lacking_full_text(path)
     if re.search(r"not a database|malformed(?! JSON)", text):

@@ -165,7 +165,7 @@ def _lock(sql: sqlite3.Connection, target: Path) -> bool:
         except sqlite3.OperationalError as fault:
             if "locked" not in str(fault):
                 raise target_fault(target, str(fault)) from fault
-        except sqlite3.DatabaseError:
+        except (sqlite3.DatabaseError, UnicodeDecodeError):
             return False
         # Removing the log fails at once while others have the file open, but they may be about to close it.
         if time.monotonic() > deadline:

@@ -14,7 +14,7 @@ from septet._core import Lock, Readers, ReadTransaction, WriteTransaction
 from septet.arguments import absolute
 from septet.errors import Closed, ReadOnly, StoreError
 from septet.notes import Note
-from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, connect, prepare, store_error
+from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, SQLITE_FAULTS, connect, prepare, store_error
 from septet.storage.forks import (
     Connection,
     close_before_forks,
@@ -205,7 +205,7 @@ class Store:
                 return ReadTransaction.of_writer(self._turn, self._opened, _STATE_AND_MORE, Reading, self._faults)
             readers, connect, made = self._searched if not whole else (self._readers, self._connect, Reading)
             begun = readers.begin(connect, _STATE_AND_MORE, made, self._faults)
-        except sqlite3.Error as fault:
+        except SQLITE_FAULTS as fault:
             self.identity.check_log()
             raise store_error(fault, self._file) from fault
         if begun is None:

@@ -18,7 +18,7 @@ from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.results import Note
 from septet.snapshot.manager import SnapshotManager
 from septet.spaces import Space
-from septet.storage.connection import store_error
+from septet.storage.connection import SQLITE_FAULTS, store_error
 from septet.storage.store import Store
 from septet.storage.tables import entries
 from septet.storage.tables.entries import MissingRows
@@ -86,7 +86,7 @@ class LocalTier(NamedTuple):
             return LocalSession(self, place, open_read_view(self.store, self.manager, *plans), known)
         except _FAULTS as fault:
             self._recover(fault, known)
-            if isinstance(fault, sqlite3.Error):
+            if isinstance(fault, SQLITE_FAULTS):
                 raise store_error(fault, self.store.path) from fault
             raise
 
@@ -135,7 +135,7 @@ def _translated(method: _Method) -> _Method:
                 raise SearchAgain(f"arrays in the folder beside {session.tier.store.path} are damaged") from fault
             session.close()
             session.tier._recover(fault, session.left_out)
-            if isinstance(fault, sqlite3.Error):
+            if isinstance(fault, SQLITE_FAULTS):
                 raise store_error(fault, session.tier.store.path) from fault
             raise
 

@@ -1,0 +1,74 @@
+"""Inputs that campaigns of changed bytes found (`tests/stress/test_fuzzing.py`), and what must come of each."""
+
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from commands import Commands
+from septet import Federation, NotAVault, Vault
+from septet.embedding.cache import CacheNamespace, EmbeddingCache
+
+# -- a schema that is no UTF-8, which SQLite's message quotes ----------------------------------------------------------
+
+BROKEN = {"an index": (b"CREATE INDEX", b"CREATE I\x83DEX"), "a table": (b"VIRTUAL", b"V\xc9RTUAL")}
+
+
+@pytest.fixture(params=BROKEN)
+def damaged(request, tmp_path):
+    """A vault with such a schema, and its backup."""
+    path = tmp_path / "v.db"
+    with Vault(path, sidecar=False) as vault:
+        vault.add(title="alpha", id="a")
+        vault.backup(tmp_path / "backup.db")
+    content, (sound, broken) = path.read_bytes(), BROKEN[request.param]
+    assert sound in content
+    path.write_bytes(content.replace(sound, broken))
+    return path
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_vault_whose_damage_is_quoted_in_broken_characters_is_no_readable_database(damaged, read_only):
+    with pytest.raises(NotAVault, match=r"v\.db is not a readable SQLite database .* restore a backup"):
+        Vault(damaged, read_only=read_only)
+
+
+def test_such_a_vault_can_be_restored_in_its_place(damaged):
+    Vault.restore(damaged.with_name("backup.db"), damaged)
+    with Vault(damaged) as vault:
+        assert vault.get("a").title == "alpha"
+
+
+def test_such_a_vault_is_told_of_by_the_commands(damaged, tmp_path, monkeypatch):
+    run = Commands(tmp_path, monkeypatch)
+    assert "not a readable SQLite database" in run("doctor", "--offline")[1]
+    code, _, said = run("search", "alpha")
+    assert code == 3 and "not a readable SQLite database" in said and "Traceback" not in said
+
+
+def test_a_federation_answers_without_such_a_vault_that_is_damaged_while_it_is_open(tmp_path):
+    path = tmp_path / "far.db"
+    with Vault(path, sidecar=False) as far, Vault(tmp_path / "near.db") as near:
+        far.add(title="alpha", id="far")
+        near.add(title="alpha", id="near")
+        far.optimize()
+        with far._store.maintaining() as sql:
+            sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        both = Federation({"near": near, "far": far})
+        content = path.read_bytes().replace(b"VIRTUAL", b"V\xc9RTUAL")
+        with path.open("r+b") as file:
+            file.write(content)
+        assert "near" in both.search("alpha").ids
+
+
+def test_a_cache_of_vectors_with_such_a_schema_is_left_alone_with_a_note(tmp_path):
+    made, path = CacheNamespace("test", "letters", "document"), tmp_path / "cache.db"
+    with closing(EmbeddingCache(path)) as cache:
+        cache.put(made, {"text": np.ones(2, np.float32)})
+    damaged = path.read_bytes().replace(b"provider   TEXT", b"pr\x83vider   TEXT")
+    path.write_bytes(damaged)
+    with closing(EmbeddingCache(path)) as cache:
+        assert cache.get(made, 2, ["text"]) == {}
+        cache.put(made, {"other": np.ones(2, np.float32)})
+        assert [note.code for note in cache.notes] == ["cache_unusable"]
+    assert path.read_bytes() == damaged
