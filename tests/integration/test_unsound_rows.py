@@ -3,6 +3,7 @@
 import io
 import json
 import sqlite3
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -173,3 +174,111 @@ def test_the_doctor_does_not_follow_another_view_and_names_triggers(path, tmp_pa
     assert code == 3
     assert "the view memories is another one than Septet makes" in out
     assert "the trigger 'own' of entries is none that Septet makes" in out
+
+
+def test_a_vault_that_does_not_say_its_generation_is_refused_by_reads_and_writes(path, tmp_path, monkeypatch):
+    changed(path, "DELETE FROM meta WHERE key = 'generation'")
+    with Vault(path, sidecar=False) as vault:
+        for call in (lambda: vault.search("alpha"), lambda: vault.similar("e1"), lambda: vault.get("e1"), vault.stats):
+            with pytest.raises(NotAVault, match="generation"):
+                call()
+        with pytest.raises(StoreError, match="no generation"):
+            vault.add(id="new", title="alpha")
+    out = Commands(tmp_path, monkeypatch)("doctor", "--offline")[1]
+    assert "does not say its generation" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, -1])
+def test_no_write_follows_a_generation_that_has_none_after_it(path, value):
+    changed(path, f"UPDATE meta SET value = {value} WHERE key = 'generation'")
+    with Vault(path, sidecar=False) as vault, pytest.raises(StoreError, match=f"generation {value}"):
+        vault.link("e1", "e3")
+
+
+def test_a_vault_without_its_id_is_named_by_the_doctor_and_raises_where_the_id_is_wanted(path, tmp_path, monkeypatch):
+    changed(path, "DELETE FROM meta WHERE key = 'store_id'")
+    with Vault(path) as vault:
+        assert len(vault.search("alpha")) == 5
+        with pytest.raises(StoreError, match="meta row 'store_id'"):
+            vault.optimize()
+    assert "meta row 'store_id'" in Commands(tmp_path, monkeypatch)("doctor", "--offline")[1]
+
+
+@pytest.mark.parametrize("key", ["purged", "emptied:1"])
+def test_searches_trust_no_arrays_when_what_was_purged_is_unknown(path, key):
+    with Vault(path) as vault:
+        vault.optimize()
+        changed(path, f"INSERT OR REPLACE INTO meta VALUES ('{key}', 'x')")
+        assert len(vault.search("alpha", query_vector=[1, 0])) == 5
+    with Vault(path) as vault:
+        assert len(vault.similar("e1")) >= 1
+        vault.add(id="new", title="alpha")
+        assert len(vault.search("alpha", query_vector=[1, 0])) == 6
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("ALTER TABLE meta RENAME COLUMN value TO other", "meta has no column value"),
+        ("ALTER TABLE spaces RENAME COLUMN dimensions TO other", "spaces has no column dimensions"),
+        ("ALTER TABLE vectors RENAME COLUMN space TO other", "vectors has no column space"),
+        ("DROP TABLE links", "there is no table links"),
+    ],
+)
+def test_a_table_or_column_that_is_not_there_is_an_error_and_the_doctor_names_it(
+    path, tmp_path, monkeypatch, sql, said
+):
+    changed(path, sql)
+    with suppress(StoreError), Vault(path, sidecar=False) as vault:
+        # What does not need it goes on.
+        vault.export(io.StringIO())
+    with pytest.raises(StoreError), Vault(path, sidecar=False) as vault:
+        vault.add(id="new", title="alpha", vector=[1, 2])
+        vault.link("new", "e1")
+    code, out, _ = Commands(tmp_path, monkeypatch)("doctor", "--offline")
+    assert code == 3
+    if "meta" not in sql:
+        # A vault that does not say its generation is not opened.
+        assert said in " ".join(out.split())
+
+
+def test_a_version_of_another_type_raises(path, tmp_path, monkeypatch):
+    with Vault(path, sidecar=False) as vault:
+        vault.update("e1", title="alpha anew")
+    for column in ("call", "columns"):
+        changed(path, f"UPDATE history SET {column} = x'ff'")
+        with Vault(path, sidecar=False) as vault, pytest.raises(StoreError):
+            vault.history("e1")
+        code, _, said = Commands(tmp_path, monkeypatch)("history", "e1", "--json")
+        assert code == 3
+        assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("until", ["1e300", "'x'", "9e12"])
+def test_a_sync_does_not_wait_for_a_claim_that_nobody_makes(path, tmp_path, until):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A\n\nword\n", encoding="utf-8")
+    changed(path, f"INSERT INTO claims VALUES ('files', 'sync', 'somebody', {until})")
+    with Vault(path, sidecar=False) as vault:
+        assert vault.sync(folder, timeout_s=2).files_added == 1
+
+
+def test_a_sync_whose_claim_a_trigger_removes_raises(path, tmp_path):
+    changed(path, "CREATE TRIGGER own AFTER INSERT ON claims BEGIN DELETE FROM claims; END")
+    (tmp_path / "notes").mkdir()
+    with Vault(path, sidecar=False) as vault, pytest.raises(StoreError, match="claim"):
+        vault.sync(tmp_path / "notes", timeout_s=2)
+
+
+def test_rows_of_the_index_that_no_entry_has_end_no_search(path):
+    with Vault(path, sidecar=False) as vault:
+        vault.remember("alpha memory", id="m")
+    ghosts = [(row, "alpha") for row in range(900, 930)]
+    with sqlite3.connect(path) as other:
+        other.executemany("INSERT INTO grams_fts (rowid, grams) VALUES (?, ?)", ghosts)
+        other.executemany("INSERT INTO memories_fts (rowid, context) VALUES (?, ?)", ghosts)
+    other.close()
+    with Vault(path, sidecar=False, read_only=True) as vault:
+        found = vault.search("alpha", include_memories=True, include_expired=True, profile="recall")
+        assert {"e1", "m"} & set(found.ids)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from weakref import WeakValueDictionary
 
-from septet.errors import StoreBusy
+from septet.errors import StoreBusy, StoreError
 from septet.storage.store import Reading, Store, Writing
 from septet.storage.tables import claims
 
@@ -45,6 +45,8 @@ class Lease:
                     claims.drop_own(write, _WHAT, set(_OWN))
                     if self._claimed(write):
                         return True
+                    if not is_running(write):
+                        raise StoreError("the claim on the files of the vault was not kept: see `septet doctor`")
             except StoreBusy:
                 # The one transaction that puts chunks made in another way in their place may take so long.
                 busy += 1
@@ -78,6 +80,6 @@ class Lease:
         return bool(claims.claim(write, _WHAT, self._owner, _KEYS, now, now + LEASE_S))
 
 
-def is_running(read: Reading) -> bool:
+def is_running(read: Reading | Writing) -> bool:
     """Say whether a process syncs the vault, or did until it was killed some seconds ago."""
     return bool(claims.claimed(read, _WHAT, "", _KEYS, time.time()))

@@ -45,5 +45,6 @@ def factors(corpora: Sequence[TermCounts], terms: Sequence[str]) -> list[float]:
 
 
 def idf(rows: int, holding: int) -> float:
-    """Return FTS5's inverse document frequency of a term that so many rows hold."""
-    return max(math.log((rows - holding + 0.5) / (holding + 0.5)), LEAST_IDF)
+    """Return FTS5's inverse document frequency of a term that so many rows hold, all of them at most."""
+    # An index that is out of step with its table, and a server, may count more.
+    return max(math.log((max(rows - holding, 0) + 0.5) / (holding + 0.5)), LEAST_IDF)

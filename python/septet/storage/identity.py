@@ -6,7 +6,7 @@ import os
 import sqlite3
 from weakref import WeakSet
 
-from septet.errors import VaultReplaced
+from septet.errors import StoreError, VaultReplaced
 from septet.notes import Note
 
 __all__ = ["NOTHING", "WRITERS", "Identity", "Look", "State", "is_open_here", "look", "writer_of"]
@@ -17,6 +17,8 @@ WRITERS = 4_096
 #: A generation, and who wrote it.
 State = tuple[int, str]
 NOTHING: State = (-1, "")
+#: The largest whole number of SQLite.
+_LAST = 2**63 - 1
 #: How a file and its log look from outside.
 Look = tuple[int, ...]
 
@@ -108,15 +110,21 @@ class Identity:
         if fault := self._fault_of_log():
             raise VaultReplaced(f"{fault}: {_REOPEN}")
 
-    def check(self, sql: sqlite3.Connection, state: State) -> None:
+    def check(self, sql: sqlite3.Connection, state: State | None) -> None:
         """Make sure, inside a write transaction, that what is written is where the next reader looks.
 
         Args:
-            state: of the store, before the write.
+            state: of the store, before the write; None where the file does not say it.
 
         Raises:
+            StoreError: it does not, or no generation can follow.
             VaultReplaced: another file lies at the path, its log was removed, or it does not contain what was seen.
         """
+        if state is None or not 0 <= state[0] < _LAST:
+            raise StoreError(
+                f"{self._path} holds {'no generation' if state is None else f'generation {state[0]}'}, and nothing "
+                "was written: restore a backup, or export what can be read and import it into a new vault"
+            )
         if self._in_memory:
             return
         self.check_file()

@@ -18,13 +18,20 @@ from typing import Any, NamedTuple
 from septet.arguments import shown
 from septet.entry import SEVERITIES, TRUSTS, json_of, tags_of
 from septet.errors import SeptetError, StoreError
-from septet.storage.connection import MEMORY, RESTORE, connect, schema, translated
+from septet.storage.connection import MEMORY, RESTORE, SCHEMA_VERSION, connect, schema, translated
 from septet.storage.forks import using_sqlite
 
-__all__ = ["Unsound", "hide", "table_faults", "traced", "unsound", "unsound_rows"]
+__all__ = ["Unsound", "hide", "table_faults", "traced", "unsound", "unsound_error", "unsound_rows"]
 
 #: A look at all rows ends after so many steps of SQLite without a row, as a view in the place of a table may give none.
 _STEPS = 50_000_000
+
+#: The columns without which rows of a table cannot be looked at, where those are more than its key.
+_NEEDED: Mapping[str, set[str]] = {
+    "meta": {"key", "value"},
+    "spaces": {"space", "dimensions"},
+    "vectors": {"space", "key", "row", "vector"},
+}
 
 _Wrong = Callable[[Any], "str | None"]
 _INFINITE = frozenset({inf, -inf})
@@ -92,7 +99,12 @@ class traced(translated):
         if isinstance(fault, _OF_VALUES) and not isinstance(fault, SeptetError) and self.path != MEMORY:
             found, _ = unsound_rows(self.path)
             if found:
-                raise StoreError(f"{self.path} holds what Septet does not write, {found[0]}: {RESTORE}") from fault
+                raise unsound_error(self.path, found[0]) from fault
+
+
+def unsound_error(path: str, found: Unsound) -> StoreError:
+    """Return the error about a vault's file of which a value could not be gone past."""
+    return StoreError(f"{path} holds what Septet does not write, {found}: {RESTORE}")
 
 
 #: What code raises that is given values of another kind than it knows.
@@ -112,11 +124,11 @@ def unsound(sql: sqlite3.Connection) -> Iterator[Unsound]:
     for table in _tables():
         there = [name for _, name, *_ in sql.execute(f"PRAGMA main.table_info({table.name})")]
         named = [name for name in table.columns if name in there]
-        if not set(table.key) <= set(named):
+        if not _NEEDED.get(table.name, {*table.key}) <= set(named):
             # An older vault, or one that `table_faults` tells of.
             continue
         keys, age = [named.index(name) for name in table.key], named.index("generation") if "generation" in named else 0
-        is_sound = table.quick(named)
+        is_sound, lacking = table.quick(named), {"generation", "store_id"} if table.name == "meta" else set()
         for row in _rows(sql, f"SELECT {', '.join(named)} FROM main.{table.name}"):
             found = None if sql.text_factory is str and is_sound(row) else table.fault(named, row)
             if found is None and table.name == "spaces":
@@ -126,8 +138,11 @@ def unsound(sql: sqlite3.Connection) -> Iterator[Unsound]:
                 found = _wrong_vector(held["vector"], dimensions.get(held["space"]))
             elif found is None and table.name == "meta":
                 found = _wrong_meta(*row)
+                lacking.discard(row[0])
             if found is not None:
                 yield Unsound(table.name, tuple(row[at] for at in keys), *found, row[age] if age else None)
+        for name in sorted(lacking):
+            yield Unsound(table.name, (name,), "value", "nothing, where a vault says what it is")
 
 
 def _rows(sql: sqlite3.Connection, asked: str) -> Iterator[tuple[Any, ...]]:
@@ -164,11 +179,19 @@ def _bound(sql: sqlite3.Connection) -> None:
 def table_faults(sql: sqlite3.Connection) -> list[str]:
     """Return what stands in the place of tables, of the view, and what would run when they are written."""
     held = {name: (kind, root, text) for kind, name, root, text in sql.execute(_MASTER)}
+    # An older vault has fewer tables and columns.
+    is_whole = int(sql.execute("PRAGMA user_version").fetchone()[0]) == SCHEMA_VERSION
     faults = []
     for table in _tables():
-        kind, root, _ = held.get(table.name, ("table", 1, ""))
-        if kind != "table" or not root:
+        kind, root, _ = held.get(table.name, ("table", int(not is_whole), ""))
+        if table.name not in held and is_whole:
+            faults.append(f"there is no table {table.name}")
+        elif kind != "table" or not root:
             faults.append(f"{table.name} is a {kind if kind != 'table' else 'virtual table'}, not a table")
+        elif is_whole:
+            there = {name for _, name, *_ in sql.execute(f"PRAGMA main.table_info({table.name})")}
+            lacking = [name for name in table.columns if name not in there]
+            faults += [f"{table.name} has no column {name}" for name in lacking]
     kind, _, text = held.get("memories", ("view", 0, None))
     if kind != "view" or (text is not None and " ".join(text.split()) != _view()):
         faults.append("the view memories is another one than Septet makes")
@@ -344,6 +367,8 @@ def _no_vector(vector: bytes, dimensions: int | None) -> str | None:
 def _wrong_meta(key: str, value: Any) -> tuple[str, str] | None:
     if key.startswith(("generation", "purged", "emptied:")):
         sound, wanted = type(value) is int and value >= 0, "a whole number"
+    elif key.startswith(("store_id", "state:", "pooling:", "mark:", "writer:")):
+        sound, wanted = type(value) is str, "text"
     elif key.startswith("device:"):
         sound, wanted = type(value) is str and value.isdecimal(), "a number in digits"
     elif key.startswith("staged:"):

@@ -377,9 +377,10 @@ class Store:
 
 _LATEST = "SELECT key || ':' || value FROM meta WHERE key BETWEEN 'writer:' AND 'writer;' ORDER BY key DESC LIMIT 1"
 #: The generation, and who wrote it.
-_STATE = f"SELECT CAST(value AS INTEGER), coalesce(({_LATEST}), '') FROM meta WHERE key = 'generation'"
+_KNOWN = "FROM meta WHERE key = 'generation' AND value IS NOT NULL"
+_STATE = f"SELECT CAST(value AS INTEGER), coalesce(({_LATEST}), '') {_KNOWN}"
 #: One row more than is fetched.
-_STATE_AND_MORE = f"{_STATE} UNION ALL SELECT NULL, NULL"
+_STATE_AND_MORE = f"{_STATE} UNION ALL SELECT NULL, NULL {_KNOWN}"
 
 
 def _nothing() -> None:

@@ -26,6 +26,9 @@ __all__ = [
     "settle",
 ]
 
+#: A claim for longer is of no process of Septet, and would be waited for without end.
+LONGEST_S = 30 * 86_400.0
+
 _THESE = "model = ? AND key IN (SELECT value FROM json_each(?))"
 _numbers = count(1)
 
@@ -35,15 +38,15 @@ def new_owner() -> str:
     return f"{_process()} {next(_numbers)}"
 
 
-def claimed(read: Reading, model: str, owner: str, keys: Sequence[str], now: float) -> set[str]:
+def claimed(read: Reading | Writing, model: str, owner: str, keys: Sequence[str], now: float) -> set[str]:
     """Return those of the texts that others have claimed."""
-    sql = f"SELECT key FROM claims WHERE {_THESE} AND until > ? AND owner <> ?"
-    return {r[0] for r in read.sql.execute(sql, (model, json.dumps(list(keys)), now, owner))}
+    sql = f"SELECT key FROM claims WHERE {_THESE} AND until > ? AND until <= ? AND owner <> ?"
+    return {r[0] for r in read.sql.execute(sql, (model, json.dumps(list(keys)), now, now + LONGEST_S, owner))}
 
 
 def claim(write: Writing, model: str, owner: str, keys: Sequence[str], now: float, until: float) -> list[str]:
     """Claim texts until a time (epoch seconds), and return those that nobody else has claimed."""
-    write.sql.execute("DELETE FROM claims WHERE until <= ?", (now,))
+    drop_expired(write, now)
     write.sql.executemany(
         "INSERT INTO claims (model, key, owner, until) VALUES (?, ?, ?, ?) ON CONFLICT (model, key) "
         "DO UPDATE SET until = excluded.until WHERE owner = excluded.owner",
@@ -75,8 +78,9 @@ def drop_dead(write: Writing) -> int:
 
 
 def drop_expired(write: Writing, now: float) -> int:
-    """Remove the claims whose time is over (epoch seconds), and return how many."""
-    return write.sql.execute("DELETE FROM claims WHERE until <= ?", (now,)).rowcount
+    """Remove the claims whose time is over (epoch seconds), or which nobody makes for so long, and return how many."""
+    sql = "DELETE FROM claims WHERE (until > ? AND until <= ?) IS NOT TRUE"
+    return write.sql.execute(sql, (now, now + LONGEST_S)).rowcount
 
 
 def owners(read: Reading) -> list[tuple[str, float]]:

@@ -349,7 +349,8 @@ def begin_anew(write: Writing) -> None:
 def purged_at(read: Reading) -> int:
     """Return the generation in which the last of the purged rows had been deleted, 0 when none was purged."""
     found = read.sql.execute("SELECT value FROM meta WHERE key = 'purged'").fetchone()
-    return 0 if found is None else int(found[0])
+    # A value that is none says nothing of what was purged: no snapshot from before can be trusted.
+    return 0 if found is None else found[0] if type(found[0]) is int else read.generation
 
 
 def last_row(read: Reading) -> int:

@@ -69,6 +69,12 @@ class Stored(NamedTuple):
     columns: tuple[str, ...]
 
 
+class _Kept(NamedTuple):
+    at: float
+    call: str
+    columns: str
+
+
 def keep(write: Writing, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping) -> None:
     """Keep what entries hold in columns, of those in which one of them is about to get another value.
 
@@ -139,7 +145,7 @@ def of_entry(read: Reading, entry_id: str) -> list[Stored]:
     if now is None or not _exists(read):
         return []
     sql = "SELECT at, call, columns FROM history WHERE entry = ? ORDER BY version DESC"
-    return versions(now, read.sql.execute(sql, (now[0],)))
+    return versions(now, typed(_Kept, read.sql.execute(sql, (now[0],))))
 
 
 def versions(now: Sequence[Any], kept: Iterable[tuple[float, str, str]]) -> list[Stored]:

@@ -259,7 +259,8 @@ def forget(write: Writing, space: Space, keys: Sequence[str]) -> None:
 def emptied_at(read: Reading, space: Space) -> int:
     """Return the generation in which vectors of a space were last removed, 0 when none was."""
     found = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"emptied:{space.space}",)).fetchone()
-    return 0 if found is None else int(found[0])
+    # As of what was purged.
+    return 0 if found is None else found[0] if type(found[0]) is int else read.generation
 
 
 def left_spaces(read: Reading) -> list[Space]:

@@ -98,14 +98,17 @@ class LocalTier(NamedTuple):
         """
         if isinstance(fault, SeptetError) and type(fault) is not StoreError:
             return False
-        # A sound vault needs none of it.
-        from septet.storage.aside import set_aside
+        from septet.storage.aside import set_aside  # a sound vault needs none of it
 
         return set_aside(self.store, known)
 
     def _recover(self, fault: Exception, known: Sequence[Unsound]) -> None:
         if self.recovers(fault, known):
             raise SearchAgain(f"rows of {self.store.path} hold what Septet does not write") from fault
+        if self.store.left_out and not isinstance(fault, (SeptetError, sqlite3.Error, MemoryError)):
+            from septet.storage.soundness import unsound_error  # about what a vault keeps about itself
+
+            raise unsound_error(self.store.path, self.store.left_out[0]) from fault
 
 
 #: What reading damaged arrays or rows may lead to.
@@ -126,10 +129,8 @@ def _translated(method: _Method) -> _Method:
         try:
             return method(session, *arguments)
         except _FAULTS as fault:
-            manager, is_own = (
-                session.tier.manager,
-                isinstance(fault, SeptetError) and not isinstance(fault, MissingRows),
-            )
+            manager = session.tier.manager
+            is_own = isinstance(fault, SeptetError) and not isinstance(fault, MissingRows)
             # Another thread may have let it go before.
             if not (is_own or isinstance(fault, sqlite3.Error)) and (manager.give_up(fault) or manager.damaged):
                 raise SearchAgain(f"arrays in the folder beside {session.tier.store.path} are damaged") from fault
