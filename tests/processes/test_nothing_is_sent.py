@@ -1,25 +1,26 @@
 """A process that uses a vault opens no port, looks up no name and connects to nobody unless that is configured."""
 
+import json
 import os
 import subprocess
 import sys
 import textwrap
 
-CODE = """
+WATCH = """
     import json, sys
     from pathlib import Path
     seen = []
     def watch(event, given):
-        if event.startswith(("socket.", "urllib.", "http.client.", "ftplib.", "smtplib.")):
-            # A socket pair inside the process reaches nobody.
-            if event != "socket.__new__":
-                seen.append((event, repr(given)))
+        # A socket that was made and leads nowhere reaches nobody.
+        if event.startswith(("socket.", "urllib.", "http.client.")) and event != "socket.__new__":
+            seen.append((event, repr(given)))
     sys.addaudithook(watch)
-
+    folder = Path(sys.argv[1])
+"""
+USE = """
     from septet import Federation, Vault
     from septet.cli.app import run
 
-    folder = Path(sys.argv[1])
     (folder / "notes").mkdir()
     (folder / "notes" / "a.md").write_text("# Cookies\\n\\nSession cookies end after 30 minutes. https://example.org/x\\n")
     with Vault(folder / "v.db") as vault:
@@ -42,20 +43,46 @@ CODE = """
             run()
         except SystemExit as end:
             assert not end.code, (command, end.code)
-    print(json.dumps(seen))
+"""
+LOCAL = """
+    from septet import EmbeddingConfigError, LocalEmbedder
+
+    for name in ("nobody/no-such-model", "https://example.org/model"):
+        try:
+            LocalEmbedder(name).embed(["text"])
+        except EmbeddingConfigError:
+            continue
+        raise AssertionError(name)
 """
 
 
-def test_nothing_is_sent_and_no_port_is_opened_unless_that_is_configured(tmp_path):
+def contacts(code, folder):
+    """What a process that runs this code did with the network."""
     # Keys that lie about in an environment configure nothing.
     keys = {f"{name}_API_KEY": "sk-of-nobody-0123456789" for name in ("OPENAI", "VOYAGE", "GEMINI", "TAVILY")}
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SEPTET_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SEPTET_", "HF_"))}
     told = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(CODE), str(tmp_path)],
-        env=kept | keys | {"HOME": str(tmp_path)},
+        [sys.executable, "-c", textwrap.dedent(f"{WATCH}{code}    print(json.dumps(seen))\n"), str(folder)],
+        env=kept | keys | {"HOME": str(folder)},
         capture_output=True,
         text=True,
         timeout=120,
     )
     assert told.returncode == 0, told.stderr
-    assert told.stdout.splitlines()[-1] == "[]"
+    return json.loads(told.stdout.splitlines()[-1])
+
+
+def test_nothing_is_sent_and_no_port_is_opened_unless_that_is_configured(tmp_path):
+    assert contacts(USE, tmp_path) == []
+
+
+def test_a_local_model_that_is_not_there_is_not_downloaded(tmp_path):
+    assert contacts(LOCAL, tmp_path) == []
+
+
+def test_a_connection_would_be_seen(tmp_path):
+    code = """
+    import socket
+    socket.socket().connect_ex(("127.0.0.1", 9))
+    """
+    assert [event for event, _ in contacts(code.rstrip(" "), tmp_path)] == ["socket.connect"]

@@ -10,6 +10,7 @@ pytest.importorskip("uvicorn")
 
 from remote import DIMENSIONS, VECTOR, Faulty, filled, told
 from septet import (
+    AsyncSeptet,
     BatchError,
     CallableEmbedder,
     Client,
@@ -54,14 +55,22 @@ def methods(kind):
     return {name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))}
 
 
-def test_a_method_of_a_client_takes_the_arguments_of_that_of_a_vault():
-    both = methods(Client) & methods(Vault)
-    assert len(both) > 30
-    for name in both - {"after_fork"}:
-        here, there = (inspect.signature(getattr(kind, name)).parameters for kind in (Vault, Client))
+@pytest.mark.parametrize("kind", [Client, AsyncSeptet])
+def test_a_method_of_a_client_takes_the_arguments_of_that_of_a_vault(kind):
+    both = methods(kind) & methods(Vault) - {"after_fork"}
+    assert len(both) >= 30
+    for name in both:
+        here, there = (inspect.signature(getattr(one, name)).parameters for one in (Vault, kind))
         assert [(one.name, one.kind, one.default) for one in here.values()] == [
             (one.name, one.kind, one.default) for one in there.values()
         ], name
+
+
+def test_an_entry_comes_as_it_is_stored_with_the_token_among_its_words_too(tmp_path):
+    token = "a-token-of-the-test"
+    with Vault(tmp_path / "v.db") as vault, serving(vault, token=token) as url, Client(url, token=token) as client:
+        vault.add(id="a", title="Session cookies", description=f"The server takes {token}.")
+        assert client.get("a") == client.search("cookies").hits[0].entry == vault.get("a")
 
 
 def test_embedding_files_and_copies_are_no_methods_of_a_client():
