@@ -126,6 +126,12 @@ def test_everything_that_the_page_on_security_says_septet_does_has_a_row():
     assert [one for one in clauses if not any(row in one or one in row for row in rows)] == []
 
 
+def test_each_boundary_says_what_is_done_and_what_is_not():
+    boundaries = (DOCS / "security.md").read_text("utf-8").split("## Boundaries", 1)[1].split("\n### ")[1:]
+    assert len(boundaries) > 10
+    assert [one.splitlines()[0] for one in boundaries if "**Does:**" not in one or "**Does not:**" not in one] == []
+
+
 TESTS = """
 import pytest
 def test_good(): pass
