@@ -1,8 +1,11 @@
 """Where what is read ends, as the limits of docs/operations.md say: it is cut, left out or refused, and told."""
 
+from contextlib import suppress
+from threading import Event
+
 import pytest
 
-from septet import ProfileError, QueryError, Vault, evaluate
+from septet import Asked, FunctionCorpus, ProfileError, QueryError, SeptetError, Vault, evaluate
 from septet.evaluation import judgements
 
 
@@ -57,3 +60,21 @@ def test_a_profile_of_a_file_is_read_within_its_bounds(tmp_path, text):
     with pytest.raises(ProfileError, match=r"262,144 bytes|32 levels|20,000 values"):
         Vault(tmp_path / "n.db", profile=tmp_path / "p.toml")
     assert not (tmp_path / "n.db").exists()
+
+
+def test_a_function_that_hangs_four_times_is_left_alone():
+    gate, calls = Event(), []
+
+    def hanging(query, limit):
+        calls.append(query)
+        assert gate.wait(30)
+        return []
+
+    corpus = FunctionCorpus("far", hanging, timeout_s=0.01)
+    try:
+        for number in range(8):
+            with suppress(SeptetError):
+                corpus.search(Asked(f"query {number}", 3))
+        assert len(calls) == 4
+    finally:
+        gate.set()

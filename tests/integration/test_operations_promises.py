@@ -4,6 +4,8 @@ import os
 import re
 from pathlib import Path
 
+import pytest
+
 from septet import StoreError, Vault, errors
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
@@ -85,3 +87,18 @@ def test_the_errors_of_the_table_are_those_of_the_tree_and_of_the_kinds_that_it_
     kinds = ["StoreBusy", "Unreachable", "Unauthorized", "VaultReplaced", "ForkedInUse", "ReadOnly", "Closed"]
     for name in [*kinds, "NotAVault", "SchemaTooNew"]:
         assert issubclass(getattr(errors, name), StoreError), name
+
+
+def test_the_first_search_of_a_vault_whose_file_was_replaced_before_it_raises(tmp_path):
+    with Vault(tmp_path / "v.db") as vault:
+        vault.add(id="a", title="Ducks swim")
+    with Vault(tmp_path / "other.db") as other:
+        other.add(id="b", title="Ducks fly")
+    with Vault(tmp_path / "v.db") as vault:
+        (tmp_path / "other.db").replace(tmp_path / "v.db")
+        with pytest.raises(errors.VaultReplaced):
+            vault.search("ducks")
+        with pytest.raises(errors.VaultReplaced):
+            vault.add(id="c", title="Geese")
+    with Vault(tmp_path / "v.db") as vault:
+        assert {entry.id for entry in vault} == {"b"}
