@@ -189,12 +189,13 @@ def test_slow_readers_give_their_exports_to_one_that_reads(vault):
             sock.sendall(head("/v1/export", verb=b"GET"))
         began = time.monotonic()
         answer = ask.get(f"{url}v1/export", timeout=60)
-        while answer.status_code == 503 and time.monotonic() - began < 20:
+        while answer.status_code == 503 and time.monotonic() - began < 10:
             # A machine with other work may need longer than an export waits for a place.
             assert answer.headers["retry-after"]
             answer = ask.get(f"{url}v1/export", timeout=60)
         assert answer.status_code == 200 and answer.text.count("\n") == 3_000
-        assert time.monotonic() - began < 30
+        # Sooner than clients that take nothing are disconnected, whoever wants their place.
+        assert time.monotonic() - began < running.TAKE_S
 
 
 def test_beyond_the_most_connections_the_client_waited_for_longest_goes(vault, monkeypatch):
