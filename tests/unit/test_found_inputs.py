@@ -1,13 +1,16 @@
 """Inputs that campaigns of changed bytes found (`tests/stress/test_fuzzing.py`), and what must come of each."""
 
+import json
 from contextlib import closing
 
 import numpy as np
 import pytest
 
 from commands import Commands
-from septet import Federation, NotAVault, Vault
+from septet import EmbeddingConfigError, Federation, NotAVault, Vault
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
+from septet.embedding.local.embedder import LocalEmbedder
+from twins.tiny import Tiny
 
 # -- a schema that is no UTF-8, which SQLite's message quotes ----------------------------------------------------------
 
@@ -72,3 +75,25 @@ def test_a_cache_of_vectors_with_such_a_schema_is_left_alone_with_a_note(tmp_pat
         cache.put(made, {"other": np.ones(2, np.float32)})
         assert [note.code for note in cache.notes] == ["cache_unusable"]
     assert path.read_bytes() == damaged
+
+
+# -- weights that are no numbers ---------------------------------------------------------------------------------------
+
+NO_NUMBERS = {"signalling NaN": b"\x01\x00\x80\x7f", "infinite": b"\x00\x00\x80\x7f", "largest": b"\xff\xff\x7f\x7f"}
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+@pytest.mark.parametrize("first", NO_NUMBERS)
+@pytest.mark.parametrize("second", NO_NUMBERS)
+def test_weights_whose_sum_is_no_number_are_refused_without_a_warning(tmp_path, kind, first, second):
+    folder = Tiny(kind).write(tmp_path / "tiny")
+    path = folder / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    start = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:start])
+    for name, value in (("position", NO_NUMBERS[first]), ("token_type", NO_NUMBERS[second])):
+        at, end = header[f"embeddings.{name}_embeddings.weight"]["data_offsets"]
+        content[start + at : start + end] = value * ((end - at) // 4)
+    path.write_bytes(content)
+    with pytest.raises(EmbeddingConfigError, match="tiny.*fetch (it|them) again"):
+        LocalEmbedder(folder).embed(["a b"])

@@ -124,7 +124,9 @@ class ModelWeights:
         positions = self._read(f"{names.positions}.weight")[model.first_position :]
         if names.types:
             # Texts have no second part, so every token is of the first type.
-            positions = positions + self._read(f"{names.types}.weight")[0]
+            # What is no number is refused by the encoder, not warned of.
+            with np.errstate(all="ignore"):
+                positions = positions + self._read(f"{names.types}.weight")[0]
         try:
             encoder = Encoder(
                 np.ascontiguousarray(positions),
@@ -255,5 +257,6 @@ def _float32(values: NDArray[Any], kind: str) -> NDArray[np.float32]:
     if kind == "BF16":
         # The upper half of a float32.
         values = (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
-    found: NDArray[np.float32] = values.astype(np.float32, copy=False)
+    with np.errstate(all="ignore"):
+        found: NDArray[np.float32] = values.astype(np.float32, copy=False)
     return found
