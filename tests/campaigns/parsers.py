@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import septet
 from campaigns import seeds
+from integration.test_extracted_files import pdf
 from mutating import Target, changed_json
 from septet import _core
 from septet.documents import Unreadable, parse_document
@@ -18,6 +19,7 @@ from septet.embedding.config import config_of
 from septet.evaluation.judgements import judged
 from septet.files.chunking import Chunking
 from septet.files.documents import document_of
+from septet.files.extracting import extracted
 from septet.files.front_matter import front_matter
 from septet.files.mentions import stored_as
 from septet.files.redaction import Redactor
@@ -121,6 +123,16 @@ def page(data, folder, chance):
     read = text_of_html(decoded(data, kind), chance.choice([10, 1_000, 100_000]))
     json.dumps(read._asdict()).encode()
     text_of_html(text_of(data, chance), 1_000)
+
+
+def extracted_text(data, folder, chance):
+    """As a PDF or HTML file of a folder, whose text is then cut into chunks."""
+    found = extracted(data, chance.choice([".pdf", ".html"]))
+    if isinstance(found, str):
+        assert found in ("too_large", "damaged", "encrypted", "binary")
+        return
+    made = document_of(found.text, "a.pdf", 1.7e9, Chunking(), found)
+    json.dumps([draft.fields for draft in made.chunks]).encode()
 
 
 def robots(data, folder, chance):
@@ -247,6 +259,7 @@ PROFILES = [
     b'extends = "septet"\nname = "mine"\n[cuts]\nlimit = 5\nmin_score = 0.1\n[weights]\n',
     *(json.dumps(resolve(name).to_dict()).encode() for name in ("septet", "seven-signals", "planned-retrieval")),
 ]
+PDF = "obj endobj stream endstream xref trailer << >> /Kids [1 0 R] /Filter /FlateDecode /Length (a) <41> Tj".split()
 SPOKEN = '"role": "content": "type": "text" "user" "timestamp": [ {"type": null "\\ud800"'.split()
 JUDGED = "query relevant text _id id 0 -1 1e999 nan {} []".split()
 PARSERS = [
@@ -257,6 +270,7 @@ PARSERS = [
     Target("ignore files", [seeds.IGNORED], seeds.GLOBS, ignored, (ValueError,)),
     Target("code", seeds.CODE, seeds.CODES, code),
     Target("pages", seeds.PAGES, seeds.HTML, page),
+    Target("extracted files", [*seeds.PAGES, pdf("one", "two", title="T")], seeds.HTML + PDF, extracted_text, few=50),
     Target("robots", [seeds.ROBOTS], seeds.RULES, robots),
     Target("addresses", seeds.URLS, seeds.PARTS, addresses),
     Target("profiles", PROFILES, seeds.PROFILE, profiles, wrong=changed_json),

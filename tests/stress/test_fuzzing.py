@@ -8,6 +8,7 @@ import pytest
 from campaigns.campaign import SECONDS, Campaign
 from campaigns.kept_files import NAMES, kept_files
 from campaigns.parsers import PARSERS
+from campaigns.services import SERVICES
 from mutating import batch
 
 #: So many inputs are read by one child.
@@ -29,7 +30,7 @@ def campaign_of(target, folder):
     return faults
 
 
-@pytest.mark.parametrize("target", PARSERS, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", [*PARSERS, *SERVICES], ids=lambda target: target.name)
 def test_foreign_bytes_end_in_a_value_or_an_error_of_septet(target, tmp_path):
     faults = campaign_of(target, tmp_path)
     assert not faults, "\n".join([f"{len(faults)} faults", *faults[:40]])

@@ -95,5 +95,5 @@ def test_weights_whose_sum_is_no_number_are_refused_without_a_warning(tmp_path, 
         at, end = header[f"embeddings.{name}_embeddings.weight"]["data_offsets"]
         content[start + at : start + end] = value * ((end - at) // 4)
     path.write_bytes(content)
-    with pytest.raises(EmbeddingConfigError, match="tiny.*fetch (it|them) again"):
+    with pytest.raises(EmbeddingConfigError, match=r"tiny.*fetch (it|them) again"):
         LocalEmbedder(folder).embed(["a b"])
