@@ -9,9 +9,11 @@ from contextlib import closing, suppress
 
 import httpx
 import numpy as np
+import pytest
 
 import septet
-from campaigns.foreign import READS, SEARCHES, WRITES, apart, made, tried
+from campaigns.foreign import COMMANDS, READS, SEARCHES, WRITES, apart, made, told, tried
+from commands import Commands
 from mutating import ODD, Target, changed_json, mutated
 from remote import VECTOR, filled
 from septet import _core
@@ -81,6 +83,8 @@ def vaults(folder):
         chosen = {name: some[name] for name in chance.sample(sorted(some), 8)}
         chosen |= {name: WRITES[name] for name in chance.sample(sorted(WRITES), 3)}
         faults = tried(copy, what, chosen, copy.parent)
+        with pytest.MonkeyPatch.context() as patch:
+            faults += told(Commands(copy.parent, patch), what, chance.sample(COMMANDS, 2))
         assert not faults, "\n".join(faults)
 
     def whole(data, place, chance):
