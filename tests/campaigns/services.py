@@ -87,13 +87,15 @@ class Requests:
         if self.app is None:
             vault = septet.Vault(":memory:")
             vault.add_many({"id": f"e{n}", "title": f"alpha {n}", "attrs": {"n": n}, "tags": ["x"]} for n in range(9))
+            # MCP goes on in the loop that it was first asked in.
+            self.loop = asyncio.new_event_loop()
             self.app = make_app(Served(vault), Settings(), None)
         path, verb = chance.choice([*ASKED]), chance.choice(["POST", "POST", "POST", "PATCH", "DELETE", "GET"])
         if chance.random() < 0.5:
             data = changed_json(json.dumps(ASKED[path]).encode(), chance)
         if verb != "POST":
             path = f"/v1/entries/{chance.choice(['e1', '%00', '%ff', 'e1/links', '../stats'])}"
-        status, body = asyncio.run(self._sent(verb, path, data))
+        status, body = self.loop.run_until_complete(self._sent(verb, path, data))
         assert status < 500, f"{verb} {path}: {status} {body[:300]!r}"
 
     async def _sent(self, verb, path, data):
