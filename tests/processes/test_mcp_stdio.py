@@ -153,6 +153,15 @@ NO_REQUESTS = [
     (CALL % (b"1", b'"query": "x", "limit": -' + b"1" * 5_000 + b".5"), 1, -32700),
     (CALL % (b"2", b'"\\udfff": 1'), 2, NO_JSON),
     (CALL % (b"3", b'"query": ' + b"[" * 400 + b"]" * 400), 3, NO_JSON),
+    (CALL % (b"3", b'"query": ' + b"[" * 20_000 + b"]" * 20_000), 3, NO_JSON),
+    (
+        b'{"params": {"\\"}]": ' + b'[{"a": ' * 9_000 + b"1" + b"}]" * 9_000 + b'}, "id": "c", "method": "x"}',
+        "c",
+        NO_JSON,
+    ),
+    (b'{"id": 9, "method": "x", "params": ' + b"[" * 20_000 + b"}", None, NO_JSON),
+    (b"[" * 20_000 + b'{"id": 9}' + b"]" * 20_000, None, NO_JSON),
+    (b'{"jsonrpc": "2.0", "id": 8, "method": "ping", "result": null, "a": "\\ud800"}', 8, NO_JSON),
     (CALL % (b"4", b'"query": "x"') + b" x", None, NO_JSON),
     (CALL % (b"1" * 5_000, b'"query": "x"'), None, NO_JSON),
     (CALL % (b'"\\ud800"', b'"query": "x"'), None, NO_JSON),
@@ -223,6 +232,15 @@ def test_what_was_asked_before_the_end_of_the_input_is_answered(path, environmen
         assert sorted(answers) == [1, 2, 3, 4, 5]
         assert all("structuredContent" in message["result"] for message in answers.values())
         assert (code, err) == (0, "")
+
+
+def test_a_last_line_without_a_newline_is_a_line(path, environment):
+    for last, told in [(CALL % (b"3", b'"query": "retry"'), 3), (b'{"jsonrpc": "2.0", "id": 3, "me', None)]:
+        with Raw(environment, "--vault", str(path), "--read-only") as server:
+            server.begin()
+            server.process.stdin.write(last)
+            code, out, err = server.ended()
+            assert (json.loads(out)["id"], code, err) == (told, 0, "")
 
 
 def test_a_call_that_is_cancelled_gets_no_answer_and_the_next_one_does(path, environment):

@@ -249,6 +249,9 @@ async def _lines(file: int, open_: _Open) -> AsyncIterator[str]:
                     put(bytes(begun + line))
                     begun.clear()
                 begun += rest
+            if begun and len(begun) <= MOST_LINE:
+                # `printf` and many a program end the input without a last newline.
+                put(bytes(begun))
             put(None)
 
     call_on_thread(read, "septet-mcp-input")
