@@ -234,13 +234,13 @@ class Searchable(ABC):
         if base.alone:
             return run(tiers, plans, self._tier_threads())
         found = cast("list[Results]", [None] * len(plans))
-        if not all(tier.crosses_threads for tier in tiers):
+        # A reranker may take long, and may fork: no read of another part lasts meanwhile.
+        if base.reranking is not None or not all(tier.crosses_threads for tier in tiers):
             workers = 1
         # Single searches do without.
         from septet.search.parts import parts_of
 
         parts = parts_of(plans, workers)
-
         tier_threads = self._tier_threads()
 
         def recall(search: FederatedSearch) -> None:

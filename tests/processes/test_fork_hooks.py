@@ -132,3 +132,38 @@ def check(folder, before="", between="", after="", read="", child=""):
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
     # Two tenths are slept; the machine may be busy.
     assert float(ran.stdout) < 1.5
+
+
+RERANKED = """
+import os, sys, time
+import septet
+
+def fork(query, hits):
+    begun, child = time.monotonic(), os.fork()
+    if not child:
+        code = 1
+        try:
+            assert vault.search("word")
+            vault.add(id="child", title="child")
+            code = 0
+        finally:
+            os._exit(code)
+    took.append(time.monotonic() - begun)
+    assert os.waitpid(child, 0)[1] == 0, "the child failed"
+    return [1.0] * len(hits)
+
+took = []
+with septet.Vault(sys.argv[1]) as vault:
+    vault.add_many({"id": f"e{i}", "title": f"word {i}"} for i in range(50))
+    found = vault.search_many(["word", "word 1"] * 8, reranker=fork, threads=4)
+    assert not [one.notes for one in found if one.notes]
+    assert vault.get("child")
+print(max(took))
+"""
+
+
+def test_a_reranker_of_many_searches_may_fork(tmp_path):
+    command = [sys.executable, "-W", "ignore", "-c", RERANKED, str(tmp_path / "v.db")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
+    assert float(ran.stdout) < 0.5
