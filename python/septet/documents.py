@@ -163,6 +163,9 @@ def parse_document(text: str, suffix: str) -> Any:
         data = reader(text)
     except RecursionError:
         raise _too_deep() from None
+    except (LookupError, AttributeError, TypeError, ArithmeticError) as fault:
+        # What PyYAML raises of a value that is none of the tag before it, as `!!bool maybe`.
+        raise _malformed(suffix.removeprefix(".").upper(), 0, f"{type(fault).__name__}: {fault}") from None
     except ValueError as fault:
         if isinstance(fault, Unreadable):
             raise

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 import pytest
 
 from septet import EntryError, Vault
+from septet.documents import Unreadable, parse_document
 from septet.files.chunking import Chunking
 from septet.files.documents import Mention, document_of, is_evergreen
 from septet.files.front_matter import front_matter
@@ -371,3 +372,12 @@ def test_a_chunking_has_an_identity_and_comes_back_from_its_dict():
     assert all(Chunking(**chunking.to_dict()) == chunking for chunking in made)
     with pytest.raises(EntryError, match="wanted one of capped, literal, entries"):
         Chunking(variant="other")
+
+
+@pytest.mark.parametrize("value", ["!!int ''", "!!float ''", "!!bool maybe", "!!timestamp x", "!!int x", "!!float x"])
+def test_a_value_that_is_none_of_its_yaml_tag_is_malformed_and_the_other_fields_are_read(value):
+    with pytest.raises(Unreadable, match="is not valid YAML"):
+        parse_document(f"a: {value}", ".yaml")
+    found = front_matter(f"---\na: {value}\ntitle: Named\n---\nword\n")
+    assert found.values["title"] == "Named"
+    assert "front matter is not valid YAML" in found.problem
