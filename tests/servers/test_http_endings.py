@@ -153,9 +153,12 @@ def test_a_stop_in_the_middle_logs_no_traceback_and_passes_nothing_for_whole(vau
         b"X-A: b\r\n\tTransfer-Encoding: chunked\r\n",
         b"Content-Length:\r\n 2\r\n",
         b"X-A: b\r\n c\r\nContent-Length: 2\r\n",
+        b"X-A: b\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: chunked\n",
+        b"Content-Length: 2\n\n",
     ],
 )
-def test_a_head_with_a_folded_line_is_refused_also_behind_another_request(vault, fields):
+def test_a_head_with_a_folded_line_or_a_bare_newline_is_refused_also_behind_another_request(vault, fields):
     with serving(vault) as url:
         folded = b"POST /v1/count HTTP/1.1\r\n" + HOST + fields + CLOSE + b"\r\n2\r\n{}\r\n0\r\n\r\n"
         assert raw(url, folded).split()[1] == b"400"

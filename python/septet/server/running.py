@@ -39,6 +39,8 @@ MOST_CONNECTIONS = 1_000
 #: Bytes of the head of a request.
 MOST_HEAD = 16 * 2**10
 _HEAD_END = re.compile(rb"\n\r?\n")
+#: A line that ends without a carriage return, or goes on in the next one.
+_ODD_LINE = re.compile(rb"(?<!\r)\n|\n[ \t]")
 #: Seconds a connection without requests is kept.
 KEEP_S = 15
 
@@ -156,7 +158,7 @@ def _most_connections() -> int:
 
 
 class _Heads(h11.Connection):
-    """The parser of h11, which takes no folded header: a proxy in front may have read another one."""
+    """The parser of h11, which takes no line that a proxy in front may have read as another one."""
 
     def next_event(self) -> Any:
         """Return what comes next.
@@ -164,16 +166,15 @@ class _Heads(h11.Connection):
         Raises:
             h11.RemoteProtocolError: it is no request.
         """
-        if self.their_state is h11.IDLE and _folded(self.trailing_data[0]):
-            raise h11.RemoteProtocolError("a line of the head is folded")
+        if self.their_state is h11.IDLE and _is_odd(self.trailing_data[0]):
+            raise h11.RemoteProtocolError("a line of the head is folded, or ends without a carriage return")
         return super().next_event()
 
 
-def _folded(data: bytes) -> bool:
-    """Return whether a line of a head goes on in the next one, as far as the head has come."""
+def _is_odd(data: bytes) -> bool:
+    """Return whether a line of a head, as far as it has come, has an odd end."""
     end = _HEAD_END.search(data)
-    head = data if end is None else data[: end.start()]
-    return b"\n " in head or b"\n\t" in head
+    return _ODD_LINE.search(data, 0, len(data) if end is None else end.end()) is not None
 
 
 class _Bounded(H11Protocol):
