@@ -41,6 +41,10 @@ def refused_at_once(error, call):
     return str(raised.value)
 
 
+def test_an_id_that_comes_many_times_is_not_copied_for_each(index):
+    refused_at_once(SeptetError, lambda: index.get(["x" * 1_000_000] * 100))
+
+
 @pytest.mark.parametrize("many", [range(10**9), range(10**30), np.broadcast_to(np.int64(1), (10**9,))], ids=str)
 @pytest.mark.parametrize(
     "call",

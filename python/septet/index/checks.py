@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import filterfalse
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -132,10 +133,11 @@ def id_list(value: object, error: type[Exception], name: str = "ids") -> list[in
         if len(set(map(type, found))) > 1:
             raise error(f"{name} has numbers and texts: wanted {wanted}, all of one kind")
     if found and isinstance(found[0], str):
-        try:
-            "".join(found).encode()
-        except UnicodeEncodeError:
-            for one in found:
+        # One at a time: a list may hold one long text many times.
+        for one in filterfalse(str.isascii, found):
+            try:
+                one.encode()
+            except UnicodeEncodeError:
                 utf8(one, f"id {shown(one)}", error)
     elif found and not (min(found) >= SMALLEST_ID and max(found) <= LARGEST_ID):
         odd = min(found) if min(found) < SMALLEST_ID else max(found)
