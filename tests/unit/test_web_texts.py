@@ -143,6 +143,7 @@ PRIVATE = """
 192.88.99.1 192.88.99.2 192.0.0.8 192.0.0.170 198.19.255.255 198.51.100.1 203.0.113.1 239.1.2.3 ::ffff:192.88.99.1
 64:ff9b::c058:6301 3fff::1 3fff:fff:ffff::1 100::1 100:0:0:1::1 2001:2::1 2001:10::1 2001:1ff::1 2002:101:101:: 5f00::1
 2001:0:4136:e378:8000:63bf:3fff:fdd2 4000::1 fdff::1 febf::1 feff::1
+2600::5efe:a00:1 2600::200:5efe:7f00:1 fe80::5efe:101:101
 """.split()
 
 
@@ -162,6 +163,7 @@ def test_private_addresses_are_no_public_ones(address: str) -> None:
         "192.88.98.1",
         "::ffff:1.1.1.1",
         "64:ff9b::101:101",
+        "2600::5efe:101:101",
     ],
 )
 def test_public_addresses_are_public(address: str) -> None:

@@ -16,6 +16,8 @@ __all__ = ["MOST_URL_CHARS", "is_public", "public_addresses", "split_page_url", 
 MOST_URL_CHARS = 2_048
 _Address: TypeAlias = "ipaddress.IPv4Address | ipaddress.IPv6Address"
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+#: Before the IPv4 address in an interface's identifier (RFC 5214), but for the bit that says it is unique.
+_ISATAP = 0x5EFE
 #: What the registries of IANA for special purposes do not call globally reachable, of which versions of Python know
 #: less: relays of 6to4 and 6to4 itself, Teredo, discarded packets, documentation, segments of routes.
 _SET_ASIDE = tuple(
@@ -38,11 +40,11 @@ def is_public(address: str) -> bool:
     except ValueError:
         return False
     if isinstance(found, ipaddress.IPv6Address):
-        carried = found.ipv4_mapped
-        if found in _NAT64:
-            carried = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
-        if carried is not None:
-            return is_public(str(carried))
+        carried = str(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF))
+        if found.ipv4_mapped is not None or found in _NAT64:
+            return is_public(carried)
+        if int(found) >> 32 & 0xFDFFFFFF == _ISATAP and not is_public(carried):
+            return False
     return found.is_global and not (found.is_reserved or any(found in network for network in _SET_ASIDE))
 
 
