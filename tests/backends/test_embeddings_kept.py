@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -115,7 +116,7 @@ def test_texts_that_another_has_claimed_are_left_to_him_until_his_time_is_over(w
     with world.store.bookkeeping() as write:
         keys = [key for key, _ in write.tables.texts.missing(write, None, after="", limit=4)]
         kept = write.tables.claims
-        assert kept.claim(write, "test/letters", "elsewhere 1 1 1", keys[1:], 0.0, 1e12) == keys[1:]
+        assert kept.claim(write, "test/letters", "elsewhere 1 1 1", keys[1:], 0.0, time.time() + 1_000.0) == keys[1:]
         assert kept.claim(write, "test/letters", "elsewhere 1 1 2", keys, 0.0, 1.0) == keys[:1]
     report = world.embed()
     assert figures(report) == (7, 0, 0, 3, 1) and [n.code for n in report.notes] == ["not_all"]
@@ -133,9 +134,9 @@ def test_claims_of_a_process_that_has_ended_are_freed(world):
     with world.store.bookkeeping() as write:
         kept = write.tables.claims
         keys = [key for key, _ in write.tables.texts.missing(write, None, after="", limit=9)]
-        assert len(kept.claim(write, "test/letters", process.stdout.strip(), keys, 0.0, 1e12)) == 5
+        assert len(kept.claim(write, "test/letters", process.stdout.strip(), keys, 0.0, 1_000.0)) == 5
         own = claims.new_owner()
-        assert kept.claim(write, "other", own, keys[:2], 0.0, 1e12) == keys[:2]
+        assert kept.claim(write, "other", own, keys[:2], 0.0, 1_000.0) == keys[:2]
     with world.store.reading() as read:
         assert kept.claimed(read, "test/letters", own, keys, 0.0) == set(keys)
         assert len(kept.owners(read)) == 7

@@ -1,5 +1,7 @@
 """vault.embed: every text gets its vector, once, whatever fails on the way."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -250,7 +252,8 @@ def test_texts_that_another_has_claimed_are_left_to_him_and_fall_back_when_his_t
         fill(vault, 10)
         with vault._store.bookkeeping() as write:
             keys = [r[0] for r in write.sql.execute("SELECT text_hash FROM entries LIMIT 4")]
-            rows = [("test/letters", key, "elsewhere 1 1 1", 1e12 if i else 1.0) for i, key in enumerate(keys)]
+            later = time.time() + 1_000.0
+            rows = [("test/letters", key, "elsewhere 1 1 1", later if i else 1.0) for i, key in enumerate(keys)]
             write.sql.executemany("INSERT INTO claims VALUES (?, ?, ?, ?)", rows)
         report = vault.embed()
         assert counts(report) == (7, 0, 0, 3, 1) and [n.code for n in report.notes] == ["not_all"]
