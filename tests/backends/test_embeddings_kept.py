@@ -113,11 +113,12 @@ def test_a_chain_fills_the_space_of_the_model_that_answers(world):
 
 def test_texts_that_another_has_claimed_are_left_to_him_until_his_time_is_over(world):
     world.fill(10)
+    now = time.time()
     with world.store.bookkeeping() as write:
         keys = [key for key, _ in write.tables.texts.missing(write, None, after="", limit=4)]
         kept = write.tables.claims
-        assert kept.claim(write, "test/letters", "elsewhere 1 1 1", keys[1:], 0.0, time.time() + 1_000.0) == keys[1:]
-        assert kept.claim(write, "test/letters", "elsewhere 1 1 2", keys, 0.0, 1.0) == keys[:1]
+        assert kept.claim(write, "test/letters", "elsewhere 1 1 1", keys[1:], now, now + 1_000.0) == keys[1:]
+        assert kept.claim(write, "test/letters", "elsewhere 1 1 2", keys, now, now - 1.0) == keys[:1]
     report = world.embed()
     assert figures(report) == (7, 0, 0, 3, 1) and [n.code for n in report.notes] == ["not_all"]
     with world.store.bookkeeping() as write:
