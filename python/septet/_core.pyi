@@ -1146,6 +1146,9 @@ class ArrayWriter:
 def shut_gate(timeout_s: float) -> bool:
     """Let no other thread begin to use SQLite, before a fork, and say whether all others have stopped in time."""
 
+def passed_gate() -> bool:
+    """Say whether a thread lost its patience before the shut gate, and may use SQLite or have left connections."""
+
 def open_gate() -> None:
     """Let other threads in again."""
 
@@ -1154,8 +1157,7 @@ def leak(object: object) -> None:
 
 @final
 class Lock:
-    """A lock: ``gated`` for who then uses SQLite; ``again`` lets its thread take it more than once; ``handed_on`` lets
-    no thread own it, so that another one may release it."""
+    """A lock: ``gated`` for users of SQLite; ``again``: its thread takes it twice; ``handed_on``: no thread owns it."""
 
     mine: bool
     held_by_any: bool

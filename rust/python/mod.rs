@@ -250,7 +250,9 @@ mod _core {
     #[pymodule_export]
     use super::inventory::{Repository, proximities};
     #[pymodule_export]
-    use super::leases::{Held, Lock, ReadTransaction, Readers, WriteTransaction, leak, open_gate, shut_gate};
+    use super::leases::{
+        Held, Lock, ReadTransaction, Readers, WriteTransaction, leak, open_gate, passed_gate, shut_gate,
+    };
     #[pymodule_export]
     use super::links::Links;
     #[pymodule_export]

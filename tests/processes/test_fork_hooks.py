@@ -2,8 +2,58 @@
 
 import subprocess
 import sys
+import threading
 
 import pytest
+
+from septet import Vault
+from septet.storage import forks
+
+#: Threads search while they hold a lock that a hook takes for each fork; a child says 2 where it may not use the vault.
+HOLDING = """
+import os, sys, threading, time
+from collections import Counter
+
+lock = threading.Lock()
+
+def register():
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+
+{before}
+import septet
+vault = septet.Vault(sys.argv[1])
+vault.add_many([{{"title": f"word {{number}}"}} for number in range(200)])
+{after}
+over, codes = threading.Event(), Counter()
+
+def work(number):
+    while not over.wait(0.0005):
+        with lock:
+            vault.search("word")
+            if number == 0:
+                vault.add(title="a word more")
+
+threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+for thread in threads:
+    thread.start()
+for _ in range(10):
+    time.sleep(0.01)
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            code = 0 if vault.search("word") and vault.add(title="of a child") else 3
+        except septet.ForkedInUse:
+            code = 2
+        finally:
+            os._exit(code)
+    codes[os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])] += 1
+over.set()
+for thread in threads:
+    thread.join()
+assert vault.search("word")
+print(sorted(codes))
+"""
 
 #: A thread that reads wants a lock in the middle of a fork; its parts say what is loaded when, and what is wanted.
 WANTED = """
@@ -167,3 +217,48 @@ def test_a_reranker_of_many_searches_may_fork(tmp_path):
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
     assert float(ran.stdout) < 0.5
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_a_fork_ends_though_threads_search_under_a_lock_that_its_hooks_take(tmp_path, before):
+    program = HOLDING.format(before="register()" * before, after="register()" * (not before))
+    command = [sys.executable, "-W", "ignore", "-c", program, str(tmp_path / "v.db")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    # What a hook of the vault cannot bring to rest any more, as it has run before, the child may not use.
+    assert ran.stdout.strip() in (["[0]", "[0, 2]", "[2]"] if before else ["[0]"])
+
+
+def open_connections():
+    return [one for one in list(forks._connections.values()) if forks.is_open(one)]
+
+
+def test_who_reads_between_the_closing_of_connections_and_the_fork_waits_a_moment_and_leaves_none(tmp_path):
+    with Vault(tmp_path / "v.db") as vault:
+        vault.add(id="x", title="word")
+        forks._before()
+        found = []
+        thread = threading.Thread(target=lambda: found.append(vault.search("word").ids))
+        thread.start()
+        thread.join(0.1)
+        assert not found
+        # A hook that runs between may wait for a lock that this thread holds.
+        thread.join(60)
+        assert found == [["x"]] and not forks.passed_gate() and open_connections() == []
+        forks._in_parent()
+        assert vault.search("word").ids == ["x"] and open_connections()
+
+
+def test_who_writes_between_the_closing_of_connections_and_the_fork_is_told_of_to_the_child(tmp_path):
+    with Vault(tmp_path / "v.db") as vault:
+        vault.add(id="x", title="word")
+        forks._before()
+        thread = threading.Thread(target=lambda: vault.add(id="y", title="word"))
+        thread.start()
+        thread.join(60)
+        assert forks.passed_gate() and open_connections()
+        # The hook of a fork that was registered first runs last, and brings SQLite to rest once more.
+        forks._before()
+        assert not forks.passed_gate() and open_connections() == []
+        forks._in_parent()
+        assert sorted(vault.search("word").ids) == ["x", "y"]

@@ -372,17 +372,3 @@ def test_a_child_forked_while_another_thread_will_not_end_its_read_refuses_every
         assert forked(lambda: use(vault, "child")), "the next fork finds everything at rest"
         assert set(vault.search("word").ids) == {"x", "y", "child"}
     check_sound(path)
-
-
-def test_nobody_reads_between_the_closing_of_connections_and_the_fork(tmp_path):
-    with Vault(tmp_path / "v.db") as vault:
-        vault.add(id="x", title="word")
-        forks._before()
-        found = []
-        thread = threading.Thread(target=lambda: found.append(vault.search("word").ids))
-        thread.start()
-        thread.join(0.5)
-        assert not found
-        forks._in_parent()
-        thread.join(60)
-        assert found == [["x"]]

@@ -7,7 +7,9 @@ they need them. Where that cannot be done, the child keeps what it inherited for
 
 A fork must not wait while it holds a lock that a read may need. The hooks of other modules hold some, and those of
 modules loaded after this one run before ours: so ours are registered again when a store is opened, and the locks of
-the standard library that are held nevertheless are released while a fork waits.
+the standard library that are held nevertheless are released while a fork waits. A hook that runs after ours may wait
+for a lock whose holder wants to read: readers lose their patience then, and SQLite is brought to rest once more by the
+hook that was registered first.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ from time import monotonic
 from typing import Any, ClassVar, NoReturn, Protocol
 from weakref import WeakSet, WeakValueDictionary
 
-from septet._core import Lock, leak, open_gate, shut_gate
+from septet._core import Lock, leak, open_gate, passed_gate, shut_gate
 from septet.errors import ForkedInUse, StoreError
+from septet.watch import log
 
 __all__ = [
     "Connection",
@@ -176,7 +179,7 @@ def _is_loaded(name: str) -> bool:
 def _before(behind: Collection[str] = LOCKING) -> None:
     """Bring SQLite to rest; ``behind`` names the modules whose hooks run after this one."""
     thread = get_ident()
-    if thread in _Rest.now:
+    if thread in _Rest.now and not passed_gate():
         return
     _Rest.now[thread] = False
     loaded = {name for name in LOCKING if _is_loaded(name)}
@@ -188,6 +191,9 @@ def _before(behind: Collection[str] = LOCKING) -> None:
             _own(lock, held=name in loaded)
             lock.release()
             held.append(lock)
+    # The first search and the first write after loggers are loaded look for their own, for which they take a lock.
+    log.searches_heard(log.DEBUG)
+    log.writes_heard(log.INFO)
     try:
         at_rest = _at_rest([*held, *free])
         if at_rest:
@@ -255,7 +261,7 @@ def _in_child() -> None:
         return
     _Rest.process = os.getpid()
     # Programs that fork without Python's knowledge, as uWSGI does, call only what comes after.
-    at_rest = _Rest.now.pop(get_ident(), True)
+    at_rest = _Rest.now.pop(get_ident(), True) and not passed_gate()
     _Rest.now.clear()
     _Rest.always = _Rest.always and at_rest
     for connection in [one for one in list(_connections.values()) if is_open(one)]:

@@ -1,5 +1,6 @@
 //! The gate before SQLite, which a fork shuts.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -7,16 +8,31 @@ use pyo3::prelude::*;
 
 use super::shared::{Shared, Takers, locked, me, seconds};
 
-/// While a fork waits, so long do those wait that want in: whoever is inside may need them to come out.
+/// While a fork waits, so long do those wait that want in: whoever is inside may need them to come out, and a hook that
+/// runs before the fork may wait for a lock that one of them holds.
 const PATIENCE: Duration = Duration::from_millis(200);
+
+/// How many came in while the gate was shut, and may use SQLite still or have left connections: a copy of `Gate::late`
+/// for the child, where a thread that is not there may hold the gate's state.
+static LATE: AtomicUsize = AtomicUsize::new(0);
 
 /// Who uses SQLite in this process, and the thread that is about to fork.
 #[derive(Default)]
 struct Gate {
     inside: Takers,
     forking: Option<u64>,
-    /// Nobody else is inside, and nobody may come in.
+    /// Nobody else is inside, but who lost patience.
     shut: bool,
+    late: usize,
+    /// How often it was shut or opened.
+    turns: u64,
+}
+
+impl Gate {
+    fn turn(&mut self, shut: bool) {
+        (self.shut, self.late, self.turns) = (shut, 0, self.turns + 1);
+        LATE.store(0, Ordering::Relaxed);
+    }
 }
 
 fn gate() -> Arc<Shared<Gate>> {
@@ -28,20 +44,43 @@ fn gate() -> Arc<Shared<Gate>> {
 pub struct Pass {
     gate: Arc<Shared<Gate>>,
     thread: u64,
+    /// The turn of a shut gate in which it was taken.
+    late: Option<u64>,
 }
 
 impl Pass {
     pub fn enter(py: Python<'_>) -> PyResult<Self> {
         let (gate, thread) = (gate(), me());
-        gate.wait(py, None, |state, waited| {
-            let free = match state.forking {
-                None => true,
-                Some(forking) if forking == thread => true,
-                _ => !state.shut && (waited >= PATIENCE || state.inside.0.iter().any(|taker| taker.0 == thread)),
-            };
-            free.then(|| state.inside.take(thread))
+        // Leave is given while the interpreter is held, as it is during a fork: so none comes in its middle.
+        let late = gate.wait(py, None, |state, waited| {
+            let elsewhere = state.forking.is_some_and(|forking| forking != thread);
+            let free = !elsewhere || waited >= PATIENCE || state.inside.0.iter().any(|taker| taker.0 == thread);
+            free.then(|| {
+                state.inside.take(thread);
+                (elsewhere && state.shut).then(|| {
+                    state.late += 1;
+                    LATE.store(state.late, Ordering::Relaxed);
+                    state.turns
+                })
+            })
         })?;
-        Ok(Self { gate, thread })
+        Ok(Self { gate, thread, late: late.flatten() })
+    }
+
+    /// Whether it was taken while the gate was shut, so that the fork will close no connection any more.
+    pub fn is_late(&self) -> bool {
+        self.late.is_some()
+    }
+
+    /// Forget that it was late: it leaves no connection.
+    pub fn leaves_nothing(&mut self) {
+        if self.gate.is_ours() {
+            let mut state = locked(&self.gate.inner);
+            if self.late.take() == Some(state.turns) {
+                state.late -= 1;
+                LATE.store(state.late, Ordering::Relaxed);
+            }
+        }
     }
 }
 
@@ -57,6 +96,12 @@ impl Drop for Pass {
     }
 }
 
+/// Whether somebody came in while the gate was shut, and may use SQLite still or have left connections.
+#[pyfunction]
+pub fn passed_gate() -> bool {
+    LATE.load(Ordering::Relaxed) > 0
+}
+
 /// Before a fork: let no other thread begin to use SQLite, and say whether none is left that does.
 #[pyfunction]
 pub fn shut_gate(py: Python<'_>, timeout_s: f64) -> PyResult<bool> {
@@ -67,8 +112,11 @@ pub fn shut_gate(py: Python<'_>, timeout_s: f64) -> PyResult<bool> {
             return None;
         }
         state.forking = Some(thread);
-        state.shut = !state.inside.any_but(thread);
-        state.shut.then_some(())
+        let shut = !state.inside.any_but(thread);
+        if shut || state.late == 0 {
+            state.turn(shut);
+        }
+        shut.then_some(())
     });
     if waited.is_err() {
         open_gate();
@@ -82,7 +130,8 @@ pub fn open_gate() {
     let (gate, thread) = (gate(), me());
     let mut state = locked(&gate.inner);
     if state.forking == Some(thread) {
-        (state.forking, state.shut) = (None, false);
+        state.forking = None;
+        state.turn(false);
         gate.changed.notify_all();
     }
 }

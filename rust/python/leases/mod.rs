@@ -16,7 +16,7 @@ mod read;
 mod shared;
 mod write;
 
-pub use gate::{open_gate, shut_gate};
+pub use gate::{open_gate, passed_gate, shut_gate};
 pub use lock::{Held, Lock};
 pub use read::{ReadTransaction, Readers};
 pub use write::WriteTransaction;

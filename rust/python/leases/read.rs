@@ -156,11 +156,12 @@ impl Loan {
         if self.out.pass.is_none() || !self.from.is_ours() {
             return;
         }
+        let late = self.out.pass.as_ref().is_some_and(Pass::is_late);
         let over = {
             let mut state = locked(&self.from.inner);
             state.out.leave(self.thread);
             self.from.changed.notify_all();
-            if clean && !state.closed && state.idle.len() < self.most_idle {
+            if clean && !late && !state.closed && state.idle.len() < self.most_idle {
                 state.idle.extend(connection);
                 None
             } else {
@@ -170,7 +171,9 @@ impl Loan {
         if let Some(connection) = over {
             ignored(py, connection.call_method0(py, intern!(py, "close")));
         }
-        self.out.pass = None;
+        if let Some(mut pass) = self.out.pass.take() {
+            pass.leaves_nothing();
+        }
     }
 }
 
