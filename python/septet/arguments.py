@@ -43,6 +43,7 @@ BEGIN_OF_DATES = -62_135_596_800
 END_OF_DATES = 253_402_300_800
 #: A path may be as long as Linux takes it.
 MOST_PATH_BYTES = 4_096
+MOST_NAME_BYTES = 255
 #: The flag of the code of an async function, as `inspect` calls it, which searches do not load.
 CO_COROUTINE = 0x80
 
@@ -252,7 +253,7 @@ def file_path(value: object, name: str, error: type[Exception]) -> str:
     """Return a path as text.
 
     Raises:
-        error: neither text nor a path of text; empty, with NUL, or longer than 4,096 bytes.
+        error: neither text nor a path of text; empty, with NUL; longer than 4,096 bytes, or a name in it than 255.
     """
     text = as_text(value)
     if not isinstance(text, str):
@@ -261,11 +262,13 @@ def file_path(value: object, name: str, error: type[Exception]) -> str:
     if not text or "\0" in text:
         raise error(f"{name} is {shown(text)}: wanted the path of a file; it is empty or has a NUL character")
     try:
-        size = len(os.fsencode(text))
+        encoded = os.fsencode(text)
     except UnicodeEncodeError:
         raise error(f"{name} is {shown(text)}, which this system's file names cannot hold: wanted valid text") from None
-    if size > MOST_PATH_BYTES:
-        raise error(f"{name} has {size:,} bytes: a path has at most {MOST_PATH_BYTES:,}; choose a shorter one")
+    if len(encoded) > MOST_PATH_BYTES:
+        raise error(f"{name} has {len(encoded):,} bytes: a path has at most {MOST_PATH_BYTES:,}; choose a shorter one")
+    if (longest := max(map(len, encoded.split(os.fsencode(os.sep))))) > MOST_NAME_BYTES:
+        raise error(f"{name} has a name of {longest:,} bytes: at most {MOST_NAME_BYTES}; choose a shorter one")
     return text
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from septet import NotAVault, SchemaTooNew, StoreBusy, StoreError, Vault
+from septet import NotAVault, SchemaTooNew, StoreBusy, StoreError, Vault, VectorIndex
 from septet.storage.checking import full_text_faults
 from septet.storage.connection import APPLICATION_ID
 from small_files import no_larger_than
@@ -204,3 +204,19 @@ def test_every_message_that_speaks_of_restoring_names_the_way(path):
     damaged(path)
     with pytest.raises(NotAVault, match=r"Vault\.restore\(backup, path\) or `septet restore BACKUP VAULT`"):
         Vault(path)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda folder, name: Vault.restore(folder / name, folder / "v.db"),
+        lambda folder, name: Vault.restore(folder / "backup.db", folder / name),
+        lambda folder, name: Vault(folder / name),
+        lambda folder, name: VectorIndex(2).save(folder / name),
+    ],
+    ids=["backup", "target", "vault", "index"],
+)
+def test_a_name_of_more_bytes_than_files_have_is_refused(tmp_path, call):
+    with pytest.raises(StoreError, match="has a name of 256 bytes: at most 255"):
+        call(tmp_path, "é" * 128)
+    assert list(tmp_path.iterdir()) == []

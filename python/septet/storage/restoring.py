@@ -45,8 +45,8 @@ def restore(
             raise StoreError(f"{given!r} is not a file name: name a file")
     # A link keeps pointing where it points.
     target = Path(os.path.realpath(absolute(path)))
-    _refuse(backup, path, target)
     try:
+        _refuse(backup, path, target)
         mode = stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else 0o600
         with (
             using_sqlite(),
@@ -82,8 +82,11 @@ def restore(
 
 def _refuse(backup: str, path: str, target: Path) -> None:
     """Refuse files that cannot be meant."""
-    if not Path(backup).is_file():
-        what = "is not a file" if Path(backup).exists() else "does not exist"
+    try:
+        is_file, what = Path(backup).is_file(), "is not a file" if Path(backup).exists() else "does not exist"
+    except OSError as fault:
+        is_file, what = False, f"cannot be found ({fault.strerror or fault})"
+    if not is_file:
         raise StoreError(f"the backup {backup} {what}: name a file that Vault.backup wrote")
     if belongs(backup, target):
         raise StoreError(f"{backup} is the vault {path} itself, or a part of it: name a backup of it")
