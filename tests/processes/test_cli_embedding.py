@@ -296,6 +296,7 @@ def test_doctor_finds_everything_in_order(filled, server):
         "cache": "ok",
         "vault": "ok",
         "file": "ok",
+        "rows": "ok",
         "full text": "ok",
         "sidecar": "none",
         "left behind": "none",

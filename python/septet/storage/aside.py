@@ -34,9 +34,9 @@ def set_aside(store: Store, known: Sequence[Unsound]) -> bool:
         if not set(found) - set(known):
             return False
         with suppress(sqlite3.Error, StoreError):
-            connect = partial(_connected, store._connect, found)
-            connect().close()
-            store.search_by(connect, PartReading, found)
+            via = partial(_connected, rows=found)
+            via(store._connect).close()
+            store.search_by(via, PartReading, found)
     return store.left_out is not known
 
 

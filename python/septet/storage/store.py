@@ -98,8 +98,7 @@ class Store:
         self._turn = Lock(gated=True, again=True)
         self._readers = Readers(IDLE_READERS)
         #: What searches read by, of which some rows may be hidden.
-        self._searched: tuple[Readers, Callable[[], Connection], type[Reading]]
-        self._searched = self._readers, self._connect, Reading
+        self._searched: tuple[Readers, Callable[..., Connection] | None, type[Reading]] = self._readers, None, Reading
         #: Rows that searches and exports are kept from, see `septet.storage.aside`.
         self.left_out: Sequence[Unsound] = ()
         #: Raises SQLite's errors, and what unsound rows lead to, as Septet's.
@@ -203,7 +202,8 @@ class Store:
         try:
             if self.path == MEMORY:
                 return ReadTransaction.of_writer(self._turn, self._opened, _STATE_AND_MORE, Reading, self._faults)
-            readers, connect, made = self._searched if not whole else (self._readers, self._connect, Reading)
+            readers, via, made = self._searched if not whole else (self._readers, None, Reading)
+            connect = self._connect if via is None else lambda: via(self._connect)
             begun = readers.begin(connect, _STATE_AND_MORE, made, self._faults)
         except SQLITE_FAULTS as fault:
             self.identity.check_log()
@@ -227,15 +227,15 @@ class Store:
                     readers.close_idle()
 
     def _read_anew(self) -> None:
-        _, connect, made = self._searched
+        _, via, made = self._searched
         self._readers = Readers(IDLE_READERS)
-        self._searched = Readers(IDLE_READERS) if self.left_out else self._readers, connect, made
+        self._searched = Readers(IDLE_READERS) if self.left_out else self._readers, via, made
 
-    def search_by(self, connect: Callable[[], Connection], made: type[Reading], left_out: Sequence[Unsound]) -> None:
+    def search_by(self, via: Callable[..., Connection], made: type[Reading], left_out: Sequence[Unsound]) -> None:
         """Have reads that are not whole begin on connections of their own."""
         with self._turn.hold():
             before = self._searched[0]
-            self._searched, self.left_out = (Readers(IDLE_READERS), connect, made), left_out
+            self._searched, self.left_out = (Readers(IDLE_READERS), via, made), left_out
             if before is not self._readers:
                 before.close_idle()
 
