@@ -149,7 +149,7 @@ def test_other_work_may_be_interrupted_at_any_line(world, tmp_path, kind):
         "optimize": world.vault.optimize,
         "stats": world.vault.stats,
     }[kind]
-    every = {"stats": -(-EVERY // 6), "export": 2 * EVERY}.get(kind, EVERY)
+    every = {"stats": -(-EVERY // 6), "export": 8 * EVERY}.get(kind, EVERY)
     assert steps(act, world.check, every=every) > 3
     on_a_thread(act)
     left = {p.name for p in tmp_path.iterdir()} - {"copy.db", "copy.jsonl", "v.db", "v.db-wal", "v.db-shm"}
