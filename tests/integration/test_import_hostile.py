@@ -119,7 +119,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, kind):
         path.symlink_to({"device": "/dev/null", "endless device": "/dev/zero", "loop": path}[kind])
     with (
         Vault(":memory:") as vault,
-        pytest.raises(EntryError, match=r"cannot be read|NUL character|a name of 600 bytes"),
+        pytest.raises(EntryError, match=r"cannot be read|NUL|a name of 600 bytes"),
     ):
         vault.import_(path)
 
