@@ -336,7 +336,10 @@ def no_room(path: str, wanted: int = 0) -> str | None:
 
 def store_error(fault: sqlite3.Error | UnicodeDecodeError, path: str) -> StoreError:
     """Return SQLite's error as Septet's, naming the file and what to do."""
-    text = fault.object.decode("utf-8", "replace") if isinstance(fault, UnicodeDecodeError) else str(fault)
+    # Python 3.10 says nothing where a newer one cannot decode.
+    text = (
+        fault.object.decode("utf-8", "replace") if isinstance(fault, UnicodeDecodeError) else str(fault) or "malformed"
+    )
     if re.search("no such (function|module): fts5", text):
         return lacking_full_text(path)
     if re.search(r"not a database|malformed(?! JSON)", text):
