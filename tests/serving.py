@@ -15,12 +15,13 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from septet import Vault
 from septet.server.app import make_app
 from septet.server.running import Server, bound
 from septet.server.settings import Settings
 from septet.service.served import Served
 
-__all__ = ["CLOSE", "HOST", "LITTLE", "Url", "ask", "connected", "head", "raw", "served", "serving"]
+__all__ = ["CLOSE", "HOST", "LITTLE", "Url", "ask", "connected", "head", "long_answers", "raw", "served", "serving"]
 
 #: Of requests, as those of MCP want them.
 HOST = b"Host: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
@@ -29,6 +30,15 @@ CLOSE = b"Connection: close\r\n"
 LITTLE = 4_096
 #: Asks servers. It is made once, as that takes a while, and keeps no connection to a server that has stopped.
 ask = httpx.Client(limits=httpx.Limits(max_keepalive_connections=0), trust_env=False, timeout=60)
+
+
+def long_answers(path):
+    """Return a new vault of 3,000 entries, whose export and searches are more than a slow client takes at once."""
+    vault = Vault(path)
+    vault.add_many(
+        {"id": f"e{n}", "title": f"Rotate session cookies {n}", "description": "word " * 400} for n in range(3_000)
+    )
+    return vault
 
 
 class Url(str):

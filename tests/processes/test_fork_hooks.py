@@ -55,9 +55,25 @@ assert vault.search("word")
 print(sorted(codes))
 """
 
+#: Forks a child that searches and writes, and returns its number.
+FORKING = """
+import os, sys, threading, time
+
+def forked(vault):
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        assert vault.search("word")
+        vault.add(id="child", title="child")
+        code = 0
+    finally:
+        os._exit(code)
+"""
+
 #: A thread that reads wants a lock in the middle of a fork; its parts say what is loaded when, and what is wanted.
 WANTED = """
-import os, sys, threading, time
 {before}
 import septet, septet.storage.forks
 {between}
@@ -80,15 +96,7 @@ thread = threading.Thread(target=read)
 thread.start()
 inside.wait(10)
 begun = time.monotonic()
-child = os.fork()
-if not child:
-    code = 1
-    try:
-        assert vault.search("word")
-        vault.add(id="child", title="child")
-        code = 0
-    finally:
-        os._exit(code)
+child = forked(vault)
 took = time.monotonic() - begun
 assert os.waitpid(child, 0)[1] == 0, "the child failed"
 thread.join(10)
@@ -174,7 +182,7 @@ sys.meta_path.insert(0, Finder)
 
 def check(folder, before="", between="", after="", read="", child=""):
     """Fork beside a read; the child and its parent go on, at once, and nothing is printed."""
-    code = WANTED.format(before=before, between=between, after=after, read=read)
+    code = FORKING + WANTED.format(before=before, between=between, after=after, read=read)
     if child:
         code = code.replace('assert vault.search("word")', f"assert {child}")
     command = [sys.executable, "-W", "ignore", "-c", code, str(folder / "v.db")]
@@ -185,19 +193,10 @@ def check(folder, before="", between="", after="", read="", child=""):
 
 
 RERANKED = """
-import os, sys, time
 import septet
 
 def fork(query, hits):
-    begun, child = time.monotonic(), os.fork()
-    if not child:
-        code = 1
-        try:
-            assert vault.search("word")
-            vault.add(id="child", title="child")
-            code = 0
-        finally:
-            os._exit(code)
+    begun, child = time.monotonic(), forked(vault)
     took.append(time.monotonic() - begun)
     assert os.waitpid(child, 0)[1] == 0, "the child failed"
     return [1.0] * len(hits)
@@ -213,7 +212,7 @@ print(max(took))
 
 
 def test_a_reranker_of_many_searches_may_fork(tmp_path):
-    command = [sys.executable, "-W", "ignore", "-c", RERANKED, str(tmp_path / "v.db")]
+    command = [sys.executable, "-W", "ignore", "-c", FORKING + RERANKED, str(tmp_path / "v.db")]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stderr
     assert float(ran.stdout) < 0.5

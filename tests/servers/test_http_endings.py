@@ -9,18 +9,12 @@ import pytest
 pytest.importorskip("uvicorn")
 
 from septet import Vault
-from serving import CLOSE, HOST, LITTLE, ask, connected, head, raw, served, serving
+from serving import CLOSE, HOST, LITTLE, ask, connected, head, long_answers, raw, served, serving
 
 
 @pytest.fixture
 def vault(tmp_path):
-    with Vault(tmp_path / "v.db") as vault:
-        vault.add_many(
-            [
-                {"id": f"e{n}", "title": f"Rotate session cookies {n}", "description": "word " * 400}
-                for n in range(3_000)
-            ]
-        )
+    with long_answers(tmp_path / "v.db") as vault:
         yield vault
 
 

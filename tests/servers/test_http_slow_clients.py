@@ -15,24 +15,17 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from septet import Vault
 from septet.server import access_log, admission, bodies, bulk, exporting, running, spool, streaming
 from septet.server.settings import Settings
 from septet.service.tools import MOST_BODY
-from serving import CLOSE, LITTLE, ask, connected, head, raw, served, serving
+from serving import CLOSE, LITTLE, ask, connected, head, long_answers, raw, served, serving
 
 BODIES = ["/v1/search", "/v1/entries", "/v1/tools/call", "/v1/bulk", "/mcp", "/v1/tiers/open"]
 
 
 @pytest.fixture
 def vault(tmp_path):
-    with Vault(tmp_path / "v.db") as vault:
-        vault.add_many(
-            [
-                {"id": f"e{n}", "title": f"Rotate session cookies {n}", "description": "word " * 400}
-                for n in range(3_000)
-            ]
-        )
+    with long_answers(tmp_path / "v.db") as vault:
         yield vault
 
 
@@ -278,7 +271,8 @@ def test_the_page_on_operations_names_the_bounds():
         f"(a message of MCP {MOST_BODY // 10**6} MB)",
         f"wait in memory ({spool.IN_MEMORY >> 20} MiB)",
         f"which waits {streaming.WAIT_S:g} s for a place",
-        f"{bulk.MOST_AT_A_TURN} lines at a time, one body after the other, and {admission.GIVE_WAY_S * 1e3:g} ms later",
+        f"{bulk.MOST_AT_A_TURN} lines at a time, one body after the other",
+        f"each after up to {admission.GIVE_WAY_S * 1e3:g} ms",
     ):
         assert said in page
     assert (streaming.GIVE_WAY_S, exporting.MOST_PIECES, exporting.PIECE) == (0.5, 8, 64 * 2**10)

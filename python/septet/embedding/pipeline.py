@@ -147,7 +147,7 @@ class Pipeline:
         Raises:
             StoreError: the store cannot be written.
         """
-        forget_long(self.store, self.embedder, self.embedder.dimensions or tally.dimensions)
+        forget_long(self.store, self.embedder, tally.known_dimensions(self.embedder.dimensions))
         with self.store.bookkeeping() as write:
             write.tables.texts.add_index(write)
             write.tables.claims.drop_dead(write)
@@ -179,7 +179,7 @@ class Pipeline:
 
     def space(self, read: Reading | Writing, tally: Tally) -> Space | None:
         """Return the space to fill; None when it does not exist yet, or its dimension is unknown."""
-        return read.tables.texts.find_space(read, self.model, self.embedder.dimensions or tally.dimensions)
+        return read.tables.texts.find_space(read, self.model, tally.known_dimensions(self.embedder.dimensions))
 
     def _batches(
         self, tally: Tally, owner: str, stopped: Callable[[], bool], skip: Collection[str], batch_s: float | None
@@ -235,7 +235,7 @@ class Pipeline:
         """
         if self.cache is None:
             return batch
-        if (dimensions := (self.embedder.dimensions or tally.dimensions)) is None:
+        if (dimensions := tally.known_dimensions(self.embedder.dimensions)) is None:
             # Embedding one text tells the dimension, and with it which cached vectors fit.
             self._request(tally, batch[:1])
             batch, dimensions = batch[1:], tally.dimensions
@@ -277,7 +277,8 @@ class Pipeline:
         if len(batch) <= 1:
             self._refused(tally, batch, fault)
             return
-        for half in (batch[: len(batch) // 2], batch[len(batch) // 2 :]):
+        middle = len(batch) // 2
+        for half in (batch[:middle], batch[middle:]):
             if tally.stopped_by is None:
                 self._request(tally, half)
 
@@ -310,7 +311,7 @@ class Pipeline:
         except BaseException as fault:
             # An embedder may be foreign code: the run continues and reports the error.
             raise fault_in(f"{provider} raised", fault, provider) from fault
-        known = self.embedder.dimensions or tally.dimensions
+        known = tally.known_dimensions(self.embedder.dimensions)
         if known is not None and known != rows.shape[1]:
             said = f"{provider} returned {rows.shape[1]} dimensions, not {known}"
             raise EmbeddingUnavailable(said, provider=provider)

@@ -99,6 +99,10 @@ class Tally:
         """The number of texts processed."""
         return self.embedded + self.cached + len(self.failed)
 
+    def known_dimensions(self, declared: int | None) -> int | None:
+        """Return the dimension that an embedder declares, else that of the vectors received, else None."""
+        return declared or self.dimensions
+
     def add(self, other: Tally) -> None:
         """Count what another run has embedded."""
         self.embedded += other.embedded
