@@ -129,7 +129,8 @@ def test_a_vault_that_cannot_be_read_is_not_ready(vault, monkeypatch):
 @pytest.mark.parametrize("route", ["/v1/count", "/v1/bulk", "/mcp"])
 def test_a_head_with_two_lengths_is_refused_with_400(vault, fields, route):
     with serving(vault) as url:
-        said = raw(url, head(route, more=fields), b"{}")
+        # No body: a connection that is closed before all was read is reset, and the answer may be lost.
+        said = raw(url, head(route, more=fields))
         assert (said.split()[1], said.count(b"HTTP/1.1 ")) == (b"400", 1)
 
 
