@@ -11,7 +11,7 @@ import sqlite3
 import pytest
 
 from commands import Commands
-from septet import Vault
+from septet import StoreError, Vault
 
 pytest.importorskip("typer")
 
@@ -76,6 +76,9 @@ FULL_TEXT = {
     "grams are missing": ["INSERT INTO grams_fts (grams_fts) VALUES ('delete-all')"],
     "blocks are random": ["UPDATE entries_fts_data SET block = randomblob(40) WHERE id > 10"],
     "its structure is random": ["UPDATE entries_fts_data SET block = randomblob(40) WHERE id = 10"],
+    "its structure names more levels than memory has room for": [
+        "UPDATE entries_fts_data SET block = x'3596e50a4202255eeeb0f5964097f49ab98df104b42990394ec59d83' WHERE id = 10"
+    ],
     "its blocks are gone": ["DELETE FROM entries_fts_data WHERE id > 10"],
     "a table is gone": ["DROP TABLE entries_fts"],
     "a table that FTS5 keeps it in is gone": ["DROP TABLE grams_fts_idx", "DROP TABLE memories_fts_config"],
@@ -95,6 +98,19 @@ def test_full_text_that_disagrees_with_the_entries_is_made_anew(vault, doctor, h
     assert "full text: made anew" in said
     assert content(vault) == wanted
     assert doctor()[0] == 0
+
+
+def test_a_write_into_full_text_that_asks_for_more_memory_than_there_is_names_the_cure(vault):
+    changed(vault, *FULL_TEXT["its structure names more levels than memory has room for"])
+    with Vault(vault) as opened:
+        for write in (
+            lambda: opened.add(id="x", title="new"),
+            lambda: opened.update("e3", title="y"),
+            lambda: opened.delete("e4"),
+        ):
+            with pytest.raises(StoreError, match="septet doctor"):
+                write()
+        assert len(opened) == ENTRIES + 1  # the memory
 
 
 @pytest.mark.parametrize("at", [0.0, 0.3, 0.6, 0.95])

@@ -37,8 +37,9 @@ def full_text_faults(path: str) -> list[str]:
         for table, holds in _TABLES.items():
             try:
                 sql.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
-            except sqlite3.DatabaseError as fault:
-                found.append(f"{table}: {fault}")
+            # A length that makes no sense asks SQLite for memory that it does not get.
+            except (sqlite3.DatabaseError, MemoryError) as fault:
+                found.append(f"{table}: {fault or 'it asks for more memory than there is'}")
                 continue
             rows = sql.execute(f"SELECT count(*) FROM {table}_docsize").fetchone()[0]
             wanted = sql.execute(f"SELECT count(*) FROM entries e WHERE {holds}").fetchone()[0]

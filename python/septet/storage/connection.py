@@ -283,6 +283,10 @@ class translated:
     ) -> None:
         if isinstance(fault, SQLITE_FAULTS):
             raise store_error(fault, self.path) from fault
+        if type(fault) is MemoryError:
+            # Lengths in a damaged full-text table make SQLite ask for more than there is, so this says both.
+            said = "not enough memory, or a damaged full-text table: `septet doctor` checks it, and --fix mends it"
+            raise StoreError(f"{self.path}: {said}") from fault
 
 
 def _unopenable(path: str, text: str) -> StoreError:

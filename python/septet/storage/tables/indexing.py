@@ -127,7 +127,8 @@ def remade(write: Writing) -> Writing:
     for t in _TABLES:
         try:
             write.sql.execute(f"INSERT INTO {t.name} ({t.name}) VALUES ('delete-all')")
-        except sqlite3.DatabaseError:
+        # A structure whose lengths make no sense is one that SQLite has no memory for.
+        except (sqlite3.DatabaseError, MemoryError):
             _begin_anew(write, t.name)
     return write._replace(indexes=False)
 
