@@ -20,7 +20,7 @@ FOREIGN = re.compile(
     r"PYTHON(WARNINGS|UTF8|COERCECLOCALE|IOENCODING))$",
     re.IGNORECASE,
 )
-OWN = re.compile(r"SEPTET_(DATA|STRESS_S|STRESS_SEED|SCREENSHOTS)$")
+OWN = re.compile(r"SEPTET_(CITUS|DATA|STRESS_S|STRESS_SEED|SCREENSHOTS)$")
 
 for _name in filter(FOREIGN.match, list(os.environ)):
     if not OWN.match(_name):

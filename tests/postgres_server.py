@@ -17,6 +17,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+import psycopg
+
 __all__ = ["PostgresServer", "binaries", "why_not"]
 
 START_S = 30.0
@@ -103,6 +105,21 @@ class PostgresServer:
     def dsn(self, database: str = "postgres") -> str:
         """Return the address of a database of the server."""
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def database(self, name: str, how: str = "") -> str:
+        """Make a database without tables; return its address.
+
+        Args:
+            how: what stands behind its name.
+        """
+        with psycopg.connect(self.dsn(), autocommit=True) as sql:
+            sql.execute(f'CREATE DATABASE "{name}" {how}')
+        return self.dsn(name)
+
+    def drop(self, name: str) -> None:
+        """Remove a database, if it is there, whoever uses it."""
+        with psycopg.connect(self.dsn(), autocommit=True) as sql:
+            sql.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
     def start(self) -> None:
         """Start the server and wait until it answers."""

@@ -1,4 +1,7 @@
-"""What the tests of backends share: one PostgreSQL server for all of them, and a new vault on it for each."""
+"""What the tests of backends share: one PostgreSQL server for all of them, and a new vault on it for each.
+
+Where SEPTET_CITUS names the coordinator of a cluster, that is the server.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,20 @@ from itertools import count
 
 import pytest
 
+from postgres_cluster import PostgresCluster, address
 from postgres_server import PostgresServer, why_not
 
 _numbers = count(1)
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """A server that is fast rather than durable."""
+def postgres() -> Iterator[PostgresServer | PostgresCluster]:
+    """A server that is fast rather than durable, or a cluster."""
+    if (coordinator := address()) is not None:
+        cluster = PostgresCluster(coordinator)
+        yield cluster
+        cluster.close()
+        return
     if (reason := why_not()) is not None:
         pytest.skip(reason)
     server = PostgresServer()
@@ -24,7 +33,7 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
-def dsn(postgres: PostgresServer) -> str:
+def dsn(postgres: PostgresServer | PostgresCluster) -> str:
     """The address of a database with tables for vaults."""
     return postgres.dsn()
 

@@ -26,7 +26,7 @@ SECRET = "correct-horse"
 @pytest.fixture
 def address(postgres, vault_name):
     """The address of a vault, with a password that the server does not ask for."""
-    return f"postgresql://postgres:{SECRET}@127.0.0.1:{postgres.port}/postgres?vault={vault_name}"
+    return f"{postgres.dsn().replace('@', f':{SECRET}@')}?vault={vault_name}"
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_a_vault_is_exported_imported_and_backed_up(filled, tmp_path):
 def test_what_is_shown_of_a_place_can_be_given_back_but_for_its_user(filled, postgres, vault_name):
     code, out, _ = filled("stats", "--json")
     assert code == 0
-    assert json.loads(out)["path"] == f"postgresql://127.0.0.1:{postgres.port}/postgres?vault={vault_name}"
+    assert json.loads(out)["path"] == f"postgresql://{postgres.dsn().rpartition('@')[2]}?vault={vault_name}"
 
 
 def test_the_doctor_checks_a_server(filled):
@@ -154,7 +154,7 @@ def test_the_doctor_says_what_a_reader_may(filled, address, postgres, vault_name
         write.sql.execute(f'GRANT USAGE ON SCHEMA septet TO "r{vault_name}"')
         write.sql.execute(f'GRANT SELECT ON ALL TABLES IN SCHEMA septet TO "r{vault_name}"')
         write.sql.execute(f'GRANT SELECT ON ALL SEQUENCES IN SCHEMA septet TO "r{vault_name}"')
-    reader = f"postgresql://r{vault_name}@127.0.0.1:{postgres.port}/postgres?vault={vault_name}"
+    reader = f"postgresql://r{vault_name}@{postgres.dsn().rpartition('@')[2]}?vault={vault_name}"
     code, out, _ = filled("doctor", "--offline", "--json", "--vault", reader)
     role = json.loads(out)["checks"]["role"]
     assert code == 0 and (role["may_write"], role["owns"]) == (False, False)
@@ -260,8 +260,7 @@ PAGE = ROOT / "docs" / "postgres.md"
 def test_the_commands_of_the_page_print_what_it_shows(postgres, tmp_path, monkeypatch):
     with psycopg.connect(postgres.dsn(), autocommit=True) as sql:
         sql.execute("CREATE ROLE team SUPERUSER LOGIN")
-        sql.execute("CREATE DATABASE knowledge")
-    commands, here = Commands(tmp_path, monkeypatch), f"127.0.0.1:{postgres.port}/knowledge"
+    commands, here = Commands(tmp_path, monkeypatch), postgres.database("knowledge").rpartition("@")[2]
     monkeypatch.delenv("SEPTET_VAULT")
     monkeypatch.setenv("COLUMNS", "100")
     blocks = re.findall(r"^```console\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)

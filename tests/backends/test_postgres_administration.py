@@ -1,6 +1,7 @@
 """A database for vaults: its tables made and brought up to date, its roles, and the command that does it."""
 
 import json
+import os
 import subprocess
 import sys
 from itertools import count
@@ -20,10 +21,9 @@ ALL_TABLES = 15
 @pytest.fixture
 def empty(postgres):
     """The address of a database with nothing in it."""
-    name = f"empty_{next(_databases)}"
-    with psycopg.connect(postgres.dsn(), autocommit=True) as sql:
-        sql.execute(f"CREATE DATABASE {name}")
-    return postgres.dsn(name)
+    name = f"empty_{os.getpid()}_{next(_databases)}"
+    yield postgres.database(name)
+    postgres.drop(name)
 
 
 @pytest.fixture

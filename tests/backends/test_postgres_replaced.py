@@ -13,14 +13,11 @@ def again(postgres, vault_name):
     name = vault_name.replace("-", "_")
 
     def make():
-        with psycopg.connect(postgres.dsn(), autocommit=True) as sql:
-            sql.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-            sql.execute(f"CREATE DATABASE {name}")
-        return postgres.dsn(name)
+        postgres.drop(name)
+        return postgres.database(name)
 
     yield make
-    with psycopg.connect(postgres.dsn(), autocommit=True) as sql:
-        sql.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    postgres.drop(name)
 
 
 def test_a_vault_whose_number_is_another_ones_now_reads_and_writes_nothing(again):

@@ -113,10 +113,10 @@ def test_a_vault_is_backed_up_whatever_profile_and_embedder_it_was_opened_with(d
 @pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
 def test_a_database_that_cannot_hold_every_text_is_refused(postgres, encoding):
     name = f"in_{encoding.lower()}"
-    with psycopg.connect(postgres.dsn(), autocommit=True) as sql:
-        sql.execute(f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
+    address = postgres.database(name, f"ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
     with pytest.raises(StoreError, match=f"stores texts as {encoding}.*ENCODING 'UTF8'"):
-        PostgresVault(postgres.dsn(name), "v")
+        PostgresVault(address, "v")
+    postgres.drop(name)
 
 
 def test_texts_are_sent_as_they_are_whatever_encoding_the_environment_names(dsn, vault_name, monkeypatch):

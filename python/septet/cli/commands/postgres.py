@@ -44,7 +44,7 @@ def postgres(
         ),
     ] = None,
     citus: Annotated[
-        bool, typer.Option("--citus", help="init: distribute the tables; where Citus is not there, print how.")
+        bool, typer.Option("--citus", help="init: where Citus is not there, print what distributes the tables.")
     ] = False,
     print_: Annotated[bool, typer.Option("--print", help="init: print the SQL and run nothing.")] = False,
     recall: Annotated[
@@ -117,8 +117,8 @@ def _show_made(made: Made, wanted: Format) -> None:
     else:
         since = f", before {made.before}" if made.before else ""
         say(f"{made.path}: schema version {made.version}{since}")
-    for name in made.distributed:
-        say(f"distributed: {name}")
+    if made.distributed:
+        say("citus: the tables are distributed")
     if not made.roles:
         say("roles: this user may not make them: have somebody run what follows who may")
     elif made.left:

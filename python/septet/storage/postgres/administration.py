@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -13,13 +12,12 @@ import psycopg
 
 from septet.storage.postgres.dsn import Address
 from septet.storage.postgres.link import Link
-from septet.storage.postgres.migrations import SCHEMA_VERSION, check_version, prepare, version_of
+from septet.storage.postgres.migrations import SCHEMA_VERSION, check_version, distribute, prepare, version_of
 from septet.storage.postgres.server import Server
 
 __all__ = ["DatabaseStatus", "Made", "VaultStatus", "init", "migrate", "script", "status"]
 
 CONNECT_TIMEOUT_S = 10
-_TABLE = re.compile(r"'(septet\.\w+)'")
 
 _ROLES = "SELECT rolname, pg_has_role(current_user, oid, 'MEMBER') FROM pg_roles WHERE rolname = ANY(%s::text[])"
 _READER, _WRITER = "septet_reader", "septet_writer"
@@ -57,7 +55,7 @@ class Made:
         before: the version of the schema that was there, 0 for none.
         version: the version now.
         roles: whether the roles of readers and writers are there.
-        distributed: tables that Citus was told of just now.
+        distributed: whether Citus keeps the tables.
         left: statements that somebody else has to run: the user may not, or the extension is not there.
     """
 
@@ -65,7 +63,7 @@ class Made:
     before: int
     version: int
     roles: bool
-    distributed: tuple[str, ...] = ()
+    distributed: bool
     left: tuple[str, ...] = ()
 
 
@@ -149,9 +147,11 @@ def script(*, citus: bool = False) -> str:
 def init(dsn: str, *, citus: bool = False) -> Made:
     """Make the tables and the roles, or bring them up to date; what is there already stays.
 
+    Where the database has the extension `citus`, the tables are distributed.
+
     Args:
         dsn: the database.
-        citus: have Citus distribute the tables.
+        citus: without the extension, say what distributes them.
 
     Raises:
         SchemaTooNew: a newer Septet made the tables.
@@ -161,12 +161,9 @@ def init(dsn: str, *, citus: bool = False) -> Made:
     with _administering(dsn) as (sql, path):
         before = prepare(sql, path)
         left = () if (roles := _granted(sql)) else (_text("roles.sql"),)
-        distributed: tuple[str, ...] = ()
-        if citus:
-            if _extensions(sql).get("citus") is None:
-                left = (*left, _text("citus.sql"))
-            else:
-                distributed = _distributed(sql)
+        distributed = distribute(sql)
+        if citus and not distributed:
+            left = (*left, _text("citus.sql"))
         return Made(path, before, SCHEMA_VERSION, roles, distributed, left)
 
 
@@ -183,7 +180,7 @@ def migrate(dsn: str) -> Made:
             check_version(before, path)
         before = prepare(sql, path)
         roles = _granted(sql)
-        return Made(path, before, SCHEMA_VERSION, roles, (), () if roles else (_text("roles.sql"),))
+        return Made(path, before, SCHEMA_VERSION, roles, distribute(sql), () if roles else (_text("roles.sql"),))
 
 
 def status(dsn: str) -> DatabaseStatus:
@@ -235,19 +232,6 @@ def _granted(sql: Link) -> bool:
         sql.execute(_text("roles.sql"))
         return True
     return False
-
-
-def _distributed(sql: Link) -> tuple[str, ...]:
-    """Have Citus distribute the tables that it does not know, and return their names."""
-    known = {name for (name,) in sql.execute("SELECT logicalrelid::text FROM pg_dist_partition").fetchall()}
-    told = []
-    for line in _text("citus.sql").splitlines():
-        named = _TABLE.search(line)
-        if named is None or line.startswith("--") or named.group(1) in known:
-            continue
-        sql.execute(line)
-        told.append(named.group(1))
-    return tuple(told)
 
 
 def _vaults(sql: Link) -> tuple[VaultStatus, ...]:

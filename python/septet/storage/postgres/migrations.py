@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import psycopg
 from septet.arguments import shown
 from septet.errors import SchemaTooNew, StoreError
 
-__all__ = ["SCHEMA_VERSION", "check_encoding", "check_version", "prepare", "version_of"]
+__all__ = ["SCHEMA_VERSION", "check_encoding", "check_version", "distribute", "prepare", "version_of"]
 
 SCHEMA_VERSION = 1
 #: Of a number that may be a version.
@@ -18,6 +19,7 @@ MOST_DIGITS = 9
 #: Of the advisory lock that migrations hold.
 LOCK = 0x5E97E7
 EXTENSION = "CREATE EXTENSION IF NOT EXISTS vector"
+_TABLE = re.compile(r"^SELECT .*?'(septet\.\w+)'", re.MULTILINE)
 #: What brings a version to the next one: {version: statements}.
 _STEPS: dict[int, str] = {}
 
@@ -77,6 +79,8 @@ def check_encoding(sql: psycopg.Connection[Any], path: str) -> None:
 def prepare(sql: psycopg.Connection[Any], path: str) -> int:
     """Make the schema, or bring it up to date, in one transaction; return the version that was there before.
 
+    In a database with the extension `citus` its tables are distributed.
+
     Raises:
         SchemaTooNew: a newer Septet made it.
         StoreError: the server has no extension `vector`, or the database is not in UTF-8.
@@ -100,4 +104,18 @@ def prepare(sql: psycopg.Connection[Any], path: str) -> int:
             "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
             (str(SCHEMA_VERSION),),
         )
+        if before == 0:
+            distribute(sql)
     return before
+
+
+def distribute(sql: psycopg.Connection[Any]) -> bool:
+    """Have Citus distribute the tables that it does not know; say whether the database has the extension."""
+    if sql.execute("SELECT FROM pg_extension WHERE extname = 'citus'").fetchone() is None:
+        return False
+    known = {name for (name,) in sql.execute("SELECT logicalrelid::text FROM pg_dist_partition").fetchall()}
+    calls = Path(__file__).with_name("citus.sql").read_text(encoding="utf-8")
+    for found in _TABLE.finditer(calls):
+        if found.group(1) not in known:
+            sql.execute(calls[found.start() : calls.index(";", found.start())])
+    return True

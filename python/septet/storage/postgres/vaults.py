@@ -27,6 +27,8 @@ class VaultRow(NamedTuple):
         buckets: how many it has.
         vectors: what its vectors are stored as, ``vector`` or ``halfvec``.
         created_at: when it was made, in seconds since 1970, by the clock of whoever made it.
+        distributed: Citus may keep its buckets on several servers: a statement then touches one bucket, or has parts
+            for each bucket that need nothing of the others.
     """
 
     number: int
@@ -34,6 +36,7 @@ class VaultRow(NamedTuple):
     buckets: int
     vectors: str
     created_at: float
+    distributed: bool
 
     @property
     def first_bucket(self) -> int:
@@ -71,7 +74,10 @@ def opened(sql: psycopg.Connection[Any], name: str, shape: Shape, now: float, pa
     Raises:
         StoreError: there is none, and it may not be made; or it has another shape.
     """
-    find = "SELECT vault, name, buckets, vectors, created_at FROM septet.vaults WHERE name = %s"
+    find = (
+        "SELECT vault, name, buckets, vectors, created_at, EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') "
+        "FROM septet.vaults WHERE name = %s"
+    )
     # In binary, as a session may have numbers as text rounded.
     found = sql.execute(find, (name,), binary=True).fetchone()
     if found is None and may_make:
