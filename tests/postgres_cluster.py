@@ -1,4 +1,4 @@
-"""A cluster of Citus for tests: whoever runs them names its coordinator in SEPTET_CITUS, as one who may do everything."""
+"""A cluster of Citus for tests: SEPTET_CITUS names its coordinator, with a user who may do everything."""
 
 from __future__ import annotations
 

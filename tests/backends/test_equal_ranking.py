@@ -315,15 +315,15 @@ def trips(monkeypatch) -> list[str]:
     ("options", "most"),
     [
         # Word feedback counts what the best hold.
-        ({}, 3),
-        ({"query_vector": np.ones(DIMENSIONS), "model": "one"}, 2),
-        ({"domain": "x", "include_memories": True}, 3),
+        ({}, 4),
+        ({"query_vector": np.ones(DIMENSIONS), "model": "one"}, 3),
+        ({"domain": "x", "include_memories": True}, 4),
         # TF-IDF counts what the candidates hold.
-        ({"profile": "seven-signals"}, 3),
-        ({"profile": "planned-retrieval"}, 2),
+        ({"profile": "seven-signals"}, 4),
+        ({"profile": "planned-retrieval"}, 3),
     ],
 )
-def test_a_search_takes_two_round_trips_and_a_third_for_terms_of_candidates(both, trips, options, most):
+def test_a_search_takes_three_round_trips_and_a_fourth_for_terms_of_candidates(both, trips, options, most):
     _, store = both
     tier = server_tier(store)
     searched([tier], "retry policy", NOW, **options)
@@ -343,7 +343,7 @@ def test_a_batch_takes_as_many_round_trips_as_one_query(both, trips):
     del trips[:]
     found = searched_many([tier], ["word1", "word2", "word3", "retry"], NOW, query_vector=vector, model="one")
     assert not isinstance(found, str)
-    assert trips.count("pipeline") == 2
+    assert trips.count("pipeline") == 2 + 1
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """A database that is dropped and made again while vaults of it are open."""
 
-import psycopg
 import pytest
 
 from septet import PostgresVault

@@ -6,6 +6,7 @@ import pytest
 from both_stores import searched, server_tier
 from septet.errors import ReadOnly, StoreBusy, StoreError, VectorError
 from septet.storage.postgres.locks import lock_key
+from septet.storage.postgres.pipeline import together
 from septet.storage.postgres.store import PostgresStore
 from septet.storage.postgres.tables import nearest
 from septet.storage.postgres.tables.conditions import Condition
@@ -36,7 +37,7 @@ def world(request, dsn, vault_name):
 def plan_of(world, space, query):
     with world.store.reading() as read:
         asked = nearest.nearest(read.vault, space, query, 10, Condition("e.live", ()), indexed=True, narrowed=False)
-        read.sql.execute(*nearest.settings(10))
+        together(read, nearest.settings(read.vault, 10))
         return "\n".join(row[0] for row in read.sql.execute(f"EXPLAIN {asked.sql}", asked.parameters))
 
 

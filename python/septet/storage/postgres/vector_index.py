@@ -22,7 +22,7 @@ from septet.spaces import Space
 from septet.storage.postgres.locks import lock_key
 from septet.storage.postgres.packing import sent, unpacked
 from septet.storage.postgres.pipeline import together
-from septet.storage.postgres.tables import nearest, settings
+from septet.storage.postgres.tables import found, nearest, settings
 from septet.storage.postgres.tables.conditions import Condition
 from septet.storage.postgres.tables.fragments import searched, vector_key
 
@@ -217,14 +217,15 @@ def _recall_of(read: PostgresReading, space: Space, queries: int, k: int) -> Rec
     asked = _core.unit_rows(next(_pages(read, space, queries, queries), np.empty((0, space.dimensions), np.float32)))
     best = _exact(read, space, asked, k)
     condition = Condition(searched(memories=True), ())
-    found = wanted = 0
+    hit = wanted = 0
     for query, cosines in zip(asked, best):
         asking = nearest.nearest(read.vault, space, query, k, condition, indexed=True, narrowed=False)
-        _, rows = together(read, [nearest.settings(k), asking])
-        there = _core.unit_rows(unpacked(read.vault.vectors, [row[0] for row in rows], space.dimensions)) @ query
-        found += int((np.sort(there)[::-1][: len(cosines)] >= cosines[-1] - _EQUAL).sum())
+        *_, rows = together(read, [*nearest.settings(read.vault, k), asking])
+        (found_rows,) = together(read, [found.of_rows(read.vault, nearest.near(rows, k), space)])
+        there = _core.unit_rows(unpacked(read.vault.vectors, [row[0] for row in found_rows], space.dimensions)) @ query
+        hit += int((np.sort(there)[::-1][: len(cosines)] >= cosines[-1] - _EQUAL).sum())
         wanted += len(cosines)
-    return Recall(space.model, space.dimensions, found / wanted if wanted else 1.0, k, len(asked))
+    return Recall(space.model, space.dimensions, hit / wanted if wanted else 1.0, k, len(asked))
 
 
 def _exact(read: PostgresReading, space: Space, asked: NDArray[np.float32], k: int) -> NDArray[np.float32]:

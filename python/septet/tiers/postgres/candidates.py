@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from septet.tiers.postgres.cascades import Rows
     from septet.tiers.postgres.statistics import QueryTerms, Statistics
 
-__all__ = ["Answered", "Chosen", "by_text", "look", "memories_leg", "read_candidates", "text_leg"]
+__all__ = ["Answered", "Chosen", "Kept", "by_text", "look", "memories_leg", "read_candidates", "text_leg"]
 
 
 class Answered(NamedTuple):
@@ -54,6 +54,14 @@ class Answered(NamedTuple):
     step: int | None = None
 
 
+class Kept(NamedTuple):
+    """The best memories of a query, where they have a fixed score, and how many match; or how many are left out."""
+
+    rows: Sequence[int] = ()
+    more: int = 0
+    left_out: int = 0
+
+
 class Chosen(NamedTuple):
     """What the server chose for some queries.
 
@@ -75,67 +83,64 @@ def look(plan: Plan) -> int:
 def read_candidates(
     read: PostgresReading, plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms, space: Space | None
 ) -> Chosen:
-    """Ask for the candidates of some queries, in one round trip."""
+    """Ask for the candidates of some queries: which there are, and then what scoring reads of them."""
     asked: list[tuple[int, str, Statement]] = []
     compared = [space is not None and plan.asks_vectors for plan in plans]
     legs = [plan._replace(candidates=plan.taken(compared=own)) for plan, own in zip(plans, compared)]
     for at, plan in enumerate(plans):
         if plan.asks_text and statistics.rows:
-            asked += [(at, *one) for one in _texts(read.vault, legs[at], statistics, terms, space)]
+            asked += [(at, *one) for one in _texts(read.vault, legs[at], statistics, terms)]
         if space is not None and compared[at]:
             if space.space in statistics.indexed:
-                asked.append((at, "settings", nearest.settings(legs[at].candidates)))
+                asked += [(at, "settings", one) for one in nearest.settings(read.vault, legs[at].candidates)]
             asked.append((at, "vector", _nearest(read, legs[at], space, space.space in statistics.indexed)))
         if plan.asks_text and statistics.held_memories and not plan.scores_memories and not plan.query.steps:
             asked += [(at, leg, statement) for leg, statement in memories_leg(read, plan, statistics, terms)]
     answers = together(read, [statement for _, _, statement in asked])
     rows = {(at, leg): answer for (at, leg, _), answer in zip(asked, answers)}
-    known: dict[int, Found] = {}
     apart = _apart(plans, statistics, terms, rows)
-
-    def answered(at: int) -> Answered:
-        """Return what the legs found of a query."""
-        step, texts, beside = _of_texts(at, plans[at], rows, apart)
-        vectors = rows.get((at, "vector"), ())
-        kept, left_out = rows.get((at, "memories"), ()), rows.get((at, "left out"), ())
-        by_text = found.all_of([row[3:] for row in texts])
-        by_vector = found.all_of(vectors)
-        known.update((one.candidate.row, one) for one in (*by_text, *by_vector))
-        matches, whole = texts[0][:2] if texts else (0, 0)
-        whole = 0 if plans[at].query.steps else whole or 0
-        best = [(one.candidate.row, row[2]) for one, row in zip(by_text, texts)]
-        if beside:
-            also = found.all_of([row[4:] for row in beside])
-            scored = [(one.candidate.row, apart[at].scale * row[3]) for one, row in zip(also, beside)]
-            known.update((one.candidate.row, one) for one in also)
-            best = merged(plans[at], [*best, *scored], known, terms)[: look(legs[at])]
-            matches, whole = matches + beside[0][0], whole + beside[0][1]
-        return Answered(
-            [row for row, _ in best],
-            [score for _, score in best],
-            matches,
-            whole,
-            [one.candidate.row for one in by_vector],
-            [one.candidate for one in found.all_of([row[1:] for row in kept])],
-            kept[0][0] if kept else 0,
-            left_out[0][0] if left_out else 0,
-            step,
-        )
-
-    told = [answered(at) for at in range(len(plans))]
+    chosen = [_of_texts(at, plan, rows, apart) for at, plan in enumerate(plans)]
+    vectors = [nearest.near(rows.get((at, "vector"), ()), leg.candidates) for at, leg in enumerate(legs)]
+    kept = [_kept(at, rows) for at in range(len(plans))]
     if plans[0].profile.text.match == "cascade" and statistics.held_memories:
         from septet.tiers.postgres import cascades
 
-        kept = cascades.memories_of(read, plans, [one.step for one in told], statistics, terms)
-        told = [one._replace(**own._asdict()) for one, own in zip(told, kept)]
-    return Chosen(known, told, apart)
+        kept = cascades.memories_of(read, plans, [step for step, _, _ in chosen], statistics, terms)
+    ranked = {row[-1] for _, *both in chosen for leg in both for row in leg}.union(*vectors)
+    wanted = [*ranked.union(*(one.rows for one in kept))]
+    (entries,) = together(read, [found.of_rows(read.vault, wanted, space)]) if wanted else ((),)
+    known = {one.candidate.row: one for one in found.all_of(entries)}
+
+    def answered(at: int) -> Answered:
+        """Return what the legs found of a query."""
+        step, texts, beside = chosen[at]
+        matches, whole = texts[0][:2] if texts else (0, 0)
+        whole = 0 if plans[at].query.steps else whole or 0
+        # On a cluster another writer may have been faster in one place than in another.
+        best = [(row, score) for *_, score, row in texts if row in known]
+        if beside:
+            scored = [(row, apart[at].scale * score) for *_, score, row in beside if row in known]
+            best = merged(plans[at], [*best, *scored], known, terms)[: look(legs[at])]
+            matches, whole = matches + beside[0][0], whole + beside[0][1]
+        memories = [known[row].candidate for row in kept[at].rows if row in known]
+        by_vector = [row for row in vectors[at] if row in known]
+        by_text, scores = [row for row, _ in best], [score for _, score in best]
+        return Answered(by_text, scores, matches, whole, by_vector, memories, kept[at].more, kept[at].left_out, step)
+
+    told = [answered(at) for at in range(len(plans))]
+    # Those that have a fixed score are ranked with no other.
+    return Chosen({row: one for row, one in known.items() if row in ranked}, told, apart)
 
 
-def _texts(
-    vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, space: Space | None
-) -> Iterator[tuple[str, Statement]]:
+def _kept(at: int, rows: Mapping[tuple[int, str], Rows]) -> Kept:
+    """Return what was found of the memories of a query that have a fixed score."""
+    kept, left_out = rows.get((at, "memories"), ()), rows.get((at, "left out"), ())
+    return Kept([row[-1] for row in kept], kept[0][0] if kept else 0, left_out[0][0] if left_out else 0)
+
+
+def _texts(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms) -> Iterator[tuple[str, Statement]]:
     """Yield what asks for the best by full text, and for memories where they are ranked apart."""
-    leg = text_leg(plan, statistics, terms, space)
+    leg = text_leg(plan, statistics, terms)
     yield "text", by_text(vault, plan, statistics, terms, leg)
     if not are_apart(plan, statistics):
         return
@@ -153,8 +158,12 @@ def _apart(
         from septet.tiers.postgres import cascades
 
         return cascades.ranked_apart(plans, statistics, terms)
-    holding: dict[int, dict[str, int]] = {at: dict(answer) for (at, leg), answer in rows.items() if leg == "holding"}
-    return {at: ranked(plans[at], statistics, terms, held) for at, held in holding.items()}
+    found = {}
+    for (at, leg), answer in rows.items():
+        if leg == "holding":
+            names = [*dict.fromkeys(terms.of(plans[at].query.terms))]
+            found[at] = ranked(plans[at], statistics, terms, {names[place - 1]: count for place, count in answer})
+    return found
 
 
 def _of_texts(
@@ -174,7 +183,7 @@ def _of_texts(
 def by_text(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg) -> Statement:
     """Return what asks for the best by full text."""
     if not plan.query.steps:
-        return leading.best(vault, leg) if leading.leads(leg) else fulltext.best(vault, leg)
+        return leading.best(vault, leg) if leading.leads(vault, leg) else fulltext.best(vault, leg)
     if are_apart(plan, statistics):
         statistics = statistics.of_entries()
     # Most profiles ask for whole words.
@@ -191,7 +200,7 @@ def by_text(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTer
     return cascades.best(vault, asked, leg)
 
 
-def text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms, space: Space | None) -> TextLeg:
+def text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms) -> TextLeg:
     """Return the text leg of a query."""
     alone = are_apart(plan, statistics)
     if alone:
@@ -206,7 +215,6 @@ def text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms, space: Space
         None if plan.include_expired else plan.now,
         plan.scores_memories and not alone,
         look(plan),
-        space,
     )
 
 
@@ -225,7 +233,7 @@ def memories_apart(
 
         return cascades.memories_apart(vault, plan, totals, terms, leg, passing)
     names, own = terms.of(plan.query.terms), weights(plan)
-    return [memories.scored(vault, names, leg.needed, totals, passing, leg.most, leg.phrases, own, leg.space)]
+    return [memories.scored(vault, names, leg.needed, totals, passing, leg.most, leg.phrases, own)]
 
 
 def merged(
@@ -283,7 +291,7 @@ def memories_leg(
     phrases = _phrases(plan, statistics, terms)
     if plan.include_memories:
         totals = statistics.held_memories, statistics.average_memory
-        asked = memories.best(read.vault, names, _needed(plan, terms), totals, passing, plan.candidates, phrases)
+        asked = memories.scored(read.vault, names, _needed(plan, terms), totals, passing, plan.candidates, phrases)
         return [("memories", asked)]
     if "kinds" in plan.filters:
         return []

@@ -6,17 +6,17 @@ Where they are ranked apart, they are asked for every step, for the first that f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from septet.storage.postgres.pipeline import together
-from septet.storage.postgres.tables import cascades, found
+from septet.storage.postgres.tables import cascades
 from septet.storage.postgres.tables.conditions import conditions, conjunction
 from septet.tiers.notes import MOST_MEMORIES
 from septet.tiers.postgres.apart import Apart, are_apart, ranked, weights
+from septet.tiers.postgres.candidates import Kept
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
-    from septet.ranking.pool import Candidate
     from septet.storage.postgres.pipeline import Statement
     from septet.storage.postgres.store import PostgresReading
     from septet.storage.postgres.tables.conditions import Condition
@@ -24,17 +24,9 @@ if TYPE_CHECKING:
     from septet.storage.postgres.vaults import VaultRow
     from septet.tiers.postgres.statistics import QueryTerms, Statistics
 
-__all__ = ["Kept", "first_answer", "memories_apart", "memories_of", "ranked_apart"]
+__all__ = ["first_answer", "memories_apart", "memories_of", "ranked_apart"]
 
 Rows: TypeAlias = Sequence[tuple[Any, ...]]
-
-
-class Kept(NamedTuple):
-    """The best memories of a query, where they have a fixed score, and how many match; or how many are left out."""
-
-    memories: Sequence[Candidate] = ()
-    more: int = 0
-    left_out: int = 0
 
 
 def memories_of(
@@ -57,8 +49,7 @@ def memories_of(
         if not plans[at].include_memories:
             kept[at] = Kept(left_out=min(count, MOST_MEMORIES))
         else:
-            best = found.all_of([row[4:] for row in rows])
-            kept[at] = Kept([one.candidate for one in best], count)
+            kept[at] = Kept([row[-1] for row in rows], count)
     return kept
 
 
@@ -94,7 +85,7 @@ def memories_apart(
     names = [terms.names.get(term, "") for term in plan.query.terms]
     steps = [(every, [names[at] for at in words]) for _, every, words in plan.query.steps]
     most, phrases, own = leg.most, leg.phrases, weights(plan)
-    return [cascades.memories(vault, step, own, totals, passing, most, phrases, leg.space) for step in steps]
+    return [cascades.memories(vault, step, own, totals, passing, most, phrases) for step in steps]
 
 
 def first_answer(entries: Rows, memories: Sequence[Rows]) -> tuple[int | None, Rows, Rows]:

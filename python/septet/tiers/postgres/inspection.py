@@ -128,11 +128,9 @@ def _vector_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
     own = None if found.vector is None else float(cosines_of([found.vector])[0])
     # Nothing is so far.
     distance = 10.0 if own is None else 1.0 - own
-    (rows,) = together(view.read, [around(vault, space, scan, distance, passing)])
-    of, nearer = next((row[1], row[2]) for row in rows if row[0] is None)
+    ((of, nearer),), beside = together(view.read, around(vault, space, scan, distance, passing))
     if own is None:
         return LegReport("vector", False, None, of, view.taken, None, f"no vector of model {space.model!r}")
-    beside = [row for row in rows if row[0] is not None]
     cosines: list[float] = cosines_of([row[0] for row in beside]).tolist() if beside else []
     row = found.candidate.row
     before = sum((-cosine, one[1]) < (-own, row) for cosine, one in zip(cosines, beside) if one[1] != row)

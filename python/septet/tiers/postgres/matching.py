@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet.query.plan import MOST
 from septet.storage.postgres.pipeline import together
-from septet.storage.postgres.tables import found, fulltext
+from septet.storage.postgres.tables import fulltext
 from septet.tiers.postgres.candidates import by_text, memories_apart, memories_leg, text_leg
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Se
     if not (plan.asks_text and view.statistics.rows):
         return []
     one = view.at_step(plan)
-    leg = text_leg(one, view.statistics, view.terms, None)._replace(most=MOST)
+    leg = text_leg(one, view.statistics, view.terms)._replace(most=MOST)
     if only is not None:
         leg = leg._replace(condition=only)
     vault, apart = view.read.vault, view.apart.get(id(plan))
@@ -44,16 +44,11 @@ def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Se
     if apart is not None:
         asked += memories_apart(vault, one, view.statistics, view.terms, leg, only)
     rows, *beside = together(view.read, asked)
-    if begun:
-        found_rows = found.all_of([row[3:] for row in rows])
-        found_matches = [Match(entry.candidate.row, False, row[2]) for entry, row in zip(found_rows, rows)]
-    else:
-        found_matches = [Match._make(row) for row in rows]
+    found = [Match(row, False, score) for *_, score, row in rows] if begun else [*map(Match._make, rows)]
     if apart is not None:
-        also = found.all_of([row[4:] for row in beside[0]])
-        found_matches += [Match(one.candidate.row, row[2], apart.scale * row[3]) for one, row in zip(also, beside[0])]
-        found_matches.sort(key=lambda one: (not one.whole, -one.score, one.row))
-    return found_matches
+        found += [Match(row, whole, apart.scale * score) for _, _, whole, score, row in beside[0]]
+        found.sort(key=lambda one: (not one.whole, -one.score, one.row))
+    return found
 
 
 def memories_matching(view: PostgresView, plan: Plan) -> list[int]:
@@ -65,7 +60,7 @@ def memories_matching(view: PostgresView, plan: Plan) -> list[int]:
 
         step = view.answered.get(id(plan))
         (kept,) = memories_of(view.read, [plan._replace(candidates=MOST)], [step], view.statistics, view.terms)
-        return [one.row for one in kept.memories]
+        return [*kept.rows]
     asked = memories_leg(view.read, view.at_step(plan)._replace(candidates=MOST), view.statistics, view.terms)
     (rows,) = together(view.read, [statement for _, statement in asked])
-    return [one.candidate.row for one in found.all_of([row[1:] for row in rows])]
+    return [row[-1] for row in rows]

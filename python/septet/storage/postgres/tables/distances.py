@@ -21,38 +21,35 @@ __all__ = ["around"]
 #: pgvector adds in float32: distances are known to so much.
 WITHIN = 1 / 10_000
 
-# A count, or one of those whose distance may be that which is asked for.
-_AROUND = """
-WITH d AS MATERIALIZED (
-    SELECT e.bucket, e.row, v.{column} <=> %s::{kind} AS distance FROM septet.entries e
-    JOIN septet.vectors v ON v.vault = e.vault AND v.bucket = e.bucket AND v.space = %s AND v.key = {key}
-    WHERE e.vault = %s AND {condition}
-)
-SELECT NULL, count(*), count(*) FILTER (WHERE d.distance < %s::float8) FROM d
-UNION ALL
-SELECT {sent}, d.row, NULL FROM d
-JOIN septet.entries e ON e.vault = %s AND e.bucket = d.bucket AND e.row = d.row
-JOIN septet.vectors v ON v.vault = e.vault AND v.bucket = e.bucket AND v.space = %s AND v.key = {key}
-WHERE d.distance BETWEEN %s::float8 AND %s::float8
+_FROM = """
+FROM septet.entries e JOIN septet.vectors v
+    ON v.vault = e.vault AND v.bucket = e.bucket AND v.space = %s AND v.key = {key}
+CROSS JOIN LATERAL (SELECT v.{column} <=> %s::{kind} AS distance) d
+WHERE e.vault = %s AND {condition}
 """
+_COUNTED = f"SELECT count(*), count(*) FILTER (WHERE d.distance < %s::float8) {_FROM}"
+_AROUND = f"SELECT {{sent}}, e.row {_FROM} AND d.distance BETWEEN %s::float8 AND %s::float8"
 
 
 def around(
     vault: VaultRow, space: Space, query: NDArray[np.float32], distance: float, condition: Condition
-) -> Statement:
+) -> list[Statement]:
     """Return what asks for the entries that pass a condition and are about as near to a unit vector ``(d,)``.
 
-    The row without a vector has how many pass and have a vector, and how many are surely nearer; others have the vector
-    and the row.
+    The first statement counts those that pass and have a vector, and those that are surely nearer; the second has the
+    vector and the row of each that may be as near.
     """
-    sql = _AROUND.format(
-        column=COLUMNS[vault.vectors],
-        kind=vault.vectors,
-        key=vector_key(space.keyed_by),
-        condition=condition.sql,
-        sent=sent(vault.vectors),
-    )
+    named = {
+        "column": COLUMNS[vault.vectors],
+        "kind": vault.vectors,
+        "key": vector_key(space.keyed_by),
+        "condition": condition.sql,
+        "sent": sent(vault.vectors),
+    }
     text = f"[{','.join([f'{value:.9g}' for value in query.tolist()])}]"
+    given = space.space, text, vault.number, *condition.parameters
     least, most = distance - WITHIN, distance + WITHIN
-    given = (text, space.space, vault.number, *condition.parameters, least, vault.number, space.space, least, most)
-    return Statement(sql, given)
+    return [
+        Statement(_COUNTED.format(**named), (least, *given)),
+        Statement(_AROUND.format(**named), (*given, least, most)),
+    ]

@@ -10,14 +10,25 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.storage.postgres.pipeline import Statement
-from septet.storage.postgres.tables.found import FACTS, vector_of
+from septet.storage.postgres.tables.found import FACTS
 
 if TYPE_CHECKING:
-    from septet.spaces import Space
     from septet.storage.postgres.tables.conditions import Condition
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["Asked", "Needed", "Posting", "Ranking", "TextLeg", "best", "every", "with_all"]
+__all__ = [
+    "PASSING",
+    "VALID",
+    "Asked",
+    "Needed",
+    "Posting",
+    "Ranking",
+    "TextLeg",
+    "best",
+    "every",
+    "holding_all",
+    "with_all",
+]
 
 
 class Asked(NamedTuple):
@@ -90,7 +101,6 @@ class TextLeg(NamedTuple):
         now: when they must be valid; None for whenever.
         memories: memories are ranked too.
         most: how many are wanted.
-        space: whose vectors are brought.
     """
 
     asked: Asked
@@ -101,7 +111,6 @@ class TextLeg(NamedTuple):
     now: float | None
     memories: bool
     most: int
-    space: Space | None
 
 
 #: What postings ``p`` score for a term of a weight, with constants ``c``: ``f.f`` is how often it is there.
@@ -111,35 +120,29 @@ CASE WHEN p.part = 0
     THEN p.id * c.w[1] + p.title * c.w[2] + p.description * c.w[3] + p.context * c.w[4] + p.tags * c.w[5]
     ELSE p.title::float8 END
 """
+_SCORED = f"""
+    CROSS JOIN (SELECT %s::float8 AS k1, %s::float8 AS b, %s::float8[] AS w, %s::float8[] AS average) c
+    CROSS JOIN LATERAL (SELECT {TIMES} AS f) f
+"""
+_ASKED = "unnest(%s::smallint[], %s::text[], %s::float8[]) WITH ORDINALITY AS a (part, term, weight, place)"
 # Whoever holds a term, with what it scores for it.
 _HELD = f"""
-WITH c AS (SELECT %s::float8 AS k1, %s::float8 AS b, %s::float8[] AS w, %s::float8[] AS average),
-asked AS MATERIALIZED (
-    SELECT * FROM unnest(%s::smallint[], %s::text[], %s::float8[]) WITH ORDINALITY AS a (part, term, weight, place)
-),
-posted AS (
-    SELECT a.term, a.place, a.weight, p.bucket, p.row, p.part, p.memory,
-        p.id, p.title, p.description, p.context, p.tags, p.tokens
-    FROM asked a
-    JOIN septet.postings p
-        ON p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part IN (0, 1) AND p.term = ANY(%s::text[])
-        AND p.part = a.part AND p.term = a.term
+    SELECT p.bucket, p.row, p.part, a.place::integer AS place, {SCORE.format(weight="a.weight")} AS score
+    FROM {_ASKED} JOIN septet.postings p ON p.part = a.part AND p.term = a.term {_SCORED}
+    WHERE p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part IN (0, 1) AND p.term = ANY(%s::text[])
+        AND (%s OR NOT p.memory)
+"""
+# The postings of phrases come with the question; the entries say in which shard each belongs.
+_PHRASES = f"""
     UNION ALL
-    SELECT a.term, a.place, a.weight, p.bucket, p.row, p.part, p.memory,
-        p.id, p.title, p.description, p.context, p.tags, p.tokens
-    FROM asked a JOIN unnest(
+    SELECT e.bucket, e.row, p.part, a.place::integer AS place, {SCORE.format(weight="a.weight")} AS score
+    FROM {_ASKED} JOIN unnest(
         %s::text[], %s::int[], %s::bigint[], %s::smallint[], %s::boolean[],
         %s::int[], %s::int[], %s::int[], %s::int[], %s::int[], %s::int[]
     ) AS p (term, bucket, row, part, memory, id, title, description, context, tags, tokens)
         ON p.part = a.part AND p.term = a.term
-),
-held AS MATERIALIZED (
-    SELECT p.bucket, p.row, p.part, p.term, p.place,
-        {SCORE.format(weight="p.weight")} AS score
-    FROM posted p CROSS JOIN c
-    CROSS JOIN LATERAL (SELECT {TIMES} AS f) f
-    WHERE %s OR NOT p.memory
-),
+    JOIN septet.entries e ON e.vault = %s AND e.bucket = p.bucket AND e.row = p.row {_SCORED}
+    WHERE (%s OR NOT p.memory)
 """
 # FTS5 adds the terms of a query in their order, in one table after the other; sums in another order differ in the last
 # bit, and equal entries would not be equal.
@@ -147,51 +150,30 @@ SUM = """
 coalesce(sum(h.score ORDER BY h.place) FILTER (WHERE h.part = 0), 0)
     + coalesce(sum(h.score ORDER BY h.place) FILTER (WHERE h.part = 1), 0) AS score
 """
-# Which of them hold every word that is needed.
-_WHOLE = f"""
-needed AS (SELECT * FROM unnest(%s::int[], %s::text[], %s::int[], %s::int[]) AS n (word, term, piece, pieces)),
-whole AS (
-    SELECT w.row FROM (
-        SELECT h.row, n.word FROM needed n JOIN (SELECT DISTINCT row, term FROM held) h ON h.term = n.term
-        GROUP BY h.row, n.word
-        HAVING bool_or(n.piece = 0) OR count(DISTINCT n.piece) FILTER (WHERE n.piece > 0) = max(n.pieces)
-    ) w GROUP BY w.row HAVING count(*) = %s
-),
-grouped AS (
-    SELECT h.bucket, h.row, h.row IN (SELECT w.row FROM whole w) AS whole, {SUM}
-    FROM held h GROUP BY h.bucket, h.row HAVING count(h.score) > 0
-),
-"""
 _GROUPED = f"""
-grouped AS (SELECT h.bucket, h.row, false AS whole, {SUM} FROM held h GROUP BY h.bucket, h.row),
+SELECT h.bucket, h.row, {{whole}} AS whole, {SUM}
+FROM ({{held}}) h GROUP BY h.bucket, h.row HAVING count(h.score) > 0
 """
-_ALL = "ranked AS MATERIALIZED (SELECT g.* FROM grouped g)"
 # Few entries have a limit of their validity, and these have an index of their own.
-_VALID = """
-outside AS MATERIALIZED (
-    SELECT e.row FROM septet.entries e
-    WHERE e.vault = %s AND e.bucket = ANY(%s::int[]) AND e.live
+VALID = """
+SELECT g.* FROM ({grouped}) g WHERE NOT EXISTS (
+    SELECT 1 FROM septet.entries e
+    WHERE e.vault = %s AND e.bucket = g.bucket AND e.row = g.row AND e.live
         AND (e.valid_from IS NOT NULL OR e.valid_until IS NOT NULL)
         AND (e.valid_from > %s::float8 OR e.valid_until <= %s::float8)
-),
-ranked AS MATERIALIZED (SELECT g.* FROM grouped g WHERE g.row NOT IN (SELECT o.row FROM outside o))
-"""
-_PASSING = """
-ranked AS MATERIALIZED (
-    SELECT g.* FROM grouped g
-    JOIN septet.entries e ON e.vault = %s AND e.bucket = g.bucket AND e.row = g.row
-    WHERE {condition}
 )
 """
-_BEST = f"""
-SELECT (SELECT count(*) FROM ranked), (SELECT count(*) FROM ranked WHERE whole), t.score, {{vector}}, {FACTS}
-FROM (SELECT * FROM ranked ORDER BY whole DESC, score DESC, row LIMIT %s) t
-JOIN septet.entries e ON e.vault = %s AND e.bucket = t.bucket AND e.row = t.row
-ORDER BY t.whole DESC, t.score DESC, t.row
+PASSING = """
+SELECT g.* FROM ({grouped}) g JOIN septet.entries e ON e.vault = %s AND e.bucket = g.bucket AND e.row = g.row
+WHERE {condition}
 """
-
+_BEST = """
+WITH ranked AS MATERIALIZED ({ranked})
+SELECT (SELECT count(*) FROM ranked), (SELECT count(*) FROM ranked WHERE whole), t.score, t.row
+FROM ranked t ORDER BY t.whole DESC, t.score DESC, t.row LIMIT %s
+"""
 # All of them.
-_EVERY = "SELECT t.row, t.whole, t.score FROM ranked t ORDER BY t.whole DESC, t.score DESC, t.row"
+_EVERY = "SELECT t.row, t.whole, t.score FROM ({ranked}) t ORDER BY t.whole DESC, t.score DESC, t.row"
 # Of a phrase only entries that hold all its tokens in one column, or among their grams, can hold it.
 _WITH_ALL = f"""
 SELECT t.bucket, t.part, NULL, {FACTS} FROM (
@@ -208,23 +190,19 @@ SELECT t.bucket, t.part, NULL, {FACTS} FROM (
 def best(vault: VaultRow, leg: TextLeg) -> Statement:
     """Return what asks for the best of a query: those that hold every needed word first, then by score, then by row.
 
-    Each row has the number of all matches, and of those that hold every needed word, the score, the vector, and the
-    facts of `septet.storage.postgres.tables.found`.
+    Each row has the number of all matches, and of those that hold every needed word, the score and the row.
     """
     sql, given = _ranked(vault, leg)
-    vector, of_vector = vector_of(vault, leg.space)
-    sql.append(_BEST.format(vector=vector))
-    given += [*of_vector, leg.most, vault.number]
-    return Statement("".join(sql), given)
+    return Statement(_BEST.format(ranked=sql), (*given, leg.most))
 
 
 def every(vault: VaultRow, leg: TextLeg) -> Statement:
     """Return what asks for all matches as `best` orders them: row, whether it holds every needed word, and score.
 
-    Of ``most`` and ``space`` nothing depends.
+    Of ``most`` nothing depends.
     """
     sql, given = _ranked(vault, leg)
-    return Statement("".join([*sql, _EVERY]), given)
+    return Statement(_EVERY.format(ranked=sql), given)
 
 
 def with_all(vault: VaultRow, terms: Sequence[str], most: int) -> Statement:
@@ -237,25 +215,46 @@ def with_all(vault: VaultRow, terms: Sequence[str], most: int) -> Statement:
     return Statement(_WITH_ALL, given)
 
 
-def _ranked(vault: VaultRow, leg: TextLeg) -> tuple[list[str], list[object]]:
-    """Return the beginning of a statement, in which ``ranked`` are all matches, and its parameters."""
+def _ranked(vault: VaultRow, leg: TextLeg) -> tuple[str, list[object]]:
+    """Return what gives all matches, with whether they hold every needed word and their score, and its parameters."""
     asked, ranking = leg.asked, leg.ranking
-    sql = [_HELD]
-    given: list[object] = [ranking.k1, ranking.b, list(ranking.weights), list(ranking.average)]
-    given += [list(asked.parts), list(asked.terms), list(asked.weights)]
-    phrases = [list(values) for values in zip(*leg.phrases)] if leg.phrases else [[] for _ in Posting._fields]
-    given += [vault.number, vault.all_buckets, list(asked.terms), *phrases, leg.memories]
-    if leg.needed.every:
-        sql.append(_WHOLE)
-        given += [*map(list, leg.needed[:4]), leg.needed.every]
-    else:
-        sql.append(_GROUPED)
+    terms = [list(asked.parts), list(asked.terms), list(asked.weights)]
+    constants = [ranking.k1, ranking.b, list(ranking.weights), list(ranking.average)]
+    whole, given = holding_all(leg.needed, asked.terms, "array_agg(h.place)")
+    held = _HELD
+    given += [*terms, *constants, vault.number, vault.all_buckets, list(asked.terms), leg.memories]
+    if leg.phrases:
+        held += _PHRASES
+        given += [*terms, *map(list, zip(*leg.phrases)), vault.number, *constants, leg.memories]
+    grouped = _GROUPED.format(whole=whole, held=held)
     if leg.condition is not None:
-        sql.append(_PASSING.format(condition=leg.condition.sql))
         given += [vault.number, *leg.condition.parameters]
-    elif leg.now is not None:
-        sql.append(_VALID)
-        given += [vault.number, vault.all_buckets, leg.now, leg.now]
-    else:
-        sql.append(_ALL)
-    return sql, given
+        return PASSING.format(grouped=grouped, condition=leg.condition.sql), given
+    if leg.now is not None:
+        given += [vault.number, leg.now, leg.now]
+        return VALID.format(grouped=grouped), given
+    return grouped, given
+
+
+def holding_all(needed: Needed, terms: Sequence[str], places: str) -> tuple[str, list[object]]:
+    """Return the condition that an entry holds every needed word, in a form of it or in all its pieces.
+
+    Args:
+        terms: that were asked for, in the order of their places.
+        places: the expression for the places, from 1, of those that the entry holds.
+    """
+    sql: list[str] = []
+    given: list[object] = []
+    for word in range(needed.every):
+        pieces: dict[int, list[int]] = {}
+        for number, term, piece, _ in zip(*needed[:4]):
+            if number == word:
+                pieces.setdefault(piece, []).extend(at for at, one in enumerate(terms, 1) if one == term)
+        forms = pieces.pop(0, None)
+        ways = []
+        for groups in ([] if forms is None else [forms], [*pieces.values()]):
+            if groups:
+                ways.append(" AND ".join([f"{places} && %s::integer[]"] * len(groups)))
+                given += groups
+        sql.append(f"({' OR '.join(ways)})" if ways else "false")
+    return " AND ".join(sql) or "false", given

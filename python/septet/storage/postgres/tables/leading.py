@@ -14,7 +14,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.storage.postgres.pipeline import Statement
-from septet.storage.postgres.tables.found import FACTS, vector_of
 from septet.storage.postgres.tables.fulltext import SCORE, SUM, TIMES
 from septet.storage.postgres.vaults import STRIDE
 
@@ -165,10 +164,8 @@ held AS (
         OFFSET 0
     ) s
 )
-SELECT (SELECT c.rows FROM counted c), 0::bigint, t.score, {{vector}}, {FACTS} FROM (
-    SELECT h.bucket, h.row, {SUM} FROM held h GROUP BY h.bucket, h.row ORDER BY score DESC, h.row LIMIT {{most}}
-) t JOIN septet.entries e ON e.vault = %(vault)s AND e.bucket = t.bucket AND e.row = t.row
-ORDER BY t.score DESC, t.row
+SELECT (SELECT c.rows FROM counted c), 0::bigint, t.score, t.row
+FROM (SELECT h.row, {SUM} FROM held h GROUP BY h.bucket, h.row) t ORDER BY t.score DESC, t.row LIMIT {{most}}
 """
 #: A parameter without a name; two percent signs are one.
 _UNNAMED = re.compile(r"(?<!%)%s")
@@ -181,9 +178,12 @@ class _Term(NamedTuple):
     held: int
 
 
-def leads(leg: TextLeg) -> bool:
-    """Say whether `best` answers a query: one whose terms all count, and none of which is a phrase or is needed."""
-    return not (leg.needed.every or leg.phrases or None in leg.asked.weights)
+def leads(vault: VaultRow, leg: TextLeg) -> bool:
+    """Say whether `best` answers a query: one whose terms all count, and none of which is a phrase or is needed.
+
+    Not of a vault that is distributed: which rows are looked at depends on those of all buckets.
+    """
+    return not (vault.distributed or leg.needed.every or leg.phrases or None in leg.asked.weights)
 
 
 def best(vault: VaultRow, leg: TextLeg) -> Statement:
@@ -222,10 +222,8 @@ def best(vault: VaultRow, leg: TextLeg) -> Statement:
     else:
         left = (_NONE_OUTSIDE if leg.now is None else _OUTSIDE) + _VALID.format(most=int(leg.most))
         left += _SEVERAL if len(common) > 1 else _ONE
-    vector, of_vector = vector_of(vault, leg.space)
     # A plan that is kept must know that few are wanted.
-    last = _BEST.format(most=int(leg.most), vector=_named(vector, of_vector, "vector", given))
-    return Statement("".join((_GIVEN, _RARE, left, last)), given)
+    return Statement("".join((_GIVEN, _RARE, left, _BEST.format(most=int(leg.most)))), given)
 
 
 def _rarest_first(terms: Sequence[_Term]) -> list[_Term]:

@@ -6,11 +6,11 @@ and nearly always the same.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from septet.storage.postgres.packing import COLUMNS, asked, sent
 from septet.storage.postgres.pipeline import Statement
-from septet.storage.postgres.tables.found import FACTS
 from septet.storage.postgres.tables.fragments import FINDABLE, SEARCHABLE
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from septet.storage.postgres.tables.conditions import Condition
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["drawn", "index_name", "indexed_expression", "nearest", "sampled", "settings"]
+__all__ = ["drawn", "index_name", "indexed_expression", "near", "nearest", "sampled", "settings"]
 
 #: pgvector adds in float32, and misses distances by less than this. So more are looked at than are wanted, as one may
 #: be nearer than the last of them; those that are farther by more are left there.
@@ -30,40 +30,33 @@ MORE, _MISSED = 16, 1 / 100_000
 _FOLLOWED, _LEAST_FOLLOWED, _MOST_FOLLOWED = 2, 100, 1_000
 
 _JOINED = """
-    SELECT e.bucket, e.row, v.key, {distance} AS distance
-    FROM septet.vectors v
-    JOIN septet.entries e ON e.vault = v.vault AND e.bucket = v.bucket AND {joined}
-    WHERE v.vault = {vault} AND v.space = {space} AND {condition}
-    ORDER BY distance, e.row LIMIT {most}
+SELECT e.row, {distance} AS distance
+FROM septet.vectors v
+JOIN septet.entries e ON e.vault = v.vault AND e.bucket = v.bucket AND {joined}
+WHERE v.vault = {vault} AND v.space = {space} AND {condition}
+ORDER BY distance, e.row LIMIT {most}
 """
 # The planner takes filters for rarer than they are, and does without an index then; here it cannot.
 _FOLLOWING = """
-    SELECT e.bucket, e.row, v.key, {distance} AS distance
-    FROM septet.vectors v
-    CROSS JOIN LATERAL (
-        SELECT e.bucket, e.row FROM septet.entries e
-        WHERE e.vault = {vault} AND e.bucket = v.bucket AND {joined} AND {condition} OFFSET 0
-    ) e
-    WHERE v.vault = {vault} AND v.space = {space}
-    ORDER BY distance LIMIT {most}
-"""
-_NEAREST = f"""
-WITH chosen AS MATERIALIZED ({{chosen}})
-SELECT {{sent}}, {FACTS} FROM (
-    SELECT * FROM chosen WHERE distance <= coalesce(
-        (SELECT n.distance FROM chosen n ORDER BY n.distance OFFSET {{wanted}} - 1 LIMIT 1), 'infinity'
-    ) + {_MISSED}
-) t
-JOIN septet.entries e ON e.vault = {{vault}} AND e.bucket = t.bucket AND e.row = t.row
+SELECT e.row, {distance} AS distance
+FROM septet.vectors v
 CROSS JOIN LATERAL (
-    SELECT * FROM septet.vectors v
-    WHERE v.vault = {{vault}} AND v.space = {{space}} AND v.key = t.key AND v.bucket = t.bucket OFFSET 0
-) v
-ORDER BY t.distance, t.row
+    SELECT e.row FROM septet.entries e
+    WHERE e.vault = {vault} AND e.bucket = v.bucket AND {joined} AND {condition} OFFSET 0
+) e
+WHERE v.vault = {vault} AND v.space = {space}
+ORDER BY distance LIMIT {most}
 """
 _SETTINGS = (
     "SELECT set_config('hnsw.ef_search', %s::text, true), set_config('hnsw.iterative_scan', 'relaxed_order', true), "
     "set_config('hnsw.max_scan_tuples', '200000', true)"
+)
+# What reaches the workers.
+_SETTINGS_OF_ALL = (
+    "SET LOCAL citus.propagate_set_commands TO 'local'",
+    "SET LOCAL hnsw.ef_search TO {followed}",
+    "SET LOCAL hnsw.iterative_scan TO 'relaxed_order'",
+    "SET LOCAL hnsw.max_scan_tuples TO 200000",
 )
 _SAMPLED = """
 SELECT v.sample, {sent} FROM septet.vectors v
@@ -96,6 +89,8 @@ def nearest(
 ) -> Statement:
     """Return what asks for the entries that pass a condition and are the nearest to a unit vector ``(d,)``.
 
+    Each row has the row of an entry and its distance, the nearest first; `near` leaves out those that are too many.
+
     Args:
         indexed: the space has an index; send `settings` before.
         narrowed: few may pass the condition: whether to follow the index is the planner's choice.
@@ -107,17 +102,28 @@ def nearest(
     # Numbers of ours are written out: an index of one space is found by them, and a plan that is kept must know that
     # few rows are wanted.
     numbers = {"vault": int(vault.number), "space": int(space.space)}
-    chosen = (_FOLLOWING if indexed and not narrowed else _JOINED).format(
+    # Citus lets no shard leave off in the middle of a subquery.
+    following = indexed and not narrowed and not vault.distributed
+    sql = (_FOLLOWING if following else _JOINED).format(
         distance=distance, joined=_BY[space.keyed_by], condition=condition.sql, most=int(most) + MORE, **numbers
     )
-    sql = _NEAREST.format(sent=sent(kind), chosen=chosen, wanted=int(most), **numbers)
     return Statement(sql, (asked(query), *condition.parameters))
 
 
-def settings(most: int) -> Statement:
+def near(rows: Sequence[tuple[int, float]], most: int) -> list[int]:
+    """Return those of the rows that `nearest` gives which may be among so many nearest."""
+    if len(rows) <= most:
+        return [row for row, _ in rows]
+    last = rows[most - 1][1] + _MISSED
+    return [row for row, distance in rows if distance <= last]
+
+
+def settings(vault: VaultRow, most: int) -> list[Statement]:
     """Return what has a transaction follow indexes far enough for so many, through entries that do not pass too."""
     followed = min(max(_FOLLOWED * (most + MORE), _LEAST_FOLLOWED), _MOST_FOLLOWED)
-    return Statement(_SETTINGS, (str(followed),))
+    if vault.distributed:
+        return [Statement(one.format(followed=followed)) for one in _SETTINGS_OF_ALL]
+    return [Statement(_SETTINGS, (str(followed),))]
 
 
 def indexed_expression(kind: str, dimensions: int) -> str:

@@ -36,18 +36,15 @@ class Shares(NamedTuple):
 
 # An entry of other than plain characters may hold every word: full text reads some of these in another way.
 _SHARING = """
-WITH asked AS MATERIALIZED (
-    SELECT * FROM unnest(%s::text[], %s::int[], %s::float8[], %s::int[]) AS a (term, word, weight, many)
-),
-held AS MATERIALIZED (
+SELECT e.row, b.bound FROM septet.entries e
+LEFT JOIN (
     SELECT w.bucket, w.row, sum(w.weight) AS weight FROM (
-        SELECT p.bucket, p.row, a.word, a.weight FROM asked a
-        JOIN septet.postings p ON p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part = 0 AND p.term = a.term
+        SELECT p.bucket, p.row, a.word, a.weight
+        FROM unnest(%s::text[], %s::int[], %s::float8[], %s::int[]) AS a (term, word, weight, many)
+        JOIN septet.postings p ON p.term = a.term WHERE p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part = 0
         GROUP BY p.bucket, p.row, a.word, a.weight, a.many HAVING count(*) = a.many
     ) w GROUP BY w.bucket, w.row
-)
-SELECT e.row, b.bound FROM septet.entries e
-LEFT JOIN held h ON h.bucket = e.bucket AND h.row = e.row
+) h ON h.bucket = e.bucket AND h.row = e.row
 CROSS JOIN LATERAL (SELECT e.title || e.description || e.context || e.tags AS text) t
 CROSS JOIN LATERAL (
     SELECT CASE

@@ -20,19 +20,17 @@ _PARTS = (WORDS, WORDS + MEMORIES)
 
 # By what was asked for, the words of the table of counts and of the changes that are not in it yet.
 _HELD = """
-WITH asked AS MATERIALIZED ({asked}),
-held AS (
-    SELECT a.place, t.term, t.count FROM asked a JOIN septet.term_counts t
+SELECT h.place::integer, h.term FROM (
+    SELECT t.bucket, a.place, t.term, t.count FROM ({asked}) a JOIN septet.term_counts t
         ON t.vault = %s AND t.part = ANY(%s::smallint[]) AND {of_counts}
     UNION ALL
-    SELECT a.place, o.key COLLATE "C", o.value::bigint
+    SELECT c.bucket, a.place, o.key COLLATE "C", o.value::bigint
     FROM septet.count_changes c
     CROSS JOIN unnest(%s::text[]) AS p (part)
     CROSS JOIN LATERAL jsonb_each_text(c.counts -> p.part) AS o (key, value)
-    JOIN asked a ON {of_changes}
+    JOIN ({asked}) a ON {of_changes}
     WHERE c.vault = %s
-)
-SELECT h.place::integer, h.term FROM held h GROUP BY h.place, h.term HAVING sum(h.count) > 0
+) h GROUP BY h.place, h.term HAVING sum(h.count) > 0
 """
 # An edit brings at most one letter, and takes away at most one.
 _NEAR = """
@@ -74,4 +72,4 @@ def beginning(vault: VaultRow, beginnings: Sequence[str]) -> Statement:
 
 
 def _asked(sql: str, vault: VaultRow, asked: tuple[object, ...]) -> Statement:
-    return Statement(sql, (*asked, vault.number, list(_PARTS), [str(part) for part in _PARTS], vault.number))
+    return Statement(sql, (*asked, vault.number, list(_PARTS), [str(part) for part in _PARTS], *asked, vault.number))
