@@ -8,6 +8,7 @@ SELECT create_reference_table('septet.claims');
 SELECT create_reference_table('septet.jobs');
 SELECT create_reference_table('septet.settings');
 SELECT create_distributed_table('septet.entries', 'bucket', colocate_with => 'none');
+SELECT create_distributed_table('septet.buckets', 'bucket', colocate_with => 'septet.entries');
 SELECT create_distributed_table('septet.postings', 'bucket', colocate_with => 'septet.entries');
 SELECT create_distributed_table('septet.term_counts', 'bucket', colocate_with => 'septet.entries');
 SELECT create_distributed_table('septet.totals', 'bucket', colocate_with => 'septet.entries');

@@ -18,6 +18,12 @@ CREATE TABLE septet.vaults (
     vectors    text    NOT NULL CHECK (vectors IN ('vector', 'halfvec')),
     created_at float8  NOT NULL
 );
+-- The buckets of each vault, for statements that Citus must take apart by buckets and that begin at no other table.
+CREATE TABLE septet.buckets (
+    vault  integer NOT NULL,
+    bucket integer NOT NULL,
+    PRIMARY KEY (vault, bucket)
+);
 
 -- The clock: each write transaction takes the next number. Of two that overlap, the one with the higher number may
 -- commit first.

@@ -190,7 +190,8 @@ class PostgresStore:
         if self._closed:
             raise self._is_closed()
         statement_s = self._statement_s if timeout_s is None else min(timeout_s, self._statement_s)
-        settings = _settings(statement_s, plan_once=plan_once)
+        # Citus plans with the values at hand, or not at all.
+        settings = _settings(statement_s, plan_once=plan_once and not self.vault.distributed)
         link, (_, _, ((generation,),), *answers) = self._reads.begin(
             [_READ, settings, _SAME, *first],
             self._connect_s if timeout_s is None else timeout_s,

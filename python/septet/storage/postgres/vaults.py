@@ -18,6 +18,12 @@ STRIDE = 1_024
 #: What a vault is made with where nothing else was asked for.
 BUCKETS, VECTORS = 32, "vector"
 
+_MAKE = (
+    "INSERT INTO septet.vaults (name, buckets, vectors, created_at) VALUES (%s, %s, %s, %s) "
+    "ON CONFLICT (name) DO NOTHING RETURNING vault, buckets"
+)
+_MAKE_BUCKETS = "INSERT INTO septet.buckets (vault, bucket) SELECT %s::integer, unnest(%s::integer[])"
+
 
 class VaultRow(NamedTuple):
     """A vault.
@@ -81,11 +87,12 @@ def opened(sql: psycopg.Connection[Any], name: str, shape: Shape, now: float, pa
     # In binary, as a session may have numbers as text rounded.
     found = sql.execute(find, (name,), binary=True).fetchone()
     if found is None and may_make:
-        sql.execute(
-            "INSERT INTO septet.vaults (name, buckets, vectors, created_at) VALUES (%s, %s, %s, %s) "
-            "ON CONFLICT (name) DO NOTHING",
-            (name, shape.buckets or BUCKETS, shape.vectors or VECTORS, now),
-        )
+        with sql.transaction():
+            made = sql.execute(_MAKE, (name, shape.buckets or BUCKETS, shape.vectors or VECTORS, now)).fetchone()
+            if made is not None:
+                number, buckets = made
+                first = number * STRIDE
+                sql.execute(_MAKE_BUCKETS, (number, [*range(first, first + buckets)]))
         found = sql.execute(find, (name,), binary=True).fetchone()
     if found is None:
         raise StoreError(

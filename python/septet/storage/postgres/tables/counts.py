@@ -53,47 +53,52 @@ _TERMS_A_FOLD, _ROWS_A_FOLD = 200_000, 1_000
 
 _ADD = (
     "INSERT INTO septet.count_changes (vault, bucket, change, counts, totals, size, losses) "
-    "VALUES (%s, %s, nextval('septet.row_numbers'), %s::jsonb, %s::jsonb, %s, %s) "
-    # Of those before it.
-    "RETURNING (SELECT count(*) FROM septet.count_changes c WHERE c.vault = %s), "
-    "(SELECT coalesce(sum(c.size), 0)::bigint FROM septet.count_changes c WHERE c.vault = %s)"
+    "VALUES (%s, %s, nextval('septet.row_numbers'), %s::jsonb, %s::jsonb, %s, %s)"
 )
-# A value that is stored out of line would be fetched again for each term, but for `||`.
+_WAITING = "SELECT count(*), coalesce(sum(c.size), 0)::bigint FROM septet.count_changes c WHERE c.vault = %s"
+# In one place for each bucket, if Citus keeps them in several. A value that is stored out of line is fetched once for
+# each function behind FROM, and would be for each term elsewhere.
 _ASKED = """
-WITH wanted AS MATERIALIZED (
-    SELECT w.bucket, w.part, w.term, ARRAY[w.part::text, w.term] AS path
+SELECT q.part, q.term, sum(q.count)::bigint, sum(q.tokens)::bigint FROM (
+    SELECT t.bucket, t.part, t.term, t.count, 0::bigint AS tokens
     FROM unnest(%(at)s::integer[], %(of)s::smallint[], %(terms)s::text[]) AS w (bucket, part, term)
-), changes AS MATERIALIZED (
-    SELECT c.counts || '{}'::jsonb AS counts, c.totals FROM septet.count_changes c WHERE c.vault = %(vault)s
-)
-SELECT w.part, w.term, t.count, 0::bigint FROM wanted w JOIN septet.term_counts t
-    ON t.vault = %(vault)s AND t.bucket = w.bucket AND t.part = w.part AND t.term = w.term COLLATE "C"
-UNION ALL
-SELECT w.part, w.term, sum((c.counts #>> w.path)::bigint)::bigint, 0 FROM wanted w CROSS JOIN changes c
-    GROUP BY w.part, w.term
-UNION ALL
-SELECT t.part, t.term, t.count, 0 FROM unnest(%(names)s::text[]) AS n (name) JOIN septet.term_counts t
-    ON t.vault = %(vault)s AND t.bucket = ANY(%(buckets)s::integer[]) AND t.part = ANY(%(parts)s::smallint[])
-    AND t.term >= (n.name || ':') COLLATE "C" AND t.term < (n.name || ';') COLLATE "C"
-UNION ALL
-SELECT p.part, o.key, sum(o.value::bigint)::bigint, 0
-    FROM unnest(%(parts)s::smallint[]) AS p (part), changes c, jsonb_each_text(c.counts -> p.part::text) AS o
-    WHERE split_part(o.key, ':', 1) = ANY(%(names)s::text[]) GROUP BY p.part, o.key
-UNION ALL
-SELECT t.part, NULL, t.rows, t.tokens FROM septet.totals t WHERE t.vault = %(vault)s
-UNION ALL
-SELECT o.key::smallint, NULL, (o.value ->> 0)::bigint, (o.value ->> 1)::bigint FROM changes c, jsonb_each(c.totals) AS o
+    JOIN septet.term_counts t
+        ON t.vault = %(vault)s AND t.bucket = w.bucket AND t.part = w.part AND t.term = w.term COLLATE "C"
+    UNION ALL
+    SELECT c.bucket, w.part, w.term, (p.value ->> w.term)::bigint, 0
+    FROM septet.count_changes c CROSS JOIN jsonb_each(c.counts) AS p
+    JOIN unnest(%(of)s::smallint[], %(terms)s::text[]) AS w (part, term)
+        ON p.key = w.part::text AND jsonb_exists(p.value, w.term)
+    WHERE c.vault = %(vault)s
+    UNION ALL
+    SELECT t.bucket, t.part, t.term, t.count, 0 FROM unnest(%(names)s::text[]) AS n (name) JOIN septet.term_counts t
+        ON t.vault = %(vault)s AND t.bucket = ANY(%(buckets)s::integer[]) AND t.part = ANY(%(parts)s::smallint[])
+        AND t.term >= (n.name || ':') COLLATE "C" AND t.term < (n.name || ';') COLLATE "C"
+    UNION ALL
+    SELECT c.bucket, p.key::smallint, o.key, o.value::bigint, 0
+    FROM septet.count_changes c CROSS JOIN jsonb_each(c.counts) AS p CROSS JOIN jsonb_each_text(p.value) AS o
+    WHERE c.vault = %(vault)s AND p.key::smallint = ANY(%(parts)s::smallint[])
+        AND split_part(o.key, ':', 1) = ANY(%(names)s::text[])
+    UNION ALL
+    SELECT t.bucket, t.part, NULL, t.rows, t.tokens FROM septet.totals t WHERE t.vault = %(vault)s
+    UNION ALL
+    SELECT c.bucket, o.key::smallint, NULL, (o.value ->> 0)::bigint, (o.value ->> 1)::bigint
+    FROM septet.count_changes c CROSS JOIN jsonb_each(c.totals) AS o WHERE c.vault = %(vault)s
+) AS q GROUP BY q.part, q.term
 """
 _EVERYTHING = """
-SELECT t.part, t.term, t.count, 0::bigint FROM septet.term_counts t WHERE t.vault = %(vault)s
-UNION ALL
-SELECT p.key::smallint, o.key, o.value::bigint, 0 FROM septet.count_changes c, jsonb_each(c.counts) AS p,
-    jsonb_each_text(p.value) AS o WHERE c.vault = %(vault)s
-UNION ALL
-SELECT t.part, NULL, t.rows, t.tokens FROM septet.totals t WHERE t.vault = %(vault)s
-UNION ALL
-SELECT o.key::smallint, NULL, (o.value ->> 0)::bigint, (o.value ->> 1)::bigint
-    FROM septet.count_changes c, jsonb_each(c.totals) AS o WHERE c.vault = %(vault)s
+SELECT q.part, q.term, sum(q.count)::bigint, sum(q.tokens)::bigint FROM (
+    SELECT t.bucket, t.part, t.term, t.count, 0::bigint AS tokens FROM septet.term_counts t WHERE t.vault = %(vault)s
+    UNION ALL
+    SELECT c.bucket, p.key::smallint, o.key, o.value::bigint, 0
+    FROM septet.count_changes c CROSS JOIN jsonb_each(c.counts) AS p CROSS JOIN jsonb_each_text(p.value) AS o
+    WHERE c.vault = %(vault)s
+    UNION ALL
+    SELECT t.bucket, t.part, NULL, t.rows, t.tokens FROM septet.totals t WHERE t.vault = %(vault)s
+    UNION ALL
+    SELECT c.bucket, o.key::smallint, NULL, (o.value ->> 0)::bigint, (o.value ->> 1)::bigint
+    FROM septet.count_changes c CROSS JOIN jsonb_each(c.totals) AS o WHERE c.vault = %(vault)s
+) AS q GROUP BY q.part, q.term
 """
 _NEXT = "SELECT bucket, change, size, losses FROM septet.count_changes WHERE vault = %s ORDER BY change LIMIT %s"
 #: Differences ``o`` by part ``p`` of the rows that are folded.
@@ -248,15 +253,15 @@ def add(
         size = sum(map(len, changed.values()))
         number = write.vault.number
         losses = sum(count < 0 for own in changed.values() for count in own.values())
-        given = number, bucket, _json(changed), _json(moved), size, losses, number, number
 
         def waiting(found: list[tuple[Any, ...]]) -> None:
             ((rows, terms),) = found
-            write.held.waiting = terms + size
-            write.held.fold_due |= rows + 1 >= MOST_ROWS or terms + size >= MOST_TERMS
+            write.held.waiting = terms
+            write.held.fold_due |= rows >= MOST_ROWS or terms >= MOST_TERMS
             write.held.grown |= write.held.fold_due or size >= MANY_TERMS
 
-        write.later(_ADD, given, waiting)
+        write.later(_ADD, (number, bucket, _json(changed), _json(moved), size, losses))
+        write.later(_WAITING, (number,), waiting)
 
 
 def fold(sql: psycopg.Connection[Any], vault: VaultRow) -> int:

@@ -45,12 +45,9 @@ _ENOUGH = 256
 _KEY_BITS = 32
 
 _SPACES = "SELECT s.space, s.keyed_by FROM septet.spaces s WHERE s.vault = %s"
-_LACKING = """
-SELECT DISTINCT w.space, w.key, w.bucket FROM unnest(%s::integer[], %s::text[], %s::integer[]) AS w (space, key, bucket)
-WHERE NOT EXISTS (
-    SELECT 1 FROM septet.vectors v
-    WHERE v.vault = %s AND v.space = w.space AND v.key = w.key COLLATE "C" AND v.bucket = w.bucket
-)
+_THERE = """
+SELECT v.space, v.key, v.bucket FROM unnest(%s::integer[], %s::text[], %s::integer[]) AS w (space, key, bucket)
+JOIN septet.vectors v ON v.vault = %s AND v.space = w.space AND v.key = w.key COLLATE "C" AND v.bucket = w.bucket
 """
 _HAVING = """
 SELECT w.at, v.space, v.sample
@@ -242,7 +239,7 @@ def _count(changed: dict[int, Counter[str]], memory: bool, space: int, sample: i
 def _carry(write: PostgresWriting, wanted: set[tuple[int, str, int]]) -> None:
     """Store vectors of texts in buckets that lack them, where others have them; by space, key and bucket."""
     column, vault = COLUMNS[write.vault.vectors], write.vault.number
-    lacking = write.sql.execute(_LACKING, (*map(list, zip(*wanted)), vault)).fetchall()
+    lacking = wanted.difference(write.sql.execute(_THERE, (*map(list, zip(*wanted)), vault)).fetchall())
     if not lacking:
         return
     spaces, keys = {space for space, _, _ in lacking}, sorted({key for _, key, _ in lacking})

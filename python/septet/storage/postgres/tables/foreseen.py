@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from septet.storage.postgres.locks import MOST_IDS, hold, locking
 from septet.storage.postgres.pipeline import Statement
-from septet.storage.postgres.tables.fragments import IS_PART
+from septet.storage.postgres.tables.fragments import SPLIT, parent_named
 from septet.storage.postgres.transactions import Foreseen, PostgresWriting
+from septet.storage.postgres.vaults import VaultRow
 from septet.storage.tables.history import COMPARED
 
-__all__ = ["REPLACED", "foresee"]
+__all__ = ["VERSION", "foresee", "kept", "named", "parents"]
 
-_PARTS = "SELECT EXISTS (SELECT 1 FROM septet.entries WHERE vault = %s AND parent IS NOT NULL)"
+_PARTS = "SELECT 1 FROM septet.entries WHERE vault = %s AND parent IS NOT NULL LIMIT 1"
 _COLUMNS = "row live kind parent id title description context tags grams created_at".split()
 _NAMED = ", ".join(f"p.{name}" for name in _COLUMNS)
 _ENTRIES = (
@@ -20,12 +21,9 @@ _ENTRIES = (
     "ON p.vault = %s AND p.bucket = w.bucket AND p.id = w.id"
 )
 _STORED = f"SELECT {_NAMED} {_ENTRIES}"
-_VERSION = f"p.updated_at, {', '.join(f'p.{name}' for name in COMPARED)}"
-#: Parts have no earlier versions.
-_KEPT = f"p.live AND {IS_PART} IS NOT TRUE"
-_STORED_WHOLE = f"SELECT {_NAMED}, {_KEPT}, {_VERSION} {_ENTRIES}"
-#: What is there of entries that have earlier versions.
-REPLACED = f"SELECT p.id, p.row, p.created_at, {_VERSION} {_ENTRIES} WHERE {_KEPT}"
+#: What `history` compares of ``entries p``.
+VERSION = f"p.updated_at, {', '.join(f'p.{name}' for name in COMPARED)}"
+_STORED_WHOLE = f"SELECT {_NAMED}, {VERSION} {_ENTRIES}"
 _SPACES = "SELECT s.space, s.keyed_by FROM septet.spaces s WHERE s.vault = %s"
 _NUMBERS = "SELECT nextval('septet.row_numbers') FROM generate_series(1, %s::integer)"
 
@@ -47,10 +45,36 @@ def foresee(write: PostgresWriting, ids: Sequence[str]) -> Foreseen:
         # Those of entries that are there already are given up.
         Statement(_NUMBERS, (len(ids),)),
     ]
+    above = parents(wanted) if few else []
+    if above:
+        asked.append(Statement(SPLIT, named(vault, above)))
     answers = write.settle(*([] if locks is None else [locks]), *asked)
-    ((split,),), rows, spaces, numbers = answers[-len(asked) :]
-    replaced = [(row[4], row[0], row[10], *row[width + 1 :]) for row in rows if row[width]] if few else None
+    some, rows, spaces, numbers, *whole = answers[-len(asked) :]
+    split = {one for rows in whole for (one,) in rows}
+    replaced = [(row[4], row[0], row[10], *row[width:]) for row in rows if row[1] and kept(row[4], row[3], split)]
     stored = [row[:width] for row in rows]
-    found = Foreseen(ids, split, stored, dict(spaces), [number for (number,) in numbers], replaced)
+    found = Foreseen(
+        ids, bool(some), stored, dict(spaces), [number for (number,) in numbers], replaced if few else None
+    )
     write.held.foreseen = found
     return found
+
+
+def named(vault: VaultRow, ids: Iterable[str]) -> tuple[list[int], list[str], int]:
+    """Return ids with their buckets, and the vault, as parameters."""
+    wanted = [*ids]
+    return [vault.bucket_of(one) for one in wanted], wanted, vault.number
+
+
+def parents(ids: Iterable[str]) -> list[str]:
+    """Return the ids of the entries that some may be parts of."""
+    return list(dict.fromkeys(one for one in map(parent_named, ids) if one is not None))
+
+
+def kept(entry_id: str, parent: str | None, split: Collection[str]) -> bool:
+    """Say whether an entry has earlier versions; parts have none, as they are made anew with what was split.
+
+    Args:
+        split: those of the `parents` that were split.
+    """
+    return parent is None or parent != parent_named(entry_id) or parent not in split

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-__all__ = ["FINDABLE", "IS_PART", "MEMORY", "PART", "SEARCHABLE", "searched", "vector_key"]
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from septet.storage.postgres.vaults import VaultRow
+
+__all__ = [
+    "FINDABLE",
+    "MEMORY",
+    "NAMED_PART",
+    "SEARCHABLE",
+    "SPLIT",
+    "has_vectors",
+    "parent_named",
+    "searched",
+    "vector_key",
+]
 
 _FOUND = "e.parent IS DISTINCT FROM e.id"
 #: What a search may find: every live entry but those that were split, whose parts are found instead.
@@ -11,13 +27,32 @@ FINDABLE = f"e.live AND {_FOUND}"
 SEARCHABLE = f"e.kind <> 'memory' AND {_FOUND}"
 MEMORY = f"e.kind = 'memory' AND {_FOUND}"
 
-#: Whether the id of ``entries p`` is one that a part of ``entries e`` has.
-PART = "left(p.id, length(e.id) + 1) = e.id || '#' AND substr(p.id, length(e.id) + 2) ~ '^[0-9]+$'"
-#: Whether ``entries p`` is a part; one that only names a parent is none.
-IS_PART = (
-    "(p.parent <> p.id AND EXISTS (SELECT 1 FROM septet.entries e WHERE e.vault = p.vault "
-    f"AND e.id = p.parent AND e.parent = e.id AND e.live AND {PART}))"
+#: Ids with their buckets, and those of them that live entries have which were split into parts.
+SPLIT = (
+    "SELECT e.id FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
+    "ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id WHERE e.live AND e.parent = e.id"
 )
+#: Whether ``entries p`` has the id of a part of its parent. It is one if that was split; the parent has another bucket.
+NAMED_PART = "left(p.id, length(p.parent) + 1) = p.parent || '#' AND substr(p.id, length(p.parent) + 2) ~ '^[0-9]+$'"
+_PART = re.compile(r"(.*)#[0-9]+", re.DOTALL)
+
+
+def parent_named(entry_id: str) -> str | None:
+    """Return the id of the entry that one with this id would be a part of; None where no part has such an id."""
+    found = _PART.fullmatch(entry_id)
+    return None if found is None else found.group(1)
+
+
+def has_vectors(vault: VaultRow) -> str:
+    """Return the condition that a row of ``spaces s`` has vectors in a vault."""
+    if not vault.distributed:
+        return "EXISTS (SELECT 1 FROM septet.vectors v WHERE v.vault = s.vault AND v.space = s.space)"
+    # The same in each bucket; `spaces` is everywhere.
+    return (
+        "s.space IN (SELECT o.space FROM septet.buckets b JOIN septet.spaces o ON o.vault = b.vault "
+        f"WHERE b.vault = {int(vault.number)} AND EXISTS (SELECT 1 FROM septet.vectors v WHERE v.vault = b.vault "
+        "AND v.bucket = b.bucket AND v.space = o.space))"
+    )
 
 
 def vector_key(keyed_by: str) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from septet.ranking.pool import json_text
-from septet.storage.postgres.tables.foreseen import REPLACED
-from septet.storage.postgres.tables.fragments import IS_PART
+from septet.storage.postgres.tables.foreseen import VERSION, kept, named, parents
+from septet.storage.postgres.tables.fragments import SPLIT
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
 from septet.storage.tables.history import COLUMNS, Keeping, Stored, columns_of, replaced, versions
 
@@ -15,8 +15,11 @@ __all__ = ["count_older", "drop_older", "erase", "keep", "keep_replaced", "of_en
 
 _Read = PostgresReading | PostgresWriting
 
-#: Parts are made anew with each write of what was split, which is what has versions.
-_KEPT = f"p.live AND {IS_PART} IS NOT TRUE"
+#: What is there of live entries.
+_REPLACED = (
+    f"SELECT p.id, p.parent, p.row, p.created_at, {VERSION} FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) "
+    "JOIN septet.entries p ON p.vault = %s AND p.bucket = w.bucket AND p.id = w.id WHERE p.live"
+)
 _AT_ROWS = (
     "FROM unnest(%s::bigint[]) AS w (row) JOIN septet.entries p "
     "ON p.vault = %s AND p.bucket = %s + (w.row & 1023)::integer AND p.row = w.row"
@@ -24,9 +27,10 @@ _AT_ROWS = (
 #: Behind the versions that an entry has; then so many of them are dropped as there are too many.
 _ADD = (
     "INSERT INTO septet.history (vault, bucket, entry, version, at, call, columns) "
-    "SELECT %s::integer, w.bucket, w.row, 1 + coalesce((SELECT max(h.version) FROM septet.history h "
-    "WHERE h.vault = %s AND h.bucket = w.bucket AND h.entry = w.row), 0), %s::float8, %s::text, w.columns "
-    "FROM unnest(%s::integer[], %s::bigint[], %s::text[]) AS w (bucket, row, columns)"
+    "SELECT e.vault, e.bucket, e.row, 1 + coalesce((SELECT max(h.version) FROM septet.history h "
+    "WHERE h.vault = e.vault AND h.bucket = e.bucket AND h.entry = e.row), 0), %s::float8, %s::text, w.columns "
+    "FROM unnest(%s::integer[], %s::bigint[], %s::text[]) AS w (bucket, row, columns) "
+    "JOIN septet.entries e ON e.vault = %s AND e.bucket = w.bucket AND e.row = w.row"
 )
 _TRIM = (
     "DELETE FROM septet.history h USING (SELECT o.bucket, o.entry, max(o.version) AS last "
@@ -63,11 +67,13 @@ def keep(write: PostgresWriting, rows: Sequence[int], columns: Mapping[str, obje
     """
     if not (keeping.most and rows and columns):
         return
-    named = [*columns, *(() if "updated_at" in columns else ("updated_at",))]
-    sql = f"SELECT p.row, {', '.join(f'p.{name}' for name in named)} {_AT_ROWS} WHERE {_KEPT}"
+    names = [*columns, *(() if "updated_at" in columns else ("updated_at",))]
+    sql = f"SELECT p.id, p.parent, p.row, {', '.join(f'p.{name}' for name in names)} {_AT_ROWS} WHERE p.live"
     new = tuple(columns.values())
-    found = write.sql.execute(sql, (list(rows), write.vault.number, write.vault.first_bucket))
-    _add(write, [(row, json_text(dict(zip(named, old)))) for row, *old in found if (*old[: len(new)],) != new], keeping)
+    found = write.sql.execute(sql, (list(rows), write.vault.number, write.vault.first_bucket)).fetchall()
+    changed = [one for one in found if one[3 : 3 + len(new)] != new]
+    changed = _kept(write, changed)
+    _add(write, [(row, json_text(dict(zip(names, old)))) for _, _, row, *old in changed], keeping)
 
 
 def keep_replaced(
@@ -77,14 +83,15 @@ def keep_replaced(
 
     Args:
         rows: what they will be, each an `EntryRow`.
-        found: what `REPLACED` says of them and of others; None where that was not asked.
+        found: of them and of others that have earlier versions id, row, ``created_at`` and what `VERSION` names; None
+            where that was not asked.
     """
     if not keeping.most:
         return
     coming = {row.id: row for row in rows}
     if found is None:
-        buckets = [write.vault.bucket_of(one) for one in coming]
-        found = write.sql.execute(REPLACED, (buckets, list(coming), write.vault.number)).fetchall()
+        there = write.sql.execute(_REPLACED, named(write.vault, coming)).fetchall()
+        found = [(entry_id, *rest) for entry_id, _, *rest in _kept(write, there)]
     held = [(row, replaced(old, coming[entry_id])) for entry_id, row, *old in found if entry_id in coming]
     _add(write, [(row, text) for row, text in held if text is not None], keeping)
 
@@ -126,13 +133,20 @@ def _older(read: _Read, until: float, rows: Sequence[int] | None) -> tuple[objec
     return read.vault.number, until, some, some
 
 
+def _kept(write: PostgresWriting, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return those of some entries, each with id and parent first, that have earlier versions."""
+    above = parents(entry_id for entry_id, parent, *_ in rows if parent is not None)
+    split = {one for (one,) in write.sql.execute(SPLIT, named(write.vault, above))} if above else ()
+    return [one for one in rows if kept(one[0], one[1], split)]
+
+
 def _add(write: PostgresWriting, kept: Sequence[tuple[int, str]], keeping: Keeping) -> None:
     if not kept:
         return
     vault, rows = write.vault.number, [row for row, _ in kept]
     buckets, rows = _places(write, rows)
     texts = [text for _, text in kept]
-    write.later(_ADD, (vault, vault, keeping.at, keeping.call, buckets, rows, texts))
+    write.later(_ADD, (keeping.at, keeping.call, buckets, rows, texts, vault))
     write.later(_TRIM, (buckets, rows, vault, vault, keeping.most))
 
 

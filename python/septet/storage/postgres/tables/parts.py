@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from septet.storage.postgres.locks import hold, hold_rows
-from septet.storage.postgres.tables.foreseen import foresee
-from septet.storage.postgres.tables.fragments import PART
+from septet.storage.postgres.tables.foreseen import foresee, named
+from septet.storage.postgres.tables.fragments import NAMED_PART, SPLIT
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
 
 __all__ = ["of", "taken", "with_parts"]
@@ -15,16 +15,12 @@ _Read = PostgresReading | PostgresWriting
 
 _ANY = "SELECT 1 FROM septet.entries WHERE vault = %s AND parent IS NOT NULL LIMIT 1"
 _PARTS = (
-    "JOIN septet.entries p ON p.vault = e.vault AND p.parent = e.id AND p.live "
-    f"WHERE e.live AND e.parent = e.id AND {PART}"
+    "SELECT p.row, p.id FROM septet.entries p "
+    f"WHERE p.vault = %s AND p.parent = ANY(%s::text[]) AND p.live AND {NAMED_PART}"
 )
-_OF = (
-    "SELECT p.id FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
-    f"ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id {_PARTS}"
-)
-_WITH = (
-    "SELECT p.row, p.id FROM unnest(%s::bigint[]) AS w (row) JOIN septet.entries e "
-    f"ON e.vault = %s AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row {_PARTS}"
+_SPLIT_AT = (
+    "SELECT e.id FROM unnest(%s::bigint[]) AS w (row) JOIN septet.entries e ON e.vault = %s "
+    "AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row WHERE e.live AND e.parent = e.id"
 )
 _TAKEN = (
     "SELECT e.id, e.parent FROM unnest(%s::integer[], %s::text[]) WITH ORDINALITY AS w (bucket, id, place) "
@@ -37,7 +33,7 @@ def of(read: _Read, ids: Sequence[str]) -> list[str]:
     # A write asks this first: what it reads next comes along.
     if not (foresee(read, ids).split if isinstance(read, PostgresWriting) else _any(read)):
         return []
-    return [one for (one,) in read.sql.execute(_OF, _places(read, ids))]
+    return [one for _, one in _parts(read, read.sql.execute(SPLIT, _places(read, ids)).fetchall())]
 
 
 def with_parts(read: _Read, rows: Sequence[int]) -> list[int]:
@@ -46,11 +42,11 @@ def with_parts(read: _Read, rows: Sequence[int]) -> list[int]:
     if not rows or not _any(read):
         return [*rows]
     given = [int(row) for row in rows], read.vault.number, read.vault.first_bucket
-    found = read.sql.execute(_WITH, given).fetchall()
+    found = _parts(read, read.sql.execute(_SPLIT_AT, given).fetchall())
     if found and isinstance(read, PostgresWriting):
         # Again: somebody may have written one of them by its own id until now.
         hold(read, [entry_id for _, entry_id in found])
-        found = read.sql.execute(_WITH, given).fetchall()
+        found = _parts(read, read.sql.execute(_SPLIT_AT, given).fetchall())
     return sorted({*rows, *(row for row, _ in found)})
 
 
@@ -61,11 +57,17 @@ def taken(read: _Read, parents: Mapping[str, str]) -> list[str]:
     return [one for one, parent in found if parent != parents[one]]
 
 
+def _parts(read: _Read, split: Sequence[tuple[str]]) -> list[tuple[int, str]]:
+    """Return row and id of the parts of entries that were split: in other buckets than these."""
+    if not split:
+        return []
+    return read.sql.execute(_PARTS, (read.vault.number, [one for (one,) in split])).fetchall()
+
+
 def _any(read: _Read) -> bool:
     """Say whether any entry has a parent: most vaults hold none, and this is asked with every write."""
     return read.sql.execute(_ANY, (read.vault.number,)).fetchone() is not None
 
 
 def _places(read: _Read, ids: Sequence[str]) -> tuple[list[int], list[str], int]:
-    wanted = [one for one in ids if "\0" not in one]
-    return [read.vault.bucket_of(one) for one in wanted], wanted, read.vault.number
+    return named(read.vault, [one for one in ids if "\0" not in one])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from septet.storage.postgres.pipeline import Statement
-from septet.storage.postgres.tables.fragments import searched
+from septet.storage.postgres.tables.fragments import has_vectors, searched
 
 if TYPE_CHECKING:
     from septet.storage.postgres.vaults import VaultRow
@@ -15,13 +15,14 @@ __all__ = ["outside", "standing", "texts_outside"]
 # A row says whether there are links; the others are spaces, in the order in which they were made, each with whether it
 # has an index, and what was measured of that.
 _STANDING = """
-SELECT NULL::integer, NULL, NULL::integer, NULL, EXISTS (SELECT 1 FROM septet.links l WHERE l.vault = %s)::integer,
-    false, NULL
+(SELECT NULL::integer AS space, NULL AS model, NULL::integer AS dimensions, NULL AS keyed_by, 1 AS entries,
+    false AS hnsw, NULL AS recall
+FROM septet.links l WHERE l.vault = %s LIMIT 1)
 UNION ALL
 (SELECT s.space, s.model, s.dimensions, s.keyed_by, 0, s.hnsw,
     (SELECT t.value FROM septet.settings t WHERE t.vault = s.vault AND t.key = 'recall:' || s.space AND s.hnsw)
 FROM septet.spaces s
-WHERE s.vault = %s AND EXISTS (SELECT 1 FROM septet.vectors v WHERE v.vault = s.vault AND v.space = s.space)
+WHERE s.vault = %s AND {has_vectors}
 ORDER BY s.space)
 """
 # As in the index of those whose validity has a limit.
@@ -36,7 +37,7 @@ _TEXTS = f"SELECT e.title, e.description, e.context, e.tags {_OUTSIDE}"
 
 def standing(vault: VaultRow) -> Statement:
     """Return what asks whether there is any link, and for the spaces that hold vectors."""
-    return Statement(_STANDING, (vault.number, vault.number))
+    return Statement(_STANDING.format(has_vectors=has_vectors(vault)), (vault.number, vault.number))
 
 
 def outside(vault: VaultRow, now: float, *, memories: bool) -> Statement:

@@ -13,7 +13,7 @@ from septet.storage.postgres.locks import hold_all
 from septet.storage.postgres.packing import PackedVector, check_dimensions, copied, packed
 from septet.storage.postgres.tables import covered
 from septet.storage.postgres.tables.covered import Change
-from septet.storage.postgres.tables.fragments import FINDABLE, searched
+from septet.storage.postgres.tables.fragments import FINDABLE, has_vectors, searched
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
 from septet.storage.tables.texts import State, TextSpace, joined
 
@@ -51,8 +51,7 @@ _SPACE = (
 )
 _SPACES = (
     "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0, s.state, "
-    "EXISTS (SELECT 1 FROM septet.vectors v WHERE v.vault = s.vault AND v.space = s.space) "
-    "FROM septet.spaces s WHERE s.vault = %s AND s.keyed_by = 'text' ORDER BY s.space DESC"
+    "{has_vectors} FROM septet.spaces s WHERE s.vault = %s AND s.keyed_by = 'text' ORDER BY s.space DESC"
 )
 _MAKE = (
     "INSERT INTO septet.spaces (vault, model, dimensions, keyed_by, state, pooling, created_at) "
@@ -115,7 +114,7 @@ _EMBEDDED = (
 
 def text_spaces(read: PostgresReading | PostgresWriting) -> list[TextSpace]:
     """Return every space of vectors by text, the latest first."""
-    found = read.sql.execute(_SPACES, (read.vault.number,))
+    found = read.sql.execute(_SPACES.format(has_vectors=has_vectors(read.vault)), (read.vault.number,))
     return [TextSpace(Space._make(space), state, has_vectors) for *space, state, has_vectors in found]
 
 

@@ -15,7 +15,7 @@ from septet.storage.postgres.packing import PackedVector, check_dimensions, copi
 from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.tables import covered
 from septet.storage.postgres.tables.covered import Change
-from septet.storage.postgres.tables.fragments import vector_key
+from septet.storage.postgres.tables.fragments import has_vectors, vector_key
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
 from septet.storage.tables.vectors import DEFAULT_MODEL, GivenVectors, StoredVector, checked, no_space
 
@@ -39,10 +39,9 @@ __all__ = [
 _PAGE = 1_000
 
 _SPACE = "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM septet.spaces s WHERE s.vault = %s"
-_HAS_VECTORS = "EXISTS (SELECT 1 FROM septet.vectors v WHERE v.vault = s.vault AND v.space = s.space)"
-_HOLDING = f"{_SPACE} AND {_HAS_VECTORS} ORDER BY s.space"
+_HOLDING = f"{_SPACE} AND {{has_vectors}} ORDER BY s.space"
 # Those with vectors come last, so that a dict by model keeps the one in use.
-_GIVEN_SPACES = f"{_SPACE} AND s.keyed_by = 'entry' ORDER BY {_HAS_VECTORS}, s.space"
+_GIVEN_SPACES = f"{_SPACE} AND s.keyed_by = 'entry' ORDER BY {{has_vectors}}, s.space"
 _MAKE = (
     "INSERT INTO septet.spaces (vault, model, dimensions, keyed_by, created_at) "
     "VALUES (%s, %s::text, %s, 'entry', %s) ON CONFLICT DO NOTHING"
@@ -153,7 +152,8 @@ def choose(read: PostgresReading, model: str | None, dimensions: int) -> Space |
     Raises:
         VectorError: the vault has vectors, but none that this query vector can be compared with.
     """
-    found = [Space._make(row) for row in read.sql.execute(_HOLDING, (read.vault.number,))]
+    sql = _HOLDING.format(has_vectors=has_vectors(read.vault))
+    found = [Space._make(row) for row in read.sql.execute(sql, (read.vault.number,))]
     fitting = [s for s in found if model in (None, s.model) and s.dimensions == dimensions]
     if len(fitting) > 1:
         # As all the space's vectors may be of entries that are gone.
@@ -259,7 +259,8 @@ def _space_for(
 
 
 def _given_spaces(write: PostgresWriting) -> list[Space]:
-    (found,) = write.settle(Statement(_GIVEN_SPACES, (write.vault.number,)))
+    asked = _GIVEN_SPACES.format(has_vectors=has_vectors(write.vault))
+    (found,) = write.settle(Statement(asked, (write.vault.number,)))
     return [*map(Space._make, found)]
 
 
