@@ -4,10 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
+
 from pgbouncer import certified, pooled, why_not
 from postgres_server import PostgresServer
 from postgres_server import why_not as no_server
-
 from septet import PostgresVault
 from septet.errors import StoreError, Unreachable
 
@@ -68,7 +68,7 @@ def test_a_connection_over_tls_is_verified(dsn, vault_name, authority, tmp_path)
         other = certified(tmp_path)
         with pytest.raises((Unreachable, StoreError), match="certificate"):
             PostgresVault(f"{address}?sslmode=verify-full&sslrootcert={other}", vault_name, prepare=False)
-        with pytest.raises((Unreachable, StoreError), match="(?i)ssl|tls"):
+        with pytest.raises((Unreachable, StoreError), match=r"(?i)ssl|tls"):
             PostgresVault(f"{address}?sslmode=disable", vault_name, prepare=False)
 
 
