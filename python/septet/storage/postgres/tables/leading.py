@@ -2,8 +2,8 @@
 
 Most matches hold nothing but the common words of a query, and are not among the best. So the postings of the rarer
 terms are added up first, and those of the common ones only for rows that hold a rarer one too; the others are counted,
-and looked at where one of them may be among the best all the same. These sums are rough, as they are added in no order.
-The rows that they leave are ranked anew, in FTS5's order (`septet.storage.postgres.tables.fulltext`).
+and looked at where one of them may be among the best all the same. These sums are rough, as FTS5 adds in another order;
+a few more rows come than are wanted, and whoever reads them ranks them anew.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.storage.postgres.pipeline import Statement
-from septet.storage.postgres.tables.fulltext import SCORE, SUM, TIMES
 from septet.storage.postgres.vaults import STRIDE
 
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ __all__ = ["best", "leads"]
 _ROUGH = 1 / 10**12
 #: Of so many times the rows that are wanted the best score, as a rule, so much of a term's weight or more.
 _ENOUGH, _LIKELY = 2, 3 / 2
+#: So many more are returned than are wanted, where rough scores do not tell which are the best.
+MORE = 16
 
 _GIVEN = """
 WITH lengths AS MATERIALIZED (
@@ -112,7 +113,7 @@ counted AS (
         THEN %(common)s::bigint - (SELECT count(*) FROM more) - (SELECT count(*) FROM gone)
         ELSE (SELECT count(*) FROM rest) END AS rows
 ),
-ranked AS MATERIALIZED (SELECT * FROM first UNION ALL SELECT * FROM rest),
+ranked AS MATERIALIZED (SELECT * FROM first UNION ALL SELECT * FROM rest)
 """
 _SEVERAL = f"""
 rest AS MATERIALIZED (
@@ -131,7 +132,7 @@ counted AS (
         ) s
     ) AS rows
 ),
-ranked AS MATERIALIZED (SELECT * FROM first UNION ALL SELECT * FROM rest),
+ranked AS MATERIALIZED (SELECT * FROM first UNION ALL SELECT * FROM rest)
 """
 _BUCKET = "%(first)s::int + (b.row %% %(stride)s::bigint)::int"
 _PASSING = f"""
@@ -140,32 +141,13 @@ ranked AS MATERIALIZED (
     JOIN septet.entries e ON e.vault = %(vault)s AND e.bucket = {_BUCKET} AND e.row = b.row
     WHERE {{condition}}
 ),
-counted AS (SELECT count(*) AS rows FROM ranked),
+counted AS (SELECT count(*) AS rows FROM ranked)
 """
-_BEST = f"""
-near AS MATERIALIZED (
-    SELECT b.row, {_BUCKET} AS bucket FROM ranked b WHERE b.score >= coalesce(
-        (SELECT b.score FROM ranked b ORDER BY b.score DESC OFFSET {{most}} - 1 LIMIT 1), '-infinity'
-    ) - %(rough)s::float8
-),
-c AS MATERIALIZED (
-    SELECT %(k1)s::float8 AS k1, %(b)s::float8 AS b, %(w)s::float8[] AS w, %(average)s::float8[] AS average
-),
-held AS (
-    SELECT n.bucket, n.row, a.part, a.place, s.score
-    FROM near n CROSS JOIN c
-    CROSS JOIN unnest(%(parts)s::smallint[], %(terms)s::text[], %(weights)s::float8[]) WITH ORDINALITY
-        AS a (part, term, weight, place)
-    CROSS JOIN LATERAL (
-        SELECT {SCORE.format(weight="a.weight")} AS score
-        FROM septet.postings p CROSS JOIN LATERAL (SELECT {TIMES} AS f) f
-        WHERE p.vault = %(vault)s AND p.bucket = n.bucket AND p.part = a.part AND p.term = a.term AND p.row = n.row
-            AND (%(memories)s OR NOT p.memory)
-        OFFSET 0
-    ) s
-)
-SELECT (SELECT c.rows FROM counted c), 0::bigint, t.score, t.row
-FROM (SELECT h.row, {SUM} FROM held h GROUP BY h.bucket, h.row) t ORDER BY t.score DESC, t.row LIMIT {{most}}
+# Terms are added in one order for all rows, so that equal entries are equal here too, and lie in the order of their rows.
+_BEST = """
+SELECT (SELECT c.rows FROM counted c), 0::bigint, b.score, b.row FROM ranked b WHERE b.score >= coalesce(
+    (SELECT b.score FROM ranked b ORDER BY b.score DESC OFFSET {most} - 1 LIMIT 1), '-infinity'
+) - %(rough)s::float8 ORDER BY b.score DESC, b.row LIMIT {most} + {more}
 """
 #: A parameter without a name; two percent signs are one.
 _UNNAMED = re.compile(r"(?<!%)%s")
@@ -187,7 +169,10 @@ def leads(vault: VaultRow, leg: TextLeg) -> bool:
 
 
 def best(vault: VaultRow, leg: TextLeg) -> Statement:
-    """Return what asks for the best of a query, as `septet.storage.postgres.tables.fulltext.best` does."""
+    """Return what asks for the best of a query, as `septet.storage.postgres.tables.fulltext.best` does.
+
+    Scores are rough, and there may be `MORE` rows than are wanted.
+    """
     asked, ranking = leg.asked, leg.ranking
     every = [_Term._make(term) for term in zip(asked.parts, asked.terms, asked.weights, asked.counts) if term[-1]]
     terms = _rarest_first(every)
@@ -204,13 +189,6 @@ def best(vault: VaultRow, leg: TextLeg) -> Statement:
         "rough": rough,
         "bound": rough + most * sum(term.weight for term in common),
         "common": sum(term.held for term in common),
-        "k1": ranking.k1,
-        "b": ranking.b,
-        "w": list(ranking.weights),
-        "average": list(ranking.average),
-        "parts": [term.part for term in every],
-        "terms": [term.term for term in every],
-        "weights": [term.weight for term in every],
         **_lengths(leg),
     }
     for name, some in (("r", rarer), ("c", common)):
@@ -223,7 +201,7 @@ def best(vault: VaultRow, leg: TextLeg) -> Statement:
         left = (_NONE_OUTSIDE if leg.now is None else _OUTSIDE) + _VALID.format(most=int(leg.most))
         left += _SEVERAL if len(common) > 1 else _ONE
     # A plan that is kept must know that few are wanted.
-    return Statement("".join((_GIVEN, _RARE, left, _BEST.format(most=int(leg.most)))), given)
+    return Statement("".join((_GIVEN, _RARE, left, _BEST.format(most=int(leg.most), more=MORE))), given)
 
 
 def _rarest_first(terms: Sequence[_Term]) -> list[_Term]:
