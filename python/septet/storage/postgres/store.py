@@ -57,6 +57,8 @@ _SETTINGS = (
     "SELECT set_config('statement_timeout', %s::text, true), set_config('lock_timeout', %s::text, true), "
     "set_config('plan_cache_mode', %s::text, true)"
 )
+# On a cluster a write keeps to one connection to each server: what it wrote over one, it could not read over another.
+_ALONG = ", set_config('citus.multi_shard_modify_mode', 'sequential', true)"
 _NEXT, _SAME = Statement("SELECT nextval('septet.clock')"), Statement("SELECT last_value FROM septet.clock")
 
 
@@ -246,8 +248,11 @@ class PostgresStore:
     @contextmanager
     def _writing(self, clock: Statement) -> Iterator[PostgresWriting]:
         self._check_writable()
+        settings = _settings(self._statement_s, LOCK_TIMEOUT_S)
+        if self.vault.distributed:
+            settings = settings._replace(sql=settings.sql + _ALONG)
         link, (_, _, ((generation,),)) = self._writes.begin(
-            [_WRITE, _settings(self._statement_s, LOCK_TIMEOUT_S), clock], self._connect_s, self._statement_s + GRACE_S
+            [_WRITE, settings, clock], self._connect_s, self._statement_s + GRACE_S
         )
         ending = False
         try:
