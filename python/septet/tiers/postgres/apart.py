@@ -5,7 +5,7 @@ FTS5 has statistics of each table, so memories score by theirs alone, and the sc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.ranking.bm25_scale import K1, B, TermCounts, factors, idf
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from septet.storage.postgres.tables.found import Found
     from septet.tiers.postgres.statistics import QueryTerms, Statistics
 
-__all__ = ["Apart", "are_apart", "ranked", "score", "term_counts", "weights"]
+__all__ = ["Apart", "Kept", "are_apart", "ranked", "score", "term_counts", "weights"]
 
 
 class Apart(NamedTuple):
@@ -34,6 +34,14 @@ class Apart(NamedTuple):
     average: float
     holding: Mapping[str, int]
     scale: float
+
+
+class Kept(NamedTuple):
+    """The best memories of a query, where they have a fixed score, and how many match; or how many are left out."""
+
+    rows: Sequence[int] = ()
+    more: int = 0
+    left_out: int = 0
 
 
 def are_apart(plan: Plan, statistics: Statistics) -> bool:

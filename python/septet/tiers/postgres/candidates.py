@@ -11,7 +11,7 @@ from septet.storage.postgres.tables import found, fulltext, leading, memories, n
 from septet.storage.postgres.tables.conditions import Condition, chosen, conditions, conjunction
 from septet.storage.postgres.tables.fulltext import Asked, Needed, Posting, Ranking, TextLeg
 from septet.tiers.notes import MOST_MEMORIES
-from septet.tiers.postgres.apart import are_apart, ranked, weights
+from septet.tiers.postgres.apart import Kept, are_apart, ranked, weights
 from septet.tiers.postgres.phrases import constants
 from septet.tiers.postgres.whole import holds_all
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from septet.tiers.postgres.cascades import Rows
     from septet.tiers.postgres.statistics import QueryTerms, Statistics
 
-__all__ = ["Answered", "Chosen", "Kept", "by_text", "look", "memories_leg", "read_candidates", "text_leg"]
+__all__ = ["Answered", "Chosen", "by_text", "look", "memories_leg", "read_candidates", "text_leg"]
 
 
 class Answered(NamedTuple):
@@ -52,14 +52,6 @@ class Answered(NamedTuple):
     more: int = 0
     left_out: int = 0
     step: int | None = None
-
-
-class Kept(NamedTuple):
-    """The best memories of a query, where they have a fixed score, and how many match; or how many are left out."""
-
-    rows: Sequence[int] = ()
-    more: int = 0
-    left_out: int = 0
 
 
 class Chosen(NamedTuple):

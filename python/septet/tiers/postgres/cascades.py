@@ -12,8 +12,7 @@ from septet.storage.postgres.pipeline import together
 from septet.storage.postgres.tables import cascades
 from septet.storage.postgres.tables.conditions import conditions, conjunction
 from septet.tiers.notes import MOST_MEMORIES
-from septet.tiers.postgres.apart import Apart, are_apart, ranked, weights
-from septet.tiers.postgres.candidates import Kept
+from septet.tiers.postgres.apart import Apart, Kept, are_apart, ranked, weights
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
