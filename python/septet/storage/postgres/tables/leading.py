@@ -143,7 +143,7 @@ ranked AS MATERIALIZED (
 ),
 counted AS (SELECT count(*) AS rows FROM ranked)
 """
-# Terms are added in one order for all rows, so that equal entries are equal here too, and lie in the order of their rows.
+# Terms are added in one order for all rows, so that equal entries are equal here too, and lie in their order.
 _BEST = """
 SELECT (SELECT c.rows FROM counted c), 0::bigint, b.score, b.row FROM ranked b WHERE b.score >= coalesce(
     (SELECT b.score FROM ranked b ORDER BY b.score DESC OFFSET {most} - 1 LIMIT 1), '-infinity'
