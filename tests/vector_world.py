@@ -29,7 +29,7 @@ WHERE e.vault = %s AND e.live AND e.parent IS DISTINCT FROM e.id
 APART = """
 SELECT count(*) FROM septet.entries e JOIN septet.spaces s ON s.vault = e.vault AND s.keyed_by = 'text'
 WHERE e.vault = %s AND e.live AND e.parent IS DISTINCT FROM e.id
-    AND EXISTS (SELECT 1 FROM septet.vectors v WHERE v.vault = e.vault AND v.space = s.space AND v.key = e.text_hash)
+    AND (s.space, e.text_hash) IN (SELECT v.space, v.key FROM septet.vectors v WHERE v.vault = %s)
     AND NOT EXISTS (SELECT 1 FROM septet.vectors v WHERE v.vault = e.vault AND v.space = s.space
         AND v.key = e.text_hash AND v.bucket = e.bucket)
 """
@@ -98,7 +98,7 @@ class World:
                 term, part = f"{space}:{min(32 - sample.bit_length(), covered.LEVELS)}", 5 + 16 * memory
                 wanted.setdefault(part, Counter())[term] += 1
                 wanted.setdefault(part + 1, Counter())[term] += sample
-            lacking = read.sql.execute(APART, (read.vault.number,)).fetchone()[0]
+            lacking = read.sql.execute(APART, [read.vault.number] * 2).fetchone()[0]
         wanted = {part: {term: n for term, n in own.items() if n} for part, own in wanted.items()}
         assert {part: own for part, own in kept.items() if part in (5, 6, 21, 22)} == wanted
         assert not (apart and lacking)
