@@ -6,7 +6,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from septet.storage.postgres import administration
-from septet.storage.postgres.planning import AMISS, FEW, PLANNED
+from septet.storage.postgres.planning import AMISS, FEW, looked_at, planned, rows_planned
 from vector_world import postgres_world
 
 #: 100 vaults, as many as the planner's list of the most common has room for, and 60 small ones, which it takes new ones
@@ -44,11 +44,11 @@ def load(world, count):
 def check_known(world):
     """Check that the planner reckons with as many rows of the vault as there are."""
     with world.store.reading() as read:
-        number = read.vault.number
+        column, number = looked_at(read.vault)
         for table in ("entries", "postings", "vectors"):
-            ((plan,),) = read.sql.execute(PLANNED[table], (number,)).fetchall()
-            ((there,),) = read.sql.execute(f"SELECT count(*) FROM septet.{table} WHERE vault = %s", (number,))
-            assert 0 < there <= AMISS * plan[0]["Plan"]["Plan Rows"] + FEW, (table, plan, there)
+            plan = read.sql.execute(*planned(read.vault, table)).fetchall()
+            ((there,),) = read.sql.execute(f"SELECT count(*) FROM septet.{table} WHERE {column} = %s", (number,))
+            assert 0 < there <= AMISS * rows_planned(plan) + FEW, (table, plan, there)
 
 
 def test_a_load_lets_the_planner_know_the_vault_whatever_else_is_there(dsn, vault_name):

@@ -7,7 +7,8 @@ nearly empty, and a search after a load would take seconds rather than milliseco
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from septet.storage.postgres.pipeline import Statement, sent
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from septet.storage.postgres.link import Link
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["AMISS", "FEW", "PLANNED", "TABLES", "analyse_if_grown"]
+__all__ = ["AMISS", "FEW", "TABLES", "analyse_if_grown", "looked_at", "planned", "rows_planned"]
 
 #: Tables that searches read of a vault.
 TABLES = ("entries", "postings", "vectors", "term_counts")
@@ -27,32 +28,23 @@ GROWTH = 150
 #: Of vaults for which it reckons with more rows than that, plans stay good while the table does not grow either.
 _MANY = 2_500
 
-# Those of our tables that this role may analyse, and whether they have grown.
-_GROWN = """
-SELECT c.relname::text, n.pages > c.relpages * %s::bigint / 100 + 8
-FROM pg_class c
-CROSS JOIN LATERAL (SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint AS pages) AS n
-WHERE c.relnamespace = 'septet'::regnamespace AND c.relname = ANY (%s::text[])
-    AND n.pages > 8 AND CASE
+_MINE = """c.relnamespace = 'septet'::regnamespace AND c.relname = ANY (%s::text[]) AND CASE
         WHEN pg_has_role(current_user, c.relowner, 'USAGE') THEN true
         WHEN current_setting('server_version_num')::int < 170000 THEN false
         ELSE has_table_privilege(c.oid, 'MAINTAIN')
     END
 """
-#: What the planner says of a vault in each table. Lists of the most common vaults are too short to tell: one that is
-#: not among them may be as large as the planner takes the others for.
-PLANNED = {
-    "entries": "EXPLAIN (FORMAT JSON) SELECT FROM septet.entries WHERE vault = %s::integer",
-    "postings": "EXPLAIN (FORMAT JSON) SELECT FROM septet.postings WHERE vault = %s::integer",
-    "vectors": "EXPLAIN (FORMAT JSON) SELECT FROM septet.vectors WHERE vault = %s::integer",
-    "term_counts": "EXPLAIN (FORMAT JSON) SELECT FROM septet.term_counts WHERE vault = %s::integer",
-}
-_THERE = {
-    "entries": "SELECT count(*) FROM (SELECT FROM septet.entries WHERE vault = %s LIMIT %s) AS found",
-    "postings": "SELECT count(*) FROM (SELECT FROM septet.postings WHERE vault = %s LIMIT %s) AS found",
-    "vectors": "SELECT count(*) FROM (SELECT FROM septet.vectors WHERE vault = %s LIMIT %s) AS found",
-    "term_counts": "SELECT count(*) FROM (SELECT FROM septet.term_counts WHERE vault = %s LIMIT %s) AS found",
-}
+# Those of our tables that this role may analyse, and whether they have grown.
+_GROWN = f"""
+SELECT c.relname::text, n.pages > c.relpages * %s::bigint / 100 + 8
+FROM pg_class c
+CROSS JOIN LATERAL (SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint AS pages) AS n
+WHERE n.pages > 8 AND {_MINE}
+"""
+# On a cluster their files are elsewhere.
+_THESE = f"SELECT c.relname::text, false FROM pg_class c WHERE {_MINE}"
+_PLANNED = "EXPLAIN (FORMAT JSON) SELECT 1 FROM septet.{table} WHERE {column} = %s::integer"
+_THERE = "SELECT count(*) FROM (SELECT 1 FROM septet.{table} WHERE {column} = %s::integer LIMIT %s) AS found"
 _ANALYSE = {
     "entries": "ANALYZE septet.entries",
     "postings": "ANALYZE septet.postings",
@@ -71,12 +63,18 @@ def analyse_if_grown(sql: Link, vault: VaultRow, looked: MutableMapping[str, int
         looked: by table how many rows of the vault were counted when the planner was last made to look for its sake;
             written. A sample may pass over a small vault among large ones, and would again.
     """
-    explained = [Statement(PLANNED[name], (vault.number,)) for name in TABLES]
-    grown, *plans = sent(sql, [Statement(_GROWN, (GROWTH, list(TABLES))), *explained])
+    names = list(TABLES)
+    mine = Statement(_THESE, (names,)) if vault.distributed else Statement(_GROWN, (GROWTH, names))
+    grown, *plans = sent(sql, [mine, *map(partial(planned, vault), TABLES)])
     ours: dict[str, bool] = dict(grown)
-    known = {name: int(plan[0]["Plan"]["Plan Rows"]) for name, ((plan,),) in zip(TABLES, plans)}
+    known = dict(zip(TABLES, map(rows_planned, plans)))
     doubtful = [name for name, large in ours.items() if not large and known[name] < _MANY]
-    counts = sent(sql, [Statement(_THERE[name], (vault.number, AMISS * known[name] + FEW + 1)) for name in doubtful])
+    column, number = looked_at(vault)
+    asked = [
+        Statement(_THERE.format(table=name, column=column), (number, AMISS * known[name] + FEW + 1))
+        for name in doubtful
+    ]
+    counts = sent(sql, asked)
     due = {name for name, large in ours.items() if large}
     for name, ((count,),) in zip(doubtful, counts):
         if count > AMISS * known[name] + FEW and count > 2 * looked.get(name, 0):
@@ -85,3 +83,31 @@ def analyse_if_grown(sql: Link, vault: VaultRow, looked: MutableMapping[str, int
     for name in sorted(due):
         sql.execute(_ANALYSE[name])
     return sorted(due)
+
+
+def looked_at(vault: VaultRow) -> tuple[str, int]:
+    """Return which rows of a table stand for the vault, as a column and its value: on a cluster those of one bucket.
+
+    A server of it knows what its planner reckons with, and others have as many, more or less.
+    """
+    return ("bucket", vault.first_bucket) if vault.distributed else ("vault", vault.number)
+
+
+def planned(vault: VaultRow, table: str) -> Statement:
+    """Return what asks how many rows the planner reckons with; `rows_planned` takes the answer.
+
+    Lists of the most common vaults are too short to tell: one that is not among them may be as large as the planner
+    takes the others for.
+    """
+    column, number = looked_at(vault)
+    return Statement(_PLANNED.format(table=table, column=column), (number,))
+
+
+def rows_planned(answer: list[tuple[Any, ...]]) -> int:
+    """Return how many rows the planner reckons with."""
+    (((whole,),),) = answer
+    plan = whole["Plan"]
+    if (inside := plan.get("Distributed Query")) is not None:
+        ((whole,),) = inside["Job"]["Tasks"][0]["Remote Plan"]
+        plan = whole["Plan"]
+    return int(plan["Plan Rows"])

@@ -76,11 +76,12 @@ def members(field: str, *, lists: bool = True) -> Condition:
         lists: look into lists; False leaves them out.
     """
     inside, within = source(field), "s.v" if lists else "'[]'::json"
+    # What stands beside an unnest is made once. Citus takes neither OFFSET 0 nor json_build_array.
     return Condition(
-        f"(SELECT {inside.sql} AS v OFFSET 0) s CROSS JOIN LATERAL json_array_elements(CASE json_typeof(s.v) "
-        f"WHEN 'array' THEN {within} WHEN 'object' THEN '[]'::json ELSE json_build_array(s.v) END) "
+        f"(SELECT unnest(ARRAY[{inside.sql}]) AS v) s CROSS JOIN LATERAL json_array_elements(CASE json_typeof(s.v) "
+        f"WHEN 'array' THEN {within} WHEN 'object' THEN '[]'::json ELSE ('[' || s.v::text || ']')::json END) "
         "WITH ORDINALITY AS j(value, place) CROSS JOIN LATERAL "
-        "(SELECT json_typeof(j.value) AS type, j.value #>> '{}' AS text, j.place OFFSET 0) m",
+        "(SELECT unnest(ARRAY[json_typeof(j.value)]) AS type, j.value #>> '{}' AS text, j.place) m",
         inside.parameters,
     )
 
