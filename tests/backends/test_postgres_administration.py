@@ -15,7 +15,7 @@ from septet.storage.postgres import administration, migrations
 from septet.storage.postgres.store import PostgresStore
 
 _databases = count(1)
-ALL_TABLES = 15
+ALL_TABLES = 16
 
 
 @pytest.fixture
