@@ -19,12 +19,11 @@ _Read = PostgresReading | PostgresWriting
 _ALL = "SELECT query, entry_id, action, created_at FROM septet.feedback WHERE vault = %s ORDER BY row"
 _NEW = (
     "INSERT INTO septet.feedback (vault, bucket, row, query, entry_id, action, created_at) "
-    "SELECT %s::integer, %s::integer, nextval('septet.row_numbers') * 1024 + %s::integer %% 1024, "
-    "%s::text, %s::text, %s::text, %s::float8"
+    "VALUES (%s, %s, nextval('septet.row_numbers') * 1024 + %s::integer %% 1024, %s, %s, %s, %s)"
 )
-_UNLESS_THERE = (
-    f"{_NEW} WHERE NOT EXISTS (SELECT 1 FROM septet.feedback WHERE vault = %s AND bucket = %s "
-    "AND query = %s::text AND entry_id = %s::text AND action = %s::text AND created_at = %s::float8)"
+_THERE = (
+    "SELECT 1 FROM septet.feedback WHERE vault = %s AND bucket = %s "
+    "AND query = %s::text AND entry_id = %s::text AND action = %s::text AND created_at = %s::float8 LIMIT 1"
 )
 _BY_DAY = (
     "SELECT trunc(created_at / 86400.0)::bigint - (created_at < 0)::integer AS day, action, count(*) "
@@ -56,11 +55,9 @@ def restore(write: PostgresWriting, row: Feedback) -> None:
     Raises:
         EntryError: the query has a NUL character.
     """
-    bucket = _bucket(write, row)
     hold(write, [row.entry_id])
-    given = (write.vault.number, bucket, bucket, *row, write.vault.number, bucket, *row)
-    if write.sql.execute(_UNLESS_THERE, given).rowcount:
-        counted.add(write, bucket, {FEEDBACK: {row.action: 1}}, {FEEDBACK: (1, 0)})
+    if write.sql.execute(_THERE, (write.vault.number, _bucket(write, row), *row)).fetchone() is None:
+        record(write, row)
 
 
 def counts(read: _Read) -> dict[str, int]:

@@ -21,8 +21,9 @@ _LEAST, _BEYOND = -(2**63), 2**63
 NUMBER = (
     "CASE WHEN m.text ~ '^-?[0-9]{1,18}$' OR length(m.text) > 308 THEN m.text::numeric "
     f"WHEN m.text ~ '^-?[0-9]{{19}}$' AND m.text::numeric BETWEEN {_LEAST} AND {_BEYOND - 1} THEN m.text::numeric "
-    "ELSE (SELECT CASE WHEN d = trunc(d) AND d >= -9223372036854775808::float8 AND d < 9223372036854775808::float8 "
-    "THEN d::bigint::numeric ELSE d::text::numeric END FROM (SELECT m.text::float8 AS d) f) END"
+    "WHEN m.text::float8 = trunc(m.text::float8) AND m.text::float8 >= -9223372036854775808::float8 "
+    "AND m.text::float8 < 9223372036854775808::float8 THEN m.text::float8::bigint::numeric "
+    "ELSE m.text::float8::text::numeric END"
 )
 #: The columns that members ``m`` are ordered by: numbers, then texts by their characters, then False and True.
 MEMBER_ORDER = (
