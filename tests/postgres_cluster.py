@@ -65,6 +65,8 @@ class PostgresCluster:
         with self.on(self.dsn(name)) as sql:
             (host, port, _), *workers = self.nodes
             sql.execute("SELECT citus_set_coordinator_host(%s, %s)", (host, port))
+            if not workers:
+                sql.execute("SELECT citus_set_node_property(%s, %s, 'shouldhaveshards', true)", (host, port))
             for host, port, _ in workers:
                 sql.execute("SELECT citus_add_node(%s, %s)", (host, port))
         return self.dsn(name)

@@ -240,6 +240,9 @@ def test_citus_is_told_of_every_table_with_a_bucket_by_its_bucket(empty):
 def test_citus_where_it_is_not_there_is_printed(empty, septet):
     code, printed, told = septet("postgres", "init", empty, "--citus")
     assert code == 0
+    if administration.status(empty).citus:
+        assert printed == "" and "schema version 1" in told
+        return
     assert "create_distributed_table('septet.entries', 'bucket'" in printed
     assert "schema version 1" in told and "citus: the database has no such extension" in told
 

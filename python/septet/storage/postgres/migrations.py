@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ SCHEMA_VERSION = 1
 MOST_DIGITS = 9
 #: Of the advisory lock that migrations hold.
 LOCK = 0x5E97E7
+#: How often, and after how long, one looks again for what another process made.
+_LATE, _LATE_S = 20, 0.1
 EXTENSION = "CREATE EXTENSION IF NOT EXISTS vector"
 _TABLE = re.compile(r"^SELECT .*?'(septet\.\w+)'", re.MULTILINE)
 #: What brings a version to the next one: {version: statements}.
@@ -86,6 +90,15 @@ def prepare(sql: psycopg.Connection[Any], path: str) -> int:
         StoreError: the server has no extension `vector`, or the database is not in UTF-8.
     """
     check_encoding(sql, path)
+    for _ in range(_LATE):
+        # On a cluster the first row may come a little later than the table that another process made.
+        with suppress(psycopg.errors.DuplicateTable):
+            return _prepared(sql, path)
+        time.sleep(_LATE_S)
+    return _prepared(sql, path)
+
+
+def _prepared(sql: psycopg.Connection[Any], path: str) -> int:
     with sql.transaction():
         sql.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
         before = version_of(sql, path)
