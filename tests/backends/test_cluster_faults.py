@@ -98,3 +98,21 @@ def test_a_federation_answers_from_its_other_tiers_while_a_worker_is_away(server
         assert [(note.tier, note.code) for note in found.notes] == [("team", "tier_failed")]
         servers[1].start()
         assert {hit.tier for hit in both.search("cookies")} == {"own", "team"}
+
+
+def test_a_worker_that_was_started_again_costs_no_client_a_call(servers, open_vault):
+    vault = open_vault()
+    for number in range(8):
+        vault.add(id=f"a{number}", title=f"Cookies {number}", vector=[1.0, number, 0.5])
+    for end in (servers[1].kill, servers[1].stop):
+        end()
+        with pytest.raises(Unreachable, match=r"a server of its cluster cannot be reached .*127\.0\.0\.1.*whether it runs"):
+            open_vault().search("cookies")
+        assert not vault._store._reads.breaker.open
+        servers[1].start()
+        # Its connections to the coordinator are those from before, which has connections to the worker from before.
+        assert len(vault.search("cookies", limit=20)) == 8
+        for number in range(8):
+            vault.add(id=f"a{number}", title=f"Cookies {number} again", vector=[1.0, number, 0.5])
+            vault.delete(f"a{number}")
+            vault.add(id=f"a{number}", title=f"Cookies {number} again", vector=[1.0, number, 0.5])

@@ -1,4 +1,8 @@
-"""Again: a call is run once more from its beginning when other writers were in its way, a few times."""
+"""Again: a call is run once more from its beginning when other writers were in its way, a few times.
+
+Where a coordinator answers that a server of its cluster does not, once more: a connection that it kept may have ended
+with the server's last life, and it opens another one then.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from septet.errors import StoreBusy
-from septet.storage.postgres.faults import AGAIN
+from septet.errors import StoreBusy, Unreachable
+from septet.storage.postgres.faults import AGAIN, of_worker
 
 __all__ = ["MOST_TRIES", "again"]
 
@@ -25,6 +29,8 @@ PAUSE_S = 0.01
 def again(call: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
     """Return a call that is run again when its transaction was a victim of a deadlock, of which nothing was done.
 
+    Also, once, when a server of a cluster was lost before its end.
+
     What it is given must be the same when it is read twice: no iterator, and nothing that the call changes.
 
     Raises:
@@ -33,9 +39,15 @@ def again(call: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
 
     @wraps(call)
     def tried(*given: _Asked.args, **more: _Asked.kwargs) -> _Answer:
+        lost = False
         for tries in range(1, MOST_TRIES + 1):
             try:
                 return call(*given, **more)
+            except Unreachable as fault:
+                if lost or not of_worker(fault.__cause__):
+                    raise
+                lost = True
+                continue
             except StoreBusy as fault:
                 if not isinstance(fault.__cause__, AGAIN):
                     raise

@@ -20,7 +20,7 @@ from septet.errors import (
 from septet.storage.postgres.dsn import without_passwords
 from septet.storage.postgres.link import NoAnswer
 
-__all__ = ["AGAIN", "FORGOTTEN", "is_full", "store_error"]
+__all__ = ["AGAIN", "FORGOTTEN", "is_full", "of_worker", "store_error"]
 
 #: What says that the server keeps other prepared statements than the connection believes: somebody had it forget them,
 #: or a pooler leads to another server process.
@@ -37,6 +37,17 @@ def is_full(fault: psycopg.Error) -> bool:
     if isinstance(fault, pg.TooManyConnections):
         return True
     return fault.sqlstate is None and isinstance(fault, psycopg.OperationalError) and bool(_FULL.search(str(fault)))
+
+
+#: Of a server of the cluster, as Citus names it: the user is nobody's business.
+_NODE = re.compile(r"remote node \S*@")
+
+
+def of_worker(fault: BaseException | None) -> bool:
+    """Whether a coordinator answers that a server of its cluster does not: what ends its own connections is fatal."""
+    if not isinstance(fault, psycopg.Error) or fault.diag.severity_nonlocalized != "ERROR":
+        return False
+    return (fault.sqlstate or "").startswith(("08", "57P"))
 
 
 def store_error(fault: psycopg.Error, path: str) -> SeptetError:
@@ -81,6 +92,9 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
             return StoreError(f"{path}: {said}")
         case pg.DiskFull():
             return StoreError(f"{path}: the server's disk is full; nothing was written: make room and try again")
+        case _ if of_worker(fault):
+            said = _NODE.sub("", said)
+            return Unreachable(f"{path}: a server of its cluster cannot be reached ({said}): see whether it runs")
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return Unreachable(f"{path} cannot be reached ({said}){_what_to_see(said)}")
         case _:

@@ -12,7 +12,7 @@ from psycopg.errors import ConnectionTimeout
 
 from septet.errors import SeptetError, Unreachable
 from septet.storage.postgres.breaker import Breaker
-from septet.storage.postgres.faults import FORGOTTEN, store_error
+from septet.storage.postgres.faults import FORGOTTEN, of_worker, store_error
 from septet.storage.postgres.link import Link, NoAnswer
 from septet.storage.postgres.pipeline import Statement, sent
 from septet.storage.postgres.pool import Pool
@@ -133,7 +133,9 @@ class Server:
     def fault(self, fault: psycopg.Error) -> SeptetError:
         """Return an error of psycopg as Septet's, and keep in mind whether the server answers."""
         told = store_error(fault, self.path)
-        if isinstance(told, Unreachable) and not isinstance(fault, psycopg.errors.QueryCanceled):
+        # Whoever says that another server does not answer does answer.
+        answers = isinstance(fault, psycopg.errors.QueryCanceled) or of_worker(fault)
+        if isinstance(told, Unreachable) and not answers:
             self.breaker.failed(told)
         return told
 
@@ -169,4 +171,4 @@ def _lost(fault: BaseException) -> bool:
     if not isinstance(fault, psycopg.OperationalError) or isinstance(fault, NoAnswer):
         return False
     # The server's goodbye, or none.
-    return fault.sqlstate is None or fault.sqlstate.startswith(_GOODBYE)
+    return fault.sqlstate is None or (fault.sqlstate.startswith(_GOODBYE) and not of_worker(fault))

@@ -258,6 +258,9 @@ class PostgresStore:
         try:
             write = PostgresWriting(link, self.vault, generation, Held())
             yield write
+            if self.vault.distributed:
+                # What fails before the commit can be done again.
+                write.settle()
             ending = True
             write.settle(_COMMIT)
             self._following.follow(link, self.vault, write.held)
@@ -268,9 +271,9 @@ class PostgresStore:
                 self._writes.pool.drop_idle()
             told = self._writes.fault(fault)
             if ending and isinstance(told, Unreachable) and not isinstance(fault, AGAIN):
-                raise Unreachable(
-                    f"{told}; whether the write was stored is unknown: look, or write it again"
-                ) from fault
+                # Not told as something that a call around this one should try again.
+                told.__cause__ = fault
+                raise Unreachable(f"{told}; whether the write was stored is unknown: look, or write it again") from told
             raise told from fault
         finally:
             self._writes.give_back(link)

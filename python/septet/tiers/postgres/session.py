@@ -15,7 +15,7 @@ from septet.ranking.facts import numbers_of
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.results import Note
 from septet.storage.postgres.again import again
-from septet.storage.postgres.faults import AGAIN
+from septet.storage.postgres.faults import AGAIN, of_worker
 from septet.tiers.notes import (
     constants_of_fts5,
     memories_left_out,
@@ -108,11 +108,14 @@ class PostgresSession:
         return Standing(statistics.feedback(), statistics.linked)
 
     def recall(self) -> Sequence[Recalled]:
-        """Return the candidates of each query; where a standby broke the transaction off, those of a new one."""
+        """Return the candidates of each query; of a new transaction, where this one was broken off by another server.
+
+        A standby does, and a cluster whose worker was started again.
+        """
         try:
             return self._recall()
-        except StoreBusy as fault:
-            if not isinstance(fault.__cause__, AGAIN):
+        except (StoreBusy, Unreachable) as fault:
+            if not isinstance(fault.__cause__, AGAIN) and not of_worker(fault.__cause__):
                 raise
         return again(self._recall_anew)()
 
