@@ -3,6 +3,10 @@
 Few entries are locked by the hashes of their ids, in ascending order, beside a shared lock on the vault. More would
 not fit into the server's table of locks, so then the whole vault is locked: writers of a few wait for it, and readers
 never.
+
+On a cluster the same locks are taken once more on the servers that have the buckets. When one of these dies behind the
+decision to commit, the write is there and cannot be seen until the server is back and is told; its locks stay until then,
+whereas the coordinator's have ended.
 """
 
 from __future__ import annotations
@@ -33,6 +37,13 @@ _AS_BEFORE = (
 _EXCLUSIVE = "SELECT pg_advisory_xact_lock(%s::bigint)"
 # In the order of the array, the vault's first.
 _EACH = "SELECT pg_advisory_xact_lock_shared(%s::bigint), pg_advisory_xact_lock(k) FROM unnest(%s::bigint[]) AS k"
+# A function of each row is run where the row is.
+_EACH_THERE = (
+    "SELECT pg_advisory_xact_lock_shared(%s::bigint), pg_advisory_xact_lock(w.k) "
+    "FROM unnest(%s::integer[], %s::bigint[]) AS w (bucket, k) "
+    "JOIN septet.buckets b ON b.vault = %s AND b.bucket = w.bucket"
+)
+_EXCLUSIVE_THERE = f"{_EXCLUSIVE} FROM septet.buckets b WHERE b.vault = %s"
 _IDS = (
     "SELECT e.row, e.id FROM unnest(%s::bigint[]) AS w (row) JOIN septet.entries e ON e.vault = %s "
     "AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row"
@@ -54,23 +65,28 @@ def hold(read: PostgresReading | PostgresWriting, ids: Iterable[str]) -> None:
         return
     wanted = {*ids}
     locks = locking(read, wanted)
-    if locks is not None:
-        read.settle(locks)
+    if locks:
+        read.settle(*locks)
     # Hashing many ids to learn that they are many would take long.
     elif len(wanted) > MOST_IDS or not {lock_key(read.vault.number, "id", one) for one in wanted} <= read.held.keys:
         hold_all(read)
 
 
-def locking(write: PostgresWriting, ids: Collection[str]) -> Statement | None:
-    """Return what locks entries, and take them for locked; None where none is to be locked, or the whole vault."""
-    held, vault = write.held, write.vault.number
+def locking(write: PostgresWriting, ids: Collection[str]) -> list[Statement]:
+    """Return what locks entries, and take them for locked; nothing where none is to be locked, or the whole vault."""
+    held, vault = write.held, write.vault
     if held.all or len(ids) > MOST_IDS:
-        return None
-    new = sorted({lock_key(vault, "id", one) for one in ids} - held.keys)
+        return []
+    buckets = {lock_key(vault.number, "id", one): vault.bucket_of(one) for one in ids}
+    new = sorted(buckets.keys() - held.keys)
     if not new or len(new) + len(held.keys) > MOST_IDS:
-        return None
+        return []
     held.keys.update(new)
-    return Statement(_EACH, (lock_key(vault), new))
+    whole = lock_key(vault.number)
+    locks = [Statement(_EACH, (whole, new))]
+    if vault.distributed:
+        locks.append(Statement(_EACH_THERE, (whole, [buckets[key] for key in new], new, vault.number)))
+    return locks
 
 
 def hold_all(read: PostgresReading | PostgresWriting) -> None:
@@ -81,8 +97,11 @@ def hold_all(read: PostgresReading | PostgresWriting) -> None:
     # Other loads are waited for longer than a statement may take.
     link.answer_s += ALL_TIMEOUT_S
     try:
-        asked = Statement(_EXCLUSIVE, (lock_key(read.vault.number),))
-        read.settle(Statement(_PATIENT, (f"{ALL_TIMEOUT_S}s",)), asked, Statement(_AS_BEFORE))
+        number = read.vault.number
+        asked = [Statement(_EXCLUSIVE, (lock_key(number),))]
+        if read.vault.distributed:
+            asked.append(Statement(_EXCLUSIVE_THERE, (lock_key(number), number)))
+        read.settle(Statement(_PATIENT, (f"{ALL_TIMEOUT_S}s",)), *asked, Statement(_AS_BEFORE))
     finally:
         link.answer_s = answer_s
     read.held.all = True

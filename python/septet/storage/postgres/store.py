@@ -59,6 +59,11 @@ _SETTINGS = (
 )
 # On a cluster a write keeps to one connection to each server: what it wrote over one, it could not read over another.
 _ALONG = ", set_config('citus.multi_shard_modify_mode', 'sequential', true)"
+#: How long they wait for locks there.
+_THERE = [
+    Statement("SET LOCAL citus.propagate_set_commands TO 'local'"),
+    Statement(f"SET LOCAL lock_timeout TO '{LOCK_TIMEOUT_S}s'"),
+]
 _NEXT, _SAME = Statement("SELECT nextval('septet.clock')"), Statement("SELECT last_value FROM septet.clock")
 
 
@@ -249,10 +254,11 @@ class PostgresStore:
     def _writing(self, clock: Statement) -> Iterator[PostgresWriting]:
         self._check_writable()
         settings = _settings(self._statement_s, LOCK_TIMEOUT_S)
+        there = []
         if self.vault.distributed:
-            settings = settings._replace(sql=settings.sql + _ALONG)
-        link, (_, _, ((generation,),)) = self._writes.begin(
-            [_WRITE, settings, clock], self._connect_s, self._statement_s + GRACE_S
+            settings, there = settings._replace(sql=settings.sql + _ALONG), _THERE
+        link, (*_, ((generation,),)) = self._writes.begin(
+            [_WRITE, settings, *there, clock], self._connect_s, self._statement_s + GRACE_S
         )
         ending = False
         try:

@@ -100,6 +100,8 @@ SELECT q.part, q.term, sum(q.count)::bigint, sum(q.tokens)::bigint FROM (
     FROM septet.count_changes c CROSS JOIN jsonb_each(c.totals) AS o WHERE c.vault = %(vault)s
 ) AS q GROUP BY q.part, q.term
 """
+_TRY = "SELECT pg_try_advisory_xact_lock(%s::bigint)"
+_TRY_THERE = f"{_TRY} FROM septet.buckets b WHERE b.vault = %s"
 _NEXT = "SELECT bucket, change, size, losses FROM septet.count_changes WHERE vault = %s ORDER BY change LIMIT %s"
 #: Differences ``o`` by part ``p`` of the rows that are folded.
 _TAKEN = "c.vault = %(vault)s AND c.bucket = ANY(%(buckets)s::integer[]) AND c.change = ANY(%(changes)s::bigint[])"
@@ -270,8 +272,7 @@ def fold(sql: psycopg.Connection[Any], vault: VaultRow) -> int:
     0 also if another writer is just doing it. A call takes the oldest ones, and not more than a second's work.
     """
     with sql.transaction():
-        (alone,) = _one(sql, "SELECT pg_try_advisory_xact_lock(%s::bigint)", (lock_key(vault.number, "fold"),))
-        buckets, changes, losses = _oldest(sql, vault) if alone else ([], [], 0)
+        buckets, changes, losses = _oldest(sql, vault) if _alone(sql, vault) else ([], [], 0)
         if changes:
             named = {"vault": vault.number, "first": vault.first_bucket, "size": vault.buckets}
             given = {**named, "buckets": buckets, "changes": changes}
@@ -314,9 +315,14 @@ def _oldest(sql: psycopg.Connection[Any], vault: VaultRow) -> tuple[list[int], l
     return sorted(buckets), changes, losses
 
 
-def _one(sql: psycopg.Connection[Any], statement: str, parameters: Sequence[object]) -> tuple[Any, ...]:
-    found = sql.execute(statement, parameters).fetchone()
-    return () if found is None else tuple(found)
+def _alone(sql: psycopg.Connection[Any], vault: VaultRow) -> bool:
+    """Say whether no other fold goes on; on a cluster, also none that some server has not been told the end of."""
+    key = lock_key(vault.number, "fold")
+    tried = sql.execute(_TRY, (key,)).fetchall()
+    if vault.distributed and tried == [(True,)]:
+        sql.execute("SET LOCAL citus.multi_shard_modify_mode TO 'sequential'")
+        tried = sql.execute(_TRY_THERE, (key, vault.number)).fetchall()
+    return all(taken for (taken,) in tried)
 
 
 def _json(value: object) -> str:

@@ -32,7 +32,7 @@ def foresee(write: PostgresWriting, ids: Sequence[str]) -> Foreseen:
     """Lock entries that are written next, and read what that must know; `PostgresWriting.held` has it."""
     ids = list(dict.fromkeys(ids))
     locks = locking(write, ids)
-    if locks is None:
+    if not locks:
         hold(write, ids)
     vault, wanted = write.vault, [one for one in ids if "\0" not in one]
     places = [vault.bucket_of(one) for one in wanted], wanted, vault.number
@@ -48,7 +48,7 @@ def foresee(write: PostgresWriting, ids: Sequence[str]) -> Foreseen:
     above = parents(wanted) if few else []
     if above:
         asked.append(Statement(SPLIT, named(vault, above)))
-    answers = write.settle(*([] if locks is None else [locks]), *asked)
+    answers = write.settle(*locks, *asked)
     some, rows, spaces, numbers, *whole = answers[-len(asked) :]
     split = {one for rows in whole for (one,) in rows}
     replaced = [(row[4], row[0], row[10], *row[width:]) for row in rows if row[1] and kept(row[4], row[3], split)]
