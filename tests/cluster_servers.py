@@ -10,7 +10,8 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
@@ -20,7 +21,7 @@ import psycopg
 
 from postgres_cluster import PostgresCluster
 
-__all__ = ["ClusterServer", "NotHere", "another_worker", "mended", "servers_of"]
+__all__ = ["ClusterServer", "NotHere", "another_worker", "lost_behind_its_commit", "mended", "servers_of"]
 
 START_S = 60.0
 _WHERE = (
@@ -128,6 +129,8 @@ def mended(cluster: PostgresCluster, servers: list[ClusterServer]) -> None:
     """Start every server that does not run, and end what their faults left undecided."""
     for one in servers:
         one.start()
+    with psycopg.connect(servers[0].address, autocommit=True, options="-c synchronous_commit=local") as sql:
+        _set(sql, "synchronous_standby_names", None)
     with cluster.on(cluster.dsn()) as sql:
         until = time.monotonic() + START_S
         while True:
@@ -144,6 +147,35 @@ def mended(cluster: PostgresCluster, servers: list[ClusterServer]) -> None:
             "SELECT nodename, nodeport, groupid FROM pg_dist_node WHERE isactive ORDER BY groupid"
         ).fetchall()
         assert nodes == cluster.nodes, "the cluster has other servers than before"
+
+
+def lost_behind_its_commit(
+    cluster: PostgresCluster, servers: list[ClusterServer], worker: int, write: Callable[[], object]
+) -> None:
+    """Do a write of several servers, and kill one when the coordinator has committed and not told it yet.
+
+    The write ends as acknowledged; on the server it is prepared, when that is started again.
+    """
+    waits = (
+        "SELECT 1 FROM pg_stat_activity WHERE datname = %s AND wait_event = 'SyncRep' AND backend_type = 'client backend'"
+    )
+    with (
+        ThreadPoolExecutor(1) as threads,
+        psycopg.connect(servers[0].address, autocommit=True, options="-c synchronous_commit=local") as sql,
+    ):
+        # Nobody answers to that name, so each commit waits, decided and on disk.
+        _set(sql, "synchronous_standby_names", "nobody")
+        try:
+            written = threads.submit(write)
+            until = time.monotonic() + START_S
+            while not sql.execute(waits, (cluster.dsn().rpartition("/")[2],)).fetchone():
+                assert not written.done(), written.result()
+                assert time.monotonic() < until, "the write does not come to its commit"
+                time.sleep(0.01)
+            servers[worker].kill()
+        finally:
+            _set(sql, "synchronous_standby_names", None)
+        written.result(START_S)
 
 
 @contextmanager
@@ -197,6 +229,11 @@ def run_as(owned: Path, program: Path, *given: object) -> None:
         if done.returncode:
             said.seek(0)
             raise subprocess.CalledProcessError(done.returncode, done.args, said.read()[-2_000:])
+
+
+def _set(sql: psycopg.Connection[Any], name: str, value: str | None) -> None:
+    sql.execute(f"ALTER SYSTEM RESET {name}" if value is None else f"ALTER SYSTEM SET {name} = '{value}'")
+    sql.execute("SELECT pg_reload_conf()")
 
 
 def _undecided(cluster: PostgresCluster, node: int) -> int:

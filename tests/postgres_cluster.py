@@ -43,9 +43,12 @@ class PostgresCluster:
     def dsn(self, database: str | None = None, node: int = 0) -> str:
         """Return the address of a database, as one of the servers has it; without a name, of one that has tables."""
         host, port, _ = self.nodes[node]
+        return self._there(host, port, database or self._own)
+
+    def _there(self, host: str, port: int, database: str) -> str:
         parts = urlsplit(self._given)
         user = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
-        return urlunsplit(parts._replace(netloc=f"{user}{host}:{port}", path=f"/{database or self._own}"))
+        return urlunsplit(parts._replace(netloc=f"{user}{host}:{port}", path=f"/{database}"))
 
     def database(self, name: str, how: str = "") -> str:
         """Make a database without tables on every server; return its address on the coordinator.
@@ -70,6 +73,24 @@ class PostgresCluster:
             for host, port, _ in workers:
                 sql.execute("SELECT citus_add_node(%s, %s)", (host, port))
         return self.dsn(name)
+
+    def join(self, host: str, port: int) -> None:
+        """Make a new server a worker, for the database that has tables."""
+        there = self._there(host, port, "postgres")
+        with psycopg.connect(there, autocommit=True) as sql:
+            sql.execute(f'CREATE DATABASE "{self._own}"')
+        with psycopg.connect(self._there(host, port, self._own), autocommit=True) as sql:
+            sql.execute("CREATE EXTENSION citus")
+        with self.on(self.dsn()) as sql:
+            sql.execute("SELECT citus_add_node(%s, %s)", (host, port))
+
+    def leave(self, host: str, port: int) -> None:
+        """Make a server no worker any more, if it is one, for the database that has tables; its shards go elsewhere."""
+        with self.on(self.dsn()) as sql:
+            if sql.execute("SELECT 1 FROM pg_dist_node WHERE nodename = %s AND nodeport = %s", (host, port)).fetchone():
+                sql.execute("SELECT citus_drain_node(%s, %s, 'block_writes')", (host, port))
+                sql.execute("CALL citus_cleanup_orphaned_resources()")
+                sql.execute("SELECT citus_remove_node(%s, %s)", (host, port))
 
     def drop(self, name: str) -> None:
         """Remove a database from every server, if it is there, whoever uses it."""

@@ -24,7 +24,7 @@ from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.server import Server
 from septet.storage.postgres.tables import indexing
 from septet.storage.postgres.transactions import Held, PostgresReading, PostgresReadTransaction, PostgresWriting
-from septet.storage.postgres.vaults import Shape, opened
+from septet.storage.postgres.vaults import Shape, is_worker, opened
 from septet.storage.tables.entries import EntryRow
 
 __all__ = ["PostgresReadTransaction", "PostgresReading", "PostgresStore", "PostgresWriting", "Reads"]
@@ -64,6 +64,11 @@ _THERE = [
     Statement("SET LOCAL citus.propagate_set_commands TO 'local'"),
     Statement(f"SET LOCAL lock_timeout TO '{LOCK_TIMEOUT_S}s'"),
 ]
+# A worker asks the coordinator, without which it goes on reading.
+_SAME_THERE = Statement(
+    "SELECT coalesce(max(result::bigint) FILTER (WHERE success), 0) "
+    "FROM run_command_on_coordinator('SELECT last_value FROM septet.clock')"
+)
 _NEXT, _SAME = Statement("SELECT nextval('septet.clock')"), Statement("SELECT last_value FROM septet.clock")
 
 
@@ -84,7 +89,8 @@ class PostgresStore:
     Raises:
         SchemaTooNew: a newer Septet made the tables.
         Unreachable: the server does not answer.
-        StoreError: it has no such vault, or one of another shape, no extension `vector`, or answers with another fault.
+        StoreError: it has no such vault, or one of another shape, no extension `vector`, or answers with another fault;
+            or it is a worker of a cluster, which only a reader may ask.
     """
 
     in_memory = False
@@ -131,6 +137,7 @@ class PostgresStore:
         self._reads = server(None if reads == "any" else reads) if apart else self._writes
         try:
             with self._borrowed(self._reads if read_only else self._writes) as sql:
+                self._same = self._clock_of(sql)
                 self._prepare(sql, may_make=not read_only)
                 settings["context"] = _types_known(sql)
                 # What came too late for whoever asked for it knows no vectors.
@@ -200,7 +207,7 @@ class PostgresStore:
         # Citus plans with the values at hand, or not at all.
         settings = _settings(statement_s, plan_once=plan_once and not self.vault.distributed)
         link, (_, _, ((generation,),), *answers) = self._reads.begin(
-            [_READ, settings, _SAME, *first],
+            [_READ, settings, self._same, *first],
             self._connect_s if timeout_s is None else timeout_s,
             statement_s + GRACE_S,
             in_all=timeout_s is not None,
@@ -291,6 +298,21 @@ class PostgresStore:
             raise self._is_closed()
         with server.lent(self._connect_s, self._statement_s + GRACE_S) as link:
             yield link
+
+    def _clock_of(self, sql: Link) -> Statement:
+        """Return what asks a server for the clock.
+
+        Raises:
+            StoreError: it is a worker of a cluster, and the vault is to be written.
+        """
+        if not is_worker(sql):
+            return _SAME
+        if not self.read_only:
+            raise StoreError(
+                f"{self.path} is on a worker of a cluster, and writes are numbered by its coordinator: "
+                "open it by the coordinator's address, or with read_only=True"
+            )
+        return _SAME_THERE
 
     def _prepare(self, sql: Link, *, may_make: bool) -> None:
         """Make the tables where the database has none yet; a schema of another version is refused."""

@@ -11,7 +11,7 @@ from septet.errors import StoreError, VaultReplaced
 from septet.storage.postgres.link import Link
 from septet.storage.postgres.pipeline import Statement
 
-__all__ = ["STRIDE", "Shape", "VaultRow", "check_same", "opened", "whose"]
+__all__ = ["STRIDE", "Shape", "VaultRow", "check_same", "is_worker", "opened", "whose"]
 
 #: A vault's buckets are numbered from its number times this; rows end in the bucket modulo this.
 STRIDE = 1_024
@@ -106,6 +106,13 @@ def opened(sql: psycopg.Connection[Any], name: str, shape: Shape, now: float, pa
                 "or copy it to another vault with `septet pull` and `septet push`"
             )
     return vault
+
+
+def is_worker(sql: psycopg.Connection[Any]) -> bool:
+    """Say whether a server is one of a cluster of Citus, and not its coordinator."""
+    if sql.execute("SELECT to_regclass('pg_catalog.pg_dist_local_group')").fetchone() == (None,):
+        return False
+    return sql.execute("SELECT groupid FROM pg_dist_local_group").fetchone() != (0,)
 
 
 def whose(vault: VaultRow) -> Statement:
