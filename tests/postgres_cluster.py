@@ -83,6 +83,7 @@ class PostgresCluster:
             sql.execute("CREATE EXTENSION citus")
         with self.on(self.dsn()) as sql:
             sql.execute("SELECT citus_add_node(%s, %s)", (host, port))
+            sql.execute("SELECT replicate_reference_tables('block_writes')")
 
     def leave(self, host: str, port: int) -> None:
         """Make a server no worker any more, if it is one, for the database that has tables; its shards go elsewhere."""

@@ -57,18 +57,19 @@ _SETTINGS = (
     "SELECT set_config('statement_timeout', %s::text, true), set_config('lock_timeout', %s::text, true), "
     "set_config('plan_cache_mode', %s::text, true)"
 )
-# On a cluster a write keeps to one connection to each server: what it wrote over one, it could not read over another.
-_ALONG = ", set_config('citus.multi_shard_modify_mode', 'sequential', true)"
+# On a cluster a write keeps to one connection to each server, as what it wrote over one it could not read over another.
+# It does not wait for others that write other entries of the same shards.
+_ALONG = (
+    ", set_config('citus.multi_shard_modify_mode', 'sequential', true), "
+    "set_config('citus.enable_deadlock_prevention', 'off', true)"
+)
 #: How long they wait for locks there.
 _THERE = [
     Statement("SET LOCAL citus.propagate_set_commands TO 'local'"),
     Statement(f"SET LOCAL lock_timeout TO '{LOCK_TIMEOUT_S}s'"),
 ]
-# A worker asks the coordinator, without which it goes on reading.
-_SAME_THERE = Statement(
-    "SELECT coalesce(max(result::bigint) FILTER (WHERE success), 0) "
-    "FROM run_command_on_coordinator('SELECT last_value FROM septet.clock')"
-)
+# A worker asks its coordinator.
+_SAME_THERE = Statement("SELECT result::bigint FROM run_command_on_coordinator('SELECT last_value FROM septet.clock')")
 _NEXT, _SAME = Statement("SELECT nextval('septet.clock')"), Statement("SELECT last_value FROM septet.clock")
 
 

@@ -80,7 +80,8 @@ class Remembered:
     ) -> _core.Sample:
         """Make a sample of its rows ``(v, d)`` and their keys ``(v,)``, and remember it."""
         slots, alive = np.arange(len(keys), dtype=np.int64), np.ones(len(keys), dtype=np.bool_)
-        made = _core.Sample(units, keys, slots, alive, before, population=has.population)
+        # On a cluster a row may be there before it is counted.
+        made = _core.Sample(units, keys, slots, alive, before, population=max(has.population, len(keys)))
         with self._lock:
             while len(self._samples) >= MOST_SAMPLES:
                 self._samples.pop(next(iter(self._samples)))
