@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.tables.fulltext import PASSING, VALID
-from septet.storage.postgres.tables.memories import HELD, PHRASES, RANKED
+from septet.storage.postgres.tables.memories import HELD, RANKED
 from septet.storage.postgres.tables.vocabulary import range_of
 
 if TYPE_CHECKING:
@@ -35,28 +35,23 @@ class Asked(NamedTuple):
     steps: Sequence[tuple[bool, Sequence[int]]]
 
 
+# What begins with one stem, in columns that count, and how often: a plan that does not know the letters knows that they
+# are few. A join with all stems would be taken for most of the table.
 _BEGUN = """
-JOIN septet.postings p ON p.term >= a.low COLLATE "C" AND p.term < a.high COLLATE "C"
+    SELECT p.bucket, p.row, {place}::bigint AS place, f.f, p.tokens
+    FROM septet.postings p CROSS JOIN (SELECT %s::float8[] AS w) c CROSS JOIN LATERAL (
+        SELECT p.id * c.w[1] + p.title * c.w[2] + p.description * c.w[3] + p.context * c.w[4] + p.tags * c.w[5] AS f
+    ) f
+    WHERE p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part = 0
+        AND p.term >= %s::text COLLATE "C" AND p.term < %s::text COLLATE "C"
+        AND f.f > 0 AND p.memory = ANY(%s::boolean[])
 """
-_HOLDING = f"""
+_HOLDING = """
 SELECT (g.place - 1)::integer, count(*) FROM (
-    SELECT p.bucket, p.row, a.place FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS a (low, high, place)
-    CROSS JOIN (SELECT %s::float8[] AS w) c {_BEGUN}
-    WHERE p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part = 0 AND p.memory = ANY(%s::boolean[])
-        AND p.id * c.w[1] + p.title * c.w[2] + p.description * c.w[3] + p.context * c.w[4] + p.tags * c.w[5] > 0
-    GROUP BY p.bucket, p.row, a.place
+    SELECT h.bucket, h.row, h.place FROM ({held}) h GROUP BY h.bucket, h.row, h.place
 ) g GROUP BY g.place
 """
 
-# Whoever holds a word in a column that counts, how often, and which of the words it holds.
-_HELD = f"""
-    SELECT p.bucket, p.row, a.place, f.f, p.tokens
-    FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS a (low, high, place)
-    CROSS JOIN (SELECT %s::float8[] AS w) c {_BEGUN} CROSS JOIN LATERAL (
-        SELECT p.id * c.w[1] + p.title * c.w[2] + p.description * c.w[3] + p.context * c.w[4] + p.tags * c.w[5] AS f
-    ) f
-    WHERE p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part = 0 AND f.f > 0 AND (%s OR NOT p.memory)
-"""
 # The postings of phrases come with the question; the entries say in which shard each belongs.
 _PHRASES = """
     UNION ALL
@@ -84,16 +79,6 @@ WITH taken AS MATERIALIZED (
 SELECT (SELECT count(*) FROM scored), t.step, t.score, t.row FROM scored t ORDER BY t.score DESC, t.row LIMIT %s
 """
 
-# Memories by FTS5's rank over memories alone; as in a local vault, full text knows no context of them.
-_POSTED = f"""
-    SELECT p.bucket, p.row, a.place, f.f AS times, f.f
-    FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS a (low, high, place)
-    CROSS JOIN (SELECT %s::float8[] AS w) c {_BEGUN} CROSS JOIN LATERAL (
-        SELECT p.id * c.w[1] + p.title * c.w[2] + p.description * c.w[3] + p.tags * c.w[5] AS f
-    ) f
-    WHERE p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part = 0 AND p.memory
-"""
-
 
 def holding(vault: VaultRow, stems: Sequence[str], weights: Sequence[float], memories: Sequence[bool]) -> Statement:
     """Return what counts by the place of a stem the rows that hold what begins with it in columns of a weight above 0.
@@ -103,8 +88,8 @@ def holding(vault: VaultRow, stems: Sequence[str], weights: Sequence[float], mem
     Args:
         memories: whether these are counted, or others, or both.
     """
-    lows, highs = _ranges(stems)
-    return Statement(_HOLDING, (lows, highs, list(weights), vault.number, vault.all_buckets, list(memories)))
+    held, given = _begun(vault, stems, weights, memories)
+    return Statement(_HOLDING.format(held=held), given)
 
 
 def best(vault: VaultRow, asked: Asked, leg: TextLeg) -> Statement:
@@ -116,9 +101,7 @@ def best(vault: VaultRow, asked: Asked, leg: TextLeg) -> Statement:
         leg: what is wanted beside the words.
     """
     ranking = leg.ranking
-    lows, highs = _ranges(asked.stems)
-    held = _HELD
-    of_held: list[object] = [lows, highs, list(ranking.weights), vault.number, vault.all_buckets, leg.memories]
+    held, of_held = _begun(vault, asked.stems, ranking.weights, (False, True) if leg.memories else (False,))
     # Names of phrases have a blank.
     places = {stem: place for place, stem in enumerate(asked.stems, 1)}
     weighed = [
@@ -167,22 +150,21 @@ def memories(
         phrases: postings of the phrases among the stems.
     """
     every, stems = step
-    lows, highs = _ranges(stems)
     # Of no context.
     own = [*weights[:3], 0.0, weights[4]]
     posted = [
-        (place, one.bucket, one.row, 1, one.weighed(own))
+        (place, one.bucket, one.row, one.weighed(own), one.tokens)
         for place, stem in enumerate(stems, 1)
         for one in phrases
         if one.memory and one.part == 0 and one.term == stem and one.weighed(own) > 0
     ]
-    sql, given = _POSTED, [lows, highs, own, vault.number, vault.all_buckets]
+    posted_sql, given = _begun(vault, stems, own, (True,))
     if posted:
-        sql += PHRASES
+        posted_sql += _PHRASES
         given += [*map(list, zip(*posted)), vault.number]
     # Who must hold all holds each.
     passing = f"{condition.sql} AND cardinality(s.places) >= %s"
-    sql = HELD.format(posted=sql) + RANKED.format(whole="false", condition=passing)
+    sql = HELD.format(posted=posted_sql, any="p.f > 0") + RANKED.format(whole="false", condition=passing)
     given += [*totals, vault.number, len(stems), vault.number, *condition.parameters, len(stems) if every else 1, most]
     return Statement(sql, given)
 
@@ -191,6 +173,15 @@ def _joined(by: str, parts: Sequence[str], none: str = "false") -> str:
     return by.join(parts) or none
 
 
-def _ranges(stems: Sequence[str]) -> tuple[list[str], list[str]]:
-    ranges = [range_of(stem) if stem and " " not in stem else ("", "") for stem in stems]
-    return [low for low, _ in ranges], [high for _, high in ranges]
+def _begun(
+    vault: VaultRow, stems: Sequence[str], weights: Sequence[float], memories: Sequence[bool]
+) -> tuple[str, list[object]]:
+    """Return what gives all that begins with stems, by their places from 1, and its parameters.
+
+    A stem of which nothing is said begins nothing, and of a phrase the postings are given.
+    """
+    given: list[object] = []
+    for stem in stems:
+        low, high = range_of(stem) if stem and " " not in stem else ("", "")
+        given += [list(weights), vault.number, vault.all_buckets, low, high, list(memories)]
+    return " UNION ALL ".join(_BEGUN.format(place=place) for place, _ in enumerate(stems, 1)), given

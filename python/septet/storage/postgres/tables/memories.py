@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from septet.storage.postgres.tables.fulltext import Needed, Posting
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["EQUAL", "HELD", "PHRASES", "RANKED", "counted", "holding", "scored"]
+__all__ = ["EQUAL", "HELD", "RANKED", "counted", "holding", "scored"]
 
 #: Weights of id, title, description, context, tags and grams, as FTS5's default rank has them.
 EQUAL = (1.0, 1.0, 1.0, 0.0, 1.0, 1.0)
@@ -32,7 +32,7 @@ _POSTED = """
     WHERE p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part IN (0, 1) AND p.term = ANY(%s::text[]) AND p.memory
 """
 # The postings of phrases come with the question; the entries say in which shard each belongs.
-PHRASES = """
+_PHRASES = """
     UNION ALL
     SELECT e.bucket, e.row, p.place, p.times, p.f
     FROM unnest(%s::bigint[], %s::int[], %s::bigint[], %s::int[], %s::float8[]) AS p (place, bucket, row, times, f)
@@ -40,7 +40,7 @@ PHRASES = """
 """
 HELD = """
 WITH held AS MATERIALIZED (
-    SELECT p.bucket, p.row, p.place, sum(p.f) AS f FROM ({posted}) p WHERE p.times > 0
+    SELECT p.bucket, p.row, p.place, sum(p.f) AS f FROM ({posted}) p WHERE {any}
     GROUP BY p.bucket, p.row, p.place
 )
 """
@@ -138,9 +138,9 @@ def _held(
         if p.memory and p.term == term
     ]
     if posted:
-        sql += PHRASES
+        sql += _PHRASES
         given += [*map(list, zip(*posted)), vault.number]
-    return HELD.format(posted=sql), given
+    return HELD.format(posted=sql, any="p.times > 0"), given
 
 
 def _weighed(one: Posting, weights: Sequence[float]) -> float:
