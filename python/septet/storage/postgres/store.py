@@ -69,7 +69,10 @@ _THERE = [
     Statement(f"SET LOCAL lock_timeout TO '{LOCK_TIMEOUT_S}s'"),
 ]
 # A worker asks its coordinator.
-_SAME_THERE = Statement("SELECT result::bigint FROM run_command_on_coordinator('SELECT last_value FROM septet.clock')")
+_SAME_THERE = Statement(
+    "SELECT CASE WHEN success THEN result::bigint END "
+    "FROM run_command_on_coordinator('SELECT last_value FROM septet.clock')"
+)
 _NEXT, _SAME = Statement("SELECT nextval('septet.clock')"), Statement("SELECT last_value FROM septet.clock")
 
 
@@ -213,6 +216,9 @@ class PostgresStore:
             statement_s + GRACE_S,
             in_all=timeout_s is not None,
         )
+        if generation is None:
+            self._reads.give_back(link)
+            raise Unreachable(f"{self.path}: the coordinator of its cluster cannot be reached: see whether it runs")
         return PostgresReadTransaction(self._reads, link, PostgresReading(link, self.vault, generation), answers)
 
     @contextmanager
