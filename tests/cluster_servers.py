@@ -1,4 +1,4 @@
-"""The servers of a cluster that runs on this machine: found by what they say of themselves, killed, and started again."""
+"""The servers of a cluster that runs on this machine: found by what they say, killed, and started again."""
 
 from __future__ import annotations
 
@@ -157,7 +157,8 @@ def lost_behind_its_commit(
     The write ends as acknowledged; on the server it is prepared, when that is started again.
     """
     waits = (
-        "SELECT 1 FROM pg_stat_activity WHERE datname = %s AND wait_event = 'SyncRep' AND backend_type = 'client backend'"
+        "SELECT 1 FROM pg_stat_activity "
+        "WHERE datname = %s AND wait_event = 'SyncRep' AND backend_type = 'client backend'"
     )
     with (
         ThreadPoolExecutor(1) as threads,

@@ -111,18 +111,17 @@ def test_a_federation_answers_from_its_other_tiers_while_a_worker_is_away(server
 
 def test_a_worker_that_was_started_again_costs_no_client_a_call(servers, open_vault):
     vault = open_vault()
-    for number in range(8):
+    for number in range(6):
         vault.add(id=f"a{number}", title=f"Cookies {number}", vector=[1.0, number, 0.5])
     for end in (servers[1].kill, servers[1].stop):
         end()
-        with pytest.raises(Unreachable, match=r"a server of its cluster cannot be reached .*127\.0\.0\.1.*whether it runs"):
+        with pytest.raises(Unreachable, match=r"a server of its cluster cannot be reached .*127\.0\.0\.1"):
             open_vault().search("cookies")
         assert not vault._store._reads.breaker.open
         servers[1].start()
         # Its connections to the coordinator are those from before, which has connections to the worker from before.
-        assert len(vault.search("cookies", limit=20)) == 8
-        for number in range(8):
-            vault.add(id=f"a{number}", title=f"Cookies {number} again", vector=[1.0, number, 0.5])
+        assert len(vault.search("cookies", limit=20)) == 6
+        for number in range(6):
             vault.delete(f"a{number}")
             vault.add(id=f"a{number}", title=f"Cookies {number} again", vector=[1.0, number, 0.5])
 
@@ -244,7 +243,7 @@ def test_eight_writers_lose_nothing_and_counts_stay_exact(servers, open_vault):
 def test_a_worker_lets_read_and_refuses_a_vault_that_is_to_be_written(postgres, servers, open_vault):
     vault = open_vault()
     vault.add_many([{"id": f"a{number}", "title": f"Cookies {number}"} for number in range(8)])
-    with pytest.raises(StoreError, match="on a worker of a cluster, .*open it by the coordinator's address"):
+    with pytest.raises(StoreError, match=r"on a worker of a cluster, .*open it by the coordinator's address"):
         open_vault(postgres.dsn(node=1))
     reader = open_vault(postgres.dsn(node=1), read_only=True)
     assert [hit.id for hit in reader.search("cookies")] == [hit.id for hit in vault.search("cookies")]
@@ -268,7 +267,7 @@ def test_shards_that_move_to_a_new_worker_and_back_lose_nothing(postgres, server
     move = "SELECT citus_move_shard_placement(%s, %s, %s, %s, %s, shard_transfer_mode => %s)"
     shards = (
         "SELECT s.shardid, s.nodename, s.nodeport FROM citus_shards s "
-        "WHERE s.table_name = 'septet.entries'::regclass AND s.nodeport <> %s ORDER BY s.shardid LIMIT 3"
+        "WHERE s.table_name = 'septet.entries'::regclass AND s.nodeport <> %s ORDER BY s.shardid LIMIT 2"
     )
     with another_worker(postgres, servers[1]) as new:
         postgres.join(*new)
@@ -278,7 +277,10 @@ def test_shards_that_move_to_a_new_worker_and_back_lose_nothing(postgres, server
                     one.until(4)
                 for number, (shard, *old) in enumerate(sql.execute(shards, (new[1],)).fetchall()):
                     sql.execute(move, (shard, *old, *new, "block_writes" if number else "force_logical"))
-                sql.execute("SELECT rebalance_table_shards('septet.entries', max_shard_moves => 2, shard_transfer_mode => 'block_writes')")
+                sql.execute(
+                    "SELECT rebalance_table_shards('septet.entries', max_shard_moves => 1, "
+                    "shard_transfer_mode => 'block_writes')"
+                )
                 for one in (*writers, searcher):
                     one.until(4)
                 sql.execute("SELECT citus_drain_node(%s, %s, 'block_writes')", new)

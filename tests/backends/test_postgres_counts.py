@@ -14,6 +14,7 @@ from septet import _core
 from septet.storage.postgres.analysis import GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS, WORDS, Texts
 from septet.storage.postgres.store import PostgresStore
 from septet.storage.postgres.tables import checking, counts, indexing
+from septet.storage.postgres.upkeep import upkeep
 from twins.slow_analysis import slow_analysis
 from written import NOW, TAGS, TEXTS_DRAWN, WORDS_OF_TEXTS, act, add, faults, fold, number
 
@@ -101,6 +102,24 @@ def test_a_second_fold_at_once_does_nothing(store):
         assert counts.fold(sql, store.vault) == 1
         assert counts.fold(other, store.vault) == 0
     assert faults(store) == []
+
+
+def test_folding_all_ends_whatever_others_add_meanwhile(store, monkeypatch):
+    for number_ in range(3):
+        add(store, {"id": f"e{number_}", "title": "retry"})
+    fold_once, folds = counts.fold, []
+
+    def beside_a_writer(sql, vault):
+        assert len(folds) < 10
+        add(store, {"id": f"beside{len(folds)}", "title": "retry"})
+        folds.append(fold_once(sql, vault))
+        return folds[-1]
+
+    monkeypatch.setattr(counts, "fold", beside_a_writer)
+    upkeep(store)
+    assert folds == [4]
+    with store.reading() as read:
+        assert checking.faults(read) == []
 
 
 def test_a_batch_of_many_is_written_as_one_by_one_is(store, dsn, vault_name):

@@ -88,9 +88,7 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
         case pg.DataException() if "vector" in said or "dimensions" in said:
             return VectorError(f"{path}: {said}")
         case pg.UndefinedTable() if "septet.clock" in said:
-            return StoreError(
-                f"{path}: this server is a worker of a cluster: name its coordinator alone in the address"
-            )
+            return StoreError(f"{path}: this server is a worker of a cluster: name its coordinator, and no other")
         case pg.UndefinedTable() | pg.InvalidSchemaName():
             return StoreError(f"{path}: the database holds no vaults ({said}): run `septet postgres init`")
         case pg.ProgramLimitExceeded() | pg.StatementTooComplex():

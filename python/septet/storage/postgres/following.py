@@ -86,6 +86,6 @@ class Following:
         # A failure costs nothing, as a writer behind this one does it too.
         with suppress(psycopg.Error):
             # One takes so many terms at most.
-            while fold and counts.fold(link, vault) and whole:
-                pass
+            if fold:
+                (counts.fold_all if whole else counts.fold)(link, vault)
             analyse_if_grown(link, vault, self._looked)

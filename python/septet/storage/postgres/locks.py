@@ -5,8 +5,8 @@ not fit into the server's table of locks, so then the whole vault is locked: wri
 never.
 
 On a cluster the same locks are taken once more on the servers that have the buckets. When one of these dies behind the
-decision to commit, the write is there and cannot be seen until the server is back and is told; its locks stay until then,
-whereas the coordinator's have ended.
+decision to commit, the write is there and cannot be seen until the server is back and is told; its locks stay until
+then, whereas the coordinator's have ended.
 """
 
 from __future__ import annotations

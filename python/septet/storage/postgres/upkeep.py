@@ -26,6 +26,5 @@ def upkeep(store: PostgresStore) -> None:
         StoreError: the server answers with a fault.
     """
     with store.maintaining() as sql:
-        while counts.fold(sql, store.vault):
-            pass
+        counts.fold_all(sql, store.vault)
         sql.execute(_ANALYZE)

@@ -29,6 +29,7 @@ __all__ = [
     "bucket_of_term",
     "everything",
     "fold",
+    "fold_all",
     "of",
     "question",
     "term_bucket",
@@ -286,6 +287,13 @@ def fold(sql: psycopg.Connection[Any], vault: VaultRow) -> int:
             sql.execute(_FOLD_TOTALS, given)
             sql.execute(_DROP, given)
         return len(changes)
+
+
+def fold_all(sql: psycopg.Connection[Any], vault: VaultRow) -> None:
+    """Move the differences into the sums that wait now; other writers may add more for as long as it takes."""
+    ((left, _),) = sql.execute(_WAITING, (vault.number,)).fetchall()
+    while left > 0 and (folded := fold(sql, vault)):
+        left -= folded
 
 
 def bucket_of_term(vault: VaultRow, term: str) -> int:
