@@ -64,7 +64,8 @@ def assert_sound(store):
         ends = "SELECT count(*) FROM septet.links WHERE vault = %s"
         assert number(read, ends) == 2 * len(found["links"])
         dead = (
-            "h.vault = %s AND NOT EXISTS (SELECT 1 FROM septet.entries e WHERE e.vault = h.vault AND e.row = h.entry)"
+            "h.vault = %s AND NOT EXISTS (SELECT 1 FROM septet.entries e "
+            "WHERE e.vault = h.vault AND e.bucket = h.bucket AND e.row = h.entry)"
         )
         assert number(read, f"SELECT count(*) FROM septet.history h WHERE {dead}") == 0
 
