@@ -21,7 +21,7 @@ MOST_DIGITS = 9
 #: Of the advisory lock that migrations hold.
 LOCK = 0x5E97E7
 #: How often, and after how long, one looks again for what another process made.
-_LATE, _LATE_S = 20, 0.1
+_LATE, _LATE_S = 20, 1 / 10
 EXTENSION = "CREATE EXTENSION IF NOT EXISTS vector"
 _TABLE = re.compile(r"^SELECT .*?'(septet\.\w+)'", re.MULTILINE)
 #: What brings a version to the next one: {version: statements}.

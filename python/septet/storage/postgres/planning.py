@@ -28,7 +28,7 @@ GROWTH = 150
 #: Of vaults for which it reckons with more rows than that, plans stay good while the table does not grow either.
 _MANY = 2_500
 
-_MINE = """c.relnamespace = 'septet'::regnamespace AND c.relname = ANY (%s::text[]) AND CASE
+_MINE = """c.relnamespace = 'septet'::regnamespace AND c.relname = ANY(%s::text[]) AND CASE
         WHEN pg_has_role(current_user, c.relowner, 'USAGE') THEN true
         WHEN current_setting('server_version_num')::int < 170000 THEN false
         ELSE has_table_privilege(c.oid, 'MAINTAIN')

@@ -317,7 +317,7 @@ class PostgresStore:
         if not self.read_only:
             raise StoreError(
                 f"{self.path} is on a worker of a cluster, and writes are numbered by its coordinator: "
-                "open it by the coordinator's address, or with read_only=True"
+                "open it by the coordinator's address, or for reading alone"
             )
         return _SAME_THERE
 
