@@ -21,7 +21,7 @@ import psycopg
 
 from postgres_cluster import PostgresCluster
 
-__all__ = ["ClusterServer", "NotHere", "another_worker", "lost_behind_its_commit", "mended", "servers_of"]
+__all__ = ["ClusterServer", "NotHere", "another_worker", "lost_behind_its_commit", "mended", "servers_of", "told_every"]
 
 START_S = 60.0
 _WHERE = (
@@ -177,6 +177,17 @@ def lost_behind_its_commit(
         finally:
             _set(sql, "synchronous_standby_names", None)
         written.result(START_S)
+
+
+@contextmanager
+def told_every(coordinator: ClusterServer, interval: str) -> Iterator[None]:
+    """Have workers told so often, until the end of a ``with`` block, what was decided of what they have prepared."""
+    with psycopg.connect(coordinator.address, autocommit=True) as sql:
+        _set(sql, "citus.recover_2pc_interval", interval)
+        try:
+            yield
+        finally:
+            _set(sql, "citus.recover_2pc_interval", None)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cluster_servers import NotHere, another_worker, lost_behind_its_commit, mended, servers_of
+from cluster_servers import NotHere, another_worker, lost_behind_its_commit, mended, servers_of, told_every
 from cluster_work import Searcher, Writer, assert_whole, at_work, opened
 from postgres_cluster import VARIABLE, PostgresCluster
 from septet import Federation, Vault
@@ -163,6 +163,26 @@ def test_a_write_whose_end_a_worker_has_not_been_told_is_waited_for(postgres, se
     assert faults_of(vault) == []
 
 
+def test_a_worker_is_told_by_itself_what_was_decided(postgres, servers, open_vault):
+    vault = open_vault()
+    vault.add_many([{"id": f"a{number}", "title": "Cookies"} for number in range(8)])
+    lost_behind_its_commit(
+        postgres,
+        servers,
+        1,
+        lambda: vault.add_many([{"id": f"a{number}", "title": "New cookies"} for number in range(8)]),
+    )
+    servers[1].start()
+    # A minute unless somebody says otherwise.
+    with told_every(servers[0], "1s"):
+        until = time.monotonic() + 60
+        while {one.title for one in vault.entries(limit=None)} != {"New cookies"}:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+    vault.add_many([{"id": f"a{number}", "title": "Newest cookies"} for number in range(8)])
+    assert faults_of(vault) == []
+
+
 def test_counts_whose_sums_a_worker_has_not_been_told_of_are_not_summed_twice(postgres, servers, open_vault):
     vault = open_vault()
     vault.add_many([{"id": f"a{number}", "title": f"Cookies {number} with word{number}"} for number in range(40)])
@@ -213,6 +233,25 @@ def test_writes_that_wait_for_each_other_on_two_workers_both_end(postgres, serve
         assert not written.done()
     assert written.result() == [first, second]
     assert {one.title for one in vault.entries(limit=None)} == {"New cookies"}
+    assert faults_of(vault) == []
+
+
+def test_a_write_that_a_worker_ends_before_its_commit_is_done_again(postgres, servers, open_vault):
+    vault = open_vault()
+    vault.add(id="a", title="Cookies")
+    ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    with ThreadPoolExecutor(1) as threads, postgres.on(postgres.dsn()) as sql, sql.transaction():
+        lock(sql, vault, "a")
+        written = threads.submit(vault.add, id="a", title="New cookies")
+        until_it_waits_for_a_lock(postgres, written)
+        gone = 0
+        for node in range(1, len(postgres.nodes)):
+            with postgres.on(postgres.dsn(), node) as there:
+                gone += there.execute(f"{ended} AND datname = current_database()").fetchone()[0]
+        assert gone == 1
+        until_it_waits_for_a_lock(postgres, written)
+    assert written.result() == "a"
+    assert vault.get("a").title == "New cookies"
     assert faults_of(vault) == []
 
 
