@@ -226,7 +226,7 @@ def test_connections_that_the_server_ended_are_replaced_without_an_error(store):
         mine = sql.info.backend_pid
         for one in ids:
             if one != mine:
-                sql.execute("SELECT pg_terminate_backend(%s)", (one,))
+                sql.execute("SELECT pg_terminate_backend(%s::integer)", (one,))
         alive = "SELECT count(*) FROM pg_stat_activity WHERE pid = ANY(%s::int[]) AND pid != %s"
         while sql.execute(alive, (ids, mine)).fetchone()[0]:
             time.sleep(0)
