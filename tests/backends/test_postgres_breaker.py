@@ -12,6 +12,7 @@ from septet.storage.postgres.breaker import THREAD, Breaker
 from septet.storage.postgres.store import PostgresStore
 
 FAULT = Unreachable("the server is away")
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s::text, 0))"
 
 
 class Asked:
@@ -149,10 +150,12 @@ def test_a_call_that_met_another_one_is_run_again(dsn, vault_name):
     def both(first, second):
         calls.append(first)
         with store.writing() as write:
-            count(write, first)
+            write.sql.execute(LOCK, (first,))
             if len(calls) <= 2:
                 # Both hold what the other one wants.
                 meet.wait()
+            write.sql.execute(LOCK, (second,))
+            count(write, first)
             count(write, second)
 
     other = threading.Thread(target=both, args=("b", "a"))
