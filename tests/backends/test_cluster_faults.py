@@ -25,6 +25,8 @@ def machine(postgres):
     """The cluster and its servers, which tests may kill."""
     if not isinstance(postgres, PostgresCluster):
         pytest.skip(f"no cluster: {VARIABLE} names none")
+    if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1:
+        pytest.skip("other tests ask the servers that are killed here: run this file by itself")
     try:
         servers = servers_of(postgres)
     except NotHere as fault:
