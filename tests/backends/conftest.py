@@ -5,10 +5,12 @@ Where SEPTET_CITUS names the coordinator of a cluster, that is the server.
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Iterator
 from itertools import count
 
+import psycopg
 import pytest
 
 from postgres_cluster import PostgresCluster, address
@@ -42,6 +44,18 @@ def dsn(postgres: PostgresServer | PostgresCluster) -> str:
 def vault_name() -> str:
     """The name of a vault that no other test uses."""
     return f"vault-{next(_numbers)}"
+
+
+@pytest.fixture
+def role(dsn: str, vault_name: str) -> Iterator[str]:
+    """The name of a role that may log in, and nothing else, until the test ends: a cluster outlives the tests."""
+    name = f"role-{os.getpid()}-{vault_name}"
+    with psycopg.connect(dsn, autocommit=True) as sql:
+        sql.execute(f'CREATE ROLE "{name}" LOGIN')
+    yield name
+    with psycopg.connect(dsn, autocommit=True) as sql:
+        sql.execute(f'DROP OWNED BY "{name}"')
+        sql.execute(f'DROP ROLE "{name}"')
 
 
 @pytest.fixture

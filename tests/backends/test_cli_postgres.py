@@ -148,13 +148,12 @@ def test_the_doctor_names_an_index_over_vectors_that_a_crash_left_unfinished(fil
     assert filled("doctor", "--offline")[0] == 0
 
 
-def test_the_doctor_says_what_a_reader_may(filled, address, postgres, vault_name):
+def test_the_doctor_says_what_a_reader_may(filled, address, postgres, vault_name, role):
     with PostgresVault(address) as vault, vault._store.bookkeeping() as write:
-        write.sql.execute(f'CREATE ROLE "r{vault_name}" LOGIN')
-        write.sql.execute(f'GRANT USAGE ON SCHEMA septet TO "r{vault_name}"')
-        write.sql.execute(f'GRANT SELECT ON ALL TABLES IN SCHEMA septet TO "r{vault_name}"')
-        write.sql.execute(f'GRANT SELECT ON ALL SEQUENCES IN SCHEMA septet TO "r{vault_name}"')
-    reader = f"postgresql://r{vault_name}@{postgres.dsn().rpartition('@')[2]}?vault={vault_name}"
+        write.sql.execute(f'GRANT USAGE ON SCHEMA septet TO "{role}"')
+        write.sql.execute(f'GRANT SELECT ON ALL TABLES IN SCHEMA septet TO "{role}"')
+        write.sql.execute(f'GRANT SELECT ON ALL SEQUENCES IN SCHEMA septet TO "{role}"')
+    reader = f"postgresql://{role}@{postgres.dsn().rpartition('@')[2]}?vault={vault_name}"
     code, out, _ = filled("doctor", "--offline", "--json", "--vault", reader)
     role = json.loads(out)["checks"]["role"]
     assert code == 0 and (role["may_write"], role["owns"]) == (False, False)
@@ -257,10 +256,21 @@ def test_an_agent_searches_it_over_mcp(filled, address, tmp_path):
 PAGE = ROOT / "docs" / "postgres.md"
 
 
-def test_the_commands_of_the_page_print_what_it_shows(postgres, tmp_path, monkeypatch):
+@pytest.fixture
+def knowledge(postgres):
+    """The database of the page, and its user."""
+    postgres.drop("knowledge")
     with psycopg.connect(postgres.dsn(), autocommit=True) as sql:
+        sql.execute("DROP ROLE IF EXISTS team")
         sql.execute("CREATE ROLE team SUPERUSER LOGIN")
-    commands, here = Commands(tmp_path, monkeypatch), postgres.database("knowledge").rpartition("@")[2]
+    yield postgres.database("knowledge").rpartition("@")[2]
+    postgres.drop("knowledge")
+    with psycopg.connect(postgres.dsn(), autocommit=True) as sql:
+        sql.execute("DROP ROLE team")
+
+
+def test_the_commands_of_the_page_print_what_it_shows(knowledge, tmp_path, monkeypatch):
+    commands, here = Commands(tmp_path, monkeypatch), knowledge
     monkeypatch.delenv("SEPTET_VAULT")
     monkeypatch.setenv("COLUMNS", "100")
     blocks = re.findall(r"^```console\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)

@@ -60,11 +60,11 @@ def test_a_load_lets_the_planner_know_the_vault_whatever_else_is_there(dsn, vaul
         world.store.close()
 
 
-def test_a_writer_that_owns_no_table_lets_the_planner_know_what_it_loads(dsn, vault_name):
+def test_a_writer_that_owns_no_table_lets_the_planner_know_what_it_loads(dsn, vault_name, role):
     administration.init(dsn)
     with psycopg.connect(dsn, autocommit=True) as sql:
-        sql.execute(f'CREATE ROLE "{vault_name}" LOGIN IN ROLE septet_writer')
-    world = postgres_world(make_conninfo(dsn, user=vault_name), vault_name)
+        sql.execute(f'GRANT septet_writer TO "{role}"')
+    world = postgres_world(make_conninfo(dsn, user=role), vault_name)
     load(world, 600)
     check_known(world)
     world.store.close()

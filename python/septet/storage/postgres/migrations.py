@@ -123,8 +123,11 @@ def _prepared(sql: psycopg.Connection[Any], path: str) -> int:
 
 
 def distribute(sql: psycopg.Connection[Any]) -> bool:
-    """Have Citus distribute the tables that it does not know; say whether the database has the extension."""
+    """Have Citus distribute the tables that it does not know; say whether there are servers that take them."""
     if sql.execute("SELECT FROM pg_extension WHERE extname = 'citus'").fetchone() is None:
+        return False
+    # Citus makes a single server take them by itself; a coordinator without workers takes none.
+    if sql.execute("SELECT NOT bool_or(shouldhaveshards) FROM pg_dist_node").fetchone() == (True,):
         return False
     known = {name for (name,) in sql.execute("SELECT logicalrelid::text FROM pg_dist_partition").fetchall()}
     calls = Path(__file__).with_name("citus.sql").read_text(encoding="utf-8")
