@@ -244,7 +244,7 @@ def test_citus_where_it_is_not_there_is_printed(empty, septet):
         assert printed == "" and "schema version 1" in told
         return
     assert "create_distributed_table('septet.entries', 'bucket'" in printed
-    assert "schema version 1" in told and "citus: the database has no such extension, or no worker" in told
+    assert "schema version 1" in told and "citus: the database lacks the extension, or a worker" in told
 
 
 def test_the_command_tells_how_a_database_stands(empty, septet, monkeypatch):

@@ -239,7 +239,7 @@ def test_a_connection_that_is_lost_in_mid_search_is_told_to_the_caller_and_nobod
     caplog.set_level(0)
     vault = PostgresVault(dsn, vault_name, timeout_s=60)
     with vault._store.reading() as read, vault._store.maintaining() as sql:
-        sql.execute("SELECT pg_terminate_backend(%s, 60000)", (read.sql.info.backend_pid,))
+        sql.execute("SELECT pg_terminate_backend(%s::integer, 60000)", (read.sql.info.backend_pid,))
         with pytest.raises(OperationalError):
             together(read, [Statement("SELECT 1"), Statement("SELECT 2")])
     assert caplog.text == ""

@@ -122,7 +122,9 @@ def test_sixteen_threads_share_four_connections(dsn, vault_name):
         thread.join()
     assert faults == []
     with store.reading() as read:
-        count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'septet'"
+        count = (
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'septet' AND datname = current_database()"
+        )
         assert read.sql.execute(count).fetchone()[0] <= 4 + 1
         rows = "SELECT count(*) FROM septet.settings WHERE vault = %s"
         assert read.sql.execute(rows, (store.vault.number,)).fetchone()[0] == 160

@@ -122,7 +122,9 @@ def _show_made(made: Made, wanted: Format) -> None:
     if not made.roles:
         say("roles: this user may not make them: have somebody run what follows who may")
     elif made.left:
-        say("citus: the database has no such extension, or no worker: add it and run this again, or run what follows there")
+        say(
+            "citus: the database lacks the extension, or a worker: add it and run this again, or run what follows there"
+        )
     if made.left and wanted is Format.table:
         print("\n".join(made.left), end="")
 

@@ -65,16 +65,14 @@ SELECT h.bucket, h.row, min(h.tokens) AS tokens, {times} FROM ({held}) h GROUP B
 """
 _TIMES = "sum(h.f) FILTER (WHERE h.place = {place}) AS f{place}"
 _OF_WORD = (
-    "coalesce(c.idf[{place}] * ((g.f{place} * (c.k1 + 1)) "
-    "/ (g.f{place} + c.k1 * (1 - c.b + c.b * g.tokens / c.average))), 0)"
+    "coalesce(%s::float8 * ((g.f{place} * (%s::float8 + 1)) "
+    "/ (g.f{place} + %s::float8 * (1 - %s::float8 + %s::float8 * g.tokens / %s::float8))), 0)"
 )
 # The first step that any entry takes answers, and those that take it are its matches.
 _BEST = """
 WITH taken AS MATERIALIZED (
     SELECT g.row, CASE {taken} END AS step, CASE {scores} END AS score
-    FROM ({passing}) g
-    CROSS JOIN (SELECT %s::float8 AS k1, %s::float8 AS b, %s::float8 AS average, %s::float8[] AS idf) c
-    WHERE {any}
+    FROM ({passing}) g WHERE {any}
 ), scored AS (SELECT t.* FROM taken t WHERE t.step = (SELECT min(t.step) FROM taken t))
 SELECT (SELECT count(*) FROM scored), t.step, t.score, t.row FROM scored t ORDER BY t.score DESC, t.row LIMIT %s
 """
@@ -123,13 +121,15 @@ def best(vault: VaultRow, asked: Asked, leg: TextLeg) -> Statement:
     ]
     # As FTS5 adds: the words in the order of the step, a repeated one again.
     scores = [_joined(" + ", [_OF_WORD.format(place=at + 1) for at in words], "0") for _, words in asked.steps]
+    k1, b, average = ranking.k1, ranking.b, ranking.average[0]
+    of_scores = [one for _, words in asked.steps for at in words for one in (asked.idf[at], k1, k1, b, b, average)]
     sql = _BEST.format(
         passing=passing,
         taken=" ".join(f"WHEN {holding} THEN {at}" for at, holding in enumerate(holds)),
         scores=" ".join(f"WHEN {holding} THEN {score}" for holding, score in zip(holds, scores)),
         any=_joined(" OR ", [f"({one})" for one in holds]),
     )
-    return Statement(sql, (*of_held, ranking.k1, ranking.b, ranking.average[0], list(asked.idf), leg.most))
+    return Statement(sql, (*of_scores, *of_held, leg.most))
 
 
 def memories(
