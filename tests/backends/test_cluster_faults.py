@@ -94,7 +94,8 @@ def test_a_server_that_is_killed_in_mid_search_costs_each_search_its_deadline_at
         servers[server].start()
         for one in searchers:
             one.until(3)
-    assert all(isinstance(fault, Unreachable) for one in searchers for fault, _ in one.failed)
+    others = [fault for one in searchers for fault, _ in one.failed if not isinstance(fault, Unreachable)]
+    assert not others, others
 
 
 def test_a_federation_answers_from_its_other_tiers_while_a_worker_is_away(servers, open_vault, tmp_path):

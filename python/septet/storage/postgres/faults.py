@@ -39,8 +39,8 @@ def is_full(fault: psycopg.Error) -> bool:
     return fault.sqlstate is None and isinstance(fault, psycopg.OperationalError) and bool(_FULL.search(str(fault)))
 
 
-#: What Citus says, without a code, of a connection that ended.
-_ESSENTIAL = "failure on connection marked as essential"
+#: What Citus says, without a code of its own, of a connection that ended.
+_ENDED = re.compile("failure on connection marked as essential|server closed the connection unexpectedly")
 #: Of a server of the cluster, as Citus names it: the user is nobody's business.
 _NODE = re.compile(r"remote node \S*@")
 
@@ -49,7 +49,7 @@ def of_worker(fault: BaseException | None) -> bool:
     """Whether a coordinator answers that a server of its cluster does not: what ends its own connections is fatal."""
     if not isinstance(fault, psycopg.Error) or fault.diag.severity_nonlocalized != "ERROR":
         return False
-    return (fault.sqlstate or "").startswith(("08", "57P")) or _ESSENTIAL in (fault.diag.message_primary or "")
+    return (fault.sqlstate or "").startswith(("08", "57P")) or bool(_ENDED.search(fault.diag.message_primary or ""))
 
 
 def store_error(fault: psycopg.Error, path: str) -> SeptetError:
