@@ -40,7 +40,9 @@ def is_full(fault: psycopg.Error) -> bool:
 
 
 #: What Citus says, without a code of its own, of a connection that ended.
-_ENDED = re.compile("failure on connection marked as essential|server closed the connection unexpectedly")
+_ENDED = re.compile(
+    "failure on connection marked as essential|server closed the connection unexpectedly|postmaster was shut down"
+)
 #: Of a server of the cluster, as Citus names it: the user is nobody's business.
 _NODE = re.compile(r"remote node \S*@")
 
