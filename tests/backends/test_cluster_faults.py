@@ -61,20 +61,25 @@ def open_vault(dsn, vault_name):
         one.close()
 
 
+def killed_under(server, clients, *, turns, failures):
+    """Kill a server while clients work, and start it again when each has failed; they work before and after."""
+    with at_work(*clients):
+        for one in clients:
+            one.until(turns)
+        server.kill()
+        for one in clients:
+            one.until(failures, fails=True)
+        server.start()
+        for one in clients:
+            one.until(turns)
+
+
 @pytest.mark.parametrize("server", [1, 0], ids=["worker", "coordinator"])
 def test_a_server_that_is_killed_in_mid_write_loses_nothing_acknowledged_and_the_vault_heals(
     postgres, servers, open_vault, server
 ):
     writers = [Writer(open_vault(), f"w{number}") for number in range(3)]
-    with at_work(*writers):
-        for one in writers:
-            one.until(8)
-        servers[server].kill()
-        for one in writers:
-            one.until(2, fails=True)
-        servers[server].start()
-        for one in writers:
-            one.until(8)
+    killed_under(servers[server], writers, turns=8, failures=2)
     mended(postgres, servers)
     assert_whole(open_vault(), writers)
 
@@ -85,15 +90,7 @@ def test_a_server_that_is_killed_in_mid_search_costs_each_search_its_deadline_at
     for _ in range(6):
         writer.turn()
     searchers = [Searcher(open_vault()) for _ in range(3)]
-    with at_work(*searchers):
-        for one in searchers:
-            one.until(3)
-        servers[server].kill()
-        for one in searchers:
-            one.until(3, fails=True)
-        servers[server].start()
-        for one in searchers:
-            one.until(3)
+    killed_under(servers[server], searchers, turns=3, failures=3)
     others = [fault for one in searchers for fault, _ in one.failed if not isinstance(fault, Unreachable)]
     assert not others, others
 

@@ -284,9 +284,9 @@ class translated:
         if isinstance(fault, SQLITE_FAULTS):
             raise store_error(fault, self.path) from fault
         if type(fault) is MemoryError:
-            # Lengths in a damaged full-text table make SQLite ask for more than there is, so this says both.
-            said = "not enough memory, or a damaged full-text table: `septet doctor` checks it, and --fix mends it"
-            raise StoreError(f"{self.path}: {said}") from fault
+            # SQLite reports a damaged length in a full-text table as out of memory, too.
+            reason = "out of memory, or a full-text table is damaged: run `septet doctor`, with --fix to repair it"
+            raise StoreError(f"{self.path}: {reason}") from fault
 
 
 def _unopenable(path: str, text: str) -> StoreError:

@@ -43,12 +43,12 @@ def is_full(fault: psycopg.Error) -> bool:
 _ENDED = re.compile(
     "failure on connection marked as essential|server closed the connection unexpectedly|postmaster was shut down"
 )
-#: Of a server of the cluster, as Citus names it: the user is nobody's business.
+#: The user in Citus's name of a worker, which no message shows.
 _NODE = re.compile(r"remote node \S*@")
 
 
 def of_worker(fault: BaseException | None) -> bool:
-    """Whether a coordinator answers that a server of its cluster does not: what ends its own connections is fatal."""
+    """Return whether a Citus coordinator reports a lost worker; the loss of its own connection is FATAL, not ERROR."""
     if not isinstance(fault, psycopg.Error) or fault.diag.severity_nonlocalized != "ERROR":
         return False
     return (fault.sqlstate or "").startswith(("08", "57P")) or bool(_ENDED.search(fault.diag.message_primary or ""))
@@ -99,8 +99,8 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
         case pg.DiskFull():
             return StoreError(f"{path}: the server's disk is full; nothing was written: make room and try again")
         case _ if of_worker(fault):
-            said = _NODE.sub("", said)
-            return Unreachable(f"{path}: a server of its cluster cannot be reached ({said}): see whether it runs")
+            reason = _NODE.sub("", said)
+            return Unreachable(f"{path}: a server of its cluster cannot be reached ({reason}): see whether it runs")
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return Unreachable(f"{path} cannot be reached ({said}){_what_to_see(said)}")
         case _:

@@ -133,7 +133,7 @@ class Server:
     def fault(self, fault: psycopg.Error) -> SeptetError:
         """Return an error of psycopg as Septet's, and keep in mind whether the server answers."""
         told = store_error(fault, self.path)
-        # Whoever says that another server does not answer does answer.
+        # A coordinator that reports a lost worker is itself reachable.
         answers = isinstance(fault, psycopg.errors.QueryCanceled) or of_worker(fault)
         if isinstance(told, Unreachable) and not answers:
             self.breaker.failed(told)

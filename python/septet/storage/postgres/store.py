@@ -279,7 +279,7 @@ class PostgresStore:
             write = PostgresWriting(link, self.vault, generation, Held())
             yield write
             if self.vault.distributed:
-                # What fails before the commit can be done again.
+                # A failure before COMMIT is safe to retry, so the last statements go ahead of it.
                 write.settle()
             ending = True
             write.settle(_COMMIT)

@@ -35,8 +35,8 @@ class Asked(NamedTuple):
     steps: Sequence[tuple[bool, Sequence[int]]]
 
 
-# What begins with one stem, in columns that count, and how often: a plan that does not know the letters knows that they
-# are few. A join with all stems would be taken for most of the table.
+# The postings of one stem, by prefix. A statement for each stem: a join with all of them gets a generic plan that scans
+# most of the table, as the planner cannot estimate a range whose ends are unknown.
 _BEGUN = """
     SELECT p.bucket, p.row, {place}::bigint AS place, f.f, p.tokens
     FROM septet.postings p CROSS JOIN (SELECT %s::float8[] AS w) c CROSS JOIN LATERAL (
@@ -162,7 +162,7 @@ def memories(
     if posted:
         posted_sql += _PHRASES
         given += [*map(list, zip(*posted)), vault.number]
-    # Who must hold all holds each.
+    # A step that needs every stem needs as many of them as there are.
     passing = f"{condition.sql} AND cardinality(s.places) >= %s"
     sql = HELD.format(posted=posted_sql, any="p.f > 0") + RANKED.format(whole="false", condition=passing)
     given += [*totals, vault.number, len(stems), vault.number, *condition.parameters, len(stems) if every else 1, most]

@@ -72,7 +72,7 @@ def parents(ids: Iterable[str]) -> list[str]:
 
 
 def kept(entry_id: str, parent: str | None, split: Collection[str]) -> bool:
-    """Say whether an entry has earlier versions; parts have none, as they are made anew with what was split.
+    """Return whether an entry keeps a history; parts do not, as each split makes them anew.
 
     Args:
         split: those of the `parents` that were split.
