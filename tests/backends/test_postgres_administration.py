@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from tests.commands import Commands
 
+from postgres_cluster import PostgresCluster
 from septet.errors import ReadOnly, SchemaTooNew, StoreError
 from septet.storage.postgres import administration, migrations
 from septet.storage.postgres.store import PostgresStore
@@ -245,6 +246,22 @@ def test_citus_where_it_is_not_there_is_printed(empty, septet):
         return
     assert "create_distributed_table('septet.entries', 'bucket'" in printed
     assert "schema version 1" in told and "citus: the database lacks the extension, or a worker" in told
+
+
+def test_a_coordinator_keeps_its_tables_until_it_has_a_worker_and_init_distributes_them_then(empty, postgres):
+    if not isinstance(postgres, PostgresCluster) or len(postgres.nodes) < 2:
+        pytest.skip("no cluster with workers: SEPTET_CITUS names none")
+    known = "SELECT count(*) FROM pg_dist_partition WHERE logicalrelid::text LIKE 'septet.%'"
+    workers = [node[:2] for node in postgres.nodes[1:]]
+    with psycopg.connect(empty, autocommit=True) as sql:
+        for one in workers:
+            sql.execute("SELECT citus_remove_node(%s, %s)", one)
+        assert not administration.init(empty).distributed
+        assert sql.execute(known).fetchone() == (0,)
+        for one in workers:
+            sql.execute("SELECT citus_add_node(%s, %s)", one)
+        assert administration.init(empty).distributed
+        assert sql.execute(known).fetchone() == (ALL_TABLES,)
 
 
 def test_the_command_tells_how_a_database_stands(empty, septet, monkeypatch):
