@@ -92,6 +92,16 @@ def test_clients_that_send_a_head_and_no_body_take_no_place_of_a_search(vault, r
         assert {search(url).status_code for _ in range(20)} == {200}
 
 
+def test_bodies_of_lines_that_begin_at_the_same_moment_take_no_place(vault):
+    with serving(vault, most_requests=1) as url, connected(url, 20) as socks:
+        for sock in socks:
+            sock.sendall(head("/v1/bulk", 50, more=CLOSE))
+        for sock in socks:
+            sock.sendall(b'{"title":"x"}' + b" " * 37)
+        said = [sock.recv(10_000) for sock in socks]
+        assert {one.split()[1] for one in said} == {b"200"}
+
+
 def test_bodies_that_came_in_part_share_a_room_and_the_slowest_gives_way(vault, monkeypatch):
     monkeypatch.setattr(admission, "MOST_READ", 1)
     with serving(vault, max_body=100_000) as url, connected(url, 3) as socks:

@@ -173,7 +173,8 @@ class App:
             work = partial(target.handler, scope, body, exchange)
         else:
             work = partial(self._caller.answer, scope, body, target, found.named, exchange)
-        begin = admission.without_place if exchange.path in OPEN else admission.at_once
+        # Lines take their places one by one, when they have come.
+        begin = admission.without_place if exchange.path in OPEN or most == 0 else admission.at_once
         return await begin(work, receive)
 
     async def _healthz(self, scope: Any, body: bytes, exchange: Exchange) -> ASGIApp:
