@@ -9,6 +9,7 @@
 compile_error!("Septet runs on Linux and macOS: locks on files and signals are those of POSIX. On Windows use WSL 2.");
 
 pub mod arrays;
+pub mod blocks;
 mod collections;
 pub mod encoder;
 pub mod entries;

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from septet.errors import EntryError
 from septet.storage.postgres.store import PostgresStore
-from septet.storage.postgres.tables import checking, counts
+from septet.storage.postgres.tables import checking, folding
 from septet.storage.tables.entries import checked_row
 from septet.storage.tables.feedback import Feedback
 from septet.storage.tables.history import Keeping
@@ -172,7 +172,7 @@ def number(read, sql):
 def fold(store):
     """Fold until nothing is left of it."""
     with store.maintaining() as sql:
-        while counts.fold(sql, store.vault):
+        while folding.fold(sql, store.vault):
             pass
 
 

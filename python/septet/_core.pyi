@@ -84,15 +84,12 @@ class Codes:
         It is summed in float64, in the order of dot products.
         """
     def __len__(self) -> int: ...
-    @property
-    def distances(self) -> bool:
-        """Whether searches are by distance."""
-    @property
-    def dimensions(self) -> int:
-        """The number of components of a row."""
-    @property
-    def size_bytes(self) -> int:
-        """The memory the codes take: ``d`` rounded up to 128, plus 16, a row; none for those in a file."""
+    #: Whether searches are by distance.
+    distances: bool
+    #: The number of components of a row.
+    dimensions: int
+    #: The memory the codes take: ``d`` rounded up to 128, plus 16, a row; none for those in a file.
+    size_bytes: int
     def save(self, path: str | os.PathLike[str], rows: int, stamp: bytes) -> None:
         """Write the codes of the first ``rows`` rows to a new file; a FileExistsError where there is one."""
     @staticmethod
@@ -302,9 +299,8 @@ class SpellingIndex:
     """
     def __new__(cls) -> SpellingIndex: ...
     def __len__(self) -> int: ...
-    @property
-    def size_bytes(self) -> int:
-        """The memory the index takes: about 100 bytes for a text of 60 words, and 20 for each distinct word."""
+    #: The memory the index takes: about 100 bytes for a text of 60 words, and 20 for each distinct word.
+    size_bytes: int
     def append(self, texts: Sequence[str]) -> int:
         """Cut the texts into words, in order, into new slots and return the first new slot."""
     def frozen(self) -> SpellingIndex:
@@ -319,9 +315,9 @@ class SpellingIndex:
 @final
 class SpellingStatistics:
     """In how many slots each trigram is, at one moment: immutable, made from a `SpellingIndex`."""
-    @property
-    def slots(self) -> int:
-        """The number of slots counted."""
+
+    #: The number of slots counted.
+    slots: int
     def moved(self, index: SpellingIndex, added: _Integers, removed: _Integers) -> SpellingStatistics:
         """Return new statistics with slots added and removed."""
 
@@ -330,9 +326,8 @@ class TermIndex:
     """Token counts of texts by slot, append-only: slots already handed out never change, so readers need no lock."""
     def __new__(cls) -> TermIndex: ...
     def __len__(self) -> int: ...
-    @property
-    def size_bytes(self) -> int:
-        """The memory that the counts take: about two bytes for a token, and eight for a text; none of it in a file."""
+    #: The memory that the counts take: about two bytes for a token, and eight for a text; none of it in a file.
+    size_bytes: int
     def frozen(self) -> TermIndex:
         """Return the index as it is now; appending to one leaves the other alone."""
     def append(self, texts: Sequence[str], *, threads: int | None = None) -> int:
@@ -351,9 +346,9 @@ class TermIndex:
 @final
 class Frequencies:
     """Document frequencies at one moment: immutable, made from a `TermIndex`."""
-    @property
-    def documents(self) -> int:
-        """The number of documents counted."""
+
+    #: The number of documents counted.
+    documents: int
     def moved(self, index: TermIndex, added: _Integers, removed: _Integers) -> Frequencies:
         """Return new frequencies with slots added and removed; equal to counting from scratch."""
     def document_frequency(self, term: str) -> int:
@@ -414,8 +409,7 @@ class TfidfVectorizer:
 def index_terms(text: str) -> list[bytes]:
     """Return the terms that FTS5 with ``porter unicode61 remove_diacritics 2`` makes of a text, in order.
 
-    Those of SQLite 3.40, as bytes: stemming, and the cut at 32,768 bytes, may leave half a letter.
-    A query term that gives more than one is a phrase to FTS5; one that gives none matches nothing.
+    Bytes, as stemming, and the cut at 32,768 bytes, may leave half a letter. A query term of several is a phrase.
     """
 
 @final
@@ -428,9 +422,8 @@ class TextIndex:
     """
     def __new__(cls, columns: int, terms: Sequence[bytes] | None = None) -> TextIndex: ...
     def __len__(self) -> int: ...
-    @property
-    def columns(self) -> int:
-        """The number of texts a row has."""
+    #: The number of texts a row has.
+    columns: int
     def append(self, rows: Sequence[Sequence[str]]) -> int:
         """Cut the rows' texts, one for each column, into terms, into new slots; return the first: all rows, or none."""
     def frozen(self) -> TextIndex:
@@ -459,10 +452,7 @@ class TextIndex:
 
 @final
 class Statistics:
-    """The rows that count at one moment, their tokens and document frequencies: immutable, made from a `TextIndex`.
-
-    Slots that are not counted are not found: a search with older statistics does not see what was appended since.
-    """
+    """The rows that count at one moment, their tokens and document frequencies; no search finds other slots."""
 
     #: The number of tokens of all rows, as FTS5 counts them: the sum of ``fts5vocab``'s ``cnt``.
     tokens: int
@@ -533,9 +523,7 @@ def bm25_at(
 def spans(texts: Sequence[str], terms: Sequence[str], prefixes: int, grams: bool) -> list[list[tuple[int, int, int]]]:
     """Return by text where terms stand in it as FTS5 finds them: start, end (characters), number of the term.
 
-    Args:
-        prefixes: the terms from this number on match words that begin with them.
-        grams: look for the grams of the texts too.
+    Terms from the number ``prefixes`` on match words that begin with them; ``grams`` looks for those of texts too.
     """
 
 def query_terms(
@@ -555,9 +543,8 @@ def query_terms(
 def cascade_words(text: str, stop_words: bool | Set[str], most: int) -> tuple[tuple[str, ...], int, bool, bool]:
     """Cut a query into words whose beginnings are looked for; none may be left.
 
-    Returns:
-        At most ``most`` words, how many were left out, whether FTS5 takes one for several tokens, and whether the query
-        has words but none is left.
+    Returns at most ``most`` words, how many were left out, whether FTS5 takes one for several tokens, and whether the
+    query has words but none is left.
     """
 
 def needed_words(
@@ -729,9 +716,8 @@ class Pool:
         cls, rows: Sequence[int], tiers: Sequence[int], facts: dict[str, Sequence[str]], columns: dict[str, _Floats]
     ) -> Pool: ...
     def __len__(self) -> int: ...
-    @property
-    def columns(self) -> dict[str, _Floats]:
-        """Copies of the columns, by name."""
+    #: Copies of the columns, by name.
+    columns: dict[str, _Floats]
     def with_columns(self, columns: dict[str, _Floats]) -> Pool:
         """Return the pool with columns added or replaced."""
     def with_ids(self, ids: Sequence[str]) -> Pool:
@@ -758,34 +744,25 @@ _Placed: TypeAlias = tuple[int, int, int, float, dict[str, float] | None, _Value
 @final
 class Ranking:
     """A pool with its scores: ``m`` candidates, ``c`` signals."""
-    @property
-    def pool(self) -> Pool:
-        """The candidates, with the columns that were added."""
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the signals ``(c,)``."""
-    @property
-    def signals(self) -> _Floats:
-        """Raw signals ``(c, m)``, NaN where unknown."""
-    @property
-    def contributions(self) -> _Floats:
-        """Weight x signal ``(c, m)``; a candidate's score is the sum of its column."""
-    @property
-    def scores(self) -> _Floats:
-        """The scores ``(m,)``."""
-    @property
-    def order(self) -> _Integers:
-        """Candidate positions, best first; equal scores keep the pool's order ``(m,)``."""
-    @property
-    def weights(self) -> _Floats:
-        """The weight of each signal as it counted ``(c,)``."""
-    @property
-    def confidence(self) -> float:
-        """How likely an answer is there at all, 0 to 1."""
+
+    #: The candidates, with the columns that were added.
+    pool: Pool
+    #: The names of the signals ``(c,)``.
+    names: tuple[str, ...]
+    #: Raw signals ``(c, m)``, NaN where unknown.
+    signals: _Floats
+    #: Weight x signal ``(c, m)``; a candidate's score is the sum of its column.
+    contributions: _Floats
+    #: The scores ``(m,)``.
+    scores: _Floats
+    #: Candidate positions, best first; equal scores keep the pool's order ``(m,)``.
+    order: _Integers
+    #: The weight of each signal as it counted ``(c,)``.
+    weights: _Floats
+    #: How likely an answer is there at all, 0 to 1.
+    confidence: float
     def named_weights(self) -> dict[str, float]:
         """Return the weights by signal."""
-    def breakdowns(self, positions: Sequence[int]) -> list[dict[str, float]]:
-        """Return weight x signal of candidates, by signal."""
     def raw(self, positions: Sequence[int]) -> list[dict[str, float | None]]:
         """Return the signals of candidates; None where unknown."""
     def best(
@@ -805,6 +782,48 @@ class Ranking:
             least_confidence: none of less confidence.
             memories: how many there are.
         """
+
+# -- blocks of postings ----------------------------------------------------------------------------------------------
+
+def written_postings(
+    parts: Sequence[tuple[int, Sequence[str], _Integers, _Integers, NDArray[np.int32], _Integers]],
+    rows: _Integers,
+    memories: _Mask,
+    gone: int,
+) -> bytes:
+    """Return the change of postings by a write of entries ``(n,)``, the first ``gone`` of which are what was before.
+
+    A part is its number, its terms, the term and the entry of each pair ``(p,)``, the counts by column ``(p, 5)``, or
+    ``(p, 1)`` of the second column, and the tokens of each entry ``(n,)``.
+    """
+
+def folded_postings(changes: Sequence[bytes]) -> list[tuple[int, str, int, bytes]]:
+    """Return the changes of writes, in their order, as one for each block: part, term, span, change."""
+
+def merged_postings(pairs: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
+    """Return blocks, each with its change; empty where nothing is left. `Damaged` for bytes that are neither."""
+
+def checked_postings(blocks: Sequence[tuple[int, str, bytes]]) -> tuple[int, int]:
+    """Return the number of the postings in blocks of a part and term, and the sum of their hashes modulo 2^64."""
+
+def ranked_postings(
+    asked: Sequence[tuple[int, str, float | None]],
+    blocks: Sequence[tuple[int, str, bytes]],
+    changes: Sequence[bytes],
+    k: int,
+    *,
+    weights: Sequence[float],
+    average: tuple[float, float],
+    constants: tuple[float, float],
+    needed: Sequence[Sequence[Sequence[Sequence[int]]]],
+    outside: Sequence[int],
+    memories: bool,
+) -> tuple[_Integers, _Floats, int, int]:
+    """Find the ``k`` best rows as `bm25_top_k` does: those that hold every needed word first, then by row.
+
+    ``asked`` is part, term and idf (None: it scores nothing), ``needed`` by word the ways to hold it: a term of each
+    group, by its place. Returns rows, scores, and the numbers of matches and of those that hold every needed word.
+    """
 
 # -- sentence models -------------------------------------------------------------------------------------------------
 
@@ -834,19 +853,16 @@ class Encoder:
             layers: attention (queries, keys, values, one under the other: ``(3d, d)``), output ``(d, d)``, norm
                 ``(2, d)``, up ``(w, d)``, down ``(d, w)``, norm ``(2, d)``. A map is a pair of weight ``(to, from)``
                 and bias ``(to,)``.
-            heads: parts that a vector is cut into for the attention.
-            epsilon: added to the variance in every normalisation.
+            heads, epsilon: parts of a vector in the attention; what is added to the variance in normalisations.
             activation: ``gelu`` (with the exact error function), ``gelu_new``, ``gelu_pytorch_tanh`` or ``gelu_fast``
                 (with tanh), ``relu``.
             pooling: ``mean``, ``cls`` or ``max``.
-            kernel: force one of `kernels()`; for tests.
 
         Raises:
             ValueError: shapes that do not fit, heads that do not divide ``d``, an unknown name.
         """
-    @property
-    def dimensions(self) -> int:
-        """The number of components of a vector."""
+    #: The number of components of a vector.
+    dimensions: int
     def encode(self, words: _Singles, lengths: _Integers, *, threads: int = 1) -> _Singles:
         """Return the unit vectors ``(n, d)`` of texts.
 
@@ -867,11 +883,7 @@ class Encoder:
 class Formula:
     """Signals of a profile, evaluated for all candidates of a search in one call.
 
-    A signal is nested tuples, as `septet.ranking.fusion` documents each: ``("col", name)``, ``("const", value)``,
-    ``("only", kind, signal)``, ``("scale", signal, shift)``, ``("sum", [(weight, signal), ...], missing)``,
-    ``("clamp", signal, least, most)``, ``("log1p", signal)``, ``("halve", signal, half)``, ``("saturate", signal)``,
-    ``("found", signal)``, ``("linear", signal, times, plus)``, ``("unless", signal, other)``,
-    ``("estimate", signal, signal, (intercept, slope, doubt))``, ``("rrf", [(weight, signal), ...], k, first_rank)``.
+    A signal is nested tuples, as `septet.ranking.fusion` documents each.
     `septet.ranking.fusion.formula` documents the other arguments.
     """
     def __new__(
@@ -919,8 +931,7 @@ class Formula:
         """Return `score` of a pool.
 
         Args:
-            names: of the signals ``(c,)``, and of what changes the scores afterwards.
-            weights: of the signals ``(c,)``.
+            names, weights: of the signals ``(c,)``; also the names of what changes the scores afterwards.
             rules: fill the columns ``severity``, ``decay`` and ``domain`` first; None scores the pool as it is.
             now: when entries are judged, epoch seconds.
             domain: which domain the query asks for; None leaves that signal unknown.
@@ -943,10 +954,7 @@ def unite(first: _Integers, second: _Integers) -> _Integers:
     """Return the ids of one list, and after them those of another that the first does not hold, in their order."""
 
 def jaccard(query: Sequence[str], tags: Sequence[Sequence[str]]) -> _Floats:
-    """Return ``|a & b| / |a | b|`` of the query's tags with each candidate's ``(m,)``; 0 when both are empty.
-
-    Tags are compared as sets of exact strings.
-    """
+    """Return ``|a & b| / |a | b|`` of a query's and each candidate's set of tags ``(m,)``; 0 when both are empty."""
 
 def decay(
     now: float,
@@ -976,11 +984,7 @@ def windows(text: str, words: int) -> list[tuple[int, int, int, int]]:
 class Redactions:
     """Rules that mask secrets, ready to run: patterns with how to mask and what to check (`septet.files.redaction`)."""
     def __new__(cls, rules: Sequence[tuple[str, str, str]]) -> Redactions:
-        """Make rules ready.
-
-        Raises:
-            ValueError: a pattern is malformed or too large, or a mask or check unknown.
-        """
+        """Compile rules; a ValueError for a pattern that is malformed or too large, an unknown mask or check."""
     def redact(self, text: str) -> tuple[str, list[int]]:
         """Return the text with its secrets masked, and how many each rule found; in linear time."""
     def spans(self, text: str) -> tuple[list[tuple[int, int, int]], list[int]]:
@@ -1068,15 +1072,12 @@ class ArrayFile:
     format. Where it is cut or overwritten while mapped, every function that looked at it raises `Damaged`.
     """
     def __new__(cls, path: str | os.PathLike[str], *, mapped: bool = True) -> ArrayFile: ...
-    @property
-    def stamp(self) -> bytes:
-        """What the writer stamped the file with."""
-    @property
-    def size_bytes(self) -> int:
-        """The length of the file."""
-    @property
-    def is_sealed(self) -> bool:
-        """Whether it is mapped, and nobody wrote to it since it was made, as its times say; else `verify` it first."""
+    #: What the writer stamped the file with.
+    stamp: bytes
+    #: The length of the file.
+    size_bytes: int
+    #: Whether it is mapped, and nobody wrote to it since it was made, as its times say; else `verify` it first.
+    is_sealed: bool
     def names(self) -> list[str]:
         """Return the names of the columns, in their order."""
     def check(self) -> None:
@@ -1116,9 +1117,8 @@ class FileRows:
     def __len__(self) -> int: ...
     def read(self, start: int, stop: int) -> _Singles:
         """Return a copy of the rows from ``start`` on, before ``stop``."""
-    @property
-    def dimensions(self) -> int:
-        """The number of components of a row."""
+    #: The number of components of a row.
+    dimensions: int
 
 @final
 class ArrayWriter:

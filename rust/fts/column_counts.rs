@@ -108,7 +108,7 @@ impl ColumnCounts {
     }
 }
 
-fn weighted(counts: &[u32], weights: &[f64]) -> f64 {
+pub(crate) fn weighted(counts: &[u32], weights: &[f64]) -> f64 {
     counts.iter().zip(weights).fold(0.0, |frequency, (&count, &weight)| add_times(frequency, weight, count))
 }
 

@@ -38,6 +38,7 @@ mod write;
 
 pub use beginnings::{Beginnings, beginnings};
 pub use cascade::{Step, cascade_at, cascade_top_k};
+pub(crate) use column_counts::weighted;
 pub use feedback::{Feedback, feedback_at};
 pub use index::TextIndex;
 pub use listed::ListedRows;

@@ -15,6 +15,7 @@ use crate::vectors::Rows;
 
 mod analysis;
 mod arrays;
+mod blocks;
 mod chunks;
 mod codes;
 mod encoder;
@@ -235,6 +236,8 @@ mod _core {
     use super::analysis::{Analysis, analysed, stored_terms};
     #[pymodule_export]
     use super::arrays::{ArrayFile, ArrayWriter, FileBytes, FileRows};
+    #[pymodule_export]
+    use super::blocks::{checked_postings, folded_postings, merged_postings, ranked_postings, written_postings};
     #[pymodule_export]
     use super::chunks::{chunk_markdown, document_chunks, split_utf8};
     #[pymodule_export]

@@ -95,11 +95,6 @@ impl Ranking {
         self.named(py, self.found.scored.weights.iter().map(|&weight| Some(weight)))
     }
 
-    /// Weight times signal of candidates, by signal.
-    fn breakdowns<'py>(&self, py: Python<'py>, positions: Vec<usize>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        positions.into_iter().map(|at| self.breakdown(py, self.checked(at)?)).collect()
-    }
-
     /// The signals of candidates; None where unknown.
     fn raw<'py>(&self, py: Python<'py>, positions: Vec<usize>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         positions.into_iter().map(|at| self.known(py, self.checked(at)?)).collect()

@@ -16,7 +16,7 @@ from septet.storage.postgres import administration, migrations
 from septet.storage.postgres.store import PostgresStore
 
 _databases = count(1)
-ALL_TABLES = 16
+ALL_TABLES = 17
 
 
 @pytest.fixture

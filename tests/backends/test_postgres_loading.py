@@ -5,7 +5,7 @@ import pytest
 
 from septet import BatchError, PostgresVault, Vault
 from septet.storage.postgres import following
-from septet.storage.postgres.tables import counts, indexing
+from septet.storage.postgres.tables import folding, indexing
 from written import faults
 
 ROWS = 100
@@ -24,7 +24,7 @@ def vault(dsn, vault_name, monkeypatch):
 def calls(monkeypatch):
     """What was called, each time."""
     made = []
-    for module, name in ((counts, "fold"), (following, "analyse_if_grown"), (indexing, "prepared")):
+    for module, name in ((folding, "fold"), (following, "analyse_if_grown"), (indexing, "prepared")):
         monkeypatch.setattr(module, name, noted(made, name, getattr(module, name)))
     return made
 

@@ -41,7 +41,7 @@ kinds_of_rows = st.sampled_from(["text", "hybrid"])
 def test_the_breakdown_sums_to_the_score(pool, profile, row):
     found = score(pool, profile, profile.weights[row])
     for i in range(len(pool)):
-        (parts,), (raw,) = found.breakdowns([i]), found.raw([i])
+        parts, (raw,) = dict(zip(found.names, found.contributions[:, i].tolist())), found.raw([i])
         assert list(parts) == list(profile.signal_names)
         assert math.fsum(parts.values()) == pytest.approx(found.scores[i], abs=1e-12)
         for name in profile.signals:

@@ -41,7 +41,7 @@ _TABLES_OF_CITUS = """
 """
 _VAULTS = "SELECT vault, name, buckets, vectors, created_at FROM septet.vaults ORDER BY name"
 _ENTRIES = "SELECT vault, live, count(*) FROM septet.entries GROUP BY vault, live"
-_CHANGES = "SELECT vault, count(*), sum(size) FROM septet.count_changes GROUP BY vault"
+_CHANGES = "SELECT vault, count(*), sum(size) FROM septet.count_changes WHERE NOT folded GROUP BY vault"
 _SPACES = "SELECT vault, space, model, dimensions, keyed_by, state, hnsw FROM septet.spaces ORDER BY model, space"
 _VECTORS = "SELECT vault, space, count(*) FROM septet.vectors GROUP BY vault, space"
 

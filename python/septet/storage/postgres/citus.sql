@@ -16,6 +16,7 @@ SELECT create_distributed_table('septet.entries', 'bucket', colocate_with => 'no
 ));
 SELECT create_distributed_table('septet.buckets', 'bucket', colocate_with => 'septet.entries');
 SELECT create_distributed_table('septet.postings', 'bucket', colocate_with => 'septet.entries');
+SELECT create_distributed_table('septet.posting_blocks', 'bucket', colocate_with => 'septet.entries');
 SELECT create_distributed_table('septet.term_counts', 'bucket', colocate_with => 'septet.entries');
 SELECT create_distributed_table('septet.totals', 'bucket', colocate_with => 'septet.entries');
 SELECT create_distributed_table('septet.count_changes', 'bucket', colocate_with => 'septet.entries');

@@ -16,8 +16,8 @@ SELECT current_setting('server_version'),
        has_table_privilege('septet.entries', 'INSERT') AND has_table_privilege('septet.entries', 'UPDATE'),
        pg_has_role((SELECT relowner FROM pg_class WHERE oid = 'septet.entries'::regclass), 'USAGE'),
        pg_is_in_recovery(),
-       (SELECT count(*) FROM septet.count_changes WHERE vault = %(vault)s::int),
-       (SELECT coalesce(sum(size), 0)::bigint FROM septet.count_changes WHERE vault = %(vault)s::int),
+       (SELECT count(*) FROM septet.count_changes WHERE vault = %(vault)s::int AND NOT folded),
+       (SELECT coalesce(sum(size), 0)::bigint FROM septet.count_changes WHERE vault = %(vault)s::int AND NOT folded),
        (SELECT count(*) FROM septet.entries WHERE vault = %(vault)s::int AND NOT live)
 """
 

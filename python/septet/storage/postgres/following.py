@@ -11,7 +11,7 @@ import psycopg
 
 from septet.errors import BatchError, SeptetError, StoreError
 from septet.storage.postgres.planning import analyse_if_grown
-from septet.storage.postgres.tables import counts
+from septet.storage.postgres.tables import folding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,8 +84,8 @@ class Following:
 
     def _follow(self, link: Link, vault: VaultRow, *, fold: bool, whole: bool) -> None:
         # A failure costs nothing, as a writer behind this one does it too.
-        with suppress(psycopg.Error):
+        with suppress(psycopg.Error, StoreError):
             # One takes so many terms at most.
             if fold:
-                (counts.fold_all if whole else counts.fold)(link, vault)
+                (folding.fold_all if whole else folding.fold)(link, vault)
             analyse_if_grown(link, vault, self._looked)

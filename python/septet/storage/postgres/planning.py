@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["AMISS", "FEW", "TABLES", "analyse_if_grown", "looked_at", "planned", "rows_planned"]
 
 #: Tables that searches read of a vault.
-TABLES = ("entries", "postings", "vectors", "term_counts")
+TABLES = ("entries", "postings", "posting_blocks", "vectors", "term_counts")
 #: A vault with more than so many times the rows that the planner reckons with, and `FEW` more, may get bad plans.
 AMISS = 4
 FEW = 100
@@ -48,6 +48,7 @@ _THERE = "SELECT count(*) FROM (SELECT 1 FROM septet.{table} WHERE {column} = %s
 _ANALYSE = {
     "entries": "ANALYZE septet.entries",
     "postings": "ANALYZE septet.postings",
+    "posting_blocks": "ANALYZE septet.posting_blocks",
     "vectors": "ANALYZE septet.vectors",
     "term_counts": "ANALYZE septet.term_counts",
 }

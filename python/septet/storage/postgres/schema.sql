@@ -94,6 +94,20 @@ CREATE TABLE septet.postings (
 );
 CREATE INDEX postings_by_row ON septet.postings (vault, bucket, row);
 
+-- The same postings as searches rank them: by term, the rows of a span (1,024 numbers of `row_numbers`) as one row of
+-- bytes (rust/blocks). Written by folds alone: what a write changes waits in `count_changes`.
+CREATE TABLE septet.posting_blocks (
+    vault    integer  NOT NULL,
+    bucket   integer  NOT NULL,             -- of the term, as in `term_counts`
+    part     smallint NOT NULL,
+    term     text     NOT NULL COLLATE "C",
+    span     bigint   NOT NULL,             -- row / 1024 / 1024
+    postings bytea    NOT NULL,
+    PRIMARY KEY (vault, bucket, part, term, span)
+) WITH (toast_tuple_target = 8160);
+-- They are short already, and the planner learns nothing from them.
+ALTER TABLE septet.posting_blocks ALTER postings SET STORAGE EXTERNAL, ALTER postings SET STATISTICS 0;
+
 -- What searches must know of the whole vault. A write only adds a row to `count_changes`, so writers never wait for each
 -- other; every now and then one of them folds these rows into `term_counts` and `totals`. Sums over both are exact in
 -- every snapshot.
@@ -125,8 +139,11 @@ CREATE TABLE septet.count_changes (
     totals jsonb   NOT NULL,                -- {part: [rows, tokens]}
     size   integer NOT NULL,                -- terms in `counts`
     losses integer NOT NULL,                -- how many of them have a negative difference
+    postings bytea,                         -- changes of them, as `_core.written_postings` says it
+    folded boolean NOT NULL,                -- on a cluster: it is in the sums and blocks, and goes at once
     PRIMARY KEY (vault, bucket, change)
 );
+ALTER TABLE septet.count_changes ALTER postings SET STORAGE EXTERNAL;
 
 -- From both ends, so that either end finds its links in its own bucket.
 CREATE TABLE septet.links (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from septet.storage.postgres.tables import counts
+from septet.storage.postgres.tables import folding
 
 if TYPE_CHECKING:
     from septet.storage.postgres.store import PostgresStore
@@ -13,8 +13,8 @@ __all__ = ["upkeep"]
 
 #: A role that does not own the tables is told so in a notice, and may leave it to the server's autovacuum.
 _ANALYZE = (
-    "ANALYZE septet.entries, septet.postings, septet.term_counts, septet.totals, septet.count_changes, septet.links, "
-    "septet.vectors, septet.feedback"
+    "ANALYZE septet.entries, septet.postings, septet.posting_blocks, septet.term_counts, septet.totals, "
+    "septet.count_changes, septet.links, septet.vectors, septet.feedback"
 )
 
 
@@ -26,5 +26,5 @@ def upkeep(store: PostgresStore) -> None:
         StoreError: the server answers with a fault.
     """
     with store.maintaining() as sql:
-        counts.fold_all(sql, store.vault)
+        folding.fold_all(sql, store.vault)
         sql.execute(_ANALYZE)

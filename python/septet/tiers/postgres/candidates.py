@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet.storage.postgres.analysis import GRAMS, TEXTS
 from septet.storage.postgres.pipeline import Statement, together
-from septet.storage.postgres.tables import found, fulltext, leading, memories, nearest
+from septet.storage.postgres.tables import blocks, found, fulltext, memories, nearest, ranking
 from septet.storage.postgres.tables.conditions import Condition, chosen, conditions, conjunction
 from septet.storage.postgres.tables.fulltext import Asked, Needed, Posting, Ranking, TextLeg
 from septet.tiers.notes import MOST_MEMORIES
@@ -77,19 +77,29 @@ def read_candidates(
 ) -> Chosen:
     """Ask for the candidates of some queries: which there are, and then what scoring reads of them."""
     asked: list[tuple[int, str, Statement]] = []
+    in_blocks: dict[int, TextLeg] = {}
     compared = [space is not None and plan.asks_vectors for plan in plans]
     legs = [plan._replace(candidates=plan.taken(compared=own)) for plan, own in zip(plans, compared)]
     for at, plan in enumerate(plans):
         if plan.asks_text and statistics.rows:
-            asked += [(at, *one) for one in _texts(read.vault, legs[at], statistics, terms)]
+            leg = text_leg(legs[at], statistics, terms)
+            if leg.condition is None and not plan.query.steps:
+                in_blocks[at] = leg
+            asked += [(at, *one) for one in _texts(read.vault, legs[at], statistics, terms, leg)]
         if space is not None and compared[at]:
             if space.space in statistics.indexed:
                 asked += [(at, "settings", one) for one in nearest.settings(read.vault, legs[at].candidates)]
             asked.append((at, "vector", _nearest(read, legs[at], space, space.space in statistics.indexed)))
         if plan.asks_text and statistics.held_memories and not plan.scores_memories and not plan.query.steps:
             asked += [(at, leg, statement) for leg, statement in memories_leg(read, plan, statistics, terms)]
-    answers = together(read, [statement for _, _, statement in asked])
+    # Of all queries, as all read the same.
+    whole = [blocks.changes(read.vault)] if in_blocks else []
+    answers = together(read, [*(statement for _, _, statement in asked), *whole])
     rows = {(at, leg): answer for (at, leg, _), answer in zip(asked, answers)}
+    for at, leg in in_blocks.items():
+        rows[at, "text"] = ranking.ranked(
+            leg, ranking.Read(rows[at, "text"], answers[-1], rows.get((at, "outside"), ()))
+        )
     apart = _apart(plans, statistics, terms, rows)
     chosen = [_of_texts(at, plan, rows, apart) for at, plan in enumerate(plans)]
     vectors = [nearest.near(rows.get((at, "vector"), ()), leg.candidates) for at, leg in enumerate(legs)]
@@ -130,10 +140,16 @@ def _kept(at: int, rows: Mapping[tuple[int, str], Rows]) -> Kept:
     return Kept([row[-1] for row in kept], kept[0][0] if kept else 0, left_out[0][0] if left_out else 0)
 
 
-def _texts(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms) -> Iterator[tuple[str, Statement]]:
+def _texts(
+    vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg
+) -> Iterator[tuple[str, Statement]]:
     """Yield what asks for the best by full text, and for memories where they are ranked apart."""
-    leg = text_leg(plan, statistics, terms)
-    yield "text", by_text(vault, plan, statistics, terms, leg)
+    if leg.condition is None and not plan.query.steps:
+        yield "text", ranking.of_terms(vault, leg)
+        if leg.now is not None:
+            yield "outside", ranking.outside(vault, leg.now)
+    else:
+        yield "text", by_text(vault, plan, statistics, terms, leg)
     if not are_apart(plan, statistics):
         return
     asked = memories_apart(vault, plan, statistics, terms, leg)
@@ -175,7 +191,7 @@ def _of_texts(
 def by_text(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg) -> Statement:
     """Return what asks for the best by full text."""
     if not plan.query.steps:
-        return leading.best(vault, leg) if leading.leads(vault, leg) else fulltext.best(vault, leg)
+        return fulltext.best(vault, leg)
     if are_apart(plan, statistics):
         statistics = statistics.of_entries()
     # Most profiles ask for whole words.

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from septet.errors import StoreError
 from septet.storage.postgres.analysis import GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS, WORDS, Part, analysed, differences
+from septet.storage.postgres.tables import blocks
 from septet.storage.postgres.tables.counts import FEEDBACK, Counted, everything
 from septet.storage.postgres.tables.indexing import Indexed, indexed
 from septet.storage.postgres.tables.postings import expected
@@ -58,6 +60,7 @@ def _checked(read: PostgresReading) -> tuple[Counted, list[str]]:
     counts: dict[int, Counter[str]] = defaultdict(Counter)
     totals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
     postings, found = 0, []
+    in_blocks = [0, 0]
     for page in _pages(read):
         parts = analysed([one.texts for one in page])
         memories = np.fromiter((one.memory for one in page), dtype=bool, count=len(page))
@@ -66,6 +69,8 @@ def _checked(read: PostgresReading) -> tuple[Counted, list[str]]:
                 terms, total = differences(part, which.astype(np.int64))
                 counts[number + more].update(terms)
                 totals[number + more] = [one + other for one, other in zip(totals[number + more], total)]
+        rows = np.fromiter((one.row for one in page), dtype=np.int64, count=len(page))
+        in_blocks = [one + other for one, other in zip(in_blocks, blocks.checksum(parts, rows, memories))]
         wrong, here = _wrong_postings(read, page, parts[TEXTS], parts[GRAMS])
         postings += here
         if wrong:
@@ -75,6 +80,13 @@ def _checked(read: PostgresReading) -> tuple[Counted, list[str]]:
     stored = read.sql.execute(_NUMBER, (read.vault.number,)).fetchone()
     if stored is not None and stored[0] != postings:
         found.append(f"there are {stored[0]} postings for {postings}")
+    try:
+        sound = blocks.stored_checksum(read) == (in_blocks[0], in_blocks[1] % 2**64)
+    except StoreError as fault:
+        found.append(str(fault))
+    else:
+        if not sound:
+            found.append("blocks have other postings than the texts of the entries")
     for action, number in read.sql.execute(_FEEDBACK, (read.vault.number,)):
         counts[FEEDBACK][action] = number
         totals[FEEDBACK][0] += number

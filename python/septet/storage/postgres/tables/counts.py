@@ -1,6 +1,7 @@
 """Counts: how many entries hold each term, and the totals of each part, as schema.sql says at `term_counts`.
 
-A write adds one row of differences; `fold` moves such rows into sums. Both together are exact in every snapshot.
+A write adds one row of differences; folds (`tables/folding.py`) move such rows into sums. Both together are exact in
+every snapshot.
 """
 
 from __future__ import annotations
@@ -12,15 +13,13 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-import psycopg
-
 from septet.storage.postgres.analysis import MEMORIES
-from septet.storage.postgres.locks import lock_key
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
 from septet.storage.postgres.vaults import VaultRow
 
 __all__ = [
     "FEEDBACK",
+    "WAITING",
     "Counted",
     "Numbered",
     "Total",
@@ -28,19 +27,10 @@ __all__ = [
     "asked",
     "bucket_of_term",
     "everything",
-    "fold",
-    "fold_all",
     "of",
     "question",
-    "term_bucket",
     "totals",
 ]
-
-
-def term_bucket(term: str) -> str:
-    """Return the expression for the bucket of a term; `bucket_of_term` says the same in Python."""
-    digest = f"sha256(convert_to({term}, 'UTF8'))"
-    return f"(%(first)s + (get_byte({digest}, 0) * 256 + get_byte({digest}, 1)) %% %(size)s)::integer"
 
 
 #: The part of feedback, whose terms are actions.
@@ -49,14 +39,14 @@ FEEDBACK = 32
 MOST_ROWS, MOST_TERMS = 32, 20_000
 #: A write of so many terms may have let tables grow to several times their size.
 MANY_TERMS = 2_000
-#: A fold takes so many terms, or rows, at once.
-_TERMS_A_FOLD, _ROWS_A_FOLD = 200_000, 1_000
-
 _ADD = (
-    "INSERT INTO septet.count_changes (vault, bucket, change, counts, totals, size, losses) "
-    "VALUES (%s, %s, nextval('septet.row_numbers'), %s::jsonb, %s::jsonb, %s, %s)"
+    "INSERT INTO septet.count_changes (vault, bucket, change, counts, totals, size, losses, postings, folded) "
+    "VALUES (%s, %s, nextval('septet.row_numbers'), %s::jsonb, %s::jsonb, %s, %s, %s::bytea, false)"
 )
-_WAITING = "SELECT count(*), coalesce(sum(c.size), 0)::bigint FROM septet.count_changes c WHERE c.vault = %s"
+#: How many differences wait to be folded, and the terms in them.
+WAITING = (
+    "SELECT count(*), coalesce(sum(c.size), 0)::bigint FROM septet.count_changes c WHERE c.vault = %s AND NOT c.folded"
+)
 # In one place for each bucket, if Citus keeps them in several. A value that is stored out of line is fetched once for
 # each function behind FROM, and would be for each term elsewhere.
 _ASKED = """
@@ -101,35 +91,6 @@ SELECT q.part, q.term, sum(q.count)::bigint, sum(q.tokens)::bigint FROM (
     FROM septet.count_changes c CROSS JOIN jsonb_each(c.totals) AS o WHERE c.vault = %(vault)s
 ) AS q GROUP BY q.part, q.term
 """
-_TRY = "SELECT pg_try_advisory_xact_lock(%s::bigint)"
-_TRY_THERE = f"{_TRY} FROM septet.buckets b WHERE b.vault = %s"
-_NEXT = "SELECT bucket, change, size, losses FROM septet.count_changes WHERE vault = %s ORDER BY change LIMIT %s"
-#: Differences ``o`` by part ``p`` of the rows that are folded.
-_TAKEN = "c.vault = %(vault)s AND c.bucket = ANY(%(buckets)s::integer[]) AND c.change = ANY(%(changes)s::bigint[])"
-_TERMS = f"FROM septet.count_changes c, jsonb_each(c.counts) AS p, jsonb_each_text(p.value) AS o WHERE {_TAKEN}"
-# In the order of the index.
-_FOLD_TERMS = f"""
-INSERT INTO septet.term_counts AS t (vault, bucket, part, term, count)
-SELECT %(vault)s::integer, {term_bucket("s.term")}, s.part, s.term, s.count FROM (
-    SELECT p.key::smallint AS part, o.key AS term, sum(o.value::bigint)::bigint AS count {_TERMS}
-    GROUP BY p.key, o.key
-) AS s WHERE s.count <> 0 ORDER BY 2, 3, s.term COLLATE "C"
-ON CONFLICT (vault, bucket, part, term) DO UPDATE SET count = t.count + excluded.count
-"""
-# Those of which nothing is left are named, not looked for: a plan that does not know how many there are takes minutes.
-_LOST = "RETURNING t.bucket, t.part, CASE WHEN t.count = 0 THEN t.term END"
-_DROP_TERMS = """
-DELETE FROM septet.term_counts t USING unnest(%s::integer[], %s::smallint[], %s::text[]) AS s (bucket, part, term)
-WHERE t.vault = %s AND t.bucket = s.bucket AND t.part = s.part AND t.term = s.term COLLATE "C"
-"""
-_FOLD_TOTALS = f"""
-INSERT INTO septet.totals AS t (vault, bucket, part, rows, tokens)
-SELECT %(vault)s::integer, %(first)s::integer, o.key::smallint,
-    sum((o.value ->> 0)::bigint)::bigint, sum((o.value ->> 1)::bigint)::bigint
-FROM septet.count_changes c, jsonb_each(c.totals) AS o WHERE {_TAKEN} GROUP BY o.key
-ON CONFLICT (vault, bucket, part) DO UPDATE SET rows = t.rows + excluded.rows, tokens = t.tokens + excluded.tokens
-"""
-_DROP = f"DELETE FROM septet.count_changes c WHERE {_TAKEN}"
 
 
 class Total(NamedTuple):
@@ -242,17 +203,22 @@ def everything(read: PostgresReading | PostgresWriting) -> Counted:
 
 
 def add(
-    write: PostgresWriting, bucket: int, counts: Mapping[int, Mapping[str, int]], totals: Mapping[int, Sequence[int]]
+    write: PostgresWriting,
+    bucket: int,
+    counts: Mapping[int, Mapping[str, int]],
+    totals: Mapping[int, Sequence[int]],
+    postings: bytes = b"",
 ) -> None:
     """Record by how much counts and totals differ after a write, by part; without a difference nothing is written.
 
     Args:
         bucket: of the first entry that is written.
         totals: by part rows and tokens.
+        postings: what changes of them, as `_core.written_postings` says it.
     """
     changed = {part: own for part, own in counts.items() if own}
     moved = {part: total for part, total in totals.items() if any(total)}
-    if changed or moved:
+    if changed or moved or postings:
         size = sum(map(len, changed.values()))
         number = write.vault.number
         losses = sum(count < 0 for own in changed.values() for count in own.values())
@@ -263,37 +229,8 @@ def add(
             write.held.fold_due |= rows >= MOST_ROWS or terms >= MOST_TERMS
             write.held.grown |= write.held.fold_due or size >= MANY_TERMS
 
-        write.later(_ADD, (number, bucket, _json(changed), _json(moved), size, losses))
-        write.later(_WAITING, (number,), waiting)
-
-
-def fold(sql: psycopg.Connection[Any], vault: VaultRow) -> int:
-    """Move differences into the sums, in a transaction of its own; return how many rows of them.
-
-    0 also if another writer is just doing it. A call takes the oldest ones, and not more than a second's work.
-    """
-    with sql.transaction():
-        buckets, changes, losses = _oldest(sql, vault) if _alone(sql, vault) else ([], [], 0)
-        if changes:
-            named = {"vault": vault.number, "first": vault.first_bucket, "size": vault.buckets}
-            given = {**named, "buckets": buckets, "changes": changes}
-            if losses:
-                folded = sql.execute(_FOLD_TERMS + _LOST, given).fetchall()
-                lost = [*zip(*(one for one in folded if one[2] is not None))]
-                if lost:
-                    sql.execute(_DROP_TERMS, (*map(list, lost), vault.number))
-            else:
-                sql.execute(_FOLD_TERMS, given)
-            sql.execute(_FOLD_TOTALS, given)
-            sql.execute(_DROP, given)
-        return len(changes)
-
-
-def fold_all(sql: psycopg.Connection[Any], vault: VaultRow) -> None:
-    """Move the differences into the sums that wait now; other writers may add more for as long as it takes."""
-    ((left, _),) = sql.execute(_WAITING, (vault.number,)).fetchall()
-    while left > 0 and (folded := fold(sql, vault)):
-        left -= folded
+        write.later(_ADD, (number, bucket, _json(changed), _json(moved), size, losses, postings or None))
+        write.later(WAITING, (number,), waiting)
 
 
 def bucket_of_term(vault: VaultRow, term: str) -> int:
@@ -305,32 +242,6 @@ def bucket_of_term(vault: VaultRow, term: str) -> int:
 @lru_cache(4_096)
 def _hashed(term: str) -> int:
     return int.from_bytes(sha256(term.encode()).digest()[:2], "big")
-
-
-def _oldest(sql: psycopg.Connection[Any], vault: VaultRow) -> tuple[list[int], list[int], int]:
-    """Return buckets and numbers of the differences that are folded next, and how many of them are negative."""
-    buckets: set[int] = set()
-    changes: list[int] = []
-    terms = losses = 0
-    for bucket, change, size, negative in sql.execute(_NEXT, (vault.number, _ROWS_A_FOLD)):
-        # One is taken whatever its size.
-        if changes and terms + size > _TERMS_A_FOLD:
-            break
-        buckets.add(bucket)
-        changes.append(change)
-        terms += size
-        losses += negative
-    return sorted(buckets), changes, losses
-
-
-def _alone(sql: psycopg.Connection[Any], vault: VaultRow) -> bool:
-    """Say whether no other fold goes on; on a cluster, also none that some server has not been told the end of."""
-    key = lock_key(vault.number, "fold")
-    tried = sql.execute(_TRY, (key,)).fetchall()
-    if vault.distributed and tried == [(True,)]:
-        sql.execute("SET LOCAL citus.multi_shard_modify_mode TO 'sequential'")
-        tried = sql.execute(_TRY_THERE, (key, vault.number)).fetchall()
-    return all(taken for (taken,) in tried)
 
 
 def _json(value: object) -> str:

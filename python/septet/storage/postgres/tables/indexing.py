@@ -10,7 +10,7 @@ import numpy as np
 from septet._core import text_hash
 from septet.storage.postgres.analysis import GRAMS, MEMORIES, TEXTS, Prepared, Texts, analysed, differences
 from septet.storage.postgres.locks import hold
-from septet.storage.postgres.tables import counts, covered, postings
+from septet.storage.postgres.tables import blocks, counts, covered, postings
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
 from septet.storage.postgres.vaults import VaultRow
 from septet.storage.tables.entries import EntryRow
@@ -119,6 +119,7 @@ def change(
         write.vault.bucket_of_row(every[0].row),
         counted,
         {number: total for number, (_, total) in moved.items()},
+        blocks.changed(parts, np.fromiter((one.row for one in every), np.int64, len(every)), memories, len(gone)),
     )
 
 

@@ -1,0 +1,131 @@
+"""Ranking: the best rows for the terms of a query, by blocks of postings and the changes of them.
+
+All postings of the terms are read, as bytes, and ranked here: so the total is exact, and a server only looks up rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from septet._core import ranked_postings, written_postings
+from septet.storage.postgres.analysis import GRAMS, TEXTS
+from septet.storage.postgres.pipeline import Statement
+from septet.storage.postgres.tables.blocks import checked
+from septet.storage.postgres.tables.counts import bucket_of_term
+
+if TYPE_CHECKING:
+    from septet.storage.postgres.tables.fulltext import Needed, Posting, TextLeg
+    from septet.storage.postgres.vaults import VaultRow
+
+__all__ = ["Read", "of_terms", "outside", "ranked"]
+
+_OF_TERMS = """
+SELECT b.part, b.term, string_agg(b.postings, ''::bytea)
+FROM unnest(%s::integer[], %s::smallint[], %s::text[]) AS w (bucket, part, term) JOIN septet.posting_blocks b
+    ON b.vault = %s AND b.bucket = w.bucket AND b.part = w.part AND b.term = w.term COLLATE "C"
+WHERE b.bucket = ANY(%s::integer[])
+GROUP BY b.bucket, b.part, b.term
+"""
+# Few entries have a limit of their validity, and these have an index of their own.
+_OUTSIDE = """
+SELECT e.row FROM septet.entries e
+WHERE e.vault = %s AND e.bucket = ANY(%s::integer[]) AND e.live
+    AND (e.valid_from IS NOT NULL OR e.valid_until IS NOT NULL)
+    AND (e.valid_from > %s::float8 OR e.valid_until <= %s::float8)
+"""
+
+
+class Read(NamedTuple):
+    """What a search read for the terms of a query.
+
+    Attributes:
+        blocks: part, term, and its blocks.
+        changes: number and bytes of each, in any order.
+        outside: rows that are not valid.
+    """
+
+    blocks: Sequence[tuple[Any, ...]]
+    changes: Sequence[tuple[Any, ...]]
+    outside: Sequence[tuple[Any, ...]] = ()
+
+
+def of_terms(vault: VaultRow, leg: TextLeg) -> Statement:
+    """Return what asks for the blocks of the terms of a query."""
+    named = [*dict.fromkeys(zip(leg.asked.parts, leg.asked.terms))]
+    buckets = [bucket_of_term(vault, term) for _, term in named]
+    parts, terms = [part for part, _ in named], [term for _, term in named]
+    return Statement(_OF_TERMS, (buckets, parts, terms, vault.number, buckets))
+
+
+def outside(vault: VaultRow, now: float) -> Statement:
+    """Return what asks for the rows that are not valid at a moment."""
+    return Statement(_OUTSIDE, (vault.number, vault.all_buckets, now, now))
+
+
+def ranked(leg: TextLeg, read: Read) -> list[tuple[Any, ...]]:
+    """Return the best of a query, as the statement of `septet.storage.postgres.tables.fulltext.best` gives them.
+
+    Raises:
+        StoreError: what was read is no blocks.
+    """
+    asked, ranking = leg.asked, leg.ranking
+    with checked():
+        rows, scores, matches, whole = ranked_postings(
+            [*zip(asked.parts, asked.terms, asked.weights)],
+            read.blocks,
+            [*(postings for _, postings in sorted(read.changes)), _posted(leg.phrases)],
+            leg.most,
+            weights=ranking.weights,
+            average=ranking.average,
+            constants=(ranking.k1, ranking.b),
+            needed=_ways(leg.needed, asked.terms),
+            outside=[row for (row,) in read.outside],
+            memories=leg.memories,
+        )
+    return [(matches, whole, score, row) for score, row in zip(scores.tolist(), rows.tolist())]
+
+
+def _posted(phrases: Sequence[Posting]) -> bytes:
+    """Return the postings of phrases as a write that added them would."""
+    entries = {one.row: place for place, one in enumerate(phrases)}
+    terms = [*dict.fromkeys(one.term for one in phrases)]
+    places = {term: place for place, term in enumerate(terms)}
+    parts = []
+    for number in (TEXTS, GRAMS):
+        own = [one for one in phrases if one.part == number]
+        tokens = np.zeros(len(phrases), dtype=np.int64)
+        for one in own:
+            tokens[entries[one.row]] = one.tokens
+        counts = [[one.id, one.title, one.description, one.context, one.tags] for one in own]
+        parts.append(
+            (
+                number,
+                terms,
+                np.array([places[one.term] for one in own], dtype=np.int64),
+                np.array([entries[one.row] for one in own], dtype=np.int64),
+                np.array(counts, dtype=np.int32).reshape(-1, 5),
+                tokens,
+            )
+        )
+    rows = np.array([one.row for one in phrases], dtype=np.int64)
+    memories = np.array([one.memory for one in phrases], dtype=np.bool_)
+    return written_postings(parts, rows, memories, 0)
+
+
+def _ways(needed: Needed, terms: Sequence[str]) -> list[list[list[list[int]]]]:
+    """Return by needed word the ways to hold it: by a form of it, or by all its pieces.
+
+    A way has groups, of each of which one term is held; terms are named by their places.
+    """
+    ways = []
+    for word in range(needed.every):
+        pieces: dict[int, list[int]] = {}
+        for number, term, piece, _ in zip(*needed[:4]):
+            if number == word:
+                pieces.setdefault(piece, []).extend(at for at, one in enumerate(terms) if one == term)
+        forms = pieces.pop(0, None)
+        ways.append([groups for groups in ([] if forms is None else [forms], [*pieces.values()]) if groups])
+    return ways

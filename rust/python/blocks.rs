@@ -1,0 +1,107 @@
+//! Blocks of postings that a store elsewhere keeps.
+
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::PyBytes;
+
+use super::fts::constants_of;
+use super::{Doubles, Integers, Vector, array, count};
+use crate::blocks::{self, Asked, COLUMNS, Ranked, Ranking, Way, changes};
+use crate::error::{Error, Result};
+use numpy::PyReadonlyArrayDyn;
+
+/// A part, its terms, and by pair the term, the entry and the counts; by entry the tokens.
+type Part<'py> =
+    (u8, Vec<PyBackedStr>, Vector<'py, i64>, Vector<'py, i64>, PyReadonlyArrayDyn<'py, i32>, Vector<'py, i64>);
+/// By part and term its blocks.
+type Blocks = Vec<(u8, PyBackedStr, PyBackedBytes)>;
+
+/// A part, a term, a span, and the change of this block.
+type Folded<'py> = (u8, String, i64, Bound<'py, PyBytes>);
+
+/// Return the changes of postings by a write of entries.
+#[pyfunction]
+pub(super) fn written_postings<'py>(
+    py: Python<'py>,
+    parts: Vec<Part<'py>>,
+    rows: Vector<'py, i64>,
+    memories: Vector<'py, bool>,
+    gone: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let memories = memories.bytes()?;
+    let entries = changes::Entries { rows: rows.slice()?, memories: memories.slice()?, gone };
+    let written = parts.iter().map(|(part, terms, term, entry, counts, tokens)| {
+        let (term, entry, tokens) = (term.slice()?, entry.slice()?, tokens.slice()?);
+        Ok(changes::Written { part: *part, terms, term, entry, counts: counts.as_slice()?, tokens })
+    });
+    let written = written.collect::<PyResult<Vec<_>>>()?;
+    let bytes = py.detach(|| changes::written(&written, entries))?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+/// Return the changes of several writes as one for each block.
+#[pyfunction]
+pub(super) fn folded_postings(py: Python<'_>, changes: Vec<PyBackedBytes>) -> PyResult<Vec<Folded<'_>>> {
+    let folded = py.detach(|| changes::folded(&changes))?;
+    Ok(folded.into_iter().map(|(part, term, span, bytes)| (part, term, span, PyBytes::new(py, &bytes))).collect())
+}
+
+/// Return blocks with their changes.
+#[pyfunction]
+pub(super) fn merged_postings(
+    py: Python<'_>,
+    pairs: Vec<(PyBackedBytes, PyBackedBytes)>,
+) -> PyResult<Vec<Bound<'_, PyBytes>>> {
+    let merged =
+        py.detach(|| pairs.iter().map(|(block, change)| blocks::merge(block, change)).collect::<Result<Vec<_>>>())?;
+    Ok(merged.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
+}
+
+/// Return the number of the postings in blocks, and a checksum of them.
+#[pyfunction]
+pub(super) fn checked_postings(py: Python<'_>, blocks: Blocks) -> PyResult<(u64, u64)> {
+    let found = py.detach(|| {
+        blocks.iter().try_fold((0_u64, 0_u64), |(number, sum), (part, term, bytes)| {
+            let (more, other) = blocks::checksum(*part, term, bytes)?;
+            Ok::<_, Error>((number + more, sum.wrapping_add(other)))
+        })
+    })?;
+    Ok(found)
+}
+
+/// Rows, scores, the number of matches, and of those that hold every needed word.
+type Found<'py> = (Integers<'py>, Doubles<'py>, usize, usize);
+
+/// Find the best rows for the terms of a query.
+#[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
+#[pyfunction]
+#[pyo3(signature = (asked, blocks, changes, k, *, weights, average, constants, needed, outside, memories))]
+pub(super) fn ranked_postings<'py>(
+    py: Python<'py>,
+    asked: Vec<(u8, PyBackedStr, Option<f64>)>,
+    blocks: Blocks,
+    changes: Vec<PyBackedBytes>,
+    k: i64,
+    weights: [f64; COLUMNS],
+    average: [f64; 2],
+    constants: (f64, f64),
+    needed: Vec<Vec<Way>>,
+    outside: Vec<i64>,
+    memories: bool,
+) -> PyResult<Found<'py>> {
+    let (most, constants) = (count("k", k)?, constants_of(Some(constants))?);
+    let ranked = py.detach(|| {
+        let asked: Vec<_> =
+            asked.iter().map(|(part, term, weight)| Asked { part: *part, term, weight: *weight }).collect();
+        let blocks: Vec<_> = blocks.iter().map(|(part, term, bytes)| (*part, &**term, &**bytes)).collect();
+        let changes: Vec<_> = changes.iter().map(|bytes| &**bytes).collect();
+        let mut outside = outside;
+        outside.sort_unstable();
+        let ranking = Ranking { weights, average, constants, needed: &needed, outside: &outside, memories, most };
+        blocks::rank(&asked, &blocks, &changes, &ranking)
+    });
+    let Ranked { best, matches, whole } = ranked?;
+    let rows = array(py, best.iter().map(|best| best.row).collect());
+    let scores = array(py, best.iter().map(|best| best.score).collect());
+    Ok((rows, scores, matches, whole))
+}
