@@ -22,6 +22,8 @@ _Rows = _Singles | tuple[_Singles | FileRows, _Singles]
 _Path = tuple[str, str | None]
 _Problem = tuple[str, str, str]
 _Symbol = tuple[str, int, str, str, str, float]
+_Needed = Sequence[tuple[Sequence[str], Sequence[str]]]
+_Steps = Sequence[tuple[bool, Sequence[int]]]
 
 class Damaged(ValueError):
     """A file of arrays is not what it was when it was made."""
@@ -37,10 +39,8 @@ def kernel() -> str:
 def unit_rows(rows: _Singles) -> _Singles:
     """Return the rows ``(n, d)`` scaled to Euclidean length 1 (norms are summed in float64).
 
-    Rows that have unit length up to float32 rounding come back as they are.
-
-    Raises:
-        ValueError: a component is NaN or infinite, or a row has length 0; the message names the row.
+    Rows that have unit length up to float32 rounding come back as they are. A ValueError names a row that has length 0,
+    or a component that is NaN or infinite.
     """
 
 def query_vector(value: object) -> tuple[_Floats, _Singles] | None:
@@ -187,10 +187,8 @@ class Sample:
 def cosine_at(query: _Floats, rows: _Rows, at: _Integers) -> _Floats:
     """Return the cosines ``(m,)`` of the query ``(d,)`` with the rows at the indices ``at``, in float64 throughout.
 
-    Neither side needs unit length; a row of length 0 scores 0. The index -1 stands for no row, and gives NaN.
-
-    Raises:
-        ValueError: an index lies outside ``-1 <= i < n``; a query that is all zero or not finite.
+    Neither side needs unit length; a row of length 0 scores 0. The index -1 stands for no row, and gives NaN; a
+    ValueError for an index outside ``-1 <= i < n``, or a query that is all zero or not finite.
     """
 
 # -- entries ---------------------------------------------------------------------------------------------------------
@@ -490,9 +488,8 @@ def bm25_top_k(
     Returns:
         Slots, their scores (positive: higher is better), best first, and how many allowed rows hold a term.
 
-    Raises:
-        ValueError: a term gives more than one token (see `index_terms`); weights or ties of the wrong length; a
-            negative weight; statistics of another index.
+    A ValueError for a term of more than one token (see `index_terms`), weights or ties of the wrong length, a negative
+    weight, statistics of another index.
     """
 
 def matched_in(
@@ -602,14 +599,7 @@ _SpaceParts: TypeAlias = tuple[int, _Rows, _Integers, Codes | None, NDArray[np.i
 #: query vector as given and of unit length ``(d,)``; slots and scores ``(m,)`` that FTS5 found; words of which entries
 #: that hold all come first, by forms and pieces; steps of a cascade: whether all of their words are wanted, and which.
 _Query: TypeAlias = tuple[
-    str,
-    Sequence[str],
-    int,
-    bool,
-    tuple[_Floats, _Singles] | None,
-    tuple[_Integers, _Floats] | None,
-    Sequence[tuple[Sequence[str], Sequence[str]]],
-    Sequence[tuple[bool, Sequence[int]]],
+    str, Sequence[str], int, bool, tuple[_Floats, _Singles] | None, tuple[_Integers, _Floats] | None, _Needed, _Steps
 ]
 
 @final
@@ -660,9 +650,7 @@ class Corpus:
             the matches hold every needed word. ``bm25`` is NaN for the others where FTS5 found them, ``trigram`` where
             no full text is given. With needed words ``all_words`` is 1 where a candidate holds all of them.
 
-        Raises:
-            ValueError: arrays that do not fit each other; a term that is a phrase.
-            OSError: a vector cannot be read from its file.
+        A ValueError for arrays that do not fit each other and a term that is a phrase, an OSError of a file of vectors.
         """
     def term_counts(
         self, terms: Sequence[str], grams: bool, begun: _Floats | None = None
@@ -700,13 +688,7 @@ class Pool:
         rows: each candidate's row in its store.
         tiers: the place of its tier among those that are searched.
         facts: ``kind``, ``severity`` and ``domain`` of each candidate, and ``id``, if they are known.
-        columns: named columns; NaN is unknown.
-
-    Attributes:
-        ids: None where they are not known.
-
-    Raises:
-        ValueError: lengths that differ.
+        columns: named columns; NaN is unknown. A ValueError for lengths that differ.
     """
 
     rows: list[int]
@@ -825,6 +807,28 @@ def ranked_postings(
     group, by its place. Returns rows, scores, and the numbers of matches and of those that hold every needed word.
     """
 
+@final
+class Begun:
+    """The words of a cascade: by word the first term that begins with it, what is behind the last, and their blocks."""
+    def __new__(
+        cls, words: Sequence[tuple[str, str, Sequence[tuple[str, bytes]]]], changes: Sequence[bytes]
+    ) -> Begun: ...
+    def counts(self, weights: Sequence[float], entries: bool, memories: bool) -> list[int]:
+        """Return how many rows hold each word in a column of a weight above 0."""
+    def best(
+        self,
+        k: int,
+        steps: _Steps,
+        *,
+        idf: Sequence[float],
+        weights: Sequence[float],
+        average: float,
+        constants: tuple[float, float],
+        outside: Sequence[int],
+        memories: bool,
+    ) -> tuple[_Integers, _Floats, int, int | None]:
+        """Find the ``k`` best rows of the first step that a row takes: all of its words, or any; `ranked_postings`."""
+
 # -- sentence models -------------------------------------------------------------------------------------------------
 
 _Linear: TypeAlias = tuple[_Singles, _Singles]
@@ -858,8 +862,7 @@ class Encoder:
                 (with tanh), ``relu``.
             pooling: ``mean``, ``cls`` or ``max``.
 
-        Raises:
-            ValueError: shapes that do not fit, heads that do not divide ``d``, an unknown name.
+        A ValueError for shapes that do not fit, heads that do not divide ``d``, an unknown name.
         """
     #: The number of components of a vector.
     dimensions: int
@@ -873,8 +876,7 @@ class Encoder:
             lengths: shape ``(n,)``: the texts' numbers of tokens, summing to ``t``.
             threads: how many may work at once, the caller's among them.
 
-        Raises:
-            ValueError: lengths that do not fit; a text without tokens, or with more than there are positions.
+        A ValueError for lengths that do not fit, a text without tokens or with more than there are positions.
         """
 
 # -- fusion ----------------------------------------------------------------------------------------------------------
@@ -937,8 +939,7 @@ class Formula:
             domain: which domain the query asks for; None leaves that signal unknown.
             least: the score wanted at least: the floor raises to no more.
 
-        Raises:
-            ValueError: lengths that differ, or a pool without the times of its candidates.
+        A ValueError for lengths that differ, and a pool without the times of its candidates.
         """
 
 def rrf(
@@ -975,9 +976,8 @@ def decay(
     """
 
 def windows(text: str, words: int) -> list[tuple[int, int, int, int]]:
-    """Cut a text into windows of at most ``words`` words, at ends of paragraphs, lines or sentences if there are any.
-
-    Each is its first character, the one behind its last, and the lines, from 1, of its first and last word.
+    """Cut a text into windows of at most ``words`` words, at ends of paragraphs, lines or sentences if there are any:
+    first character, the one behind the last, and the lines, from 1, of the first and last word.
     """
 
 @final
@@ -997,8 +997,7 @@ def chunk_markdown(
 ) -> list[tuple[str, int, int, str]]:
     """Cut a text into chunks of whole lines: text, first and last line, SHA-256; see `septet.chunk_markdown`.
 
-    Chunks of more than ``most_bytes`` bytes (0: any) are cut again. A ValueError where an overlap makes more than 16
-    times the text, and 64 MiB, of it.
+    Chunks above ``most_bytes`` (0: any) are cut again. A ValueError where overlaps make 16 times the text and 64 MiB.
     """
 
 def document_chunks(

@@ -6,9 +6,11 @@
 //!
 //! - [`merge()`]: a block, and a change of it;
 //! - [`changes`]: the changes of one write, by term, and those of several writes folded into one;
-//! - [`rank()`]: the best rows for the terms of a query, by FTS5's formula;
+//! - [`rank()`]: the best rows for the terms of a query, by FTS5's formula; [`rank_begun()`]: for a cascade of words as
+//!   beginnings; [`count_begun()`]: how many rows hold each;
 //! - [`checksum()`]: whether blocks hold the postings that they should.
 
+mod cascade;
 pub mod changes;
 mod rank;
 #[cfg(test)]
@@ -18,6 +20,7 @@ use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
 
+pub use cascade::{Beginning, Cascade, Counted, count_begun, rank_begun};
 pub use changes::{Change, Changes};
 pub use rank::{Asked, Best, Ranked, Ranking, Way, rank};
 
@@ -281,6 +284,16 @@ fn together(blocks: &[Block<'_>]) -> Result<Vec<Posting>> {
         merged = if at == 0 { postings } else { over(&merged, &postings) };
     }
     Ok(merged)
+}
+
+/// Blocks of one span, the older first, as one, which is written to `bytes` where they are several; removals may stay.
+fn united<'b>(blocks: &[Block<'b>], bytes: &'b mut Vec<u8>) -> Result<Option<Block<'b>>> {
+    if let [] | [_] = blocks {
+        return Ok(blocks.first().copied());
+    }
+    bytes.clear();
+    put_block(bytes, &together(blocks)?);
+    Blocks::of(bytes).next().transpose()
 }
 
 /// Return a block with a change of it, both of one span; empty bytes where nothing is left.

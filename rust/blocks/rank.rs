@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::changes::Changes;
-use super::{Block, Blocks, COLUMNS, MEMORY, ONCE, REMOVED, SPAN, put_block, slot_of, together};
+use super::{Block, Blocks, COLUMNS, MEMORY, ONCE, REMOVED, SPAN, slot_of, united};
 use crate::collections::TopKHeap;
 use crate::error::Result;
 use crate::fts::{Constants, weighted};
@@ -106,17 +106,8 @@ pub fn rank(
         for (place, left) in left.iter_mut().enumerate() {
             let (here, rest) = left.split_at(left.iter().take_while(|block| block.span == span).count());
             *left = rest;
-            match here {
-                [] => {}
-                [block] => query.add_block(place, block)?,
-                several => {
-                    let (mut merged, mut bytes) = (together(several)?, Vec::new());
-                    merged.retain(|posting| !posting.removed);
-                    put_block(&mut bytes, &merged);
-                    for block in Blocks::of(&bytes) {
-                        query.add_block(place, &block?)?;
-                    }
-                }
+            if let Some(block) = united(here, &mut Vec::new())? {
+                query.add_block(place, &block)?;
             }
         }
         query.end_span();
@@ -153,12 +144,36 @@ fn lists<'a>(
     Ok(lists)
 }
 
+/// By number of tokens the part of the formula that depends on it, as far as it was asked for: NaN where it was not.
+pub(super) struct Lengths {
+    known: Vec<f64>,
+    constants: Constants,
+    average: f64,
+}
+
+impl Lengths {
+    pub(super) fn new(constants: Constants, average: f64) -> Self {
+        Self { known: vec![f64::NAN; COMMON_LENGTHS], constants, average }
+    }
+
+    /// `k1 * (1 - b + b * tokens / average)`.
+    #[inline]
+    pub(super) fn of(&mut self, tokens: u32) -> f64 {
+        let Constants { k1, b } = self.constants;
+        let length = k1 * (1.0 - b + b * f64::from(tokens) / self.average);
+        let Some(known) = self.known.get_mut(tokens as usize) else { return length };
+        if known.is_nan() {
+            *known = length;
+        }
+        *known
+    }
+}
+
 /// The rows of one span, and the best of those before.
 struct Query<'a> {
     asked: &'a [Asked<'a>],
     ranking: &'a Ranking<'a>,
-    /// By table and number of tokens the part of the formula that depends on it; NaN where it is not known yet.
-    lengths: [Vec<f64>; PARTS],
+    lengths: [Lengths; PARTS],
     /// By table and columns, a bit each, the frequency of a term that each of them holds once.
     once: [[f64; 1 << COLUMNS]; PARTS],
     /// By position in the span the sums of each table, and the number of the row.
@@ -183,7 +198,7 @@ impl<'a> Query<'a> {
             asked,
             ranking,
             once: [[0.0; 1 << COLUMNS]; PARTS],
-            lengths: [(); PARTS].map(|()| vec![f64::NAN; COMMON_LENGTHS]),
+            lengths: ranking.average.map(|average| Lengths::new(ranking.constants, average)),
             sums: vec![[0.0; PARTS]; SPAN],
             rows: vec![0; SPAN],
             scored: [0; SPAN / 64],
@@ -229,7 +244,7 @@ impl<'a> Query<'a> {
                 self.held[slot * self.bits + place / 64] |= 1 << (place % 64);
             }
             if let Some(weight) = asked.weight {
-                let length = self.length(part, tokens);
+                let length = self.lengths[part].of(tokens);
                 self.sums[slot][part] += weight * ((frequency * most) / (frequency + length));
                 self.scored[slot / 64] |= 1 << (slot % 64);
             }
@@ -240,22 +255,6 @@ impl<'a> Query<'a> {
     /// How often a row holds a term, by the weights of the columns; grams are in the second.
     fn frequency(&self, part: usize, counts: &[u32; COLUMNS]) -> f64 {
         if part == 0 { weighted(counts, &self.ranking.weights) } else { f64::from(counts[1]) }
-    }
-
-    /// `k1 * (1 - b + b * tokens / average)`.
-    #[inline]
-    fn length(&mut self, part: usize, tokens: u32) -> f64 {
-        let Constants { k1, b } = self.ranking.constants;
-        let length = || k1 * (1.0 - b + b * f64::from(tokens) / self.ranking.average[part]);
-        match self.lengths[part].get(tokens as usize) {
-            None => length(),
-            Some(known) if !known.is_nan() => *known,
-            Some(_) => {
-                let made = length();
-                self.lengths[part][tokens as usize] = made;
-                made
-            }
-        }
     }
 
     fn end_span(&mut self) {

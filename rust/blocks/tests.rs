@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::changes::{Entries, Written, folded, put_change, written};
 use super::*;
-use crate::fts::FTS5;
+use crate::fts::{FTS5, Step};
 
 /// Rows of several spans and places.
 fn row() -> impl Strategy<Value = i64> {
@@ -176,4 +176,44 @@ fn of_a_row_that_goes_and_comes_what_comes_counts() {
     assert_eq!(changes, [("a", vec![gone]), ("b", vec![come, memory])]);
     let short = Written { tokens: &[2], ..part };
     assert!(written(&[short], Entries { rows: &rows, memories: &memories, gone: 1 }).is_err());
+}
+
+#[test]
+fn a_cascade_answers_with_the_first_step_that_a_row_takes_and_adds_what_begins_alike() {
+    let held = |rows: &[i64]| -> Vec<u8> {
+        let postings: Vec<Posting> = rows.iter().map(|&row| once(row << 10, 10)).collect();
+        blocks_of(&postings).into_values().flatten().collect()
+    };
+    let (auth, author, token) = (held(&[1, 2, 5_000]), held(&[2, 3]), held(&[2, 4, 5_000]));
+    let mut change = Vec::new();
+    let gone = Posting { row: 5_000 << 10, removed: true, ..Posting::default() };
+    put_change(&mut change, 0, "auth", &[gone]);
+    put_change(&mut change, 0, "authz", &[once(6 << 10, 10)]);
+    put_change(&mut change, 1, "auth", &[once(7 << 10, 10)]);
+    let word = |low, high, terms| Beginning { low, high, terms };
+    let words = [
+        word("auth", "auti", vec![("auth", &*auth), ("author", &*author)]),
+        word("token", "tokeo", vec![("token", &*token)]),
+        word("", "", vec![]),
+    ];
+    let counted = Counted { weights: [1.0; COLUMNS], entries: true, memories: true };
+    assert_eq!(count_begun(&words, &[&change], counted).unwrap(), [4, 3, 0]);
+    let hidden = Counted { entries: false, ..counted };
+    assert_eq!(count_begun(&words, &[&change], hidden).unwrap(), [0, 0, 0]);
+    let unweighted = Counted { weights: [1.0, 1.0, 0.0, 1.0, 1.0], ..counted };
+    assert_eq!(count_begun(&words, &[&change], unweighted).unwrap(), [0, 0, 0]);
+    let step = |every, words: &[usize]| Step { every, words: words.to_vec() };
+    let ask = |steps: &[Step], outside: &[i64], most| {
+        let cascade = Cascade { idf: &[2.0, 1.0, 1.0], steps, average: 10.0, constants: FTS5, outside, most };
+        let (ranked, step) = rank_begun(&words, &[&change], counted, &cascade).unwrap();
+        (ranked.best.iter().map(|best| best.row >> 10).collect::<Vec<_>>(), ranked.matches, step)
+    };
+    let steps = [step(true, &[0, 1, 2]), step(true, &[0, 1]), step(false, &[1, 0])];
+    assert_eq!(ask(&steps, &[], 9), (vec![2], 1, Some(1)));
+    assert_eq!(ask(&steps, &[2 << 10], 9), (vec![1, 3, 6, 4, 5_000], 5, Some(2)));
+    assert_eq!(ask(&steps[2..], &[], 2), (vec![2, 1], 6, Some(0)));
+    assert_eq!(ask(&[step(true, &[2]), step(true, &[])], &[], 2), (vec![], 0, None));
+    let wrong =
+        Cascade { idf: &[1.0; 3], steps: &[step(true, &[3])], average: 1.0, constants: FTS5, outside: &[], most: 1 };
+    assert!(rank_begun(&words, &[], counted, &wrong).is_err());
 }

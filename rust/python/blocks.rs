@@ -6,8 +6,9 @@ use pyo3::types::PyBytes;
 
 use super::fts::constants_of;
 use super::{Doubles, Integers, Vector, array, count};
-use crate::blocks::{self, Asked, COLUMNS, Ranked, Ranking, Way, changes};
+use crate::blocks::{self, Asked, Beginning, COLUMNS, Cascade, Counted, Ranked, Ranking, Way, changes};
 use crate::error::{Error, Result};
+use crate::fts::Step;
 use numpy::PyReadonlyArrayDyn;
 
 /// A part, its terms, and by pair the term, the entry and the counts; by entry the tokens.
@@ -104,4 +105,71 @@ pub(super) fn ranked_postings<'py>(
     let rows = array(py, best.iter().map(|best| best.row).collect());
     let scores = array(py, best.iter().map(|best| best.score).collect());
     Ok((rows, scores, matches, whole))
+}
+
+/// What the first and what behind the last term is that begins with a word, and by term its blocks.
+type Word = (String, String, Vec<(PyBackedStr, PyBackedBytes)>);
+
+/// The words of a cascade, with what a store has of the terms that begin with them.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct Begun {
+    words: Vec<Word>,
+    changes: Vec<PyBackedBytes>,
+}
+
+impl Begun {
+    fn words(&self) -> Vec<Beginning<'_>> {
+        let mut words = Vec::with_capacity(self.words.len());
+        for (low, high, terms) in &self.words {
+            let terms = terms.iter().map(|(term, bytes)| (&**term, &**bytes)).collect();
+            words.push(Beginning { low, high, terms });
+        }
+        words
+    }
+
+    fn changes(&self) -> Vec<&[u8]> {
+        self.changes.iter().map(|bytes| &**bytes).collect()
+    }
+}
+
+#[pymethods]
+impl Begun {
+    #[new]
+    fn new(words: Vec<Word>, changes: Vec<PyBackedBytes>) -> Self {
+        Self { words, changes }
+    }
+
+    /// The number of rows that hold each word.
+    fn counts(&self, py: Python<'_>, weights: [f64; COLUMNS], entries: bool, memories: bool) -> PyResult<Vec<usize>> {
+        let counted = Counted { weights, entries, memories };
+        Ok(py.detach(|| blocks::count_begun(&self.words(), &self.changes(), counted))?)
+    }
+
+    /// Find the best rows of the first step that any row takes.
+    #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
+    #[pyo3(signature = (k, steps, *, idf, weights, average, constants, outside, memories))]
+    fn best<'py>(
+        &self,
+        py: Python<'py>,
+        k: i64,
+        steps: Vec<(bool, Vec<usize>)>,
+        idf: Vec<f64>,
+        weights: [f64; COLUMNS],
+        average: f64,
+        constants: (f64, f64),
+        mut outside: Vec<i64>,
+        memories: bool,
+    ) -> PyResult<(Integers<'py>, Doubles<'py>, usize, Option<usize>)> {
+        let (most, constants) = (count("k", k)?, constants_of(Some(constants))?);
+        let steps: Vec<_> = steps.into_iter().map(|(every, words)| Step { every, words }).collect();
+        let found = py.detach(|| {
+            outside.sort_unstable();
+            let cascade = Cascade { idf: &idf, steps: &steps, average, constants, outside: &outside, most };
+            let counted = Counted { weights, entries: true, memories };
+            blocks::rank_begun(&self.words(), &self.changes(), counted, &cascade)
+        });
+        let (Ranked { best, matches, .. }, step) = found?;
+        let rows = array(py, best.iter().map(|best| best.row).collect());
+        Ok((rows, array(py, best.iter().map(|best| best.score).collect()), matches, step))
+    }
 }

@@ -200,6 +200,7 @@ const _: () = {
     python_can_hold::<arrays::ArrayWriter>();
     python_can_hold::<arrays::FileBytes>();
     python_can_hold::<arrays::FileRows>();
+    python_can_hold::<blocks::Begun>();
     python_can_hold::<codes::Codes>();
     python_can_hold::<encoder::Encoder>();
     python_can_hold::<fts::Statistics>();
@@ -237,7 +238,7 @@ mod _core {
     #[pymodule_export]
     use super::arrays::{ArrayFile, ArrayWriter, FileBytes, FileRows};
     #[pymodule_export]
-    use super::blocks::{checked_postings, folded_postings, merged_postings, ranked_postings, written_postings};
+    use super::blocks::{Begun, checked_postings, folded_postings, merged_postings, ranked_postings, written_postings};
     #[pymodule_export]
     use super::chunks::{chunk_markdown, document_chunks, split_utf8};
     #[pymodule_export]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.storage.postgres.analysis import GRAMS, TEXTS
 from septet.storage.postgres.pipeline import Statement, together
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from septet.ranking.pool import Candidate
     from septet.spaces import Space
     from septet.storage.postgres.store import PostgresReading
+    from septet.storage.postgres.tables import cascades
     from septet.storage.postgres.tables.found import Found
     from septet.storage.postgres.vaults import VaultRow
     from septet.tiers.postgres.apart import Apart
@@ -83,7 +84,7 @@ def read_candidates(
     for at, plan in enumerate(plans):
         if plan.asks_text and statistics.rows:
             leg = text_leg(legs[at], statistics, terms)
-            if leg.condition is None and not plan.query.steps:
+            if leg.condition is None:
                 in_blocks[at] = leg
             asked += [(at, *one) for one in _texts(read.vault, legs[at], statistics, terms, leg)]
         if space is not None and compared[at]:
@@ -93,13 +94,15 @@ def read_candidates(
         if plan.asks_text and statistics.held_memories and not plan.scores_memories and not plan.query.steps:
             asked += [(at, leg, statement) for leg, statement in memories_leg(read, plan, statistics, terms)]
     # Of all queries, as all read the same.
-    whole = [blocks.changes(read.vault)] if in_blocks else []
-    answers = together(read, [*(statement for _, _, statement in asked), *whole])
+    waiting = [blocks.changes(read.vault)] if any(not plans[at].query.steps for at in in_blocks) else []
+    answers = together(read, [*(statement for _, _, statement in asked), *waiting])
     rows = {(at, leg): answer for (at, leg, _), answer in zip(asked, answers)}
     for at, leg in in_blocks.items():
-        rows[at, "text"] = ranking.ranked(
-            leg, ranking.Read(rows[at, "text"], answers[-1], rows.get((at, "outside"), ()))
-        )
+        gone = rows.get((at, "outside"), ())
+        if plans[at].query.steps:
+            rows[at, "text"] = _cascade(plans[at], statistics, terms, leg, gone)
+        else:
+            rows[at, "text"] = ranking.ranked(leg, ranking.Read(rows[at, "text"], answers[-1], gone))
     apart = _apart(plans, statistics, terms, rows)
     chosen = [_of_texts(at, plan, rows, apart) for at, plan in enumerate(plans)]
     vectors = [nearest.near(rows.get((at, "vector"), ()), leg.candidates) for at, leg in enumerate(legs)]
@@ -144,12 +147,12 @@ def _texts(
     vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg
 ) -> Iterator[tuple[str, Statement]]:
     """Yield what asks for the best by full text, and for memories where they are ranked apart."""
-    if leg.condition is None and not plan.query.steps:
-        yield "text", ranking.of_terms(vault, leg)
-        if leg.now is not None:
-            yield "outside", ranking.outside(vault, leg.now)
-    else:
+    if leg.condition is not None:
         yield "text", by_text(vault, plan, statistics, terms, leg)
+    elif not plan.query.steps:
+        yield "text", ranking.of_terms(vault, leg)
+    if leg.condition is None and leg.now is not None:
+        yield "outside", ranking.outside(vault, leg.now)
     if not are_apart(plan, statistics):
         return
     asked = memories_apart(vault, plan, statistics, terms, leg)
@@ -192,20 +195,46 @@ def by_text(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTer
     """Return what asks for the best by full text."""
     if not plan.query.steps:
         return fulltext.best(vault, leg)
-    if are_apart(plan, statistics):
-        statistics = statistics.of_entries()
     # Most profiles ask for whole words.
     from septet.storage.postgres.tables import cascades
 
+    return cascades.best(vault, _steps(plan, statistics, terms), leg)
+
+
+def _steps(plan: Plan, statistics: Statistics, terms: QueryTerms) -> cascades.Asked:
+    from septet.storage.postgres.tables import cascades
+
+    if are_apart(plan, statistics):
+        statistics = statistics.of_entries()
     of_stems = {terms.stem(term): terms.names.get(term, "") for term in plan.query.terms}
     stems = list(of_stems)
     places = [stems.index(terms.stem(term)) for term in plan.query.terms]
-    asked = cascades.Asked(
+    return cascades.Asked(
         list(of_stems.values()),
         [statistics.idf_of(TEXTS, statistics.begun.get(stem, 0)) for stem in stems],
         [(every, [places[at] for at in words]) for _, every, words in plan.query.steps],
     )
-    return cascades.best(vault, asked, leg)
+
+
+def _cascade(plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg, gone: Rows) -> list[Any]:
+    """Return the best of a cascade, as the statement of `septet.storage.postgres.tables.cascades.best` gives them."""
+    asked, ranks = _steps(plan, statistics, terms), leg.ranking
+    places, idf = statistics.places, [0.0] * len(statistics.places)
+    for name, weight in zip(asked.stems, asked.idf):
+        idf[places[name]] = weight
+    assert statistics.cascade is not None
+    with blocks.checked():
+        rows, scores, matches, step = statistics.cascade.best(
+            leg.most,
+            [(every, [places[asked.stems[at]] for at in words]) for every, words in asked.steps],
+            idf=idf,
+            weights=ranks.weights,
+            average=ranks.average[0],
+            constants=(ranks.k1, ranks.b),
+            outside=[row for (row,) in gone],
+            memories=leg.memories,
+        )
+    return [(matches, step, score, row) for score, row in zip(scores.tolist(), rows.tolist())]
 
 
 def text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms) -> TextLeg:

@@ -77,6 +77,8 @@ class Statistics:
         spaces: those that hold vectors, in the order in which they were made.
         indexed: the numbers of those that have an index, with what was measured of it.
         phrases: which entries hold the phrases of the queries.
+        cascade: the words of cascades, with what begins with them.
+        places: of these, by what stands for each.
         begun: how many rows hold words that begin with a stem, in columns that count; asked for cascades.
         begun_alone: the same without memories, where they are ranked apart.
         begun_in_memories: the same of these, as FTS5 knows them: without their context.
@@ -91,6 +93,8 @@ class Statistics:
         self.spaces: Sequence[Space] = ()
         self.indexed: Mapping[int, str | None] = {}
         self.phrases = Phrases({})
+        self.cascade: _core.Begun | None = None
+        self.places: Mapping[str, int] = {}
         self.begun: dict[bytes, int] = {}
         self.begun_alone: dict[bytes, int] = {}
         self.begun_in_memories: dict[bytes, int] = {}
@@ -259,10 +263,10 @@ class Asking:
         begun = plan.profile.text.match == "cascade"
         self._begun = _of_begun(plans, found) if begun else []
         if self._stems:
-            from septet.storage.postgres.tables import cascades
+            from septet.storage.postgres.tables import blocks, ranking
 
-            names = [terms.stored[stem] for stem in self._stems]
-            self.statements += [cascades.holding(vault, names, weights, of) for _, weights, of in self._begun]
+            self.statements += [ranking.of_beginning(vault, terms.stored[stem]) for stem in self._stems]
+            self.statements.append(blocks.changes(vault))
         found.phrases = Phrases(terms.phrases(), begun=begun)
         self.statements += found.phrases.questions(vault)
 
@@ -277,19 +281,31 @@ class Asking:
         if self._outside:
             ((entries, digest),) = next(left)
             found.counted_outside = entries, digest
-        if self._stems:
-            for held, _, _ in self._begun:
-                held.update(dict.fromkeys(self._stems, 0))
-                held.update((self._stems[place], count) for place, count in next(left))
+        words = {self.terms.stored[stem]: next(left) for stem in self._stems}
+        changes = next(left) if words else ()
         found.phrases.take([*left])
         for part, name, count in found.phrases.counts():
             found.put(part, name, count)
+        if self._begun:
+            self._count_begun(words, changes)
         for held, weights, of in self._begun:
             for name, postings in found.phrases.postings.items():
                 held[self.terms.stem_of(name)] = sum(
                     one.part == TEXTS and one.memory in of and one.weighed(weights) > 0 for one in postings
                 )
         return found
+
+    def _count_begun(self, words: dict[str, Sequence[tuple[Any, ...]]], changes: Sequence[tuple[Any, ...]]) -> None:
+        """Count the rows that hold what begins with the words of a cascade, and keep these for its ranking."""
+        from septet.storage.postgres.tables import ranking
+
+        found = self._found
+        words = {**words, **dict.fromkeys([*found.phrases.postings, ""], ())}
+        found.cascade = ranking.begun(words, changes, [one for own in found.phrases.postings.values() for one in own])
+        found.places = {name: place for place, name in enumerate(words)}
+        for held, weights, of in self._begun:
+            counts = found.cascade.counts(weights, entries=False in of, memories=True in of)
+            held.update(zip(self._stems, counts))
 
 
 def _of_begun(

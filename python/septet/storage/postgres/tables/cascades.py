@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from septet.storage.postgres.tables.fulltext import Posting, TextLeg
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["Asked", "best", "holding", "memories"]
+__all__ = ["Asked", "best", "memories"]
 
 
 class Asked(NamedTuple):
@@ -46,11 +46,6 @@ _BEGUN = """
         AND p.term >= %s::text COLLATE "C" AND p.term < %s::text COLLATE "C"
         AND f.f > 0 AND p.memory = ANY(%s::boolean[])
 """
-_HOLDING = """
-SELECT (g.place - 1)::integer, count(*) FROM (
-    SELECT h.bucket, h.row, h.place FROM ({held}) h GROUP BY h.bucket, h.row, h.place
-) g GROUP BY g.place
-"""
 
 # The postings of phrases come with the question; the entries say in which shard each belongs.
 _PHRASES = """
@@ -76,18 +71,6 @@ WITH taken AS MATERIALIZED (
 ), scored AS (SELECT t.* FROM taken t WHERE t.step = (SELECT min(t.step) FROM taken t))
 SELECT (SELECT count(*) FROM scored), t.step, t.score, t.row FROM scored t ORDER BY t.score DESC, t.row LIMIT %s
 """
-
-
-def holding(vault: VaultRow, stems: Sequence[str], weights: Sequence[float], memories: Sequence[bool]) -> Statement:
-    """Return what counts by the place of a stem the rows that hold what begins with it in columns of a weight above 0.
-
-    A stem of which nothing is said begins nothing.
-
-    Args:
-        memories: whether these are counted, or others, or both.
-    """
-    held, given = _begun(vault, stems, weights, memories)
-    return Statement(_HOLDING.format(held=held), given)
 
 
 def best(vault: VaultRow, asked: Asked, leg: TextLeg) -> Statement:

@@ -5,22 +5,23 @@ All postings of the terms are read, as bytes, and ranked here: so the total is e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from septet._core import ranked_postings, written_postings
+from septet._core import Begun, ranked_postings, written_postings
 from septet.storage.postgres.analysis import GRAMS, TEXTS
 from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.tables.blocks import checked
 from septet.storage.postgres.tables.counts import bucket_of_term
+from septet.storage.postgres.tables.vocabulary import range_of
 
 if TYPE_CHECKING:
     from septet.storage.postgres.tables.fulltext import Needed, Posting, TextLeg
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["Read", "of_terms", "outside", "ranked"]
+__all__ = ["Read", "begun", "of_beginning", "of_terms", "outside", "ranked"]
 
 _OF_TERMS = """
 SELECT b.part, b.term, string_agg(b.postings, ''::bytea)
@@ -28,6 +29,12 @@ FROM unnest(%s::integer[], %s::smallint[], %s::text[]) AS w (bucket, part, term)
     ON b.vault = %s AND b.bucket = w.bucket AND b.part = w.part AND b.term = w.term COLLATE "C"
 WHERE b.bucket = ANY(%s::integer[])
 GROUP BY b.bucket, b.part, b.term
+"""
+_OF_BEGINNING = """
+SELECT b.term, string_agg(b.postings, ''::bytea) FROM septet.posting_blocks b
+WHERE b.vault = %s AND b.bucket = ANY(%s::integer[]) AND b.part = 0
+    AND b.term >= %s::text COLLATE "C" AND b.term < %s::text COLLATE "C"
+GROUP BY b.bucket, b.term
 """
 # Few entries have a limit of their validity, and these have an index of their own.
 _OUTSIDE = """
@@ -58,6 +65,26 @@ def of_terms(vault: VaultRow, leg: TextLeg) -> Statement:
     buckets = [bucket_of_term(vault, term) for _, term in named]
     parts, terms = [part for part, _ in named], [term for _, term in named]
     return Statement(_OF_TERMS, (buckets, parts, terms, vault.number, buckets))
+
+
+def of_beginning(vault: VaultRow, stem: str) -> Statement:
+    """Return what asks for the blocks of the terms that begin with a stem, as it is stored."""
+    return Statement(_OF_BEGINNING, (vault.number, vault.all_buckets, *range_of(stem)))
+
+
+def begun(
+    words: Mapping[str, Sequence[tuple[Any, ...]]], changes: Sequence[tuple[Any, ...]], phrases: Sequence[Posting]
+) -> Begun:
+    """Return the words of a cascade, ready to be counted and ranked.
+
+    Args:
+        words: by stem the blocks of what begins with it; of a phrase, and of an empty one, none.
+        changes: as in `Read`.
+        phrases: postings of the phrases.
+    """
+    ranges = [(stem, stem + "\0") if " " in stem or not stem else range_of(stem) for stem in words]
+    asked = [(low, high, blocks) if low else ("", "", []) for (low, high), blocks in zip(ranges, words.values())]
+    return Begun(asked, [*(postings for _, postings in sorted(changes)), _posted(phrases)])
 
 
 def outside(vault: VaultRow, now: float) -> Statement:
