@@ -22,16 +22,13 @@ FACTS = (
     "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent, "
     "e.source, e.trust"
 )
-# A look-up for each entry, whatever the server knows of the tables; in spaces keyed by entry a vector belongs to the
-# text of one entry.
+# In spaces keyed by entry a vector belongs to the text of one entry.
 _VECTOR_OF = """(
     SELECT {sent} FROM septet.vectors v
     WHERE v.vault = %s AND v.space = %s::int AND v.bucket = e.bucket AND v.key = {key}
 )"""
 _OF_ROWS = f"""
-SELECT {{vector}}, {FACTS}
-FROM unnest(%s::int[], %s::bigint[]) AS j (bucket, row)
-JOIN septet.entries e ON e.vault = %s AND e.bucket = j.bucket AND e.row = j.row AND e.live
+SELECT {{vector}}, {FACTS} FROM septet.entries e WHERE e.vault = %s AND e.row = ANY(%s::bigint[]) AND e.live
 """
 
 
@@ -63,5 +60,4 @@ def vector_of(vault: VaultRow, space: Space | None) -> tuple[str, tuple[object, 
 def of_rows(vault: VaultRow, rows: Sequence[int], space: Space | None) -> Statement:
     """Return what asks for live entries at given rows, in any order, with their vectors in a space."""
     vector, given = vector_of(vault, space)
-    buckets = [vault.bucket_of_row(row) for row in rows]
-    return Statement(_OF_ROWS.format(vector=vector), (*given, buckets, list(rows), vault.number))
+    return Statement(_OF_ROWS.format(vector=vector), (*given, vault.number, list(rows)))
