@@ -26,6 +26,8 @@ __all__ = ["drawn", "index_name", "indexed_expression", "near", "nearest", "samp
 #: pgvector adds in float32, and misses distances by less than this. So more are looked at than are wanted, as one may
 #: be nearer than the last of them; those that are farther by more are left there.
 MORE, _MISSED = 16, 1 / 100_000
+#: So many vectors are chosen before entries are looked up, for each entry that is wanted.
+_FIRST = 2
 #: So many candidates an index is followed by, for each one that is wanted, within pgvector's limits.
 _FOLLOWED, _LEAST_FOLLOWED, _MOST_FOLLOWED = 2, 100, 1_000
 
@@ -46,6 +48,29 @@ CROSS JOIN LATERAL (
 ) e
 WHERE v.vault = {vault} AND v.space = {space}
 ORDER BY distance LIMIT {most}
+"""
+# Nearly every entry passes where there is no filter: so the nearest vectors are chosen before their entries are looked
+# up. All of them are joined where too few of these pass, or where some may be as near as the last one.
+_VECTORS_FIRST = """
+WITH first AS MATERIALIZED (
+    SELECT v.bucket, v.key, {distance} AS distance FROM septet.vectors v
+    WHERE v.vault = {vault} AND v.space = {space} ORDER BY distance LIMIT {first}
+), passing AS MATERIALIZED (
+    SELECT e.row, v.distance FROM first v
+    JOIN septet.entries e ON e.vault = {vault} AND e.bucket = v.bucket AND {joined}
+    WHERE {condition}
+), enough AS MATERIALIZED (
+    SELECT (SELECT count(*) FROM first) < {first} OR (
+        SELECT count(*) FROM passing p WHERE p.distance < (SELECT max(f.distance) FROM first f)
+    ) >= {most} AS enough
+)
+SELECT b.row, b.distance FROM (
+    SELECT p.row, p.distance FROM passing p WHERE (SELECT n.enough FROM enough n)
+    UNION ALL
+    SELECT e.row, {distance} AS distance
+    FROM septet.vectors v JOIN septet.entries e ON e.vault = v.vault AND e.bucket = v.bucket AND {joined}
+    WHERE v.vault = {vault} AND v.space = {space} AND {condition} AND NOT (SELECT n.enough FROM enough n)
+) b ORDER BY b.distance, b.row LIMIT {most}
 """
 _SETTINGS = (
     "SELECT set_config('hnsw.ef_search', %s::text, true), set_config('hnsw.iterative_scan', 'relaxed_order', true), "
@@ -102,12 +127,24 @@ def nearest(
     # Numbers of ours are written out: an index of one space is found by them, and a plan that is kept must know that
     # few rows are wanted.
     numbers = {"vault": int(vault.number), "space": int(space.space)}
+    wanted, text = int(most) + MORE, asked(query)
+    given = (text, *condition.parameters)
     # Citus lets no shard leave off in the middle of a subquery.
-    following = indexed and not narrowed and not vault.distributed
-    sql = (_FOLLOWING if following else _JOINED).format(
-        distance=distance, joined=_BY[space.keyed_by], condition=condition.sql, most=int(most) + MORE, **numbers
+    if narrowed or vault.distributed:
+        sql = _JOINED
+    elif indexed:
+        sql = _FOLLOWING
+    else:
+        sql, given = _VECTORS_FIRST, (text, *condition.parameters, *given)
+    sql = sql.format(
+        distance=distance,
+        joined=_BY[space.keyed_by],
+        condition=condition.sql,
+        first=_FIRST * wanted,
+        most=wanted,
+        **numbers,
     )
-    return Statement(sql, (asked(query), *condition.parameters))
+    return Statement(sql, given)
 
 
 def near(rows: Sequence[tuple[int, float]], most: int) -> list[int]:
