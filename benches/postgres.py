@@ -47,7 +47,7 @@ SETTINGS = (
     "random_page_cost=1.1", "jit=off", "shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track=all",
     "pg_stat_statements.track_planning=on",
 )  # fmt: skip
-COUNTS = "count_changes|term_counts|septet.totals"
+COUNTS = "count_changes|term_counts|septet.totals|posting_blocks"
 TABLES = (
     "SELECT c.relname, pg_total_relation_size(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
     "WHERE n.nspname = 'septet' AND c.relkind = 'r' ORDER BY 2 DESC"

@@ -42,6 +42,7 @@ _TAKEN = (
     "SELECT c.change, c.postings FROM septet.count_changes c WHERE c.vault = %(vault)s "
     "AND c.bucket = ANY(%(buckets)s::integer[]) AND c.change = ANY(%(changes)s::bigint[]) AND c.postings IS NOT NULL"
 )
+_ON_WORKERS = "SET LOCAL citus.propagate_set_commands TO 'local'"
 # By the key of each, whatever number of them the planner takes for likely.
 _BY_KEY = (
     "SET LOCAL enable_hashjoin = off",
@@ -101,7 +102,7 @@ def fold(sql: psycopg.Connection[Any], vault: VaultRow, given: Mapping[str, obje
     waiting = sorted(sql.execute(_TAKEN, given, binary=True))
     if not waiting:
         return
-    for setting in _BY_KEY:
+    for setting in (*([_ON_WORKERS] if vault.distributed else []), *_BY_KEY):
         sql.execute(setting)
     with checked():
         changed = iter(folded_postings([postings for _, postings in waiting]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -84,7 +85,9 @@ def fold(sql: psycopg.Connection[Any], vault: VaultRow) -> int:
             blocks.fold(sql, vault, given)
             sql.execute(_EMPTY if vault.distributed else _DROP, given)
     if changes and vault.distributed:
-        sql.execute(_DROP_FOLDED, (vault.number,))
+        # A failure costs nothing, as the next fold does it too.
+        with suppress(psycopg.Error):
+            sql.execute(_DROP_FOLDED, (vault.number,))
     return len(changes)
 
 
