@@ -7,9 +7,10 @@ import pytest
 
 from septet import PostgresVault, StoreError
 from septet.storage.postgres.pipeline import together
-from septet.storage.postgres.tables import blocks, checking, folding, fulltext, ranking
+from septet.storage.postgres.tables import blocks, checking, folding, ranking
 from septet.storage.postgres.tables.fulltext import Asked, Needed, Posting, Ranking, TextLeg
 from septet.storage.postgres.upkeep import upkeep
+from twins import server_ranking
 
 NOW = 1.7e9
 WORDS = tuple(f"word{number}" for number in range(60))
@@ -96,7 +97,7 @@ def test_the_best_are_those_that_the_server_ranks(vault):
             upkeep(vault._store)
         leg = leg_of(vault, pick)
         with vault._store.reading() as read:
-            (rows,) = together(read, [fulltext.best(read.vault, leg)])
+            (rows,) = together(read, [server_ranking.best(read.vault, leg)])
             best = ranked(read, leg)
         assert [(*one[:2], one[3]) for one in best] == [(*one[:2], one[3]) for one in rows], leg
         assert [one[2] for one in best] == pytest.approx([one[2] for one in rows], rel=1e-12)
@@ -116,7 +117,7 @@ def test_writes_since_the_last_fold_stand_over_the_blocks(dsn, vault_name):
             if turn % 7 == 6:
                 upkeep(vault._store)
             with vault._store.reading() as read:
-                (rows,) = together(read, [fulltext.best(read.vault, leg)])
+                (rows,) = together(read, [server_ranking.best(read.vault, leg)])
                 assert ranked(read, leg) == rows
                 assert checking.faults(read) == []
 

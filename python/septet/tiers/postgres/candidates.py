@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.storage.postgres.analysis import GRAMS, TEXTS
 from septet.storage.postgres.pipeline import Statement, together
-from septet.storage.postgres.tables import blocks, found, fulltext, memories, nearest, ranking
+from septet.storage.postgres.tables import blocks, found, memories, nearest, ranking
 from septet.storage.postgres.tables.conditions import Condition, chosen, conditions, conjunction
 from septet.storage.postgres.tables.fulltext import Asked, Needed, Posting, Ranking, TextLeg
 from septet.tiers.notes import MOST_MEMORIES
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from septet.tiers.postgres.cascades import Rows
     from septet.tiers.postgres.statistics import QueryTerms, Statistics
 
-__all__ = ["Answered", "Chosen", "by_text", "look", "memories_leg", "read_candidates", "text_leg"]
+__all__ = ["Answered", "Chosen", "cascade", "look", "memories_leg", "read_candidates", "text_leg"]
 
 
 class Answered(NamedTuple):
@@ -84,7 +84,7 @@ def read_candidates(
     for at, plan in enumerate(plans):
         if plan.asks_text and statistics.rows:
             leg = text_leg(legs[at], statistics, terms)
-            if leg.condition is None:
+            if leg.condition is None or not plan.query.steps:
                 in_blocks[at] = leg
             asked += [(at, *one) for one in _texts(read.vault, legs[at], statistics, terms, leg)]
         if space is not None and compared[at]:
@@ -96,13 +96,8 @@ def read_candidates(
     # Of all queries, as all read the same.
     waiting = [blocks.changes(read.vault)] if any(not plans[at].query.steps for at in in_blocks) else []
     answers = together(read, [*(statement for _, _, statement in asked), *waiting])
-    rows = {(at, leg): answer for (at, leg, _), answer in zip(asked, answers)}
-    for at, leg in in_blocks.items():
-        gone = rows.get((at, "outside"), ())
-        if plans[at].query.steps:
-            rows[at, "text"] = _cascade(plans[at], statistics, terms, leg, gone)
-        else:
-            rows[at, "text"] = ranking.ranked(leg, ranking.Read(rows[at, "text"], answers[-1], gone))
+    rows: dict[tuple[int, str], Any] = {(at, leg): answer for (at, leg, _), answer in zip(asked, answers)}
+    _rank(read, plans, statistics, terms, in_blocks, rows, answers[-1] if waiting else ())
     apart = _apart(plans, statistics, terms, rows)
     chosen = [_of_texts(at, plan, rows, apart) for at, plan in enumerate(plans)]
     vectors = [nearest.near(rows.get((at, "vector"), ()), leg.candidates) for at, leg in enumerate(legs)]
@@ -137,6 +132,36 @@ def read_candidates(
     return Chosen({row: one for row, one in known.items() if row in ranked}, told, apart)
 
 
+def _rank(
+    read: PostgresReading,
+    plans: Sequence[Plan],
+    statistics: Statistics,
+    terms: QueryTerms,
+    legs: Mapping[int, TextLeg],
+    rows: dict[tuple[int, str], Any],
+    changes: Rows,
+) -> None:
+    """Put the best by full text in the place of what was read to rank them.
+
+    Args:
+        legs: by the place of a query; those of other queries were ranked by the server.
+        rows: what was answered, by query and leg; written.
+        changes: of postings, that wait to be folded.
+    """
+    matched: dict[int, ranking.Matched] = {}
+    for at, leg in legs.items():
+        gone = rows.get((at, "outside"), ())
+        if plans[at].query.steps:
+            rows[at, "text"] = _cascade(plans[at], statistics, terms, leg, gone)
+        elif leg.condition is None:
+            rows[at, "text"] = ranking.ranked(leg, ranking.Read(rows[at, "text"], changes, gone))
+        else:
+            matched[at] = ranking.matched(leg, ranking.Read(rows[at, "text"], changes))
+    passed = together(read, [one.passing(read.vault, _filter(legs[at])) for at, one in matched.items()])
+    for (at, one), answer in zip(matched.items(), passed):
+        rows[at, "text"] = one.kept(answer).best(legs[at].most)
+
+
 def _kept(at: int, rows: Mapping[tuple[int, str], Rows]) -> Kept:
     """Return what was found of the memories of a query that have a fixed score."""
     kept, left_out = rows.get((at, "memories"), ()), rows.get((at, "left out"), ())
@@ -147,10 +172,10 @@ def _texts(
     vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg
 ) -> Iterator[tuple[str, Statement]]:
     """Yield what asks for the best by full text, and for memories where they are ranked apart."""
-    if leg.condition is not None:
-        yield "text", by_text(vault, plan, statistics, terms, leg)
-    elif not plan.query.steps:
+    if not plan.query.steps:
         yield "text", ranking.of_terms(vault, leg)
+    elif leg.condition is not None:
+        yield "text", cascade(vault, plan, statistics, terms, leg)
     if leg.condition is None and leg.now is not None:
         yield "outside", ranking.outside(vault, leg.now)
     if not are_apart(plan, statistics):
@@ -191,10 +216,8 @@ def _of_texts(
     return cascades.first_answer(texts, [rows[at, f"apart {number}"] for number in range(len(plan.query.steps))])
 
 
-def by_text(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg) -> Statement:
-    """Return what asks for the best by full text."""
-    if not plan.query.steps:
-        return fulltext.best(vault, leg)
+def cascade(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg) -> Statement:
+    """Return what asks for the best of a cascade, as the server ranks them: with filters, or all of them."""
     # Most profiles ask for whole words.
     from septet.storage.postgres.tables import cascades
 
@@ -214,6 +237,11 @@ def _steps(plan: Plan, statistics: Statistics, terms: QueryTerms) -> cascades.As
         [statistics.idf_of(TEXTS, statistics.begun.get(stem, 0)) for stem in stems],
         [(every, [places[at] for at in words]) for _, every, words in plan.query.steps],
     )
+
+
+def _filter(leg: TextLeg) -> Condition:
+    assert leg.condition is not None
+    return leg.condition
 
 
 def _cascade(plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg, gone: Rows) -> list[Any]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet.query.plan import MOST
 from septet.storage.postgres.pipeline import together
-from septet.storage.postgres.tables import fulltext
-from septet.tiers.postgres.candidates import by_text, memories_apart, memories_leg, text_leg
+from septet.storage.postgres.tables import blocks, ranking
+from septet.tiers.postgres.candidates import cascade, memories_apart, memories_leg, text_leg
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
@@ -39,12 +39,21 @@ def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Se
     if only is not None:
         leg = leg._replace(condition=only)
     vault, apart = view.read.vault, view.apart.get(id(plan))
-    begun = bool(one.query.steps)
-    asked = [by_text(vault, one, view.statistics, view.terms, leg) if begun else fulltext.every(vault, leg)]
-    if apart is not None:
-        asked += memories_apart(vault, one, view.statistics, view.terms, leg, only)
-    rows, *beside = together(view.read, asked)
-    found = [Match(row, False, score) for *_, score, row in rows] if begun else [*map(Match._make, rows)]
+    more = memories_apart(vault, one, view.statistics, view.terms, leg, only) if apart is not None else []
+    if one.query.steps:
+        rows, *beside = together(view.read, [cascade(vault, one, view.statistics, view.terms, leg), *more])
+        found = [Match(row, False, score) for *_, score, row in rows]
+    else:
+        asked = [ranking.of_terms(vault, leg), blocks.changes(vault)]
+        if leg.condition is None and leg.now is not None:
+            asked.append(ranking.outside(vault, leg.now))
+        answers = together(view.read, [*asked, *more])
+        best, beside = ranking.matched(leg, ranking.Read(*answers[: len(asked)])), answers[len(asked) :]
+        if leg.condition is not None:
+            (passed,) = together(view.read, [best.passing(vault, leg.condition)])
+            best = best.kept(passed)
+        scored = zip(best.rows.tolist(), best.scores.tolist())
+        found = [Match(row, at < best.whole, score) for at, (row, score) in enumerate(scored)]
     if apart is not None:
         found += [Match(row, whole, apart.scale * score) for _, _, whole, score, row in beside[0]]
         found.sort(key=lambda one: (not one.whole, -one.score, one.row))

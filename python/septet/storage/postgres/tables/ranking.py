@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from septet._core import Begun, ranked_postings, written_postings
+from septet.query.plan import MOST
 from septet.storage.postgres.analysis import GRAMS, TEXTS
 from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.tables.blocks import checked
@@ -18,10 +19,13 @@ from septet.storage.postgres.tables.counts import bucket_of_term
 from septet.storage.postgres.tables.vocabulary import range_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from septet.storage.postgres.tables.conditions import Condition
     from septet.storage.postgres.tables.fulltext import Needed, Posting, TextLeg
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["Read", "begun", "of_beginning", "of_terms", "outside", "ranked"]
+__all__ = ["Matched", "Read", "begun", "matched", "of_beginning", "of_terms", "outside", "ranked"]
 
 _OF_TERMS = """
 SELECT b.part, b.term, string_agg(b.postings, ''::bytea)
@@ -42,6 +46,11 @@ SELECT e.row FROM septet.entries e
 WHERE e.vault = %s AND e.bucket = ANY(%s::integer[]) AND e.live
     AND (e.valid_from IS NOT NULL OR e.valid_until IS NOT NULL)
     AND (e.valid_from > %s::float8 OR e.valid_until <= %s::float8)
+"""
+# In one place for each bucket, if Citus keeps them in several.
+_PASSING = """
+SELECT string_agg(int8send(e.row), ''::bytea) FROM septet.entries e
+WHERE e.vault = %s AND e.row = ANY(%s::bigint[]) AND ({condition}) GROUP BY e.bucket
 """
 
 
@@ -93,18 +102,58 @@ def outside(vault: VaultRow, now: float) -> Statement:
 
 
 def ranked(leg: TextLeg, read: Read) -> list[tuple[Any, ...]]:
-    """Return the best of a query, as the statement of `septet.storage.postgres.tables.fulltext.best` gives them.
+    """Return the best of a query: those that hold every needed word first, then by score, then by row.
+
+    Each has the number of all matches, and of those that hold every needed word, its score and its row.
 
     Raises:
         StoreError: what was read is no blocks.
     """
+    return _told(*_ranked(leg, read, leg.most))
+
+
+def matched(leg: TextLeg, read: Read) -> Matched:
+    """Return everything that matches a query, as `ranked` orders it, whatever its filters."""
+    rows, scores, _, whole = _ranked(leg, read, MOST)
+    return Matched(rows, scores, whole)
+
+
+class Matched(NamedTuple):
+    """Rows ``(m,)`` that match a query, best first, and their scores; the first ``whole`` hold every needed word."""
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    whole: int
+
+    def passing(self, vault: VaultRow, condition: Condition) -> Statement:
+        """Return what asks which of the rows pass a condition."""
+        return Statement(
+            _PASSING.format(condition=condition.sql), (vault.number, self.rows.tolist(), *condition.parameters)
+        )
+
+    def kept(self, passed: Sequence[tuple[bytes]]) -> Matched:
+        """Return those that pass, given what `passing` was answered."""
+        among = np.frombuffer(b"".join(rows for (rows,) in passed), dtype=">i8")
+        kept = np.isin(self.rows, among)
+        return Matched(self.rows[kept], self.scores[kept], int(kept[: self.whole].sum()))
+
+    def best(self, most: int) -> list[tuple[Any, ...]]:
+        """Return the best of them, as `ranked` does."""
+        return _told(self.rows[:most], self.scores[:most], len(self.rows), self.whole)
+
+
+def _told(rows: NDArray[np.int64], scores: NDArray[np.float64], matches: int, whole: int) -> list[tuple[Any, ...]]:
+    return [(matches, whole, score, row) for score, row in zip(scores.tolist(), rows.tolist())]
+
+
+def _ranked(leg: TextLeg, read: Read, most: int) -> tuple[NDArray[np.int64], NDArray[np.float64], int, int]:
     asked, ranking = leg.asked, leg.ranking
     with checked():
-        rows, scores, matches, whole = ranked_postings(
+        return ranked_postings(
             [*zip(asked.parts, asked.terms, asked.weights)],
             read.blocks,
             [*(postings for _, postings in sorted(read.changes)), _posted(leg.phrases)],
-            leg.most,
+            most,
             weights=ranking.weights,
             average=ranking.average,
             constants=(ranking.k1, ranking.b),
@@ -112,7 +161,6 @@ def ranked(leg: TextLeg, read: Read) -> list[tuple[Any, ...]]:
             outside=[row for (row,) in read.outside],
             memories=leg.memories,
         )
-    return [(matches, whole, score, row) for score, row in zip(scores.tolist(), rows.tolist())]
 
 
 def _posted(phrases: Sequence[Posting]) -> bytes:
