@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from commands import Commands
-from septet import NotAVault, StoreError, Vault
+from septet import CallableEmbedder, NotAVault, StoreError, Vault
+from septet.storage import soundness
 
 DEEP = "[" * 5_000
 #: By SQL, what is made of the row of the first entry, and how `septet doctor` names the column.
@@ -282,3 +283,39 @@ def test_rows_of_the_index_that_no_entry_has_end_no_search(path):
     with Vault(path, sidecar=False, read_only=True) as vault:
         found = vault.search("alpha", include_memories=True, include_expired=True, profile="recall")
         assert {"e1", "m"} & set(found.ids)
+
+
+def test_vectors_of_a_space_that_is_made_meanwhile_are_sound(path, monkeypatch):
+    connect = soundness.connect
+
+    def connected(*given, **named):
+        sql, made = connect(*given, **named), []
+
+        def write(statement):
+            if "FROM main.vectors" in statement and not made:
+                made.append(statement)
+                with Vault(path, sidecar=False) as vault:
+                    vault.add(title="in another space", vector=[1, 2, 3], model="another")
+
+        sql.set_trace_callback(write)
+        return sql
+
+    monkeypatch.setattr(soundness, "connect", connected)
+    assert soundness.unsound_rows(str(path)) == ([], "")
+    with Vault(path, sidecar=False) as vault:
+        assert len(vault.spaces()) == 2
+
+
+def test_vectors_that_come_late_are_read_beside_those_that_are_left_out(path):
+    changed(path, "UPDATE vectors SET vector = x'00' WHERE rowid = 1")
+    embedder = CallableEmbedder(lambda texts: [[1.0, 0.0] for _ in texts], model="late")
+    with Vault(path, sidecar=False, embedder=embedder) as vault:
+        vault.add(id="late", title="beta")
+        assert vault.wait_embedded(60)
+        vault.export(io.StringIO())
+        assert vault._store.left_out
+        with vault._store.begin_reading() as read:
+            space = next(one for one in read.tables.vectors.all_spaces(read) if "late" in one.model)
+            late = read.tables.texts.late_vectors
+            assert sorted(one.at for page in late(read, space, 0) for one in page) == [1, 2, 3, 4, 5, 6]
+            assert [*late(read, space, 99)] == []

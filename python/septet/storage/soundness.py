@@ -165,6 +165,8 @@ def unsound_rows(path: str) -> tuple[list[Unsound], str]:
     try:
         with using_sqlite(), closing(connect(path, mode="ro")) as sql:
             _bound(sql)
+            # One snapshot: of a space that another writer makes meanwhile, the vectors would be those of none.
+            sql.execute("BEGIN")
             found.extend(unsound(sql))
     except (sqlite3.Error, StoreError) as fault:
         return found, str(fault)

@@ -135,13 +135,19 @@ def put(write: Writing, space: Space, keys: Sequence[str], vectors: NDArray[np.f
     ).rowcount
 
 
+#: Texts whose vectors came after a generation. Those that came with their entries have generation 0.
+_LATE = "SELECT l.key FROM vectors l WHERE l.space = ? AND l.generation > 0 AND l.generation > ?"
+
+
 def late_vectors(read: Reading, space: Space, since: int) -> Iterator[list[StoredVector]]:
     """Yield pages of vectors that came after a generation, by the row of a live entry with that text."""
-    # Vectors that came with their entries have generation 0.
+    if read.sql.execute(f"{_LATE} LIMIT 1", (space.space, since)).fetchone() is None:
+        return
+    # Entries have no index by text: they are looked through once, rather than once for each of these vectors.
     found = read.sql.execute(
-        "SELECT e.row, v.vector FROM vectors v INDEXED BY vectors_by_generation "
-        "JOIN entries e ON e.text_hash = v.key WHERE v.space = ? AND v.generation > 0 AND v.generation > ? AND e.live",
-        (space.space, since),
+        "SELECT e.row, v.vector FROM entries e CROSS JOIN vectors v ON v.key = e.text_hash AND v.space = ? "
+        f"WHERE e.live AND e.text_hash IN ({_LATE})",
+        (space.space, space.space, since),
     )
     while page := found.fetchmany(PAGE_ROWS):
         yield sized(space, page)
