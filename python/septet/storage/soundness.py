@@ -109,6 +109,7 @@ def unsound_error(path: str, found: Unsound) -> StoreError:
 
 #: What code raises that is given values of another kind than it knows.
 _OF_VALUES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
+_EMPTY = {"tags": "'[]'", "attrs": "'{}'"}
 
 
 def unsound(sql: sqlite3.Connection) -> Iterator[Unsound]:
@@ -237,9 +238,6 @@ def hide(sql: sqlite3.Connection, found: Sequence[Unsound]) -> None:
             )
             + f" FROM main.{table.name} e WHERE NOT {is_hidden}"
         )
-
-
-_EMPTY = {"tags": "'[]'", "attrs": "'{}'"}
 
 
 def _plain(values: tuple[Any, ...]) -> tuple[Any, ...]:
