@@ -1075,7 +1075,7 @@ class ArrayFile:
     stamp: bytes
     #: The length of the file.
     size_bytes: int
-    #: Whether it is mapped, and nobody wrote to it since it was made, as its times say; else `verify` it first.
+    #: Whether it is mapped and, by its times, unmodified since it was made; else `verify` it first.
     is_sealed: bool
     def names(self) -> list[str]:
         """Return the names of the columns, in their order."""

@@ -16,7 +16,7 @@ use crate::fts::{Constants, Step, weighted};
 pub struct Beginning<'a> {
     /// The first term that begins with the word.
     pub low: &'a str,
-    /// What lies behind all of them; not above `low` for a word that begins nothing.
+    /// The exclusive upper bound of these terms; not above `low` for a word without any.
     pub high: &'a str,
     /// Terms with the bytes of their blocks.
     pub terms: Vec<(&'a str, &'a [u8])>,

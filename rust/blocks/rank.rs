@@ -160,12 +160,16 @@ impl Lengths {
     #[inline]
     pub(super) fn of(&mut self, tokens: u32) -> f64 {
         let Constants { k1, b } = self.constants;
-        let length = k1 * (1.0 - b + b * f64::from(tokens) / self.average);
-        let Some(known) = self.known.get_mut(tokens as usize) else { return length };
-        if known.is_nan() {
-            *known = length;
+        let length = || k1 * (1.0 - b + b * f64::from(tokens) / self.average);
+        match self.known.get(tokens as usize) {
+            None => length(),
+            Some(known) if !known.is_nan() => *known,
+            Some(_) => {
+                let made = length();
+                self.known[tokens as usize] = made;
+                made
+            }
         }
-        *known
     }
 }
 

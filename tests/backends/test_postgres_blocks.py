@@ -134,6 +134,9 @@ def test_postings_that_nothing_wrote_are_told_and_lose_no_write(dsn, vault_name)
                 folding.fold(sql, vault._store.vault)
         with pytest.raises(StoreError, match="see `septet doctor`"):
             vault.search("retry")
+        recall = PostgresVault(dsn, vault=vault_name, profile="recall")
+        with recall, pytest.raises(StoreError, match="see `septet doctor`"):
+            recall.search("retry")
         assert vault.get("b").title == "retry"
         with vault._store.reading() as read:
             assert any("postings" in one for one in checking.faults(read))

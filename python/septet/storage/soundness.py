@@ -166,7 +166,7 @@ def unsound_rows(path: str) -> tuple[list[Unsound], str]:
     try:
         with using_sqlite(), closing(connect(path, mode="ro")) as sql:
             _bound(sql)
-            # One snapshot: of a space that another writer makes meanwhile, the vectors would be those of none.
+            # One snapshot: another writer may add a space, and its vectors, between two tables.
             sql.execute("BEGIN")
             found.extend(unsound(sql))
     except (sqlite3.Error, StoreError) as fault:

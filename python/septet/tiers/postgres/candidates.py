@@ -93,7 +93,7 @@ def read_candidates(
             asked.append((at, "vector", _nearest(read, legs[at], space, space.space in statistics.indexed)))
         if plan.asks_text and statistics.held_memories and not plan.scores_memories and not plan.query.steps:
             asked += [(at, leg, statement) for leg, statement in memories_leg(read, plan, statistics, terms)]
-    # Of all queries, as all read the same.
+    # One statement for all queries: they read the same changes.
     waiting = [blocks.changes(read.vault)] if any(not plans[at].query.steps for at in in_blocks) else []
     answers = together(read, [*(statement for _, _, statement in asked), *waiting])
     rows: dict[tuple[int, str], Any] = {(at, leg): answer for (at, leg, _), answer in zip(asked, answers)}

@@ -42,7 +42,7 @@ def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Se
     more = memories_apart(vault, one, view.statistics, view.terms, leg, only) if apart is not None else []
     if one.query.steps:
         rows, *beside = together(view.read, [cascade(vault, one, view.statistics, view.terms, leg), *more])
-        found = [Match(row, False, score) for *_, score, row in rows]
+        ranked = [Match(row, False, score) for *_, score, row in rows]
     else:
         asked = [ranking.of_terms(vault, leg), blocks.changes(vault)]
         if leg.condition is None and leg.now is not None:
@@ -53,11 +53,11 @@ def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Se
             (passed,) = together(view.read, [best.passing(vault, leg.condition)])
             best = best.kept(passed)
         scored = zip(best.rows.tolist(), best.scores.tolist())
-        found = [Match(row, at < best.whole, score) for at, (row, score) in enumerate(scored)]
+        ranked = [Match(row, at < best.whole, score) for at, (row, score) in enumerate(scored)]
     if apart is not None:
-        found += [Match(row, whole, apart.scale * score) for _, _, whole, score, row in beside[0]]
-        found.sort(key=lambda one: (not one.whole, -one.score, one.row))
-    return found
+        ranked += [Match(row, whole, apart.scale * score) for _, _, whole, score, row in beside[0]]
+        ranked.sort(key=lambda one: (not one.whole, -one.score, one.row))
+    return ranked
 
 
 def memories_matching(view: PostgresView, plan: Plan) -> list[int]:

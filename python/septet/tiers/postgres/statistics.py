@@ -297,14 +297,16 @@ class Asking:
 
     def _count_begun(self, words: dict[str, Sequence[tuple[Any, ...]]], changes: Sequence[tuple[Any, ...]]) -> None:
         """Count the rows that hold what begins with the words of a cascade, and keep these for its ranking."""
-        from septet.storage.postgres.tables import ranking
+        from septet.storage.postgres.tables import blocks, ranking
 
-        found = self._found
-        words = {**words, **dict.fromkeys([*found.phrases.postings, ""], ())}
-        found.cascade = ranking.begun(words, changes, [one for own in found.phrases.postings.values() for one in own])
-        found.places = {name: place for place, name in enumerate(words)}
+        statistics = self._found
+        phrases = statistics.phrases.postings
+        words = {**words, **dict.fromkeys([*phrases, ""], ())}
+        statistics.cascade = ranking.begun(words, changes, [one for own in phrases.values() for one in own])
+        statistics.places = {name: place for place, name in enumerate(words)}
         for held, weights, of in self._begun:
-            counts = found.cascade.counts(weights, entries=False in of, memories=True in of)
+            with blocks.checked():
+                counts = statistics.cascade.counts(weights, entries=False in of, memories=True in of)
             held.update(zip(self._stems, counts))
 
 

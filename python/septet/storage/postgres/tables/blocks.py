@@ -147,9 +147,7 @@ def checked() -> Iterator[None]:
     try:
         yield
     except Damaged as fault:
-        raise StoreError(
-            f"the vault has postings that nothing of Septet wrote: {fault}: see `septet doctor`"
-        ) from fault
+        raise StoreError("a block of postings is damaged: see `septet doctor`") from fault
 
 
 def _merge(sql: psycopg.Connection[Any], vault: VaultRow, changed: Sequence[tuple[int, str, int, bytes]]) -> None:

@@ -14,7 +14,7 @@ from septet.storage.postgres.vaults import VaultRow
 
 __all__ = ["fold", "fold_all"]
 
-#: A fold takes so many terms, or rows, at once.
+#: Maximum terms, and rows, of one fold.
 _TERMS_A_FOLD, _ROWS_A_FOLD = 200_000, 1_000
 
 

@@ -26,7 +26,7 @@ __all__ = ["drawn", "index_name", "indexed_expression", "near", "nearest", "samp
 #: pgvector adds in float32, and misses distances by less than this. So more are looked at than are wanted, as one may
 #: be nearer than the last of them; those that are farther by more are left there.
 MORE, _MISSED = 16, 1 / 100_000
-#: So many vectors are chosen before entries are looked up, for each entry that is wanted.
+#: Vectors chosen before their entries are looked up, per entry wanted.
 _FIRST = 2
 #: So many candidates an index is followed by, for each one that is wanted, within pgvector's limits.
 _FOLLOWED, _LEAST_FOLLOWED, _MOST_FOLLOWED = 2, 100, 1_000
@@ -128,14 +128,14 @@ def nearest(
     # few rows are wanted.
     numbers = {"vault": int(vault.number), "space": int(space.space)}
     wanted, text = int(most) + MORE, asked(query)
-    given = (text, *condition.parameters)
+    parameters = (text, *condition.parameters)
     # Citus lets no shard leave off in the middle of a subquery.
     if narrowed or vault.distributed:
         sql = _JOINED
     elif indexed:
         sql = _FOLLOWING
     else:
-        sql, given = _VECTORS_FIRST, (text, *condition.parameters, *given)
+        sql, parameters = _VECTORS_FIRST, (*parameters, *parameters)
     sql = sql.format(
         distance=distance,
         joined=_BY[space.keyed_by],
@@ -144,7 +144,7 @@ def nearest(
         most=wanted,
         **numbers,
     )
-    return Statement(sql, given)
+    return Statement(sql, parameters)
 
 
 def near(rows: Sequence[tuple[int, float]], most: int) -> list[int]:

@@ -55,7 +55,7 @@ WHERE e.vault = %s AND e.row = ANY(%s::bigint[]) AND ({condition}) GROUP BY e.bu
 
 
 class Read(NamedTuple):
-    """What a search read for the terms of a query.
+    """Postings read for the terms of a query.
 
     Attributes:
         blocks: part, term, and its blocks.
