@@ -38,12 +38,17 @@ def test_the_nearest_are_the_same_in_either_order(world, condition, most):
         query /= np.linalg.norm(query)
         with world.store.reading() as read:
             (space,) = read.tables.vectors.all_spaces(read)
-            first, joined = together(
-                read,
-                [
-                    nearest.nearest(read.vault, space, query, most, passing, narrowed=narrowed)
-                    for narrowed in (False, True)
-                ],
-            )
+            asked = [
+                nearest.nearest(read.vault, space, query, most, passing, narrowed=narrowed)
+                for narrowed in (False, True)
+            ]
+            first, joined = together(read, asked)
+            if read.vault.distributed:
+                (entries,) = together(read, [nearest.passing(read.vault, space, first, passing)])
+                first = nearest.passed(first, entries, most)
+                if first is None:
+                    # Others may be as near, or few of those that were looked up pass.
+                    assert most < 200 or condition != "e.live"
+                    continue
         assert first == joined
         assert len(first) <= most + nearest.MORE

@@ -88,9 +88,10 @@ def read_candidates(
                 in_blocks[at] = leg
             asked += [(at, *one) for one in _texts(read.vault, legs[at], statistics, terms, leg)]
         if space is not None and compared[at]:
-            if space.space in statistics.indexed:
+            indexed = space.space in statistics.indexed
+            if indexed:
                 asked += [(at, "settings", one) for one in nearest.settings(read.vault, legs[at].candidates)]
-            asked.append((at, "vector", _nearest(read, legs[at], space, space.space in statistics.indexed)))
+            asked.append((at, "vector", _nearest(read, legs[at], space, indexed=indexed, narrowed=bool(chosen(plan)))))
         if plan.asks_text and statistics.held_memories and not plan.scores_memories and not plan.query.steps:
             asked += [(at, leg, statement) for leg, statement in memories_leg(read, plan, statistics, terms)]
     # One statement for all queries: they read the same changes.
@@ -99,21 +100,23 @@ def read_candidates(
     rows: dict[tuple[int, str], Any] = {(at, leg): answer for (at, leg, _), answer in zip(asked, answers)}
     _rank(read, plans, statistics, terms, in_blocks, rows, answers[-1] if waiting else ())
     apart = _apart(plans, statistics, terms, rows)
-    chosen = [_of_texts(at, plan, rows, apart) for at, plan in enumerate(plans)]
+    of_texts = [_of_texts(at, plan, rows, apart) for at, plan in enumerate(plans)]
+    if space is not None and read.vault.distributed:
+        _look_up(read, legs, space, rows)
     vectors = [nearest.near(rows.get((at, "vector"), ()), leg.candidates) for at, leg in enumerate(legs)]
     kept = [_kept(at, rows) for at in range(len(plans))]
     if plans[0].profile.text.match == "cascade" and statistics.held_memories:
         from septet.tiers.postgres import cascades
 
-        kept = cascades.memories_of(read, plans, [step for step, _, _ in chosen], statistics, terms)
-    ranked = {row[-1] for _, *both in chosen for leg in both for row in leg}.union(*vectors)
+        kept = cascades.memories_of(read, plans, [step for step, _, _ in of_texts], statistics, terms)
+    ranked = {row[-1] for _, *both in of_texts for leg in both for row in leg}.union(*vectors)
     wanted = [*ranked.union(*(one.rows for one in kept))]
     (entries,) = together(read, [found.of_rows(read.vault, wanted, space)]) if wanted else ((),)
     known = {one.candidate.row: one for one in found.all_of(entries)}
 
     def answered(at: int) -> Answered:
         """Return what the legs found of a query."""
-        step, texts, beside = chosen[at]
+        step, texts, beside = of_texts[at]
         matches, whole = texts[0][:2] if texts else (0, 0)
         whole = 0 if plans[at].query.steps else whole or 0
         # On a cluster another writer may have been faster in one place than in another.
@@ -339,13 +342,29 @@ def _phrases(plan: Plan, statistics: Statistics, terms: QueryTerms) -> list[Post
     return [one for name in terms.phrases() if name in named for one in statistics.phrases.postings[name]]
 
 
-def _nearest(read: PostgresReading, plan: Plan, space: Space, indexed: bool) -> Statement:
+def _nearest(read: PostgresReading, plan: Plan, space: Space, *, indexed: bool, narrowed: bool) -> Statement:
     assert plan.vector is not None
     passing = conjunction(conditions(plan))
-    narrowed = bool(chosen(plan))
     return nearest.nearest(
         read.vault, space, plan.vector.scan, plan.candidates, passing, indexed=indexed, narrowed=narrowed
     )
+
+
+def _look_up(read: PostgresReading, plans: Sequence[Plan], space: Space, rows: dict[tuple[int, str], Any]) -> None:
+    """Put the nearest entries of a cluster in the place of the nearest vectors, for the plans without filters."""
+    found = {at: rows[at, "vector"] for at, plan in enumerate(plans) if (at, "vector") in rows and not chosen(plan)}
+    if not found:
+        return
+    passing = [conjunction(conditions(plans[at])) for at in found]
+    asked = [nearest.passing(read.vault, space, own, one) for own, one in zip(found.values(), passing)]
+    missing = []
+    for at, answer in zip(found, together(read, asked)):
+        rows[at, "vector"] = nearest.passed(found[at], answer, plans[at].candidates)
+        if rows[at, "vector"] is None:
+            missing.append(at)
+    # Many vectors have no entry, or many are equally near: all are joined with their entries.
+    again = [_nearest(read, plans[at], space, indexed=False, narrowed=True) for at in missing]
+    rows.update(((at, "vector"), answer) for at, answer in zip(missing, together(read, again)))
 
 
 def memories_leg(

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet import _core
 from septet.ranking.bm25_scale import LEAST_IDF
-from septet.spaces import Space
 from septet.storage.postgres.analysis import CONTEXTS, GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS
 from septet.storage.postgres.pipeline import Statement, together
 from septet.storage.postgres.tables import counts, covered
 from septet.storage.postgres.tables.counts import FEEDBACK, Counted, Total
-from septet.storage.postgres.tables.statistics import outside, standing
+from septet.storage.postgres.tables.statistics import Stands, outside, standing
 from septet.storage.tables.feedback import ACTIONS
 from septet.tiers.postgres.outside import NOTHING_OUTSIDE
 from septet.tiers.postgres.phrases import Phrases
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
+    from septet.spaces import Space
     from septet.storage.postgres.store import PostgresReading
     from septet.storage.postgres.tables.found import Found
     from septet.storage.postgres.vaults import VaultRow
@@ -255,7 +255,7 @@ class Asking:
             wanted += [(GRAMS, stored) for stored in terms.stored.values()]
         wanted += [(TRIGRAMS, str(number)) for number in terms.trigrams]
         self._found = found = Statistics(plan.scores_memories)
-        self.statements = [found.question(vault, wanted, {FEEDBACK: ACTIONS}, spaces), standing(vault)]
+        self.statements = [found.question(vault, wanted, {FEEDBACK: ACTIONS}, spaces), *standing(vault)]
         self._outside = "tfidf" in plan.corpus_columns or plan.scans_words
         if self._outside:
             self.statements.append(outside(vault, plan.now, memories=plan.scores_memories))
@@ -274,10 +274,7 @@ class Asking:
         """Return what the statements were answered."""
         found, left = self._found, iter(answers)
         found.take(next(left))
-        stands = next(left)
-        found.linked = any(row[0] is None and row[4] for row in stands)
-        found.spaces = sorted(Space._make(row[:5]) for row in stands if row[0] is not None)
-        found.indexed = {row[0]: row[6] for row in stands if row[5]}
+        found.linked, found.spaces, found.indexed = Stands.read(next(left), next(left), next(left))
         if self._outside:
             ((entries, digest),) = next(left)
             found.counted_outside = entries, digest

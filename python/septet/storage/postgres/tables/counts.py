@@ -61,7 +61,15 @@ SELECT q.part, q.term, sum(q.count)::bigint, sum(q.tokens)::bigint FROM (
     JOIN unnest(%(of)s::smallint[], %(terms)s::text[]) AS w (part, term)
         ON p.key = w.part::text AND jsonb_exists(p.value, w.term)
     WHERE c.vault = %(vault)s
+    {numbered}
     UNION ALL
+    SELECT t.bucket, t.part, NULL, t.rows, t.tokens FROM septet.totals t WHERE t.vault = %(vault)s
+    UNION ALL
+    SELECT c.bucket, o.key::smallint, NULL, (o.value ->> 0)::bigint, (o.value ->> 1)::bigint
+    FROM septet.count_changes c CROSS JOIN jsonb_each(c.totals) AS o WHERE c.vault = %(vault)s
+) AS q GROUP BY q.part, q.term
+"""
+_NUMBERED = """UNION ALL
     SELECT t.bucket, t.part, t.term, t.count, 0 FROM unnest(%(names)s::text[]) AS n (name) JOIN septet.term_counts t
         ON t.vault = %(vault)s AND t.bucket = ANY(%(buckets)s::integer[]) AND t.part = ANY(%(parts)s::smallint[])
         AND t.term >= (n.name || ':') COLLATE "C" AND t.term < (n.name || ';') COLLATE "C"
@@ -70,12 +78,6 @@ SELECT q.part, q.term, sum(q.count)::bigint, sum(q.tokens)::bigint FROM (
     FROM septet.count_changes c CROSS JOIN jsonb_each(c.counts) AS p CROSS JOIN jsonb_each_text(p.value) AS o
     WHERE c.vault = %(vault)s AND p.key::smallint = ANY(%(parts)s::smallint[])
         AND split_part(o.key, ':', 1) = ANY(%(names)s::text[])
-    UNION ALL
-    SELECT t.bucket, t.part, NULL, t.rows, t.tokens FROM septet.totals t WHERE t.vault = %(vault)s
-    UNION ALL
-    SELECT c.bucket, o.key::smallint, NULL, (o.value ->> 0)::bigint, (o.value ->> 1)::bigint
-    FROM septet.count_changes c CROSS JOIN jsonb_each(c.totals) AS o WHERE c.vault = %(vault)s
-) AS q GROUP BY q.part, q.term
 """
 _EVERYTHING = """
 SELECT q.part, q.term, sum(q.count)::bigint, sum(q.tokens)::bigint FROM (
@@ -169,7 +171,7 @@ def question(
         numbered: more of them.
     """
     pairs = [(part, term) for part, terms in wanted.items() for term in dict.fromkeys(terms)]
-    return _ASKED, {
+    return _ASKED.format(numbered=_NUMBERED if numbered.names else ""), {
         "vault": vault.number,
         "at": [bucket_of_term(vault, term) for _, term in pairs],
         "of": [part for part, _ in pairs],

@@ -17,6 +17,7 @@ __all__ = [
     "has_vectors",
     "parent_named",
     "searched",
+    "spaces_with_vectors",
     "vector_key",
 ]
 
@@ -43,16 +44,25 @@ def parent_named(entry_id: str) -> str | None:
     return None if found is None else found.group(1)
 
 
+def spaces_with_vectors(vault: VaultRow) -> str:
+    """Return the query for the spaces of a vault that hold vectors."""
+    number = int(vault.number)
+    if not vault.distributed:
+        return (
+            f"SELECT o.space FROM septet.spaces o WHERE o.vault = {number} AND EXISTS "
+            "(SELECT 1 FROM septet.vectors v WHERE v.vault = o.vault AND v.space = o.space)"
+        )
+    # `spaces` is on every node, so each bucket is asked for all. CASE keeps the planner from reading all vectors.
+    return (
+        "SELECT DISTINCT o.space FROM septet.buckets b JOIN septet.spaces o ON o.vault = b.vault "
+        f"WHERE b.vault = {number} AND CASE WHEN EXISTS (SELECT 1 FROM septet.vectors v WHERE v.vault = b.vault "
+        "AND v.bucket = b.bucket AND v.space = o.space) THEN true END"
+    )
+
+
 def has_vectors(vault: VaultRow) -> str:
     """Return the condition that a row of ``spaces s`` has vectors in a vault."""
-    if not vault.distributed:
-        return "EXISTS (SELECT 1 FROM septet.vectors v WHERE v.vault = s.vault AND v.space = s.space)"
-    # The same in each bucket; `spaces` is everywhere.
-    return (
-        "s.space IN (SELECT o.space FROM septet.buckets b JOIN septet.spaces o ON o.vault = b.vault "
-        f"WHERE b.vault = {int(vault.number)} AND EXISTS (SELECT 1 FROM septet.vectors v WHERE v.vault = b.vault "
-        "AND v.bucket = b.bucket AND v.space = o.space))"
-    )
+    return f"s.space IN ({spaces_with_vectors(vault)})"
 
 
 def vector_key(keyed_by: str) -> str:

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from septet.storage.postgres.tables.conditions import Condition
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["drawn", "index_name", "indexed_expression", "near", "nearest", "sampled", "settings"]
+__all__ = ["drawn", "index_name", "indexed_expression", "near", "nearest", "passed", "passing", "sampled", "settings"]
 
 #: pgvector adds in float32, and misses distances by less than this. So more are looked at than are wanted, as one may
 #: be nearer than the last of them; those that are farther by more are left there.
 MORE, _MISSED = 16, 1 / 100_000
-#: Vectors chosen before their entries are looked up, per entry wanted.
-_FIRST = 2
+#: Vectors chosen before their entries are looked up, beyond those wanted, as a share of them: 1 / 4.
+_SPARE = 4
 #: So many candidates an index is followed by, for each one that is wanted, within pgvector's limits.
 _FOLLOWED, _LEAST_FOLLOWED, _MOST_FOLLOWED = 2, 100, 1_000
 
@@ -72,6 +72,15 @@ SELECT b.row, b.distance FROM (
     WHERE v.vault = {vault} AND v.space = {space} AND {condition} AND NOT (SELECT n.enough FROM enough n)
 ) b ORDER BY b.distance, b.row LIMIT {most}
 """
+# Citus ends no subquery early on a shard, so there a client asks for the vectors, and then for their entries.
+_VECTORS = """
+SELECT v.bucket, v.key, {distance} AS distance FROM septet.vectors v
+WHERE v.vault = {vault} AND v.space = {space} ORDER BY distance LIMIT {first}
+"""
+_PASSING = """
+SELECT v.bucket, v.key, e.row FROM unnest(%s::integer[], %s::text[]) AS v (bucket, key)
+JOIN septet.entries e ON e.vault = %s AND e.bucket = v.bucket AND {joined} WHERE {condition}
+"""
 _SETTINGS = (
     "SELECT set_config('hnsw.ef_search', %s::text, true), set_config('hnsw.iterative_scan', 'relaxed_order', true), "
     "set_config('hnsw.max_scan_tuples', '200000', true)"
@@ -115,6 +124,7 @@ def nearest(
     """Return what asks for the entries that pass a condition and are the nearest to a unit vector ``(d,)``.
 
     Each row has the row of an entry and its distance, the nearest first; `near` leaves out those that are too many.
+    On a cluster that is not narrowed rows have a bucket, a key and its distance instead, for `passing`.
 
     Args:
         indexed: the space has an index; send `settings` before.
@@ -129,9 +139,10 @@ def nearest(
     numbers = {"vault": int(vault.number), "space": int(space.space)}
     wanted, text = int(most) + MORE, asked(query)
     parameters = (text, *condition.parameters)
-    # Citus lets no shard leave off in the middle of a subquery.
-    if narrowed or vault.distributed:
+    if narrowed:
         sql = _JOINED
+    elif vault.distributed:
+        sql, parameters = _VECTORS, (text,)
     elif indexed:
         sql = _FOLLOWING
     else:
@@ -140,11 +151,41 @@ def nearest(
         distance=distance,
         joined=_BY[space.keyed_by],
         condition=condition.sql,
-        first=_FIRST * wanted,
+        first=wanted + wanted // _SPARE,
         most=wanted,
         **numbers,
     )
     return Statement(sql, parameters)
+
+
+def passing(
+    vault: VaultRow, space: Space, vectors: Sequence[tuple[int, str, float]], condition: Condition
+) -> Statement:
+    """Return the statement for the entries of the nearest vectors of a cluster that pass a condition."""
+    sql = _PASSING.format(joined=_BY[space.keyed_by], condition=condition.sql)
+    buckets, keys = [bucket for bucket, _, _ in vectors], [key for _, key, _ in vectors]
+    return Statement(sql, (buckets, keys, vault.number, *condition.parameters))
+
+
+def passed(
+    vectors: Sequence[tuple[int, str, float]], entries: Sequence[tuple[int, str, int]], most: int
+) -> list[tuple[int, float]] | None:
+    """Return the rows of the nearest entries and their distances, as `nearest` gives them to `near`.
+
+    None where an entry that was not looked up may be among the ``most`` nearest.
+
+    Args:
+        vectors: the answer to `nearest` on a cluster.
+        entries: the answer to `passing`.
+    """
+    distances = {(bucket, key): distance for bucket, key, distance in vectors}
+    rows = sorted((distances[bucket, key], row) for bucket, key, row in entries)
+    wanted = most + MORE
+    if len(vectors) == wanted + wanted // _SPARE:
+        farthest = vectors[-1][2]
+        if sum(distance < farthest for distance, _ in rows) < wanted:
+            return None
+    return [(row, distance) for distance, row in rows[:wanted]]
 
 
 def near(rows: Sequence[tuple[int, float]], most: int) -> list[int]:

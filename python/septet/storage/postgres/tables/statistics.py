@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from septet.spaces import Space
 from septet.storage.postgres.pipeline import Statement
-from septet.storage.postgres.tables.fragments import has_vectors, searched
+from septet.storage.postgres.tables.fragments import searched, spaces_with_vectors
 
 if TYPE_CHECKING:
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["outside", "standing", "texts_outside"]
+__all__ = ["Stands", "outside", "standing", "texts_outside"]
 
-# A row says whether there are links; the others are spaces, in the order in which they were made, each with whether it
-# has an index, and what was measured of that.
-_STANDING = """
-(SELECT NULL::integer AS space, NULL AS model, NULL::integer AS dimensions, NULL AS keyed_by, 1 AS entries,
-    false AS hnsw, NULL AS recall
-FROM septet.links l WHERE l.vault = %s LIMIT 1)
-UNION ALL
-(SELECT s.space, s.model, s.dimensions, s.keyed_by, 0, s.hnsw,
+_LINKED = "SELECT 1 FROM septet.links l WHERE l.vault = %s LIMIT 1"
+_SPACES = """
+SELECT s.space, s.model, s.dimensions, s.keyed_by, 0, s.hnsw,
     (SELECT t.value FROM septet.settings t WHERE t.vault = s.vault AND t.key = 'recall:' || s.space AND s.hnsw)
-FROM septet.spaces s
-WHERE s.vault = %s AND {has_vectors}
-ORDER BY s.space)
+FROM septet.spaces s WHERE s.vault = %s ORDER BY s.space
 """
 # As in the index of those whose validity has a limit.
 _OUTSIDE = """
@@ -35,9 +30,34 @@ _DIGEST = f"SELECT count(*), coalesce(sum(hashint8extended(e.row, e.generation))
 _TEXTS = f"SELECT e.title, e.description, e.context, e.tags {_OUTSIDE}"
 
 
-def standing(vault: VaultRow) -> Statement:
-    """Return what asks whether there is any link, and for the spaces that hold vectors."""
-    return Statement(_STANDING.format(has_vectors=has_vectors(vault)), (vault.number, vault.number))
+class Stands(NamedTuple):
+    """Spaces and links of a vault.
+
+    Attributes:
+        linked: whether there is a link.
+        spaces: those that hold vectors, in the order in which they were made.
+        indexed: by number of a space with an index, the recall that was measured of it.
+    """
+
+    linked: bool
+    spaces: Sequence[Space]
+    indexed: Mapping[int, str | None]
+
+    @classmethod
+    def read(cls, linked: Sequence[object], spaces: Iterable[Sequence[Any]], holding: Iterable[tuple[int]]) -> Stands:
+        """Return the answers of `standing`."""
+        numbers = {number for (number,) in holding}
+        held = [row for row in spaces if row[0] in numbers]
+        return cls(bool(linked), [Space._make(row[:5]) for row in held], {row[0]: row[6] for row in held if row[5]})
+
+
+def standing(vault: VaultRow) -> list[Statement]:
+    """Return the statements for a link, for the spaces, and for those of them that hold vectors.
+
+    A cluster answers the three in half the time of their union, which it makes of intermediate results.
+    """
+    number = (vault.number,)
+    return [Statement(_LINKED, number), Statement(_SPACES, number), Statement(spaces_with_vectors(vault))]
 
 
 def outside(vault: VaultRow, now: float, *, memories: bool) -> Statement:
