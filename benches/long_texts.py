@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from septet import EmbeddingOptions, Vault
 from septet.embedding import LocalEmbedder
-from septet.fields import Split
+from septet.model.fields import Split
 
 #: By query, the grade of each judged document.
 Qrels: TypeAlias = dict[str, dict[str, int]]

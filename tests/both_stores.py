@@ -9,9 +9,9 @@ import numpy as np
 import psycopg
 
 from septet import SeptetError, Vault
+from septet.model.results import Results
 from septet.query.options import DEFAULTS
 from septet.query.plan import make_plan
-from septet.results import Results
 from septet.search.run import run
 from septet.storage.postgres.store import PostgresStore
 from septet.storage.postgres.tables import entries, feedback, links, vectors

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from septet.drafts import draft
-from septet.results import Hit, hits_of
+from septet.model.drafts import draft
+from septet.model.results import Hit, hits_of
 
 
 def hit(entry_id: str, score: float = 1.0, *, tier: str = "notes", **fields: Any) -> Hit:

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import septet
-from septet.checked import Checked
 from septet.embedding.providers.embedders import Fields
-from septet.entry import FIELDS
-from septet.fields import BulkChanges, EntryChanges, EntryOverrides, MemoryFields
+from septet.inputs.checked import Checked
+from septet.model.entry import FIELDS
+from septet.model.fields import BulkChanges, EntryChanges, EntryOverrides, MemoryFields
 from septet.retrieval.expansion.chat import ChatFields
 from walk_world import World, by_length
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import septet
 from odd_values import Evil
-from septet.checked import Checked
-from septet.entry import FIELDS
+from septet.inputs.checked import Checked
+from septet.model.entry import FIELDS
 from walk import Call, World
 
 

@@ -12,13 +12,11 @@ if TYPE_CHECKING:
     # What type checkers and editors see. `X as X` re-exports; the table below holds the same names, and a test says so.
     from septet import (
         embedding as embedding,
-        entry as entry,
         errors as errors,
         federation as federation,
         index as index,
         notes as notes,
         profiles as profiles,
-        results as results,
         vault as vault,
     )
     from septet.aio import AsyncFederation as AsyncFederation, AsyncVault as AsyncVault
@@ -52,7 +50,7 @@ if TYPE_CHECKING:
     )
     from septet.embedding.query.selection import SpaceStatus as SpaceStatus
     from septet.embedding.report import EmbedReport as EmbedReport
-    from septet.entry import Entry as Entry, Version as Version
+    from septet.model.entry import Entry as Entry, Version as Version
     from septet.errors import (
         BatchError as BatchError,
         Closed as Closed,
@@ -93,8 +91,8 @@ if TYPE_CHECKING:
         OnError as OnError,
         Rest as Rest,
     )
-    from septet.explanation import Explanation as Explanation, LegReport as LegReport, Remedy as Remedy
-    from septet.external import ExternalFirst as ExternalFirst
+    from septet.model.explanation import Explanation as Explanation, LegReport as LegReport, Remedy as Remedy
+    from septet.client.external import ExternalFirst as ExternalFirst
     from septet.federation import Federation as Federation
     from septet.federation.member import Member as Member
     from septet.files.redact_report import RedactReport as RedactReport, SecretLeft as SecretLeft
@@ -108,7 +106,7 @@ if TYPE_CHECKING:
     from septet.files.status import RootStatus as RootStatus, SyncStatus as SyncStatus
     from septet.files.tracking import Redact as Redact
     from septet.files.watching import Watcher as Watcher
-    from septet.fields import (
+    from septet.model.fields import (
         Action as Action,
         BulkChanges as BulkChanges,
         EntryChanges as EntryChanges,
@@ -130,7 +128,7 @@ if TYPE_CHECKING:
     from septet.files.chunking import Chunk as Chunk, Chunking as Chunking, chunk_markdown as chunk_markdown
     from septet.files.redaction import Redacted as Redacted, Redactor as Redactor
     from septet.files.secrets import RedactionRule as RedactionRule
-    from septet.flush import (
+    from septet.model.flush import (
         FlushLimits as FlushLimits,
         flush_limits as flush_limits,
         flush_prompt as flush_prompt,
@@ -146,7 +144,7 @@ if TYPE_CHECKING:
     from septet.listing.counting import Bucket as Bucket
     from septet.listing.request import OrderBy as OrderBy
     from septet.notes import Note as Note, NoteCode as NoteCode
-    from septet.pages import Facets as Facets, FacetValue as FacetValue, Page as Page
+    from septet.model.pages import Facets as Facets, FacetValue as FacetValue, Page as Page
     from septet.profiles.load import ProfileLike as ProfileLike
     from septet.query.deadline import Deadline as Deadline
     from septet.query.options import (
@@ -163,7 +161,7 @@ if TYPE_CHECKING:
         Profile as Profile,
         Smoothing as Smoothing,
     )
-    from septet.matches import Match as Match
+    from septet.model.matches import Match as Match
     from septet.retrieval.expansion.chat import ChatExpander as ChatExpander
     from septet.aio.retrieving import AsyncRetriever as AsyncRetriever
     from septet.retrieval.account.accounts import AskedCorpus as AskedCorpus, AskedWave as AskedWave, Spoken as Spoken
@@ -202,10 +200,10 @@ if TYPE_CHECKING:
     from septet.retrieval.recall.sources import VaultCorpus as VaultCorpus
     from septet.retrieval.expansion.expanding import Expander as Expander
     from septet.retrieval.expansion.config import ExpansionConfig as ExpansionConfig
-    from septet.results import Hit as Hit, Reranker as Reranker, Results as Results, TierReport as TierReport
-    from septet.stats import Optimized as Optimized, Stats as Stats
+    from septet.model.results import Hit as Hit, Reranker as Reranker, Results as Results, TierReport as TierReport
+    from septet.model.stats import Optimized as Optimized, Stats as Stats
     from septet.storage.tables.links import Link as Link
-    from septet.spaces import Space as Space
+    from septet.model.spaces import Space as Space
     from septet.tfidf import SparseRows as SparseRows, TfidfVectorizer as TfidfVectorizer
     from septet.vault import Vault as Vault
     from septet.vault.postgres.vault import PostgresVault as PostgresVault
@@ -245,7 +243,7 @@ else:
         ),
         "embedding.query.selection": "SpaceStatus",
         "embedding.report": "EmbedReport",
-        "entry": "Entry Version",
+        "model.entry": "Entry Version",
         "errors": (
             "BatchError Closed EmbeddingConfigError EmbeddingError EmbeddingRefused EmbeddingUnavailable "
             "EntryError EntryNotFound ForkedInUse NotAVault ProfileError QueryError ReadOnly SchemaTooNew "
@@ -257,8 +255,8 @@ else:
         "evaluation.outcomes": "Comparison Difference Evaluation",
         "evaluation.tuning": "Tuning tune undo_tuning",
         "exchange.imported": "Format ImportFault Imported OnError Rest",
-        "explanation": "Explanation LegReport Remedy",
-        "external": "ExternalFirst",
+        "model.explanation": "Explanation LegReport Remedy",
+        "client.external": "ExternalFirst",
         "federation": "Federation",
         "federation.member": "Member",
         "files.redact_report": "RedactReport SecretLeft",
@@ -267,26 +265,26 @@ else:
         "files.status": "RootStatus SyncStatus",
         "files.tracking": "Redact",
         "files.watching": "Watcher",
-        "fields": (
+        "model.fields": (
             "Action BulkChanges EntryChanges EntryFields EntryItem EntryOverrides FrameLike MemoryFields OnSimilar "
             "Severity Span SpanFields Split Strings Time Trust VectorLike"
         ),
         "files.chunking": "Chunk Chunking chunk_markdown",
         "files.redaction": "Redacted Redactor",
         "files.secrets": "RedactionRule",
-        "flush": "FlushLimits flush_limits flush_prompt should_flush",
+        "model.flush": "FlushLimits flush_limits flush_prompt should_flush",
         "index": "Metric Nearest VectorIds VectorIndex top_k",
         "listing.counting": "Bucket",
         "listing.request": "OrderBy",
         "notes": "Note NoteCode",
-        "pages": "FacetValue Facets Page",
+        "model.pages": "FacetValue Facets Page",
         "profiles.load": "ProfileLike",
         "query.deadline": "Deadline",
         "query.options": "Leg Mode RecallOptions SearchOptions",
         "ranking.adaptive": "Weights",
         "ranking.profile": "Balance Confidence Feedback Profile Smoothing",
-        "matches": "Match",
-        "results": "Hit Reranker Results TierReport",
+        "model.matches": "Match",
+        "model.results": "Hit Reranker Results TierReport",
         "retrieval.expansion.chat": "ChatExpander",
         "aio.retrieving": "AsyncRetriever",
         "retrieval.account.accounts": "AskedCorpus AskedWave Spoken",
@@ -309,9 +307,9 @@ else:
         "retrieval.recall.sources": "VaultCorpus",
         "retrieval.expansion.expanding": "Expander",
         "retrieval.expansion.config": "ExpansionConfig",
-        "stats": "Optimized Stats",
+        "model.stats": "Optimized Stats",
         "storage.tables.links": "Link",
-        "spaces": "Space",
+        "model.spaces": "Space",
         "tfidf": "SparseRows TfidfVectorizer",
         "vault": "Vault",
         "vault.postgres.vault": "PostgresVault",
@@ -319,7 +317,7 @@ else:
         "watch.events": "SearchEvent SearchMethod WriteEvent",
     }
     #: Modules that are there as attributes without an import of their own.
-    _MODULES = frozenset("embedding entry errors federation index notes profiles results vault".split())
+    _MODULES = frozenset("embedding errors federation index notes profiles vault".split())
     _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
     __all__ = [*sorted(_HOMES), "__version__"]
 

@@ -14,7 +14,6 @@ from campaigns import seeds
 from integration.test_extracted_files import pdf
 from mutating import Target, changed_json
 from septet import _core
-from septet.documents import Unreadable, parse_document
 from septet.embedding.config import config_of
 from septet.evaluation.judgements import judged
 from septet.files.chunking import Chunking
@@ -24,6 +23,7 @@ from septet.files.front_matter import front_matter
 from septet.files.mentions import stored_as
 from septet.files.redaction import Redactor
 from septet.files.sessions import session_of
+from septet.inputs.documents import Unreadable, parse_document
 from septet.profiles.load import resolve
 from septet.query.web import understood
 from septet.retrieval.config import retrieval_config

@@ -29,9 +29,9 @@ from pages import (
 )
 from postgres_server import PostgresServer, why_not
 from septet import EmbeddingCache, Federation
-from septet.documents import read_settings
 from septet.embedding.config import config_of
 from septet.errors import ProfileError
+from septet.inputs.documents import read_settings
 from septet.retrieval.config import retrieval_config
 from septet.service.configuration import configuration
 from septet.vault.anywhere import AnyVault

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import odd_values
-from septet.arguments import shown
+from septet.inputs.arguments import shown
 
 
 @pytest.mark.parametrize("name", odd_values.ALL)

@@ -5,7 +5,7 @@ import os
 import sys
 
 from integration.test_targets import names
-from septet.target import complete_file
+from septet.system.target import complete_file
 
 
 def test_an_interrupt_at_any_line_leaves_the_old_file_or_the_new_one_and_no_other(tmp_path):

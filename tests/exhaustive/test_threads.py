@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from septet.threads import IDLE_S, MOST_WAITING, worked_ahead
+from septet.system.threads import IDLE_S, MOST_WAITING, worked_ahead
 from unit.test_threads import never, wait_for
 
 

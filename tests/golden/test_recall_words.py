@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from septet.results import Results
 
 from golden.differences import differs
 from golden.loader import other_recording
@@ -16,7 +17,6 @@ from septet.profiles.builtin import RECALL, RECALL_STOP_WORDS
 from septet.profiles.load import resolve
 from septet.query.parse import TextQuery, parse
 from septet.ranking.fusion import Col, Columns, Const, Linear, evaluate
-from septet.results import Results
 
 BUILT = other_recording("lore-query-build")
 LISTED = other_recording("lore-fts")

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from septet.entry import Entry
 
 from golden.differences import differs
 from golden.loader import recording
 from golden.reference import RECORDED, STOP_WORDS, jaccard, sparse_cosine, token_cost, tokens, weighted
 from septet import _core
-from septet.entry import Entry
 from septet.ranking.cuts import tokens_of
 from septet.storage.tables import entries
 

@@ -4,9 +4,10 @@ import threading
 
 import pytest
 
-from septet import CallableEmbedder, StoreBusy, Vault, filesystem
+from septet import CallableEmbedder, StoreBusy, Vault
 from septet.storage import connection
 from septet.storage.store import Store
+from septet.system import filesystem
 
 
 @pytest.fixture(params=["network", "synchronised"])

@@ -5,7 +5,7 @@ import pytest
 
 from doubles import Letters
 from septet import CallableEmbedder, EmbeddingOptions, Vault
-from septet.drafts import draft
+from septet.model.drafts import draft
 from septet.snapshot.manager import SnapshotManager
 from septet.storage.tables import texts
 from septet.storage.tables.vectors import spaces

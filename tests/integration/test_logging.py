@@ -58,7 +58,7 @@ def test_each_search_is_a_line_with_its_stages(everything):
 
 
 def test_a_slow_search_is_told_at_info(caplog, monkeypatch):
-    from septet import searchable
+    from septet.search import searchable
 
     monkeypatch.setattr(searchable, "SLOW_MS", -1.0)
     monkeypatch.setattr(watching, "SLOW_MS", -1.0)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from septet import Match, QueryError, Vault
 from septet._core import index_terms
-from septet.entry import Entry
-from septet.matches import Sought, matches_of, passage_of
+from septet.model.entry import Entry
+from septet.model.matches import Sought, matches_of, passage_of
 
 PAD = "nothing of interest stands here and more of it follows. " * 8
 LONG = PAD + "The 😀 renewal of crème brûlée licences is due. " + PAD + "A renewal."

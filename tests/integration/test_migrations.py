@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from septet import NotAVault, Vault
-from septet.drafts import draft
+from septet.model.drafts import draft
 from septet.storage import connection
 from septet.storage.connection import APPLICATION_ID, SCHEMA_VERSION
 from septet.storage.tables import entries

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from doubles import Letters, down
 from examples import heavy
 from septet import AsyncVault, BatchError, EntryError, Federation, ReadOnly, Vault, VectorError
-from septet.entry import TRUSTS
+from septet.model.entry import TRUSTS
 
 WORDS = "duck goose swan pond river lake swim fly walk green white small".split()
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from septet import Entry, EntryError, QueryError, Vault
-from septet.entry import TRUSTS
+from septet.model.entry import TRUSTS
 
 PLAIN = {"id": "plain", "title": "A word from a file"}
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from doubles import Letters, down
 from examples import heavy
 from septet import EntryNotFound, Federation, QueryError, TierError, Vault, VectorError, _core
-from septet.similar import Like
-from septet.vector import query_vector
+from septet.model.vector import query_vector
+from septet.search.similar import Like
 
 WORDS = "duck goose swan pond river lake swim fly walk green white small".split()
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from septet import StoreError, Vault
-from septet.target import complete_file
+from septet.system.target import complete_file
 
 ENDINGS = ["", "-wal", "-shm", "-journal", ".septet"]
 

@@ -109,7 +109,7 @@ def test_without_maps_a_cut_file_is_not_noticed(folder, wanted):
 
 
 def test_files_on_a_file_system_of_other_machines_are_read(folder, wanted, monkeypatch):
-    monkeypatch.setattr("septet.filesystem.is_local", lambda path: False)
+    monkeypatch.setattr("septet.system.filesystem.is_local", lambda path: False)
     with opened(folder) as vault:
         assert searcher.ask(vault, "text", 0)[0] == wanted["text 0"]
         os.truncate(arrays(folder), 100)

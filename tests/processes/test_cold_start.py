@@ -22,8 +22,8 @@ print(json.dumps([ids, sorted(set(sys.modules) - before)]))
 UNUSED = """
     asyncio concurrent.futures hashlib httpx importlib.metadata logging pathlib pydantic pydantic_core ssl tempfile
     tomli tomllib typing_extensions urllib.parse urllib.request uuid yaml
-    septet.aio septet.embedding septet.files septet.search.explain septet.explanation septet.federation septet.exchange
-    septet.query.filters septet.stats septet.snapshot.maintenance septet.tiers.local.inspection
+    septet.aio septet.embedding septet.files septet.search.explain septet.model.explanation septet.federation
+    septet.exchange septet.query.filters septet.model.stats septet.snapshot.maintenance septet.tiers.local.inspection
     opentelemetry septet.watch.events septet.watch.spans septet.watch.watching
 """.split()
 

@@ -9,8 +9,9 @@ import pytest
 
 from children import NOBODY, open_to_others
 from integration.test_folders import names
-from septet import StoreError, Vault, filesystem
+from septet import StoreError, Vault
 from septet.storage.checking import full_text_faults
+from septet.system import filesystem
 
 WORKER = """
 import sys

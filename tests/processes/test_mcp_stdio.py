@@ -18,7 +18,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from commands import Commands
 from septet import Vault
-from septet.documents import parse_document
+from septet.inputs.documents import parse_document
 
 TIMEOUT_S = 60
 INITIALIZE = {

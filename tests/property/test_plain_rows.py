@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from septet import EntryError, _core
-from septet.drafts import attrs_text, checked_attrs, draft
-from septet.entry import FIELDS
+from septet.model.drafts import attrs_text, checked_attrs, draft
+from septet.model.entry import FIELDS
 from septet.ranking.pool import json_text
 from septet.storage.tables.entries import checked_row, row_of
 

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from examples import heavy
 from septet import Vault, VectorError, _core
-from septet.drafts import draft
+from septet.model.drafts import draft
 from septet.snapshot.manager import SnapshotManager
 from septet.snapshot.postings import agrees
 from septet.storage.tables import texts

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from embedding_server import Reply
-from septet.entry import Entry
+from septet.model.entry import Entry
 from septet.query.deadline import deadline_of
 from septet.retrieval.corpora.web import WebCorpus, WebOptions
 from septet.retrieval.corpora.web.credits import CreditBudget

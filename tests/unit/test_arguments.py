@@ -28,10 +28,10 @@ from septet import (
     VectorIndex,
     top_k,
 )
-from septet.arguments import as_epoch, file_path, listed, real, shown, utf8, whole
-from septet.drafts import MOST_CHARS, MOST_DEPTH, MOST_TAGS
+from septet.inputs.arguments import as_epoch, file_path, listed, real, shown, utf8, whole
+from septet.model.drafts import MOST_CHARS, MOST_DEPTH, MOST_TAGS
+from septet.model.vector import MOST_DIMENSIONS, entry_vector, query_vector
 from septet.profiles import resolve
-from septet.vector import MOST_DIMENSIONS, entry_vector, query_vector
 
 
 @pytest.fixture

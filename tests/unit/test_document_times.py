@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from septet.documents import MAX_BYTES, Unreadable, parse_document
 from septet.files.front_matter import front_matter
+from septet.inputs.documents import MAX_BYTES, Unreadable, parse_document
 
 
 def in_seconds(call):

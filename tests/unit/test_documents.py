@@ -5,8 +5,8 @@ import json
 import pytest
 
 from septet import EmbeddingConfigError, ProfileError
-from septet.documents import MAX_BYTES, MAX_DEPTH, MAX_VALUES, read_document
 from septet.embedding.config import config_of
+from septet.inputs.documents import MAX_BYTES, MAX_DEPTH, MAX_VALUES, read_document
 from septet.profiles import resolve
 
 DEEP = (33, 1_000, 50_000, 100_000)

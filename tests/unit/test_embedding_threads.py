@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from septet import EmbeddingUnavailable
-from septet.threads import call_on_thread, call_uninterrupted, call_within
+from septet.system.threads import call_on_thread, call_uninterrupted, call_within
 
 LANGUAGE = contextvars.ContextVar("LANGUAGE", default="none")
 

@@ -8,10 +8,10 @@ from datetime import datetime, timezone
 import pytest
 
 from septet import EntryError, Vault
-from septet.documents import Unreadable, parse_document
 from septet.files.chunking import Chunking
 from septet.files.documents import Mention, document_of, is_evergreen
 from septet.files.front_matter import front_matter
+from septet.inputs.documents import Unreadable, parse_document
 
 MTIME = 1_700_000_000.0
 SMALL = Chunking(tokens=8, overlap=0)

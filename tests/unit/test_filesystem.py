@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from septet import filesystem
-from septet.filesystem import file_system, is_local, mounted, synchronised
+from septet.system import filesystem
+from septet.system.filesystem import file_system, is_local, mounted, synchronised
 
 MOUNTS = """\
 22 27 0:21 / /proc rw,relatime - proc proc rw

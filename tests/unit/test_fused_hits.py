@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from retrieved import hit
 from septet import Vault
-from septet.results import Hit
+from septet.model.results import Hit
 from septet.retrieval.corpus import Item, RankedList
 from septet.retrieval.fusion import changed_hit, fused_lists, merged_hits
 

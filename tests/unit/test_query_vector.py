@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from septet.errors import VectorError
-from septet.vector import MOST, query_vector
+from septet.model.vector import MOST, query_vector
 
 ROW = np.random.default_rng(7).normal(size=33)
 

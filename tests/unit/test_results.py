@@ -6,9 +6,9 @@ import pickle
 import pytest
 
 from septet import Entry, Hit, Vault
-from septet.entry import Span, entries_of
+from septet.model.entry import Span, entries_of
+from septet.model.results import hits_of
 from septet.ranking.pool import searched_text
-from septet.results import hits_of
 
 ENTRY = Entry(
     id="a",

@@ -9,7 +9,7 @@ import weakref
 
 import pytest
 
-from septet.threads import MOST_WAITING, call_on_thread, worked_ahead
+from septet.system.threads import MOST_WAITING, call_on_thread, worked_ahead
 
 
 def never(_):

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from septet.errors import QueryError
-from septet.trec import run_lines
+from septet.model.trec import run_lines
 
 SCORES = st.floats(-1e9, 1e9, allow_nan=False)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from septet.arguments import shown
-from septet.entry import Entry
 from septet.errors import QueryError
 from septet.exchange.mapping import title_of
-from septet.results import Hit
+from septet.inputs.arguments import shown
+from septet.model.entry import Entry
+from septet.model.results import Hit
 
 __all__ = ["both", "content_of", "facts_of", "fields_of_text", "where_of_metadata"]
 

@@ -35,9 +35,9 @@ from uuid import uuid4
 from septet.adapters.contents import both, content_of, facts_of, fields_of_text, where_of_metadata
 from septet.adapters.embeddings import embedder_of
 from septet.adapters.memory import Memory, needs
-from septet.arguments import listed
 from septet.errors import EntryError, QueryError
-from septet.results import Hit, Results
+from septet.inputs.arguments import listed
+from septet.model.results import Hit, Results
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun

@@ -37,12 +37,12 @@ from septet.adapters.contents import both
 from septet.adapters.embeddings import name_of_embeddings
 from septet.adapters.memory import Memory, needs
 from septet.adapters.namespaces import id_of, kind_of, listed_namespaces, matches, namespace_of
-from septet.arguments import shown
-from septet.drafts import checked_attrs
-from septet.entry import Entry
 from septet.errors import QueryError, ReadOnly
 from septet.federation import Federation
-from septet.results import Results
+from septet.inputs.arguments import shown
+from septet.model.drafts import checked_attrs
+from septet.model.entry import Entry
+from septet.model.results import Results
 
 try:
     from langgraph.store.base import (

@@ -29,9 +29,9 @@ from typing import Any
 
 from septet.adapters.contents import both, content_of, facts_of, fields_of_text
 from septet.adapters.memory import Memory, needs
-from septet.entry import Entry
 from septet.errors import QueryError
-from septet.results import Hit, Results
+from septet.model.entry import Entry
+from septet.model.results import Hit, Results
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever

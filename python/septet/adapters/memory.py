@@ -10,9 +10,9 @@ from threading import Lock
 from typing import Any, TypeVar, cast
 
 from septet.aio import AsyncFederation, AsyncVault
-from septet.arguments import shown
 from septet.errors import StoreError
 from septet.federation import Federation
+from septet.inputs.arguments import shown
 from septet.vault import Vault
 from septet.vault.anywhere import AnyVault
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from urllib.parse import unquote
 
-from septet.entry import MAX_ID_CHARS
+from septet.model.entry import MAX_ID_CHARS
 
 __all__ = ["ROOT", "id_of", "kind_of", "listed_namespaces", "matches", "namespace_of"]
 

@@ -11,11 +11,11 @@ from septet.aio.mirror import Mirror, mirrored
 from septet.aio.retrievers import mirrored_retriever
 from septet.aio.vault import AsyncVault
 from septet.aio.workers import workers_of
-from septet.arguments import shown
-from septet.entry import Entry
 from septet.errors import EntryError, TierError
 from septet.federation.federation import Federation
 from septet.federation.member import Member
+from septet.inputs.arguments import shown
+from septet.model.entry import Entry
 from septet.profiles import ProfileLike
 from septet.profiles.builtin import CONNECTED_PRIORITY
 from septet.vault.alike import KEEP, SIMILARITY
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from septet.fields import EntryItem, FrameLike, OnSimilar, Split
+    from septet.model.fields import EntryItem, FrameLike, OnSimilar, Split
     from septet.watch.events import SearchEvent, WriteEvent
     from septet.watch.progress import Progress
 

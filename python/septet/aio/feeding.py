@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
 from typing import Any
 
-from septet.entry import Entry
 from septet.errors import BatchError, EntryError
+from septet.model.entry import Entry
 from septet.vault.batch import BATCH_BYTES, BATCH_ROWS, stopped
 from septet.watch.progress import Progress, Report, shown_progress
 

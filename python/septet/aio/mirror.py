@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 from septet.aio.workers import Workers, ended
 from septet.errors import Closed
 from septet.storage.forks import OfOneProcess
-from septet.threads import call_on_thread
+from septet.system.threads import call_on_thread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -12,9 +12,9 @@ from septet.aio.feeding import add_many_from
 from septet.aio.mirror import Mirror, mirrored, mirrored_static
 from septet.aio.retrievers import mirrored_retriever
 from septet.aio.workers import workers_of
-from septet.arguments import shown
-from septet.entry import Entry
 from septet.errors import EntryError, StoreError
+from septet.inputs.arguments import shown
+from septet.model.entry import Entry
 from septet.profiles import ProfileLike
 from septet.vault.alike import KEEP, SIMILARITY
 from septet.vault.anywhere import AnyVault
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
-    from septet.fields import EntryFields, EntryItem, EntryOverrides, FrameLike, OnSimilar, Split, VectorLike
+    from septet.model.fields import EntryFields, EntryItem, EntryOverrides, FrameLike, OnSimilar, Split, VectorLike
     from septet.vault.postgres.vault import PostgresVault
     from septet.watch.events import SearchEvent, WriteEvent
 

@@ -12,10 +12,10 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
-from septet.arguments import whole
 from septet.errors import Closed, StoreError
+from septet.inputs.arguments import whole
 from septet.storage.forks import renew_in_children
-from septet.threads import call_on_thread
+from septet.system.threads import call_on_thread
 
 __all__ = ["MOST_WORKERS", "Workers", "workers_of"]
 

@@ -18,10 +18,10 @@ from septet.cli.places import make_folder, shown
 from septet.cli.progress import progress
 from septet.cli.screen import Line, Screen
 from septet.cli.terminal import flat, say, say_notes, sentence
-from septet.entry import Entry
 from septet.errors import EntryError
 from septet.files.report import SyncReport, counted
-from septet.results import Results
+from septet.model.entry import Entry
+from septet.model.results import Results
 from septet.vault import Vault
 
 __all__ = ["asked_of", "run"]

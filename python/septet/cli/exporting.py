@@ -95,7 +95,7 @@ class AsMarkdown(Written):
     def take(self, record: dict[str, Any]) -> None:
         """Write an entry as text."""
         from septet.cli.front_matter import as_text
-        from septet.entry import Entry, Span
+        from septet.model.entry import Entry, Span
 
         if record["record"] == "entry":
             fields = {name: value for name, value in record.items() if name not in ("record", "vector", "span")}

@@ -66,7 +66,7 @@ def moment_of(text: str | None, option: str) -> Any:
     if text is None:
         return None
     from septet.errors import EntryError, QueryError
-    from septet.times import Times
+    from septet.inputs.times import Times
 
     try:
         found = Times().epoch(text, option)

@@ -15,7 +15,7 @@ import typer
 
 from septet.cli.terminal import flat, harmless, print_json, print_json_line, unguarded
 from septet.errors import QueryError
-from septet.times import iso_time
+from septet.inputs.times import iso_time
 
 if TYPE_CHECKING:
     from septet.cli.screen import Screen

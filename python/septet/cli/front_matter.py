@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from septet.errors import EntryError
-from septet.times import iso_time
+from septet.inputs.times import iso_time
 
 if TYPE_CHECKING:
-    from septet.entry import Entry
+    from septet.model.entry import Entry
 
 __all__ = ["as_text", "fields_in", "has_front_matter", "titled"]
 
@@ -43,7 +43,7 @@ def fields_in(text: str) -> dict[str, Any]:
     Raises:
         EntryError: it is no such text; the message names the line.
     """
-    from septet.documents import Unreadable, parse_document
+    from septet.inputs.documents import Unreadable, parse_document
 
     lines = text.split("\n")
     fences = [number for number, line in enumerate(lines) if line.rstrip() == FENCE][:2]

@@ -13,7 +13,7 @@ from septet.cli.terminal import say
 from septet.errors import EntryError, EntryNotFound, TierError
 
 if TYPE_CHECKING:
-    from septet.entry import Entry
+    from septet.model.entry import Entry
     from septet.notes import Note
     from septet.service.vaults import VaultPlace
 
@@ -210,7 +210,7 @@ def place_of(opened: Any) -> str:
 
 
 def _completed(opened: Any, text: str, tier: dict[str, Any]) -> str | None:
-    from septet.entry import MAX_ID_CHARS
+    from septet.model.entry import MAX_ID_CHARS
 
     if not LEAST_ID <= len(text) <= MAX_ID_CHARS:
         return None

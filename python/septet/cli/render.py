@@ -14,10 +14,10 @@ from septet.cli.screen import WIDTH, Line, Screen, cells, console, fitted
 from septet.cli.terminal import flat
 
 if TYPE_CHECKING:
-    from septet.entry import Entry
-    from septet.explanation import Explanation
-    from septet.results import Hit, Results
-    from septet.stats import Stats
+    from septet.model.entry import Entry
+    from septet.model.explanation import Explanation
+    from septet.model.results import Hit, Results
+    from septet.model.stats import Stats
 
 __all__ = [
     "SIGNALS",

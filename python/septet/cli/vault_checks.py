@@ -23,7 +23,7 @@ from septet.storage.checking import full_text_faults
 from septet.storage.connection import SCHEMA_VERSION
 from septet.storage.soundness import table_faults, unsound_rows
 from septet.storage.store import Store
-from septet.target import left_unfinished, sweep
+from septet.system.target import left_unfinished, sweep
 from septet.vault import Vault
 
 #: So many rows are named.

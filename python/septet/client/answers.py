@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from septet.client import shapes
-from septet.entry import SNIPPET_CHARS, Entry, Span, Version
-from septet.explanation import Explanation, LegReport, Remedy
+from septet.model.entry import SNIPPET_CHARS, Entry, Span, Version
+from septet.model.explanation import Explanation, LegReport, Remedy
+from septet.model.pages import Facets, Page
+from septet.model.results import Hit, Results, SoughtParts, TierReport
+from septet.model.spaces import Space
+from septet.model.stats import Stats
 from septet.notes import Note
-from septet.pages import Facets, Page
 from septet.ranking.adaptive import Weights
-from septet.results import Hit, Results, SoughtParts, TierReport
-from septet.spaces import Space
-from septet.stats import Stats
 from septet.storage.tables.links import Link
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def hit_of(data: shapes.HitAnswer, shown: Shown | None = None) -> Hit:
         sought, around, chars = shown
     snippet = entry.description if len(entry.description) <= chars else entry.description[:chars] + "..."
     if shown is not None and around:
-        from septet.matches import Sought, passage_of
+        from septet.model.matches import Sought, passage_of
 
         snippet = passage_of(entry, Sought(*sought), chars)
     return Hit(

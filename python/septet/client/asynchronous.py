@@ -27,8 +27,8 @@ from septet.client.transport import (
     outgoing,
     settings_of,
 )
-from septet.entry import Entry
 from septet.errors import Closed, EntryError
+from septet.model.entry import Entry
 from septet.storage.forks import OfOneProcess, renew_in_children
 from septet.tiers.remote.shapes import shape_of
 from septet.vault.alike import KEEP, SIMILARITY
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from septet.fields import EntryItem, FrameLike, OnSimilar, Split
+    from septet.model.fields import EntryItem, FrameLike, OnSimilar, Split
     from septet.watch.progress import Progress
 
 __all__ = ["AsyncSeptet"]

@@ -23,8 +23,8 @@ from septet.client.transport import (
     outgoing,
     settings_of,
 )
-from septet.entry import Entry
 from septet.errors import Closed
+from septet.model.entry import Entry
 from septet.storage.forks import OfOneProcess, renew_in_children
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from septet import errors
-from septet.arguments import shown
 from septet.errors import BatchError, EntryError, QueryError, SeptetError, Unauthorized, Unreachable, printable
+from septet.inputs.arguments import shown
 
 __all__ = ["error_of"]
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import flag, listed, real, shown, utf8, whole
 from septet.client.answers import (
     Shown,
     entry_of,
@@ -21,9 +20,10 @@ from septet.client.answers import (
 )
 from septet.client.steps import Steps
 from septet.client.transport import GRACE_S, Ask, Settings
-from septet.entry import Entry
 from septet.errors import EntryError, QueryError, Unreachable
-from septet.pages import Page
+from septet.inputs.arguments import flag, listed, real, shown, utf8, whole
+from septet.model.entry import Entry
+from septet.model.pages import Page
 from septet.profiles import resolve
 from septet.profiles.builtin import BUILTIN
 from septet.query.options import (
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Unpack
 
-    from septet.entry import Version
-    from septet.explanation import Explanation
-    from septet.fields import Time
     from septet.listing.counting import Bucket
     from septet.listing.request import OrderBy
-    from septet.pages import Facets
+    from septet.model.entry import Version
+    from septet.model.explanation import Explanation
+    from septet.model.fields import Time
+    from septet.model.pages import Facets
+    from septet.model.results import Results
+    from septet.model.stats import Stats
     from septet.profiles import ProfileLike
     from septet.query.options import Mode
     from septet.ranking.adaptive import Weights
-    from septet.results import Results
-    from septet.stats import Stats
     from septet.storage.tables.links import Link
 
 __all__ = ["Reads"]

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ValidationInfo
 from typing_extensions import NotRequired, TypedDict
 
-from septet.fields import Severity, Trust
+from septet.model.fields import Severity, Trust
 from septet.tiers.remote.received import Count, Finite, Many, Said, inner
 
 __all__ = ["ANSWERS", "CountAnswer", "EntryAnswer", "ExplanationAnswer", "FacetsAnswer", "HistoryAnswer"]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from septet.client.steps import Steps
 from septet.client.transport import Ask, Settings
-from septet.entry import Entry
 from septet.errors import QueryError, SeptetError, StoreBusy, Unreachable
+from septet.model.entry import Entry
 from septet.ranking.pool import Candidate
 from septet.tiers.remote.shapes import shape_of
 from septet.tiers.remote.tier import RemoteTier

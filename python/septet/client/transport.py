@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 
 from pydantic_core import from_json
 
-from septet.arguments import cut, real, utf8, whole
 from septet.client.faults import error_of
 from septet.client.routes import ROUTES
 from septet.client.shapes import ANSWERS
 from septet.client.wire import encoded
 from septet.embedding.transport.masking import Masker, mask_logs
 from septet.errors import QueryError, StoreError, Unreachable, printable
+from septet.inputs.arguments import cut, real, utf8, whole
 from septet.tiers.remote.received import Mask, received
 
 if TYPE_CHECKING:

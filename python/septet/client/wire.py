@@ -7,9 +7,9 @@ from collections.abc import Mapping, Set
 from datetime import datetime
 from typing import Any
 
-from septet.arguments import as_epoch, shown
 from septet.errors import EntryError, QueryError
-from septet.fields import Span
+from septet.inputs.arguments import as_epoch, shown
+from septet.model.fields import Span
 
 __all__ = ["encoded", "plain"]
 

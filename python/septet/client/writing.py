@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import listed, shown, utf8
 from septet.client import shapes
 from septet.client.answers import entry_of
 from septet.client.faults import error_of
 from septet.client.steps import Steps
 from septet.client.transport import Ask, Settings
 from septet.client.wire import encoded
-from septet.entry import Entry
 from septet.errors import BatchError, EntryError, SeptetError
+from septet.inputs.arguments import listed, shown, utf8
+from septet.model.entry import Entry
 from septet.storage.tables.links import checked
 from septet.vault.alike import KEEP, SIMILARITY
 from septet.vault.batch import MOST_IDS, fields_of, ids_to_delete, item_fields, items_of, stopped
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Unpack
 
-    from septet.fields import (
+    from septet.model.fields import (
         Action,
         BulkChanges,
         EntryChanges,

@@ -14,7 +14,7 @@ from weakref import WeakSet
 from septet.embedding.chain import Chain
 from septet.embedding.report import EmbedReport, Tally, log_report
 from septet.errors import Closed, SeptetError
-from septet.results import Note
+from septet.model.results import Note
 from septet.storage.forks import renew_in_children
 from septet.storage.tables.claims import new_owner
 from septet.watch import log

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet._core import Lock, WriteTransaction
-from septet.arguments import file_path, listed, real, shown, utf8, whole
 from septet.embedding.embedder import MOST_SECONDS, Embedder, Kind, Pooling, checked_texts, pooling_of
 from septet.errors import EmbeddingConfigError, StoreError
-from septet.filesystem import create_private
-from septet.results import Note
+from septet.inputs.arguments import file_path, listed, real, shown, utf8, whole
+from septet.model.results import Note
+from septet.model.vector import MOST_DIMENSIONS, entry_vector
 from septet.storage.connection import SQLITE_FAULTS
 from septet.storage.forks import Connection, close_before_forks, refuse_inherited, renew_in_children
-from septet.vector import MOST_DIMENSIONS, entry_vector
+from septet.system.filesystem import create_private
 
 __all__ = ["CACHE_LIMIT", "CacheNamespace", "EmbeddingCache", "namespace_of"]
 

@@ -16,10 +16,10 @@ from septet.embedding.embedder import fault_in
 from septet.embedding.pipeline import TEXT_STATUSES, Pipeline, Progress
 from septet.embedding.report import EmbedReport, Tally
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
-from septet.results import Note
+from septet.model.results import Note
 from septet.storage.forks import renew_in_children
 from septet.storage.protocol import Store
-from septet.threads import call_within
+from septet.system.threads import call_within
 
 __all__ = ["Chain"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from septet.arguments import variables
 from septet.embedding.config import ConfigLike, EmbeddingConfig, config_of
 from septet.embedding.embedder import Embedder, SpaceIdentity, space_name
 from septet.embedding.fallback import FallbackEmbedder, check_spaces
@@ -19,6 +18,7 @@ from septet.embedding.providers.embedders import (
 )
 from septet.embedding.transport.client import IO
 from septet.errors import EmbeddingConfigError
+from septet.inputs.arguments import variables
 
 __all__ = ["Configured", "configured", "embedder_from"]
 

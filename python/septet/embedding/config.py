@@ -20,10 +20,10 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from septet.arguments import cut, exact, file_path, listed, shown, utf8
-from septet.documents import SUFFIXES, read_settings
 from septet.embedding.embedder import Kind
 from septet.errors import EmbeddingConfigError, SeptetError
+from septet.inputs.arguments import cut, exact, file_path, listed, shown, utf8
+from septet.inputs.documents import SUFFIXES, read_settings
 
 __all__ = [
     "ConfigLike",

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.arguments import exact, listed, real, shown, utf8
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
+from septet.inputs.arguments import exact, listed, real, shown, utf8
 
 __all__ = [
     "Embedder",

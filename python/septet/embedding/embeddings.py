@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
-from septet.arguments import listed, shown
 from septet.embedding.automatic import Automatic, EmbeddingStatus, ModelStatus
 from septet.embedding.batching import Batching
 from septet.embedding.cache import EmbeddingCache
@@ -22,7 +21,8 @@ from septet.embedding.query.query_embedder import QueryEmbedder
 from septet.embedding.query.selection import Selection, SpaceStatus, select, statuses
 from septet.embedding.report import EmbedReport, Tally, log_report
 from septet.errors import EmbeddingConfigError, EmbeddingError
-from septet.results import Note
+from septet.inputs.arguments import listed, shown
+from septet.model.results import Note
 from septet.storage.protocol import Store
 
 if TYPE_CHECKING:

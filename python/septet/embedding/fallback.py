@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet._core import Lock
-from septet.arguments import listed
 from septet.embedding.embedder import (
     Embedder,
     Kind,
@@ -26,6 +25,7 @@ from septet.embedding.embedder import (
 from septet.embedding.rows import BadVector
 from septet.embedding.transport.keys import COOL_DOWN_S
 from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
+from septet.inputs.arguments import listed
 
 __all__ = ["FallbackEmbedder", "check_spaces"]
 

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.arguments import called, whole
 from septet.embedding.embedder import Kind, Pooling, checked_call, checked_texts, fault_in, name_of
 from septet.embedding.rows import finish, matrix_of
 from septet.errors import EmbeddingConfigError, EmbeddingError
-from septet.threads import call_within
-from septet.vector import MOST_DIMENSIONS
+from septet.inputs.arguments import called, whole
+from septet.model.vector import MOST_DIMENSIONS
+from septet.system.threads import call_within
 
 __all__ = ["CallableEmbedder", "Function"]
 

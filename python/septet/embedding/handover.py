@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from septet.spaces import Space
+from septet.model.spaces import Space
 from septet.storage.protocol import Store
 
 __all__ = ["hand_over", "prune"]

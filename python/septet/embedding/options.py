@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from septet.arguments import real, shown, whole
 from septet.embedding.batching import BATCH_TEXTS
 from septet.embedding.cache import CACHE_LIMIT
 from septet.errors import EmbeddingConfigError
+from septet.inputs.arguments import real, shown, whole
 
 __all__ = ["EmbeddingOptions"]
 

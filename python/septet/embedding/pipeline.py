@@ -19,11 +19,11 @@ from septet.embedding.pooling import forget_long
 from septet.embedding.report import EmbedReport, Tally
 from septet.embedding.rows import BadVector, float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy
-from septet.results import Note
-from septet.spaces import Space
+from septet.model.results import Note
+from septet.model.spaces import Space
 from septet.storage.protocol import Reading, Store, Writing
 from septet.storage.tables.claims import new_owner
-from septet.threads import call_uninterrupted
+from septet.system.threads import call_uninterrupted
 
 __all__ = ["CALL_TIMEOUT_S", "MAX_FAILURES", "HashedTexts", "Pipeline", "Progress"]
 

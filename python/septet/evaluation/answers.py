@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from septet.arguments import listed, utf8
 from septet.errors import QueryError
+from septet.inputs.arguments import listed, utf8
 
 __all__ = ["groundedness", "term_recall"]
 

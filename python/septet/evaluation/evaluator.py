@@ -6,21 +6,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from septet.arguments import listed, shown, whole
 from septet.errors import QueryError
 from septet.evaluation.judgements import MOST_QUERIES, Qrels, Queries, Query, judged
 from septet.evaluation.measures import MEASURES, Measure, measures_of
 from septet.evaluation.outcomes import Evaluation
+from septet.inputs.arguments import listed, shown, whole
 from septet.query.options import SearchOptions, takes_options
 from septet.query.plan import MOST
-from septet.searchable import Searchable
+from septet.search.searchable import Searchable
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Unpack
 
     from septet.federation import Federation
-    from septet.results import Results
+    from septet.model.results import Results
     from septet.vault import Vault
 
 __all__ = ["depth_of", "evaluate", "evaluated", "searchable", "vectors_by_query"]

@@ -10,7 +10,7 @@ from septet.federation import Federation
 from septet.vault.anywhere import AnyVault
 
 if TYPE_CHECKING:
-    from septet.searchable import Searchable
+    from septet.search.searchable import Searchable
     from septet.vault import Vault
     from septet.vault.postgres.vault import PostgresVault
 

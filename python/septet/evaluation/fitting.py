@@ -15,7 +15,7 @@ from septet.ranking.profile import Profile, WeightSet
 from septet.ranking.score import rank
 from septet.search.federated import FederatedSearch, next_attempt
 from septet.search.run import ranked, recalled
-from septet.searchable import Searchable
+from septet.search.searchable import Searchable
 from septet.tiers.protocol import SearchAgain
 
 __all__ = ["Found", "fitted", "found_for", "with_weights"]

@@ -13,9 +13,9 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from septet.arguments import exact, file_path, listed, printable, real, shown, utf8, whole
-from septet.documents import Unreadable, open_regular
 from septet.errors import QueryError
+from septet.inputs.arguments import exact, file_path, listed, printable, real, shown, utf8, whole
+from septet.inputs.documents import Unreadable, open_regular
 
 __all__ = ["MOST_QUERIES", "Qrels", "Queries", "Query", "judged", "queries_in"]
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from septet.arguments import listed, shown
 from septet.errors import QueryError
+from septet.inputs.arguments import listed, shown
 
 __all__ = ["MEASURES", "UNJUDGED", "Measure", "measures_of"]
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.arguments import shown, whole
-from septet.entry import Tabular
 from septet.errors import QueryError
 from septet.evaluation.significance import interval, randomization
+from septet.inputs.arguments import shown, whole
+from septet.model.entry import Tabular
 
 __all__ = ["Comparison", "Difference", "Evaluation", "difference_of"]
 

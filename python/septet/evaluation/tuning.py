@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from septet.arguments import file_path, shown, whole
 from septet.errors import QueryError
 from septet.evaluation.evaluator import depth_of, evaluated, searchable, vectors_by_query
 from septet.evaluation.feedback import feedback_judgements
@@ -19,11 +18,12 @@ from septet.evaluation.fitting import Found, fitted, found_for, with_weights
 from septet.evaluation.judgements import Qrels, Queries, Query, judged
 from septet.evaluation.measures import Measure, measures_of
 from septet.evaluation.outcomes import Difference, difference_of
+from septet.inputs.arguments import file_path, shown, whole
 from septet.profiles import resolve
 from septet.profiles.builtin import BUILTIN
 from septet.query.options import SearchOptions, takes_options
 from septet.ranking.profile import Profile, WeightSet
-from septet.target import complete_file
+from septet.system.target import complete_file
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

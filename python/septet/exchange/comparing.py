@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from septet.model.results import Results
     from septet.ranking.pool import Candidate
-    from septet.results import Results
     from septet.storage.protocol import Reading
 
 __all__ = ["differences"]

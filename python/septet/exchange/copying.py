@@ -20,8 +20,8 @@ from septet._core import text_hash
 from septet.exchange.comparing import differences
 
 if TYPE_CHECKING:
+    from septet.model.spaces import Space
     from septet.ranking.pool import Candidate
-    from septet.spaces import Space
     from septet.storage.protocol import Reading
 
 __all__ = ["Copy", "copy_vault"]

@@ -13,7 +13,7 @@ from septet.errors import StoreError
 from septet.storage.aside import set_aside
 from septet.storage.protocol import Reading, Store
 from septet.storage.store import Store as LocalStore
-from septet.target import complete_file
+from septet.system.target import complete_file
 from septet.watch import log
 
 __all__ = ["export"]

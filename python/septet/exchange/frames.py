@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from septet.arguments import shown
 from septet.errors import EntryError
 from septet.exchange.source import Found, Source
+from septet.inputs.arguments import shown
 
 __all__ = ["Frame", "FrameRows", "frame_rows"]
 

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from septet.arguments import shown
-from septet.entry import Entry
 from septet.errors import EntryError
 from septet.exchange.source import Found, Source, bounded_lines
+from septet.inputs.arguments import shown
+from septet.model.entry import Entry
 
 __all__ = ["JsonLines", "Records", "parsed"]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from septet.arguments import END_OF_DATES, cut, exact, shown
-from septet.entry import FIELDS
 from septet.errors import EntryError
 from septet.exchange.rows import tags_in
-from septet.times import Times
+from septet.inputs.arguments import END_OF_DATES, cut, exact, shown
+from septet.inputs.times import Times
+from septet.model.entry import FIELDS
 
 __all__ = ["Mapper", "title_of"]
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from septet.errors import EntryError
-from septet.times import Times, iso_time
+from septet.inputs.times import Times, iso_time
 
 __all__ = ["COLUMNS", "guarded_cell", "is_exported", "record_of", "row_of", "tags_in"]
 

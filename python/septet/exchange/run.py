@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.arguments import called, cut, exact, shown
-from septet.entry import Entry
 from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError, VectorError
 from septet.exchange.imported import Imported, ImportFault, OnError
 from septet.exchange.mapping import Mapper
 from septet.exchange.source import LeftOut, Source
 from septet.exchange.sources import checked_format, opened
+from septet.inputs.arguments import called, cut, exact, shown
+from septet.model.entry import Entry
 from septet.profiles import resolve
 from septet.storage.tables.links import Link
 from septet.vault.batch import Batch, fields_of, words_a_part

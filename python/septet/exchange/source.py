@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, TypeAlias
 
-from septet.entry import Entry
 from septet.errors import EntryError
+from septet.model.entry import Entry
 
 __all__ = ["MAX_LINE_CHARS", "Found", "LeftOut", "Source", "bounded_lines"]
 

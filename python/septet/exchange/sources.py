@@ -9,12 +9,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
 
-from septet.arguments import exact, file_path, printable, shown
-from septet.documents import Unreadable, open_regular
 from septet.errors import EntryError
 from septet.exchange.imported import Format
 from septet.exchange.lines import JsonLines, Records
 from septet.exchange.source import MAX_LINE_CHARS, Source
+from septet.inputs.arguments import exact, file_path, printable, shown
+from septet.inputs.documents import Unreadable, open_regular
 from septet.storage.identity import is_open_here
 
 __all__ = ["checked_format", "opened"]

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from septet.drafts import MOST_CHARS
 from septet.errors import EntryError
 from septet.exchange.rows import is_exported, record_of
 from septet.exchange.source import Found, Source, bounded_lines
+from septet.model.drafts import MOST_CHARS
 
 __all__ = ["Table"]
 

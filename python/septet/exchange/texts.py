@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from septet._core import text_hash
-from septet.documents import Unreadable, open_regular
-from septet.entry import MAX_ID_CHARS
 from septet.errors import EntryError
 from septet.exchange.source import Found, LeftOut, Source
+from septet.inputs.documents import Unreadable, open_regular
+from septet.model.entry import MAX_ID_CHARS
 
 __all__ = ["TEXT_SUFFIXES", "Texts"]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from septet.exchange.imported import Format, Imported, OnError, Rest
-    from septet.fields import FrameLike, Split
+    from septet.model.fields import FrameLike, Split
 
 __all__ = ["CopiedTiers"]
 

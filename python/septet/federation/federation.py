@@ -9,8 +9,6 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from septet.arguments import called, clock_time, real, shown, utf8
-from septet.entry import MAX_ID_CHARS
 from septet.errors import SeptetError, TierError
 from septet.federation.copies import CopiedTiers
 from septet.federation.following import FollowingTiers
@@ -18,6 +16,8 @@ from septet.federation.member import Member
 from septet.federation.reading import ReadableTiers
 from septet.federation.similar import SimilarInTiers
 from septet.federation.writing import WritableTiers
+from septet.inputs.arguments import called, clock_time, real, shown, utf8
+from septet.model.entry import MAX_ID_CHARS
 from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
 from septet.search.tier_threads import TierThreads

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from septet.federation.synced import SyncedTiers
 from septet.query.plan import Plan
-from septet.searchable import Searchable
+from septet.search.searchable import Searchable
 from septet.vault.following import within
 
 if TYPE_CHECKING:

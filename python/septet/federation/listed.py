@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from septet.entry import Entry
 from septet.errors import SeptetError
 from septet.federation.parts import Parts
+from septet.model.entry import Entry
 
 if TYPE_CHECKING:
     from septet.federation.member import Member
-    from septet.fields import Time
     from septet.listing.asked import AskedListing
     from septet.listing.counting import Bucket
     from septet.listing.request import OrderBy
     from septet.listing.shadows import Shadowing, Shadows
-    from septet.pages import Facets, Page
+    from septet.model.fields import Time
+    from septet.model.pages import Facets, Page
     from septet.snapshot.arrays import Mask
 
 __all__ = ["ListedTiers"]

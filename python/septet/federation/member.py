@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.entry import Entry, Version
-    from septet.fields import Action
     from septet.listing.asked import AskedListing
     from septet.listing.shadows import Shadowing
+    from septet.model.entry import Entry, Version
+    from septet.model.fields import Action
+    from septet.model.stats import Stats
     from septet.snapshot.arrays import Mask
-    from septet.stats import Stats
     from septet.storage.tables.links import Link
     from septet.tiers import Tier
     from septet.vault.vectors import Layout

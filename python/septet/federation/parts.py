@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
-from septet.arguments import shown
 from septet.errors import EntryNotFound, SeptetError, TierError
 from septet.federation.member import Member
+from septet.inputs.arguments import shown
 from septet.vault.anywhere import AnyVault
 
 __all__ = ["Parts"]

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from septet.arguments import utf8
-from septet.entry import Entry
 from septet.federation.listed import ListedTiers
-from septet.spaces import Space
+from septet.inputs.arguments import utf8
+from septet.model.entry import Entry
+from septet.model.spaces import Space
 from septet.storage.tables.links import Link
 from septet.vault.batch import ids_of
 from septet.vault.places import entry_at, is_like_place
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from septet.federation.member import Member
-    from septet.stats import Stats
+    from septet.model.stats import Stats
 
 __all__ = ["ReadableTiers"]
 
@@ -166,7 +166,7 @@ class ReadableTiers(ListedTiers):
         """
         if tier is not None:
             return self._named(tier).stats()
-        from septet.stats import Stats
+        from septet.model.stats import Stats
 
         every = dict(self._each(lambda vault: vault.stats()))
         named = sorted(self._vaults.items(), key=lambda item: -item[1][1])

@@ -6,21 +6,21 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from septet.arguments import shown
 from septet.errors import TierError
 from septet.federation.member import Member
 from septet.federation.parts import Parts
+from septet.inputs.arguments import shown
 from septet.vault.vault import Vault
 from septet.watch.progress import Progress
 
 if TYPE_CHECKING:
-    from septet.fields import Strings, Trust
     from septet.files.chunking import Chunking
     from septet.files.redact_report import RedactReport
     from septet.files.redaction import Redactor
     from septet.files.report import RootInfo, SyncReport
     from septet.files.roots import Layout
     from septet.files.tracking import Redact
+    from septet.model.fields import Strings, Trust
 
 __all__ = ["SyncedTiers"]
 

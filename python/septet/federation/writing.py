@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import flag, shown, utf8
 from septet.errors import EntryError, EntryNotFound
 from septet.federation.parts import Parts
+from septet.inputs.arguments import flag, shown, utf8
 from septet.storage.tables import feedback
 from septet.storage.tables.links import Link
 from septet.vault.alike import KEEP, SIMILARITY
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Unpack
 
-    from septet.entry import Entry, Version
     from septet.federation.member import Member
-    from septet.fields import (
+    from septet.model.entry import Entry, Version
+    from septet.model.fields import (
         Action,
         BulkChanges,
         EntryChanges,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from septet import _core
-from septet.arguments import exact, shown, whole
 from septet.errors import EntryError
+from septet.inputs.arguments import exact, shown, whole
 
 __all__ = ["Chunk", "Chunking", "Variant", "chunk_markdown", "cut", "encodable"]
 

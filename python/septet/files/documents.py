@@ -7,7 +7,6 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet import _core
-from septet.drafts import MOST_TAGS
 from septet.files.chunking import Chunking, encodable
 from septet.files.front_matter import (
     FrontMatter,
@@ -20,6 +19,7 @@ from septet.files.front_matter import (
     times_of,
 )
 from septet.files.roots import is_memory_path
+from septet.model.drafts import MOST_TAGS
 from septet.storage.tables.mentions import ALIAS
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from septet.arguments import shown
 from septet.errors import Closed, SeptetError
 from septet.files.matching import moved_meanwhile, near, why_unknown
 from septet.files.paths import within
@@ -15,6 +14,7 @@ from septet.files.report import PendingFile
 from septet.files.sources import Found, Scan, scan
 from septet.files.tracking import Followed, followed_of
 from septet.files.trees import UNKNOWN
+from septet.inputs.arguments import shown
 from septet.storage.store import Store
 from septet.storage.tables import files
 from septet.storage.tables.files import FileRow, RootRow

@@ -8,12 +8,12 @@ from datetime import date, datetime, time
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from septet.arguments import exact
-from septet.documents import MAX_BYTES, NoReader, Unreadable, parse_document
-from septet.drafts import MOST_TAGS
-from septet.entry import MAX_ID_CHARS, SEVERITIES
 from septet.errors import EntryError
-from septet.times import Times
+from septet.inputs.arguments import exact
+from septet.inputs.documents import MAX_BYTES, NoReader, Unreadable, parse_document
+from septet.inputs.times import Times
+from septet.model.drafts import MOST_TAGS
+from septet.model.entry import MAX_ID_CHARS, SEVERITIES
 
 __all__ = ["FrontMatter", "aliases_of", "attrs_of", "fields_of", "front_matter", "inline_tags", "named_in", "times_of"]
 

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from septet._core import gram_text, text_hash
-from septet.entry import MAX_ID_CHARS, json_of, tags_of
 from septet.files.redaction import Redacted, Redactor
 from septet.files.sessions import SESSION
 from septet.files.transcripts import MOST_UNITS
+from septet.model.entry import MAX_ID_CHARS, json_of, tags_of
 from septet.ranking.pool import json_text
 from septet.storage.tables.entries import EntryRow
 from septet.storage.tables.files import CHUNK

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from septet._core import Lock
-from septet.arguments import real, shown
 from septet.errors import SeptetError, StoreError
 from septet.files.drift import CatchUp
+from septet.inputs.arguments import real, shown
 from septet.notes import Note
 from septet.storage.store import Store
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from septet.entry import json_of
 from septet.errors import StoreError
 from septet.files.steady import open_file
+from septet.model.entry import json_of
 
 __all__ = ["SessionDelta", "SessionFile", "SessionPending", "inode_of", "is_due", "pending_of"]
 

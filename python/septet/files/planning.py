@@ -8,8 +8,8 @@ from hashlib import sha256
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from septet.drafts import attrs_text
-from septet.entry import Span
+from septet.model.drafts import attrs_text
+from septet.model.entry import Span
 from septet.storage.tables import entries, files
 from septet.storage.tables.entries import EntryRow
 from septet.storage.tables.files import COMPARED, ChunkRow, FileRow

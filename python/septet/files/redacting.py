@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from itertools import chain
 from typing import Any, NamedTuple
 
-from septet.entry import json_of
 from septet.errors import StoreBusy
 from septet.files.lease import Lease
 from septet.files.masking import Counts, Masker, asked_of, cut_texts, refreshed, runs_of
@@ -21,6 +20,7 @@ from septet.files.redact_report import RedactReport, SecretLeft
 from septet.files.redaction import Redactor
 from septet.files.tracking import redact_from_now
 from septet.files.turns import alone
+from septet.model.entry import json_of
 from septet.storage.store import Store, Writing
 from septet.storage.tables import entries, files, history, masking
 from septet.storage.tables.entries import EntryRow

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from septet._core import Redactions
-from septet.arguments import cut, listed, shown
 from septet.errors import EntryError
 from septet.files.secrets import RULES, RedactionRule
+from septet.inputs.arguments import cut, listed, shown
 
 __all__ = ["Redacted", "RedactionRule", "Redactor", "encodable", "joined"]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, cast
 
 from septet._core import check_globs
-from septet.arguments import absolute, as_text, cut, file_path, flag, listed, shown, utf8
 from septet.errors import EntryError
+from septet.inputs.arguments import absolute, as_text, cut, file_path, flag, listed, shown, utf8
 
 __all__ = ["CURATED", "LAYOUTS", "MOST_GLOBS", "Layout", "Root", "is_memory_path", "root_at"]
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from septet.entry import json_of
 from septet.errors import StoreError
 from septet.files.pending import SessionFile
 from septet.files.redaction import Redactor
 from septet.files.steady import open_file
 from septet.files.transcripts import Line, Speaker, hear
+from septet.model.entry import json_of
 
 if TYPE_CHECKING:
     from septet.files.chunking import Chunk, Chunking

@@ -7,14 +7,14 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from septet.arguments import absolute, exact, file_path, listed, shown, utf8
-from septet.drafts import draft
-from septet.entry import TRUSTS, json_of
 from septet.errors import EntryError, StoreError
 from septet.files.chunking import Chunking
 from septet.files.roots import Root, root_at
 from septet.files.sources import path_in
 from septet.files.storing import erase_files
+from septet.inputs.arguments import absolute, exact, file_path, listed, shown, utf8
+from septet.model.drafts import draft
+from septet.model.entry import TRUSTS, json_of
 from septet.storage.store import Reading, Store, Writing
 from septet.storage.tables import files, staged
 from septet.storage.tables.files import RootRow

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from septet._core import shown_path
-from septet.arguments import called, real, shown
 from septet.errors import Closed, EntryError, SeptetError
 from septet.files.drift import CatchUp
 from septet.files.events import events_of_system
 from septet.files.sources import places
 from septet.files.tracking import Followed, followed_of
 from septet.files.trees import IGNORE_FILES, is_session
+from septet.inputs.arguments import called, real, shown
 from septet.storage.store import Store
 from septet.storage.tables import files
 from septet.watch import log

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from septet import _core
-from septet.arguments import exact, listed, shown, utf8, whole
 from septet.errors import QueryError, VectorError
-from septet.vector import MOST_DIMENSIONS, numbers
+from septet.inputs.arguments import exact, listed, shown, utf8, whole
+from septet.model.vector import MOST_DIMENSIONS, numbers
 
 __all__ = [
     "Metric",

@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.arguments import file_path, flag, printable
 from septet.errors import StoreError
-from septet.filesystem import is_local
 from septet.index.checks import LARGEST_ID, Metric, Rows
 from septet.index.names import Names
 from septet.index.state import PAGE_ROWS, State
-from septet.target import checked_target, target_fault
-from septet.vector import MOST_DIMENSIONS
+from septet.inputs.arguments import file_path, flag, printable
+from septet.model.vector import MOST_DIMENSIONS
+from septet.system.filesystem import is_local
+from septet.system.target import checked_target, target_fault
 
 __all__ = ["changed_files", "opened", "save"]
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.arguments import shown
 from septet.errors import VectorError
 from septet.index.checks import LARGEST_ID
+from septet.inputs.arguments import shown
 from septet.snapshot.append_buffer import AppendBuffer
 
 __all__ = ["Names", "Places", "shown_ids"]

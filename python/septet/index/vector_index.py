@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from septet import _core
-from septet.arguments import exact, flag, real, shown, whole
 from septet.errors import EntryNotFound, QueryError, VectorError
 from septet.index import checks, files
 from septet.index.checks import Metric, Nearest, VectorIds
 from septet.index.names import Names, Places, shown_ids
 from septet.index.state import State
-from septet.vector import MOST_DIMENSIONS
+from septet.inputs.arguments import exact, flag, real, shown, whole
+from septet.model.vector import MOST_DIMENSIONS
 
 __all__ = ["VectorIndex"]
 

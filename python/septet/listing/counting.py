@@ -11,7 +11,7 @@ import numpy as np
 from septet.listing.listing import View
 from septet.listing.names import Value, sort_key
 from septet.listing.request import Request
-from septet.pages import Facets, FacetValue
+from septet.model.pages import Facets, FacetValue
 from septet.query.facets import Bucket, Faceted
 from septet.snapshot.arrays import Mask
 

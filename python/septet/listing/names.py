@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.entry import SEVERITIES, TRUSTS
+from septet.model.entry import SEVERITIES, TRUSTS
 
 __all__ = ["Names", "Order", "Value", "sort_key"]
 

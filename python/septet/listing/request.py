@@ -10,8 +10,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from septet.arguments import as_epoch, exact, printable, shown, utf8, whole
 from septet.errors import QueryError
+from septet.inputs.arguments import as_epoch, exact, printable, shown, utf8, whole
 from septet.listing.names import Value
 from septet.query.facets import field_of
 from septet.query.filters import Filter, parse_where

@@ -18,7 +18,7 @@ from mcp.shared.message import SessionMessage
 
 from septet.mcp.protocol import make_server
 from septet.mcp.refusing import refusal, without_answer
-from septet.threads import call_on_thread
+from septet.system.threads import call_on_thread
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server

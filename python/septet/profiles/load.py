@@ -6,14 +6,14 @@ import os
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from septet.arguments import file_path, shown
 from septet.errors import ProfileError
+from septet.inputs.arguments import file_path, shown
 from septet.profiles.builtin import BUILTIN
 from septet.ranking.profile import Profile
 
 __all__ = ["ProfileLike", "resolve"]
 
-#: Of `septet.documents`, which only a search with a file loads.
+#: Of `septet.inputs.documents`, which only a search with a file loads.
 _SUFFIXES = (".toml", ".yaml", ".yml", ".json")
 
 #: A profile, or what `resolve` turns into one: a built-in name, a file, a dict.
@@ -72,7 +72,7 @@ def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 
 def _bounded(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    from septet.documents import Unreadable, bounded
+    from septet.inputs.documents import Unreadable, bounded
 
     try:
         bounded(data)
@@ -84,7 +84,7 @@ def _bounded(data: Mapping[str, Any]) -> Mapping[str, Any]:
 def _read(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     from pathlib import Path
 
-    from septet.documents import Unreadable, read_document
+    from septet.inputs.documents import Unreadable, read_document
 
     try:
         data = read_document(Path(path))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from septet.arguments import exact, listed, shown, utf8
 from septet.errors import QueryError
+from septet.inputs.arguments import exact, listed, shown, utf8
 
 __all__ = ["Bucket", "Faceted", "facets_asked", "field_of"]
 

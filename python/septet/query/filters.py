@@ -11,10 +11,10 @@ from itertools import chain
 from numbers import Number
 from typing import Any, TypeAlias, TypeGuard
 
-from septet.arguments import as_epoch, exact, listed, shown, utf8
-from septet.entry import SEVERITIES, TRUSTS
 from septet.errors import EntryError, QueryError
-from septet.times import Times
+from septet.inputs.arguments import as_epoch, exact, listed, shown, utf8
+from septet.inputs.times import Times
+from septet.model.entry import SEVERITIES, TRUSTS
 
 __all__ = [
     "FILTER_FIELDS",

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from septet.fields import Severity, Strings, Time
+    from septet.model.fields import Severity, Strings, Time
+    from septet.model.results import Reranker
     from septet.profiles.load import ProfileLike
-    from septet.results import Reranker
 
 __all__ = [
     "DEFAULTS",

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from septet.arguments import as_epoch, exact, listed, real, shown, utf8, whole
 from septet.errors import QueryError
+from septet.inputs.arguments import as_epoch, exact, listed, real, shown, utf8, whole
+from septet.model.results import Note
+from septet.model.spaces import Space
+from septet.model.vector import QueryVector, query_vector
 from septet.profiles.load import ProfileLike, resolve
 from septet.query.options import DEFAULTS, GroupBy, Leg, Mode
 from septet.query.parse import TextQuery, parse, with_words
 from septet.ranking.profile import Profile
-from septet.results import Note
-from septet.spaces import Space
-from septet.vector import QueryVector, query_vector
 
 if TYPE_CHECKING:
     from septet.query.deadline import Deadline

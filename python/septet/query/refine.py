@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from septet.arguments import called, listed, real, utf8, whole
 from septet.errors import QueryError
+from septet.inputs.arguments import called, listed, real, utf8, whole
+from septet.model.results import Reranker
 from septet.query.deadline import deadline_of
 from septet.query.facets import facets_asked
-from septet.results import Reranker
 
 __all__ = ["Reranking", "refinements"]
 

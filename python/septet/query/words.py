@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from septet._core import index_terms, query_grams, words
-from septet.arguments import listed, shown, utf8
 from septet.errors import QueryError
+from septet.inputs.arguments import listed, shown, utf8
 from septet.query.filters import AllOf, AnyOf, Filter, Holds, Not
 
 __all__ = ["MOST_WORDS", "AskedWords", "Web", "asked_words", "begins_with", "holds", "indexed_words"]

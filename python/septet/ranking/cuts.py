@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from septet.entry import CHARS_A_TOKEN
+from septet.model.entry import CHARS_A_TOKEN
 
 if TYPE_CHECKING:
     from septet.ranking.pool import Candidate

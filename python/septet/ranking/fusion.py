@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.checked import LARGE, SMALL, Bounds, Checked
+from septet.inputs.checked import LARGE, SMALL, Bounds, Checked
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Annotated, NamedTuple, TypeAlias
 
-from septet.checked import Bounds, Checked
+from septet.inputs.checked import Bounds, Checked
 from septet.ranking.fusion import ConfidenceNumbers
 
 __all__ = [

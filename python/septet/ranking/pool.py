@@ -6,7 +6,7 @@ import json
 from typing import NamedTuple
 
 from septet import _core
-from septet.entry import Entry, entries_of, tags_of
+from septet.model.entry import Entry, entries_of, tags_of
 
 __all__ = ["EMPTY", "Candidate", "Pool", "json_text", "searched_text", "tag_words"]
 

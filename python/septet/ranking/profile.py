@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.checked import Bounds, Checked
-from septet.entry import SNIPPET_CHARS
+from septet.inputs.checked import Bounds, Checked
+from septet.model.entry import SNIPPET_CHARS
 from septet.ranking.bm25_scale import K1, B
 from septet.ranking.facts import AGES, TIMES, attrs_paths, is_fact
 from septet.ranking.fusion import Expression, Missing, estimates, formula, names, takes_top

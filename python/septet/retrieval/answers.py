@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import isfinite, isnan
 from typing import Any
 
-from septet.arguments import exact, real, utf8, whole
+from septet.inputs.arguments import exact, real, utf8, whole
+from septet.model.results import Hit
 from septet.notes import Note
-from septet.results import Hit
 from septet.retrieval.corpus import Answered, Item, RankedList
 
 __all__ = ["NoAnswer", "checked_answer"]

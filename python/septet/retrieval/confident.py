@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from septet.arguments import real, shown
 from septet.errors import QueryError
+from septet.inputs.arguments import real, shown
 from septet.retrieval.corpus import RankedList
 from septet.retrieval.fusion import Fused, FusedItem, items_of, rrf
 

@@ -20,9 +20,9 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from septet.arguments import cut, exact, file_path, listed, printable, shown, utf8
-from septet.documents import read_settings
 from septet.errors import ProfileError
+from septet.inputs.arguments import cut, exact, file_path, listed, printable, shown, utf8
+from septet.inputs.documents import read_settings
 from septet.retrieval.expansion.config import ExpansionConfig, expansion_config
 from septet.retrieval.planning.knobs import OURS
 from septet.retrieval.planning.policy import Policy, knobs

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
+from septet.model.results import Hit, Note
 from septet.query.deadline import Deadline
-from septet.results import Hit, Note
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.entry import Entry
+    from septet.model.entry import Entry
 
 __all__ = ["Answered", "Asked", "Corpus", "Item", "RankedList", "RetrievalMode"]
 

@@ -13,10 +13,10 @@ from contextlib import suppress
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
-from septet.arguments import listed, real, shown, whole
-from septet.entry import Shown
 from septet.errors import QueryError
-from septet.results import Hit
+from septet.inputs.arguments import listed, real, shown, whole
+from septet.model.entry import Shown
+from septet.model.results import Hit
 from septet.retrieval.corpus import Item, RankedList
 
 __all__ = [

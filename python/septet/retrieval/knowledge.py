@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
-from septet.entry import Entry
 from septet.errors import SeptetError
+from septet.model.entry import Entry
+from septet.model.results import Hit, Results
 from septet.query.options import SearchOptions
-from septet.results import Hit, Results
 from septet.retrieval.corpus import Item
 from septet.storage.store import Store
 from septet.storage.tables.links import Link
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from septet.listing.request import OrderBy
-    from septet.pages import Page
+    from septet.model.pages import Page
 
 __all__ = ["Knowledge", "OpenVault", "items_of", "key_of", "settings_of", "store_of"]
 

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import called, real, shown, utf8
 from septet.errors import QueryError
+from septet.inputs.arguments import called, real, shown, utf8
 from septet.retrieval.config import MAX_TIMEOUT_S, RetrievalConfig, retrieval_config
 from septet.retrieval.corpora.given import CorpusLike, corpus_of
 from septet.retrieval.corpus import Corpus

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from septet.results import Hit
+from septet.model.results import Hit
 from septet.retrieval.confident import by_confidence
 from septet.retrieval.corpus import Item, RankedList
 from septet.retrieval.fusion import FusedItem, bounded_k, changed_hit, convex, fused_lists

@@ -9,9 +9,9 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import called, flag, real, shown, utf8, whole
-from septet.entry import Entry
 from septet.errors import Closed, QueryError, SeptetError
+from septet.inputs.arguments import called, flag, real, shown, utf8, whole
+from septet.model.entry import Entry
 from septet.query.deadline import deadline_of
 from septet.retrieval.account.envelope import Envelope
 from septet.retrieval.account.retrieval import Retrieval
@@ -268,7 +268,7 @@ class Retriever(OfOneProcess):
             limit = most = whole(given["limit"], "limit", QueryError, 1, MAX_LIMIT)
         vector = None
         if given["query_vector"] is not None:
-            from septet.vector import query_vector
+            from septet.model.vector import query_vector
 
             vector = query_vector(given["query_vector"]).scan
         model = None if given["model"] is None else utf8(given["model"], "model", QueryError)

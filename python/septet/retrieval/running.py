@@ -13,7 +13,7 @@ from septet.retrieval.waves import CorpusThreads, Wave, ask
 if TYPE_CHECKING:
     from typing import TypeGuard
 
-    from septet.entry import Entry
+    from septet.model.entry import Entry
     from septet.retrieval.expansion.expanding import Expanding
     from septet.retrieval.planning.planner import RetrievalPlan
 

@@ -12,12 +12,12 @@ from typing import Literal, NamedTuple, Protocol
 
 from septet._core import Lock
 from septet.errors import QueryError, SeptetError, StoreError
+from septet.model.results import Note
 from septet.query.deadline import Deadline
-from septet.results import Note
 from septet.retrieval.answers import NoAnswer, checked_answer
 from septet.retrieval.corpus import Answered, Asked, Corpus
 from septet.storage.forks import renew_in_children
-from septet.threads import call_on_thread
+from septet.system.threads import call_on_thread
 from septet.watch import log
 
 __all__ = ["Answer", "CorpusThreads", "Phrasings", "State", "Wave", "ask"]

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet._core import tokenize
-from septet.arguments import cut, printable
+from septet.inputs.arguments import cut, printable
+from septet.model.results import Hit, Note
 from septet.query.plan import Plan
 from septet.ranking.diversity import diversified, likeness_of_words, ranged, relevance_of, word_set
 from septet.ranking.pool import Candidate
-from septet.results import Hit, Note
 from septet.search.federated import FederatedSearch
-from septet.threads import call_on_thread
+from septet.system.threads import call_on_thread
 
 __all__ = ["Arranged", "Likenesses", "arranged", "likenesses_of"]
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from septet.entry import CHARS_A_TOKEN
+from septet.model.entry import CHARS_A_TOKEN
+from septet.model.results import Hit, Note
 from septet.query.plan import Plan
 from septet.ranking.cuts import budgeted
 from septet.ranking.pool import json_text
-from septet.results import Hit, Note
 
 __all__ = ["Budgeted", "cost_of_scan", "within_budget"]
 

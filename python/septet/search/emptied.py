@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
-from septet.arguments import shown
 from septet.errors import SeptetError
+from septet.inputs.arguments import shown
+from septet.model.results import Note
 from septet.query.filters import AllOf, AnyOf, Compare, Filter, Holds, Not, Scalar
-from septet.results import Note
 from septet.search.federated import FederatedSearch
 
 __all__ = ["reasons"]

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from septet.arguments import shown
 from septet.errors import EntryNotFound, SeptetError, StoreBusy
-from septet.explanation import Explanation, LegReport
+from septet.inputs.arguments import shown
+from septet.model.explanation import Explanation, LegReport
 from septet.query.plan import MEMORY, Plan
 from septet.ranking.fusion import estimates
 from septet.ranking.score import Placed

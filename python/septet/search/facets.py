@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 
 from septet.listing.counting import facets_of
-from septet.pages import Facets
-from septet.results import Note
+from septet.model.pages import Facets
+from septet.model.results import Note
 from septet.search.federated import FederatedSearch
 
 __all__ = ["facets_of_all"]

@@ -7,14 +7,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from septet.errors import SeptetError, StoreError
+from septet.model.results import Note, TierReport
 from septet.query.plan import MOST, Plan
-from septet.results import Note, TierReport
 from septet.tiers.protocol import Recalled, SearchAgain, Session, Standing, Tier, TierLost
 from septet.watch.stages import STAGES
 
 if TYPE_CHECKING:
     from septet._core import Ranking
-    from septet.pages import Facets
+    from septet.model.pages import Facets
     from septet.query.deadline import Deadline
     from septet.ranking.pool import Candidate
     from septet.ranking.profile import WeightSet

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from septet.model.results import Hit
 from septet.ranking.score import Placed
-from septet.results import Hit
 from septet.search.federated import FederatedSearch
 
 if TYPE_CHECKING:

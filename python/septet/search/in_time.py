@@ -16,7 +16,7 @@ from septet.errors import SeptetError
 from septet.query.deadline import Deadline
 from septet.query.plan import Plan
 from septet.ranking.pool import EMPTY, Candidate, Pool
-from septet.threads import call_on_thread
+from septet.system.threads import call_on_thread
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Session, Standing, Tier
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from septet.listing.asked import CountsAsked, NumberAsked, PageAsked
 from septet.listing.counting import facets_of
 from septet.listing.request import Key, Request
+from septet.model.results import Hit, Note, Results, hits_of
 from septet.query.filters import Compare, Filter
 from septet.query.plan import MEMORY, Plan
-from septet.results import Hit, Note, Results, hits_of
 from septet.search.facets import MOST_VALUES
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from septet._core import stop_words
 from septet.errors import SeptetError
-from septet.explanation import Explanation, Remedy
+from septet.model.explanation import Explanation, Remedy
 from septet.query.plan import Plan
 
 __all__ = ["Tried", "remedy_of"]

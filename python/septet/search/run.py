@@ -8,15 +8,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from septet._core import Ranking
-from septet.entry import entries_of
 from septet.errors import StoreError
+from septet.model.entry import entries_of
+from septet.model.results import Hit, Note, Results, TierReport, hits_of
 from septet.query.plan import MOST, Plan
 from septet.ranking.adaptive import weights_of
 from septet.ranking.cuts import guarded, tokens_of
 from septet.ranking.pool import Candidate, Pool
 from septet.ranking.profile import WeightSet
 from septet.ranking.score import Placed, rank
-from septet.results import Hit, Note, Results, TierReport, hits_of
 from septet.search.federated import (
     FederatedSearch,
     Page,

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from septet._core import words
+from septet.model.results import Note, Results
 from septet.query.parse import parse, with_words
 from septet.query.plan import Plan
-from septet.results import Note, Results
 from septet.tiers.protocol import Recalled, Tier
 
 __all__ = ["corrected", "guess_note", "guessed"]

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from septet.client import shapes
 from septet.errors import EntryNotFound
-from septet.fields import Severity
+from septet.model.fields import Severity
 from septet.profiles import BUILTIN
 from septet.query.options import Leg, Mode
 from septet.service.operations import OPERATIONS, Operation

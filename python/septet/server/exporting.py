@@ -13,7 +13,7 @@ import anyio
 from septet.errors import StoreError
 from septet.federation import Federation
 from septet.service.running import Memory
-from septet.threads import call_on_thread
+from septet.system.threads import call_on_thread
 
 __all__ = ["Exporting"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
-from septet.arguments import shown
 from septet.errors import QueryError
+from septet.inputs.arguments import shown
 
 __all__ = ["LEAST_TOKEN", "SCOPES", "Settings", "is_loopback"]
 

@@ -34,9 +34,9 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
-from septet.documents import SUFFIXES, read_settings
 from septet.embedding.config import EmbeddingConfig, config_of, error_of
 from septet.errors import EmbeddingConfigError, ProfileError, TierError
+from septet.inputs.documents import SUFFIXES, read_settings
 from septet.profiles.builtin import BUILTIN
 from septet.retrieval.config import RetrievalConfig, blocks_of_retrieval, retrieval_config
 from septet.service.places import config_folder, default_vault, expanded, project_vault

@@ -4,7 +4,7 @@
 from typing_extensions import NotRequired, TypedDict
 
 from septet.client.shapes import LinkAnswer, NoteAnswer
-from septet.fields import Severity
+from septet.model.fields import Severity
 
 __all__ = ["HealthAnswer", "LearnedAnswer", "NeighbourhoodAnswer", "SlowAnswer"]
 

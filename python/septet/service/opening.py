@@ -8,10 +8,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from septet.arguments import shown
-from septet.documents import Unreadable, read_bytes
 from septet.errors import ReadOnly, SeptetError, TierError
 from septet.federation import Federation
+from septet.inputs.arguments import shown
+from septet.inputs.documents import Unreadable, read_bytes
 from septet.service.configuration import (
     IN_MEMORY,
     OF_POSTGRES,
@@ -31,7 +31,7 @@ from septet.watch.log import WARNING, say
 
 if TYPE_CHECKING:
     from septet.client import Client
-    from septet.external import ExternalFirst
+    from septet.client.external import ExternalFirst
     from septet.profiles import ProfileLike
     from septet.service.running import Memory
     from septet.vault import Vault
@@ -191,7 +191,7 @@ def _reading(client: type[Client]) -> type[Client]:
 
 
 def _external(stack: ExitStack, table: ExternalTable, memory: Memory) -> ExternalFirst:
-    from septet.external import ExternalFirst
+    from septet.client.external import ExternalFirst
 
     client = _remote(stack, table.server, read_only=True)
     names = ("timeout_s", "rest_s")

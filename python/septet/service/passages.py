@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from septet.results import Hit, Results
+from septet.model.results import Hit, Results
 
 __all__ = ["with_passages"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from septet.arguments import shown
 from septet.errors import TierError
 from septet.federation import Federation
+from septet.inputs.arguments import shown
 from septet.profiles.builtin import BUILTIN
 from septet.service.passages import with_passages
 from septet.service.requests import given
@@ -16,7 +16,7 @@ from septet.vault.places import is_like_place
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from septet.external import ExternalFirst
+    from septet.client.external import ExternalFirst
     from septet.retrieval.config import RetrievalProfile
     from septet.retrieval.retriever import Retriever
     from septet.service.slow import SlowSearches

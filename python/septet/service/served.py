@@ -12,13 +12,13 @@ from septet.service.operations import Operation
 from septet.service.requests import Request
 from septet.service.running import Memory
 from septet.service.slow import SlowSearches
-from septet.threads import call_on_thread
+from septet.system.threads import call_on_thread
 from septet.vault.anywhere import AnyVault
 from septet.watch.hooks import listen
 from septet.watch.log import WARNING, say
 
 if TYPE_CHECKING:
-    from septet.external import ExternalFirst
+    from septet.client.external import ExternalFirst
     from septet.retrieval.config import RetrievalConfig, RetrievalProfile
     from septet.retrieval.retriever import Retriever
     from septet.service.tier_sessions import TierSessions

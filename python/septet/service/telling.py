@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
-from septet.entry import Entry
-from septet.prompt import Shown, line_of, listing_of, sections_of, text_of
+from septet.model.entry import Entry
+from septet.model.prompt import Shown, line_of, listing_of, sections_of, text_of
 
 __all__ = [
     "changed_text",
@@ -58,7 +58,7 @@ class _Whole(NamedTuple):
 
 
 class _Told(NamedTuple):
-    """A result of an answer as `septet.prompt` reads it."""
+    """A result of an answer as `septet.model.prompt` reads it."""
 
     id: str
     title: str

@@ -12,9 +12,9 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from septet import __version__
-from septet.arguments import listed, shown, utf8, whole
 from septet.errors import QueryError, SeptetError, TierError
 from septet.federation import Federation
+from septet.inputs.arguments import listed, shown, utf8, whole
 from septet.listing.asked import MirrorAsked
 from septet.listing.shadows import Shadowing
 from septet.service.operations import Operation

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import real, shown, utf8, whole
-from septet.entry import MAX_ID_CHARS
 from septet.errors import QueryError, StoreBusy, TierError
 from septet.federation.federation import MAX_PRIORITY
+from septet.inputs.arguments import real, shown, utf8, whole
+from septet.model.entry import MAX_ID_CHARS
+from septet.model.results import Note
 from septet.query.plan import Plan
-from septet.results import Note
 from septet.tiers.protocol import SearchAgain, ServedSession
 from septet.tiers.remote.plans import plans_of
 from septet.tiers.remote.serving import answered, recalled

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field
 
-from septet.fields import Action, Severity
+from septet.model.fields import Action, Severity
 from septet.query.options import Mode
 from septet.service.requests import Id, Request, Tier, WireTime
 

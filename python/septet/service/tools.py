@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from septet.arguments import shown
 from septet.errors import QueryError, ReadOnly
+from septet.inputs.arguments import shown
 from septet.service import telling
 from septet.service import tool_requests as requests
 from septet.service.operations import OPERATIONS, Effect, Operation

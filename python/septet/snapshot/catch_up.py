@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from septet import _core
+from septet.model.spaces import Space
 from septet.snapshot import links
 from septet.snapshot.arrays import Slots
 from septet.snapshot.buffers import Buffers
@@ -15,7 +16,6 @@ from septet.snapshot.columns import ColumnArrays
 from septet.snapshot.postings import agrees
 from septet.snapshot.snapshot import Snapshot, Terms, VectorRows
 from septet.snapshot.vector_space import VectorLayer
-from septet.spaces import Space
 from septet.storage.store import Reading, writer_at
 from septet.storage.tables import entries
 from septet.storage.tables.texts import emptied_at

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
+from septet.model.spaces import Space
 from septet.snapshot.arrays import Mask
 from septet.snapshot.buffers import Buffers
 from septet.snapshot.columns import Column, NameTable, facts_of
@@ -18,7 +19,6 @@ from septet.snapshot.postings import Postings, PostingsBuffers
 from septet.snapshot.sidecar import Stamp
 from septet.snapshot.snapshot import Snapshot, Terms, VectorRows
 from septet.snapshot.vector_space import VectorLayer
-from septet.spaces import Space
 from septet.storage.store import Reading
 from septet.storage.tables import entries
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from septet import _core
 from septet.errors import Closed
+from septet.model.spaces import Space
 from septet.snapshot.answers import Answers
 from septet.snapshot.buffers import Buffers
 from septet.snapshot.catch_up import caught_up, rebuilt, with_postings, with_terms, with_vectors
@@ -20,7 +21,6 @@ from septet.snapshot.schedule import Schedule, Task
 from septet.snapshot.sidecar import Sidecar
 from septet.snapshot.sidecar_state import Coverage, SidecarState
 from septet.snapshot.snapshot import Snapshot
-from septet.spaces import Space
 from septet.storage.forks import renew_in_children
 from septet.storage.store import Reading, Store
 

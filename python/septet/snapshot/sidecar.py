@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from septet import _core
-from septet.arguments import absolute
-from septet.spaces import Space
+from septet.inputs.arguments import absolute
+from septet.model.spaces import Space
 from septet.storage.forks import renew_in_children
 from septet.storage.store import Reading, store_id, writer_at
 from septet.storage.tables.entries import purged_at
@@ -266,7 +266,7 @@ class Sidecar:
 
     def _open(self, name: str) -> _core.ArrayFile:
         if self._local is None:
-            from septet.filesystem import is_local
+            from septet.system.filesystem import is_local
 
             self._local = is_local(self._folder)
         return _core.ArrayFile(f"{self._folder}/{name}", mapped=self._mapped and self._local)

@@ -8,12 +8,12 @@ from typing import Literal, NamedTuple
 
 from septet import _core
 from septet.errors import StoreError
+from septet.model.spaces import Space
 from septet.snapshot.buffers import Buffers
 from septet.snapshot.checkpoint import restore
 from septet.snapshot.columns import Column
 from septet.snapshot.sidecar import Sidecar
 from septet.snapshot.snapshot import Snapshot
-from septet.spaces import Space
 from septet.storage.store import Reading
 from septet.storage.tables.vectors import all_spaces
 

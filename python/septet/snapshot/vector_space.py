@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
+from septet.model.spaces import Space
 from septet.snapshot.append_buffer import AppendBuffer
 from septet.snapshot.arrays import Mask, Slots
 from septet.snapshot.snapshot import Snapshot, VectorRows
-from septet.spaces import Space
 from septet.storage.store import Reading
 from septet.storage.tables import texts
 from septet.storage.tables import vectors as stored

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from types import TracebackType
 
-from septet.arguments import absolute
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
-from septet.filesystem import create_private
+from septet.inputs.arguments import absolute
 from septet.storage.engine import lacking_full_text, require_version
 from septet.storage.forks import Connection, refuse_inherited
 from septet.storage.migrations import OLDEST, stand_ins, upgrade
+from septet.system.filesystem import create_private
 
 __all__ = [
     "APPLICATION_ID",

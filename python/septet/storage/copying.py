@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 
 from septet.errors import StoreError
 from septet.storage.connection import no_room, store_error
-from septet.target import complete_file, target_fault
+from septet.system.target import complete_file, target_fault
 
 __all__ = ["copied", "copy_to"]
 

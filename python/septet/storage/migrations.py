@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from septet._core import gram_text
-from septet.entry import tags_of
+from septet.model.entry import tags_of
 from septet.storage.tables.fragments import SEARCHABLE
 
 __all__ = ["OLDEST", "stand_ins", "upgrade"]

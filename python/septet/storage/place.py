@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from septet import filesystem
 from septet.notes import Note
+from septet.system import filesystem
 
 __all__ = ["place_note"]
 

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from septet.arguments import absolute
 from septet.errors import NotAVault, StoreBusy, StoreError
+from septet.inputs.arguments import absolute
 from septet.storage.checking import full_text_faults
 from septet.storage.connection import APPLICATION_ID, SCHEMA_VERSION, connect, translated, version_of
 from septet.storage.copying import copied
 from septet.storage.forks import using_sqlite
 from septet.storage.identity import is_open_here
-from septet.target import ARRAYS, BESIDE, belongs, complete, sync_folder, target_fault, unfinished
+from septet.system.target import ARRAYS, BESIDE, belongs, complete, sync_folder, target_fault, unfinished
 
 __all__ = ["put_log_aside", "restore"]
 

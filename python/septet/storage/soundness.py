@@ -15,9 +15,9 @@ from math import inf
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from septet.arguments import shown
-from septet.entry import SEVERITIES, TRUSTS, json_of, tags_of
 from septet.errors import SeptetError, StoreError
+from septet.inputs.arguments import shown
+from septet.model.entry import SEVERITIES, TRUSTS, json_of, tags_of
 from septet.storage.connection import MEMORY, RESTORE, SCHEMA_VERSION, connect, schema, translated
 from septet.storage.forks import using_sqlite
 
@@ -341,7 +341,7 @@ def _none_of(names: Sequence[Any], value: Any) -> str | None:
 
 
 def _no_dimensions(size: int) -> str | None:
-    from septet.vector import MOST_DIMENSIONS
+    from septet.model.vector import MOST_DIMENSIONS
 
     return None if 0 < size <= MOST_DIMENSIONS else f"{size}, where 1 to {MOST_DIMENSIONS:,} is wanted"
 

@@ -11,8 +11,8 @@ from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
 
 from septet._core import Lock, Readers, ReadTransaction, WriteTransaction
-from septet.arguments import absolute
 from septet.errors import Closed, ReadOnly, StoreError
+from septet.inputs.arguments import absolute
 from septet.notes import Note
 from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, SQLITE_FAULTS, connect, prepare, store_error
 from septet.storage.forks import (

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from septet.model.spaces import Space
     from septet.query.filters import Filter
     from septet.ranking.pool import Candidate
-    from septet.spaces import Space
     from septet.storage.tables.entries import EntryRow
     from septet.storage.tables.feedback import Feedback
     from septet.storage.tables.history import Keeping, Stored

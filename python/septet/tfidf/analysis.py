@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from septet.arguments import called, shown
 from septet.errors import QueryError
+from septet.inputs.arguments import called, shown
 
 __all__ = ["TOKEN_PATTERN", "Analysis", "analysis_of"]
 

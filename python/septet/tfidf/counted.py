@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.arguments import shown
 from septet.errors import QueryError
+from septet.inputs.arguments import shown
 
 __all__ = ["Counted", "called_with", "core_of"]
 

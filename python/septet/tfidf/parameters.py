@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from septet.arguments import exact, flags, listed, real, shown, utf8, whole
 from septet.errors import QueryError
+from septet.inputs.arguments import exact, flags, listed, real, shown, utf8, whole
 from septet.tfidf.analysis import analysis_of
 from septet.tfidf.english import ENGLISH
 from septet.tfidf.reading import DECODE_ERRORS, INPUTS, Reading, checked_encoding

@@ -7,8 +7,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from septet.arguments import file_path, listed, shown, utf8
 from septet.errors import QueryError
+from septet.inputs.arguments import file_path, listed, shown, utf8
 
 __all__ = ["DECODE_ERRORS", "INPUTS", "Reading", "checked_encoding"]
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from septet.arguments import shown
 from septet.errors import QueryError
+from septet.inputs.arguments import shown
 
 __all__ = ["SparseRows"]
 

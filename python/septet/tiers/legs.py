@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from septet.explanation import LegReport
+from septet.model.explanation import LegReport
 
 if TYPE_CHECKING:
     from septet.query.parse import TextQuery

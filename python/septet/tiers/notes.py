@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from septet.results import Note
+from septet.model.results import Note
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan

@@ -7,17 +7,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from septet.errors import SeptetError, VectorError
+from septet.model.results import Note
 from septet.query.plan import Plan
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import Candidate, Pool
-from septet.results import Note
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.explanation import LegReport
     from septet.listing.counting import Counted
+    from septet.model.explanation import LegReport
     from septet.query.facets import Faceted
     from septet.query.filters import Filter
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, get_args
 
-from septet.arguments import exact, real, shown
-from septet.drafts import merged_attrs
-from septet.entry import SEVERITIES, Entry
 from septet.errors import EntryError
-from septet.fields import OnSimilar
+from septet.inputs.arguments import exact, real, shown
+from septet.model.drafts import merged_attrs
+from septet.model.entry import SEVERITIES, Entry
+from septet.model.fields import OnSimilar
 from septet.ranking.pool import Candidate
 from septet.storage.tables.entries import EntryRow
 

@@ -7,8 +7,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import BEGIN_OF_DATES, END_OF_DATES, called, clock_time, whole
 from septet.errors import ReadOnly, StoreError
+from septet.inputs.arguments import BEGIN_OF_DATES, END_OF_DATES, called, clock_time, whole
 from septet.profiles import ProfileLike, resolve
 from septet.storage.forks import OfOneProcess
 from septet.storage.protocol import Store
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from septet.embedding.embeddings import Embeddings
     from septet.files.on_search import OnSearch
-    from septet.stats import Optimized
+    from septet.model.stats import Optimized
     from septet.tiers import Tier
     from septet.tiers.protocol import ServedTier
 

@@ -7,9 +7,9 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from septet._core import windows
-from septet.arguments import cut, exact, listed, shown, utf8, whole
-from septet.entry import FIELDS, Entry, Span
 from septet.errors import BatchError, EntryError, Unreachable
+from septet.inputs.arguments import cut, exact, listed, shown, utf8, whole
+from septet.model.entry import FIELDS, Entry, Span
 from septet.storage.protocol import Writing
 from septet.storage.tables.entries import EntryRow, checked_row, plain_rows
 from septet.storage.tables.history import Keeping

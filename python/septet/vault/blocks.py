@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from septet._core import unit_rows
 from septet.errors import SeptetError, VectorError
+from septet.model.vector import MOST, MOST_DIMENSIONS, numbers
 from septet.storage.tables.entries import EntryRow
 from septet.vault.batch import BATCH_ROWS, Batch, item_fields, stopped, words_a_part
-from septet.vector import MOST, MOST_DIMENSIONS, numbers
 
 __all__ = ["add_blocks", "checked_matrix", "each_of", "gather_item"]
 
@@ -58,7 +58,7 @@ def add_blocks(
     """
     batches = _batches(items, matrix, model, words, clock)
     if prepare is not None and len(items) > BATCH_ROWS:
-        from septet.threads import worked_ahead
+        from septet.system.threads import worked_ahead
 
         batches = worked_ahead(partial(Batch.prepare, prepare=prepare), batches, 2, discard=_keep)
     written = 0

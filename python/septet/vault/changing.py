@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import exact, flag, listed, real, shown
-from septet.drafts import checked_patch, draft, merged_attrs
 from septet.errors import EntryError, QueryError
-from septet.fields import BulkChanges
+from septet.inputs.arguments import exact, flag, listed, real, shown
+from septet.model.drafts import checked_patch, draft, merged_attrs
+from septet.model.fields import BulkChanges
 from septet.ranking.pool import json_text
 from septet.storage.protocol import Writing
 from septet.storage.tables.entries import row_of
@@ -22,7 +22,7 @@ from septet.vault.writing import Writable
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from septet.fields import Strings
+    from septet.model.fields import Strings
     from septet.query.filters import Filter
 
 __all__ = ["Changeable", "chosen"]

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
-from septet.arguments import file_path
 from septet.errors import EntryError, StoreError
+from septet.inputs.arguments import file_path
 from septet.vault.history import Historic
 from septet.vault.judged import Judged
 from septet.watch.progress import Progress, reporter, with_progress
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from septet.exchange.imported import Format, Imported, OnError, Rest
-    from septet.fields import FrameLike, Split
+    from septet.model.fields import FrameLike, Split
 
 __all__ = ["Copied"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from septet.arguments import flags, real
 from septet.errors import EmbeddingConfigError
+from septet.inputs.arguments import flags, real
 from septet.profiles import ProfileLike, resolve
 from septet.storage.protocol import Store
 from septet.watch.progress import Progress, reporter, with_progress

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import shown, utf8
-from septet.entry import Entry, Version
 from septet.errors import EntryError
+from septet.inputs.arguments import shown, utf8
+from septet.model.entry import Entry, Version
 from septet.ranking.pool import Candidate
 from septet.storage.protocol import Writing
 from septet.storage.tables.links import MOST_NOTE_CHARS, Link
@@ -15,7 +15,7 @@ from septet.vault.batch import Batch, item_fields, words_a_part
 from septet.vault.changing import Changeable
 
 if TYPE_CHECKING:
-    from septet.fields import EntryItem
+    from septet.model.fields import EntryItem
 
 __all__ = ["Historic"]
 

@@ -13,7 +13,7 @@ from septet.storage.tables.entries import last_row
 from septet.vault.anywhere import AnyVault
 
 if TYPE_CHECKING:
-    from septet.stats import Optimized
+    from septet.model.stats import Optimized
     from septet.storage.store import Store
     from septet.tiers import LocalTier
 
@@ -45,8 +45,8 @@ class Indexed(AnyVault):
             StoreError: the vault cannot be read, or the folder cannot be written.
         """
         self._check_writable("optimize")
+        from septet.model.stats import Optimized
         from septet.snapshot.optimize import optimize
-        from septet.stats import Optimized
 
         made = optimize(self._tier.manager, self._store, self._clock(), terms=self._uses_terms)
         return Optimized(len(self), None, 0) if made is None else Optimized(len(self), str(made[0]), made[1])

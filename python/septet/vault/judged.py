@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import as_epoch
 from septet.errors import EntryError
+from septet.inputs.arguments import as_epoch
 from septet.storage.tables.feedback import checked
 from septet.vault.writing import Writable
 
 if TYPE_CHECKING:
-    from septet.fields import Action
+    from septet.model.fields import Action
 
 __all__ = ["Judged"]
 

@@ -6,17 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from septet.entry import Entry
+from septet.model.entry import Entry
 from septet.storage.protocol import Store
 
 if TYPE_CHECKING:
-    from septet.fields import Time
     from septet.listing import Listings
     from septet.listing.asked import AskedListing
     from septet.listing.counting import Bucket
     from septet.listing.request import OrderBy
     from septet.listing.shadows import Shadowing
-    from septet.pages import Facets, Page
+    from septet.model.fields import Time
+    from septet.model.pages import Facets, Page
     from septet.ranking.pool import Candidate
     from septet.snapshot.arrays import Mask
     from septet.tiers import LocalTier

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from septet.drafts import revise
-from septet.entry import TRUSTS, Entry
 from septet.errors import SeptetError, VectorError
+from septet.model.drafts import revise
+from septet.model.entry import TRUSTS, Entry
+from septet.model.vector import query_vector
 from septet.query.plan import MEMORY
 from septet.ranking.pool import Candidate, searched_text
-from septet.similar import MOST_SIMILAR, FindsSimilar, Like
+from septet.search.similar import MOST_SIMILAR, FindsSimilar, Like
 from septet.storage.protocol import Writing
 from septet.storage.tables.entries import EntryRow
 from septet.storage.tables.links import Link
@@ -23,13 +24,12 @@ from septet.vault.batch import Batch, fields_of, stopped
 from septet.vault.blocks import gather_item
 from septet.vault.own_ids import id_of_text
 from septet.vault.writing import Writable
-from septet.vector import query_vector
 from septet.watch.progress import Report
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from septet.results import Hit
+    from septet.model.results import Hit
 
 __all__ = ["KnowsNear"]
 

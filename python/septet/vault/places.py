@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from septet.entry import Entry
 from septet.errors import EntryError
-from septet.fields import Span
+from septet.model.entry import Entry
+from septet.model.fields import Span
 
 __all__ = ["entry_at", "is_like_place"]
 

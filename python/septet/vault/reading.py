@@ -6,16 +6,16 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from septet.arguments import utf8, whole
-from septet.entry import Entry
 from septet.errors import EntryError
+from septet.inputs.arguments import utf8, whole
+from septet.model.entry import Entry
 from septet.storage.protocol import Store
 from septet.storage.tables.links import Link
 from septet.vault.batch import ids_of
 from septet.vault.places import entry_at, is_like_place
 
 if TYPE_CHECKING:
-    from septet.stats import Stats
+    from septet.model.stats import Stats
 
 __all__ = ["Readable"]
 
@@ -94,7 +94,7 @@ class Readable:
         Raises:
             StoreError: the vault cannot be read.
         """
-        from septet.stats import Stats
+        from septet.model.stats import Stats
 
         with self._store.reading() as read:
             return Stats(

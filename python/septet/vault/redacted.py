@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from septet.arguments import flag, shown
 from septet.errors import EntryError, ReadOnly
+from septet.inputs.arguments import flag, shown
 from septet.storage.store import Store
 from septet.vault.embedded import Embedded
 from septet.watch.progress import Progress, reporter, with_progress

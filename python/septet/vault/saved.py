@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from septet.arguments import file_path
 from septet.errors import StoreError
+from septet.inputs.arguments import file_path
 from septet.storage.store import Store
 from septet.watch.progress import Progress, reporter, with_progress
 

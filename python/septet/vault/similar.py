@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from septet.model.results import Results
 from septet.query.options import Mode
-from septet.results import Results
-from septet.similar import FindsSimilar
+from septet.search.similar import FindsSimilar
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

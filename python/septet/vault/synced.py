@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from septet.arguments import as_text, flag, real, utf8
-from septet.entry import json_of
 from septet.errors import EntryError, ReadOnly
+from septet.inputs.arguments import as_text, flag, real, utf8
+from septet.model.entry import json_of
 from septet.storage.store import Store
 from septet.watch.progress import Progress, reporter, with_progress
 
 if TYPE_CHECKING:
     from septet.embedding.report import Tally
-    from septet.fields import Strings, Trust
     from septet.files.chunking import Chunking
     from septet.files.report import RootInfo, SyncReport
     from septet.files.roots import Layout
     from septet.files.tracking import Followed, Redact
     from septet.files.turns import Asked
+    from septet.model.fields import Strings, Trust
 
 __all__ = ["Synced"]
 

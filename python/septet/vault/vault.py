@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from septet.arguments import file_path, flags
 from septet.errors import StoreError
+from septet.inputs.arguments import file_path, flags
 from septet.profiles import ProfileLike
 from septet.snapshot.manager import SnapshotManager
 from septet.snapshot.sidecar import Sidecar

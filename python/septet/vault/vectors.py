@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from septet.arguments import shown, utf8
 from septet.errors import VectorError
+from septet.inputs.arguments import shown, utf8
 from septet.storage.protocol import Store
 from septet.vault.batch import ids_of
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
-from septet.arguments import listed, shown, utf8
-from septet.drafts import checked_patch, draft, merged_attrs, revise
-from septet.entry import Entry
 from septet.errors import EntryError, EntryNotFound, SeptetError
+from septet.inputs.arguments import listed, shown, utf8
+from septet.model.drafts import checked_patch, draft, merged_attrs, revise
+from septet.model.entry import Entry
 from septet.profiles import ProfileLike, resolve
 from septet.storage.protocol import Store, Writing
 from septet.storage.tables.history import Keeping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from typing_extensions import Unpack
 
-    from septet.fields import (
+    from septet.model.fields import (
         EntryChanges,
         EntryFields,
         EntryItem,

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import called
 from septet.errors import SeptetError
+from septet.inputs.arguments import called
 from septet.watch import log
 
 if TYPE_CHECKING:

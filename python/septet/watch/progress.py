@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import IO, Any, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
-from septet.arguments import called
+from septet.inputs.arguments import called
 
 __all__ = ["Progress", "Report", "reporter", "shown_progress", "with_progress"]
 

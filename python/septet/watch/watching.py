@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, cast
 
+from septet.model.results import Results
 from septet.notes import DEGRADING, Note, NoteCode
-from septet.results import Results
 from septet.watch import log
 from septet.watch.events import SearchEvent, SearchMethod, WriteEvent
 from septet.watch.stages import SLOW_MS, STAGES, Stages

@@ -14,7 +14,7 @@ from septet.cli.overwriting import Force, replaces
 from septet.cli.places import existing
 from septet.cli.terminal import escaped, say, say_notes, unguarded
 from septet.errors import SeptetError
-from septet.target import complete_file
+from septet.system.target import complete_file
 
 __all__ = ["backup", "export", "restore"]
 

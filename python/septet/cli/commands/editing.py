@@ -21,7 +21,7 @@ from septet.cli.terminal import say
 from septet.errors import EntryError, EntryNotFound, SeptetError
 
 if TYPE_CHECKING:
-    from septet.entry import Entry
+    from septet.model.entry import Entry
 
 __all__ = ["edit"]
 

@@ -21,8 +21,8 @@ from septet.errors import QueryError
 
 if TYPE_CHECKING:
     from septet.cli.screen import Screen
-    from septet.entry import Entry, Version
-    from septet.stats import Stats
+    from septet.model.entry import Entry, Version
+    from septet.model.stats import Stats
 
 __all__ = ["count", "facets", "get", "history", "links", "list_", "stats"]
 

@@ -75,8 +75,8 @@ def _redactor(path: Path) -> Redactor:
     Raises:
         EntryError: it cannot be read, or holds no settings of a `Redactor`.
     """
-    from septet.documents import Unreadable, read_document
     from septet.files.redaction import Redactor
+    from septet.inputs.documents import Unreadable, read_document
 
     try:
         given = read_document(path)

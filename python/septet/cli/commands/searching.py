@@ -29,7 +29,7 @@ from septet.cli.terminal import print_json_line, say, say_notes
 from septet.errors import QueryError, SeptetError
 
 if TYPE_CHECKING:
-    from septet.results import Results
+    from septet.model.results import Results
 
 __all__ = ["explain", "feedback", "recall", "search", "similar"]
 

@@ -119,7 +119,7 @@ def _tokens(file: Path | None) -> dict[str, str]:
 
     token, source = os.environ.get(TOKEN_VARIABLE), TOKEN_VARIABLE
     if file is not None:
-        from septet.documents import Unreadable, read_bytes
+        from septet.inputs.documents import Unreadable, read_bytes
 
         try:
             token, source = read_bytes(file, MOST_TOKEN_BYTES).decode("ascii").strip(), str(file)

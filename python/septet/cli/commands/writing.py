@@ -324,8 +324,8 @@ def _changed(text: str) -> tuple[str, Any]:
     Raises:
         EntryError: there is no such field.
     """
-    from septet.fields import EntryChanges
-    from septet.times import Times
+    from septet.inputs.times import Times
+    from septet.model.fields import EntryChanges
 
     name, sign, value = text.partition("=")
     if not sign or name not in EntryChanges.__annotations__ or name == "span":

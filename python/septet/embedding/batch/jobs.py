@@ -27,10 +27,10 @@ from septet.embedding.transport.calls import Call
 from septet.embedding.transport.client import Client
 from septet.embedding.transport.faults import AnswerTooLarge, Garbled, parsed
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
-from septet.results import Note
+from septet.model.results import Note
 from septet.storage.tables.claims import new_owner
 from septet.storage.tables.jobs import Job, owner_of
-from septet.threads import call_uninterrupted
+from septet.system.threads import call_uninterrupted
 
 __all__ = ["BatchJobs", "batch_jobs_of"]
 

@@ -15,8 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet._core import Encoder
-from septet.arguments import file_path, utf8
-from septet.arguments import whole as whole_number
 from septet.embedding.embedder import Kind, Pooling, checked_call, checked_texts, name_of
 from septet.embedding.local.folder import (
     MODEL_VARIABLE,
@@ -33,6 +31,8 @@ from septet.embedding.local.weights import ModelWeights
 from septet.embedding.local.windows import WINDOW_WORDS, pieces, whole
 from septet.embedding.rows import unit_rows
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
+from septet.inputs.arguments import file_path, utf8
+from septet.inputs.arguments import whole as whole_number
 
 __all__ = ["Found", "LocalEmbedder", "LocalModel", "local_models"]
 

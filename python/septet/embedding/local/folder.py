@@ -12,9 +12,9 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from septet.arguments import file_path, listed, printable, variables
-from septet.documents import Unreadable, read_bytes
 from septet.errors import EmbeddingConfigError
+from septet.inputs.arguments import file_path, listed, printable, variables
+from septet.inputs.documents import Unreadable, read_bytes
 
 __all__ = ["MODEL_VARIABLE", "Found", "LocalModel", "describe", "find_model", "local_models"]
 

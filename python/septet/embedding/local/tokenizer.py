@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
-from septet.documents import Unreadable, read_bytes
 from septet.errors import EmbeddingConfigError
+from septet.inputs.documents import Unreadable, read_bytes
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer

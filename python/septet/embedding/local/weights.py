@@ -14,7 +14,7 @@ from septet import _core
 from septet._core import Encoder
 from septet.embedding.local.folder import WEIGHTS, LocalModel
 from septet.errors import EmbeddingConfigError
-from septet.filesystem import is_local
+from septet.system.filesystem import is_local
 
 __all__ = ["ModelWeights"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from pydantic import SecretStr
 
-from septet.arguments import shown, variables
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.errors import EmbeddingConfigError
+from septet.inputs.arguments import shown, variables
 
 __all__ = ["KEY_VARIABLES", "find_keys", "key_source"]
 

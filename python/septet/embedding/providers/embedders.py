@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from septet.arguments import variables
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.embedding.embedder import Kind, SpaceIdentity
 from septet.embedding.providers.credentials import find_keys
@@ -22,6 +21,7 @@ from septet.embedding.providers.provider_format import ProviderFormat
 from septet.embedding.providers.voyage import VOYAGE_MODEL, VOYAGE_URL, VoyageFormat
 from septet.embedding.transport.client import IO
 from septet.errors import EmbeddingConfigError
+from septet.inputs.arguments import variables
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -17,10 +17,10 @@ from septet.embedding.embedder import Embedder, Kind, fault_in, space_name
 from septet.embedding.options import EmbeddingOptions
 from septet.embedding.rows import float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
-from septet.results import Note
+from septet.model.results import Note
+from septet.model.vector import QueryVector, query_vector
 from septet.storage.forks import renew_in_children
-from septet.threads import call_on_thread
-from septet.vector import QueryVector, query_vector
+from septet.system.threads import call_on_thread
 
 __all__ = ["QUERY_TIMEOUT_S", "WITHOUT", "QueryEmbedder"]
 

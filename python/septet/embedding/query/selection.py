@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from septet.results import Note
-from septet.spaces import Space
+from septet.model.results import Note
+from septet.model.spaces import Space
 from septet.storage.protocol import Reading
 
 if TYPE_CHECKING:

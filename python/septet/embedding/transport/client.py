@@ -20,7 +20,7 @@ from septet.embedding.transport.keys import KeyRing
 from septet.embedding.transport.masking import mask_logs
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 from septet.storage.forks import renew_in_children
-from septet.threads import call_within
+from septet.system.threads import call_within
 
 if TYPE_CHECKING:
     import httpx

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
-from septet.arguments import exact, shown, utf8
 from septet.errors import QueryError
+from septet.inputs.arguments import exact, shown, utf8
 from septet.notes import Note
 
 __all__ = ["AskedCorpus", "AskedWave", "Spoken", "as_number", "as_texts", "read_field"]

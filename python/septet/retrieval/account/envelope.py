@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from septet.arguments import shown
 from septet.errors import QueryError
+from septet.inputs.arguments import shown
 from septet.notes import Note
 from septet.retrieval.account.accounts import AskedCorpus, AskedWave, Spoken, as_number, as_texts, read_field
 from septet.retrieval.planning.evidence import BUCKETS, Evidence

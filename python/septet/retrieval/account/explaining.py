@@ -10,7 +10,7 @@ from septet.notes import Note
 from septet.retrieval.ordering import labels_of
 
 if TYPE_CHECKING:
-    from septet.explanation import Explanation
+    from septet.model.explanation import Explanation
     from septet.retrieval.account.retrieval import Retrieval
     from septet.retrieval.corpora.misses import Miss
     from septet.retrieval.corpus import Asked, Corpus, RankedList

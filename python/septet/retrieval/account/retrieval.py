@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from septet.model.results import Hit, Hits
 from septet.notes import Note, printed
-from septet.results import Hit, Hits
 from septet.retrieval.account.envelope import Envelope
 from septet.retrieval.corpus import RankedList
 from septet.retrieval.ordering import Ordered

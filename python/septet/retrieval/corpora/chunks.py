@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from septet.arguments import listed, real, shown, utf8
-from septet.entry import Entry
 from septet.errors import QueryError
+from septet.inputs.arguments import listed, real, shown, utf8
+from septet.model.entry import Entry
+from septet.model.results import Hit
 from septet.profiles import ProfileLike
-from septet.results import Hit
 from septet.retrieval.corpora.legs import (
     MOST_ITEMS,
     Found,

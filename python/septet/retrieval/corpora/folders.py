@@ -10,12 +10,12 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from septet._core import Lock, Repository, stop_words
-from septet.arguments import file_path, listed, utf8, whole
-from septet.entry import MAX_ID_CHARS
 from septet.errors import QueryError
-from septet.results import Note
+from septet.inputs.arguments import file_path, listed, utf8, whole
+from septet.model.entry import MAX_ID_CHARS
+from septet.model.results import Note
 from septet.storage.forks import renew_in_children
-from septet.threads import call_on_thread
+from septet.system.threads import call_on_thread
 
 __all__ = ["IGNORE_FILES", "MOST_FILES", "SKIPPED", "Folder", "Listed", "entry_id", "natural_words"]
 

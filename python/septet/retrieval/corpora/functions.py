@@ -8,18 +8,18 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from septet._core import Lock
-from septet.arguments import called, cut, printable, real, shown, utf8
-from septet.drafts import draft
-from septet.entry import Entry
 from septet.errors import EntryError, QueryError, SeptetError
-from septet.results import Hit, hits_of
+from septet.inputs.arguments import called, cut, printable, real, shown, utf8
+from septet.model.drafts import draft
+from septet.model.entry import Entry
+from septet.model.results import Hit, hits_of
 from septet.retrieval.corpora.kept import Kept
 from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import items_of
 from septet.storage.forks import renew_in_children
-from septet.threads import call_on_thread
+from septet.system.threads import call_on_thread
 
 __all__ = ["Asks", "FunctionCorpus", "made_hits"]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
-from septet.arguments import shown
-from septet.entry import Entry
 from septet.errors import QueryError
-from septet.results import Results
+from septet.inputs.arguments import shown
+from septet.model.entry import Entry
+from septet.model.results import Results
 from septet.retrieval.corpora.functions import Asks, FunctionCorpus
 from septet.retrieval.corpora.kept import Kept
 from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
 from septet.retrieval.corpus import Answered, Asked, Corpus, RankedList
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge, items_of
-from septet.searchable import Searchable
+from septet.search.searchable import Searchable
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

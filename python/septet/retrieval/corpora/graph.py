@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from septet.arguments import utf8, whole
-from septet.entry import Entry
 from septet.errors import QueryError
+from septet.inputs.arguments import utf8, whole
+from septet.model.entry import Entry
+from septet.model.results import Hit, Note, Scored, hits_of
 from septet.profiles import ProfileLike
-from septet.results import Hit, Note, Scored, hits_of
 from septet.retrieval.corpora.legs import (
     MOST_ITEMS,
     checked_filter,

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from septet.arguments import shown, utf8
-from septet.entry import Entry, Span
 from septet.errors import QueryError
-from septet.results import Hit, hits_of
+from septet.inputs.arguments import shown, utf8
+from septet.model.entry import Entry, Span
+from septet.model.results import Hit, hits_of
 from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, entry_id, natural_words
 from septet.retrieval.corpora.kept import Kept
 from septet.retrieval.corpora.legs import MOST_ITEMS, time_left

@@ -6,8 +6,8 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 from septet._core import Lock
-from septet.entry import Entry
-from septet.results import Hit
+from septet.model.entry import Entry
+from septet.model.results import Hit
 from septet.storage.forks import renew_in_children
 
 __all__ = ["MOST_KEPT", "Kept"]

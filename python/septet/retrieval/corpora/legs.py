@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from septet.arguments import listed, shown, utf8
 from septet.errors import QueryError, VectorError
+from septet.inputs.arguments import listed, shown, utf8
+from septet.model.results import Hit, Note
 from septet.notes import NoteCode
 from septet.profiles import ProfileLike
 from septet.profiles.builtin import SEPTET
 from septet.query.options import Leg, SearchOptions
 from septet.ranking.fusion import Col
 from septet.ranking.profile import Cuts, Profile, TextRules
-from septet.results import Hit, Note
 from septet.retrieval.corpus import Asked
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from septet._core import words
-from septet.arguments import real, shown, utf8
-from septet.entry import Entry
 from septet.errors import QueryError
+from septet.inputs.arguments import real, shown, utf8
+from septet.model.entry import Entry
+from septet.model.results import Hit, Scored, hits_of
 from septet.profiles import ProfileLike
-from septet.results import Hit, Scored, hits_of
 from septet.retrieval.corpora.legs import (
     MOST_ITEMS,
     checked_filter,

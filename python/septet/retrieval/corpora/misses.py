@@ -6,16 +6,16 @@ import os
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from septet.arguments import shown
 from septet.errors import QueryError, SeptetError, VectorError
+from septet.inputs.arguments import shown
 from septet.profiles import ProfileLike
 from septet.query.options import Leg, SearchOptions
 from septet.retrieval.corpora.legs import leg_profile
 
 if TYPE_CHECKING:
     from septet._core import Repository
-    from septet.entry import Entry
-    from septet.explanation import Explanation
+    from septet.model.entry import Entry
+    from septet.model.explanation import Explanation
     from septet.retrieval.corpus import Asked
     from septet.retrieval.knowledge import Knowledge
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from septet._core import proximities
-from septet.arguments import file_path, shown
 from septet.errors import QueryError
 from septet.files.steady import decoded, open_file
+from septet.inputs.arguments import file_path, shown
 
 __all__ = ["ContractLike", "Renamed", "Renames"]
 

@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from septet.arguments import real, utf8, whole
-from septet.entry import Entry
 from septet.errors import QueryError
 from septet.files.redaction import Redactor
 from septet.files.steady import open_file
+from septet.inputs.arguments import real, utf8, whole
+from septet.model.entry import Entry
+from septet.model.results import Hit
 from septet.profiles import ProfileLike
 from septet.query.deadline import deadline_of
-from septet.results import Hit
 from septet.retrieval.corpora.chunks import CHUNK_WEIGHT, ChunkCorpus
 from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, natural_words
 from septet.retrieval.corpora.inventory import path_hits

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from septet.arguments import utf8
-from septet.entry import Entry, Span
 from septet.errors import QueryError
-from septet.results import Hit, Note, Scored, hits_of
+from septet.inputs.arguments import utf8
+from septet.model.entry import Entry, Span
+from septet.model.results import Hit, Note, Scored, hits_of
 from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, Listed, entry_id, natural_words
 from septet.retrieval.corpora.kept import Kept
 from septet.retrieval.corpora.legs import MOST_ITEMS, searched_legs, time_left

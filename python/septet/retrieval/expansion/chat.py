@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic import SecretStr
 
-from septet.arguments import called, shown, utf8, variables
 from septet.embedding.providers.ollama import OLLAMA_URL, ollama_url
 from septet.embedding.transport.calls import Answer, Call, bearer, json_call
 from septet.embedding.transport.client import IO, Client
 from septet.embedding.transport.exchange import exchange
 from septet.embedding.transport.faults import Garbled, parsed, said_of, shortened
 from septet.errors import EmbeddingUnavailable, ProfileError, QueryError
+from septet.inputs.arguments import called, shown, utf8, variables
 from septet.retrieval.expansion.config import ExpansionConfig, ExpansionLike, expansion_config
 from septet.retrieval.expansion.expanding import Expander, Expanding
 from septet.retrieval.expansion.phrasings import phrasings_in

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-from septet.arguments import exact, shown
 from septet.errors import QueryError
+from septet.inputs.arguments import exact, shown
 
 __all__ = ["MOST_PHRASINGS", "MOST_PHRASING_CHARS", "phrasings_in", "variants_of"]
 

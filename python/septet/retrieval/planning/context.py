@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from septet.arguments import listed, real, shown, utf8, whole
 from septet.errors import QueryError
+from septet.inputs.arguments import listed, real, shown, utf8, whole
 from septet.retrieval.planning.policy import Policy, policy_of
 
 __all__ = ["Passage", "Selected", "selected_passages"]

@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from septet.arguments import cut, exact, shown
 from septet.errors import ProfileError
+from septet.inputs.arguments import cut, exact, shown
 from septet.retrieval.planning.knobs import OURS, Bad, Knob, checked_value, parsed_value
 
 if TYPE_CHECKING:

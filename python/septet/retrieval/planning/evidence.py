@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any, Literal, TypeAlias
 
-from septet.arguments import real, shown, whole
 from septet.errors import QueryError
+from septet.inputs.arguments import real, shown, whole
 from septet.retrieval.planning.policy import Policy, policy_of
 
 __all__ = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from septet.arguments import listed, real
 from septet.errors import QueryError
+from septet.inputs.arguments import listed, real
 from septet.retrieval.planning.policy import Policy, policy_of
 
 __all__ = ["recent_mean", "tuned"]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from septet import _core
-from septet.arguments import flag, listed, real, shown, utf8, whole
 from septet.errors import QueryError
+from septet.inputs.arguments import flag, listed, real, shown, utf8, whole
 from septet.retrieval.planning.policy import Policy, policy_of
 from septet.retrieval.planning.query_words import found_in, normalized, tokens_of
 

@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
-from septet.arguments import cut, exact, shown
+from septet.inputs.arguments import cut, exact, shown
 
 __all__ = ["OURS", "THEIRS", "Bad", "Kind", "Knob", "checked_value", "knob", "parsed_value", "wanted_of"]
 

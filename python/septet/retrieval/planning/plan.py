@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from septet.arguments import flag, listed, shown, utf8, whole
 from septet.errors import QueryError
+from septet.inputs.arguments import flag, listed, shown, utf8, whole
 from septet.retrieval.corpus import RetrievalMode
 
 __all__ = ["CORPORA", "INTENTS", "LOCAL", "MODES", "Intent", "Override", "RetrievalPlan", "backends_of", "one_of"]

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Literal
 
-from septet.arguments import flag, listed, shown, utf8
 from septet.errors import QueryError
+from septet.inputs.arguments import flag, listed, shown, utf8
 from septet.retrieval.corpus import RetrievalMode
 from septet.retrieval.planning.plan import (
     CORPORA,

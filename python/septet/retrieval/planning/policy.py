@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from septet.arguments import called, flag, shown
 from septet.errors import ProfileError, QueryError
+from septet.inputs.arguments import called, flag, shown
 from septet.retrieval.planning.environment import (
     SECRETS,
     Resolver,

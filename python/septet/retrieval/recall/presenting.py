@@ -7,10 +7,10 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from septet.arguments import flag, real, shown, whole
 from septet.errors import QueryError
-from septet.prompt import Shown, sections_of, text_of
-from septet.results import Hit
+from septet.inputs.arguments import flag, real, shown, whole
+from septet.model.prompt import Shown, sections_of, text_of
+from septet.model.results import Hit
 
 __all__ = ["CORPUS_SHARES", "OTHER_SHARE", "Detail", "Presented", "cut_at_sentence", "formatted", "present"]
 

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from septet.arguments import shown
 from septet.errors import QueryError
+from septet.inputs.arguments import shown
 from septet.retrieval.corpus import Item, RankedList
 from septet.retrieval.fusion import FusedItem, fused_lists
 from septet.retrieval.recall.wording import exact_matches, kept_words
 
 if TYPE_CHECKING:
-    from septet.entry import Entry
-    from septet.results import Hit
+    from septet.model.entry import Entry
+    from septet.model.results import Hit
     from septet.retrieval.recall.settings import RecallSettings, SourceSettings
 
 __all__ = ["EVERYTHING", "WITHIN", "ListRule", "recall", "recall_lists", "within_of"]

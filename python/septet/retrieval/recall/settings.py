@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
-from septet.arguments import cut, exact, file_path, listed, printable, shown, utf8
-from septet.documents import Unreadable, bounded, read_settings
 from septet.embedding.config import EmbeddingConfig
 from septet.errors import ProfileError
+from septet.inputs.arguments import cut, exact, file_path, listed, printable, shown, utf8
+from septet.inputs.documents import Unreadable, bounded, read_settings
 from septet.profiles import ProfileLike, resolve
 from septet.ranking.profile import Profile
 

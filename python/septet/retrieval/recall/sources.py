@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import listed, real, shown, utf8, whole
-from septet.entry import Entry
 from septet.errors import QueryError, TierError
+from septet.inputs.arguments import listed, real, shown, utf8, whole
+from septet.model.entry import Entry
 from septet.profiles import ProfileLike, resolve
 from septet.retrieval.corpora.legs import MOST_ITEMS, searched_legs
 from septet.retrieval.corpus import Answered, Asked, RankedList
@@ -17,7 +17,7 @@ from septet.retrieval.recall.recalling import TEXT, VECTOR, within_of
 from septet.retrieval.recall.settings import BASE_PROFILE
 
 if TYPE_CHECKING:
-    from septet.explanation import Explanation
+    from septet.model.explanation import Explanation
     from septet.retrieval.recall.settings import RecallSettings, Role
 
 __all__ = ["VaultCorpus", "corpora_of"]

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TypeVar
 
-from septet.arguments import shown, utf8
 from septet.errors import StoreError
+from septet.inputs.arguments import shown, utf8
 
 __all__ = ["Address", "Kept", "check_file", "is_dsn", "vault_named", "without_frames", "without_passwords"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import psycopg
 
-from septet.arguments import shown
 from septet.errors import SchemaTooNew, StoreError
+from septet.inputs.arguments import shown
 
 __all__ = ["SCHEMA_VERSION", "check_encoding", "check_version", "distribute", "prepare", "version_of"]
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from septet.arguments import shown
 from septet.errors import EntryError
+from septet.inputs.arguments import shown
 from septet.storage.tables.entries import EntryRow
 
 __all__ = ["refuse", "refuse_columns", "refuse_texts"]

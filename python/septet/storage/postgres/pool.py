@@ -24,7 +24,7 @@ from septet.storage.forks import renew_in_children
 from septet.storage.postgres.dsn import without_frames
 from septet.storage.postgres.faults import is_full
 from septet.storage.postgres.link import Link
-from septet.threads import call_on_thread
+from septet.system.threads import call_on_thread
 
 __all__ = ["Pool"]
 

@@ -12,7 +12,7 @@ import psycopg
 from psycopg.adapt import AdaptersMap
 
 from septet.errors import Closed, ReadOnly, StoreError, Unreachable
-from septet.results import Note
+from septet.model.results import Note
 from septet.storage.postgres.analysis import Prepared
 from septet.storage.postgres.dsn import Address
 from septet.storage.postgres.faults import AGAIN

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.arguments import shown, whole
 from septet.errors import StoreBusy, StoreError, VectorError
-from septet.results import Note
-from septet.spaces import Space
+from septet.inputs.arguments import shown, whole
+from septet.model.results import Note
+from septet.model.spaces import Space
 from septet.storage.postgres.locks import lock_key
 from septet.storage.postgres.packing import sent, unpacked
 from septet.storage.postgres.pipeline import together

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from septet._core import gram_text
-from septet.drafts import MOST_CHARS
-from septet.entry import tags_of
 from septet.errors import EntryError
+from septet.model.drafts import MOST_CHARS
+from septet.model.entry import tags_of
 from septet.storage.store import Reading, Writing
 from septet.storage.tables import history, indexing, links, parts, vectors
 from septet.storage.tables.altered import note_altered

@@ -9,10 +9,10 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from septet._core import gram_text, plain_row
-from septet.arguments import utf8
-from septet.drafts import Draft, attrs_text, checked_span, draft
-from septet.entry import Entry, tags_of
 from septet.errors import StoreError
+from septet.inputs.arguments import utf8
+from septet.model.drafts import Draft, attrs_text, checked_span, draft
+from septet.model.entry import Entry, tags_of
 from septet.ranking.pool import Candidate, json_text, searched_text
 from septet.storage.nul import listed
 from septet.storage.store import Reading, Writing

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from septet.arguments import exact, shown, utf8
 from septet.errors import EntryError
+from septet.inputs.arguments import exact, shown, utf8
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.typed import Counted, typed, typed_pages
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from septet.arguments import shown
-from septet.entry import Entry, entries_of, json_of
 from septet.errors import StoreError
+from septet.inputs.arguments import shown
+from septet.model.entry import Entry, entries_of, json_of
 from septet.ranking.pool import Candidate, json_text
 from septet.storage.store import Reading, Writing
 from septet.storage.tables import parts
@@ -32,7 +32,7 @@ __all__ = [
     "was",
 ]
 
-#: What a search and a caller see of an entry, in the order of `septet.entry.StoredEntry`. Grams and the hash follow.
+#: Columns of an entry in the order of `septet.model.entry.StoredEntry`. Grams and the hash follow.
 COLUMNS = (
     "kind", "type", "domain", "severity", "title", "description", "context", "tags", "attrs", "path", "first_line",
     "last_line", "created_at", "updated_at", "valid_from", "valid_until", "parent", "source", "trust",

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from septet.arguments import listed, shown, utf8
-from septet.entry import MAX_ID_CHARS
 from septet.errors import EntryError
+from septet.inputs.arguments import listed, shown, utf8
+from septet.model.entry import MAX_ID_CHARS
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.typed import typed, typed_pages
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from septet.spaces import Space
+from septet.model.spaces import Space
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.texts import joined
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.spaces import Space
+from septet.model.spaces import Space
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.fragments import FINDABLE, SEARCHABLE, vector_key
 from septet.storage.tables.vectors import StoredVector, sized, typed_spaces

@@ -9,8 +9,8 @@ from math import inf
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
-from septet.arguments import shown
 from septet.errors import StoreError
+from septet.inputs.arguments import shown
 
 __all__ = ["Counted", "typed", "typed_pages"]
 

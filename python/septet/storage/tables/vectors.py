@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.arguments import utf8
 from septet.errors import EntryError, StoreError, VectorError
-from septet.spaces import Space
+from septet.inputs.arguments import utf8
+from septet.model.spaces import Space
+from septet.model.vector import MOST_DIMENSIONS, entry_vector
 from septet.storage.nul import listed
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.fragments import vector_key
 from septet.storage.tables.typed import typed
-from septet.vector import MOST_DIMENSIONS, entry_vector
 
 if TYPE_CHECKING:
-    from septet.fields import VectorLike
+    from septet.model.fields import VectorLike
 
 __all__ = [
     "DEFAULT_MODEL",

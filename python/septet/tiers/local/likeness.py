@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet._core import Selection
+from septet.model.spaces import Space
 from septet.snapshot.arrays import Slots
 from septet.snapshot.snapshot import Snapshot
-from septet.spaces import Space
 from septet.storage.protocol import Reading
 from septet.storage.tables import texts
 from septet.tiers.protocol import Likeness

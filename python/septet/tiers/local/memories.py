@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from septet import _core
+from septet.model.results import Note
 from septet.query.plan import Plan
-from septet.results import Note
 from septet.tiers.local.read_view import ReadView
 from septet.tiers.notes import MOST_MEMORIES, memories_left_out
 

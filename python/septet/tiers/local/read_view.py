@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.errors import StoreBusy, StoreError, VectorError
+from septet.model.spaces import Space
 from septet.query.plan import Plan
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import Pool
 from septet.snapshot.manager import SnapshotManager
 from septet.snapshot.snapshot import Snapshot, VectorRows
-from septet.spaces import Space
 from septet.storage.store import Reading, ReadTransaction, Store
 from septet.storage.tables import entries
 from septet.tiers.agreement import RULE, measured

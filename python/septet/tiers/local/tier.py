@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.errors import SeptetError, StoreError
+from septet.model.results import Note
+from septet.model.spaces import Space
 from septet.query.plan import Plan
 from septet.ranking.facts import numbers_of
 from septet.ranking.pool import EMPTY, Candidate, Pool
-from septet.results import Note
 from septet.snapshot.manager import SnapshotManager
-from septet.spaces import Space
 from septet.storage.connection import SQLITE_FAULTS, store_error
 from septet.storage.store import Store
 from septet.storage.tables import entries

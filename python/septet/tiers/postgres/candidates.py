@@ -16,9 +16,9 @@ from septet.tiers.postgres.phrases import constants
 from septet.tiers.postgres.whole import holds_all
 
 if TYPE_CHECKING:
+    from septet.model.spaces import Space
     from septet.query.plan import Plan
     from septet.ranking.pool import Candidate
-    from septet.spaces import Space
     from septet.storage.postgres.store import PostgresReading
     from septet.storage.postgres.tables import cascades
     from septet.storage.postgres.tables.found import Found

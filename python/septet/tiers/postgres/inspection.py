@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from septet import _core
-from septet.explanation import LegReport
+from septet.model.explanation import LegReport
 from septet.query.plan import MEMORY, Plan
 from septet.ranking.cuts import guarded
 from septet.storage.postgres.analysis import GRAMS, TEXTS

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.errors import StoreBusy, Unreachable
+from septet.model.results import Note
 from septet.ranking.facts import numbers_of
 from septet.ranking.pool import EMPTY, Candidate, Pool
-from septet.results import Note
 from septet.storage.postgres.again import again
 from septet.storage.postgres.faults import AGAIN, of_worker
 from septet.tiers.notes import (

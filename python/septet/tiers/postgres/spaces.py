@@ -17,8 +17,8 @@ from septet.storage.postgres.tables import covered, nearest
 from septet.storage.postgres.tables.covered import Covered
 
 if TYPE_CHECKING:
+    from septet.model.spaces import Space
     from septet.query.plan import Plan
-    from septet.spaces import Space
     from septet.storage.postgres.store import PostgresReading
     from septet.tiers.postgres.outside import Outside
     from septet.tiers.postgres.statistics import Statistics

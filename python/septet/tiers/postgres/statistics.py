@@ -19,8 +19,8 @@ from septet.tiers.postgres.outside import NOTHING_OUTSIDE
 from septet.tiers.postgres.phrases import Phrases
 
 if TYPE_CHECKING:
+    from septet.model.spaces import Space
     from septet.query.plan import Plan
-    from septet.spaces import Space
     from septet.storage.postgres.store import PostgresReading
     from septet.storage.postgres.tables.found import Found
     from septet.storage.postgres.vaults import VaultRow

@@ -28,10 +28,10 @@ from septet.tiers.postgres.spaces import Compared, Remembered, compared, likely
 from septet.tiers.postgres.statistics import Asking, Told
 
 if TYPE_CHECKING:
+    from septet.model.spaces import Space
     from septet.query.plan import Plan
     from septet.ranking.pool import Candidate
     from septet.snapshot.arrays import Slots
-    from septet.spaces import Space
     from septet.storage.postgres.store import PostgresReadTransaction
     from septet.storage.postgres.tables.found import Found
     from septet.storage.postgres.vaults import VaultRow

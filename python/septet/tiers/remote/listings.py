@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from septet.arguments import listed, real, shown, utf8
-from septet.entry import Entry
 from septet.errors import QueryError
+from septet.inputs.arguments import listed, real, shown, utf8
 from septet.listing.asked import AskedListing, CountsAsked, NumberAsked, PageAsked
 from septet.listing.names import Value
 from septet.listing.paging import Placed
 from septet.listing.request import Cursor, Request, limit_of
 from septet.listing.shadows import Mirror
+from septet.model.entry import Entry
 from septet.query.facets import Faceted
 from septet.ranking.pool import Candidate, json_text
 from septet.snapshot.arrays import Mask

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NoReturn
 
-from septet.arguments import flag, listed, real, shown, utf8, whole
 from septet.errors import QueryError, SeptetError
+from septet.inputs.arguments import flag, listed, real, shown, utf8, whole
+from septet.model.vector import query_vector
 from septet.profiles import resolve
 from septet.profiles.builtin import BUILTIN
 from septet.query.deadline import deadline_of
@@ -22,7 +23,6 @@ from septet.query.plan import LEGS, MOST, MOST_QUERY_CHARS, MOST_TEXTS, Plan
 from septet.query.words import MOST_WORDS, AskedWords
 from septet.ranking.profile import Profile
 from septet.tiers.remote.packing import floats, floats_of
-from septet.vector import query_vector
 
 __all__ = ["filter_data", "filters_of", "plan_data", "plans_of"]
 

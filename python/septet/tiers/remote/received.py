@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, Field, GetCoreSchemaHandler, TypeAdapter, ValidationError, ValidationInfo
 
-from septet.arguments import cut
 from septet.errors import Unreachable, printable
+from septet.inputs.arguments import cut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

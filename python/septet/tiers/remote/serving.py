@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from septet.arguments import listed, utf8, whole
 from septet.errors import QueryError
+from septet.inputs.arguments import listed, utf8, whole
 from septet.ranking.pool import Pool
 from septet.tiers.protocol import ServedSession
 from septet.tiers.remote.answers import (

@@ -11,8 +11,8 @@ from pydantic import AfterValidator, Field, PlainValidator
 from pydantic_core import from_json
 from typing_extensions import NotRequired, TypedDict
 
-from septet.checked import LARGE
 from septet.errors import QueryError
+from septet.inputs.checked import LARGE
 from septet.ranking.pool import Candidate
 from septet.tiers.remote.packing import floats_of, singles_of, unpacked, wholes_of
 from septet.tiers.remote.received import Count, Finite, Many, Said

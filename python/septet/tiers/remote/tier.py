@@ -9,14 +9,14 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.arguments import cut, printable
 from septet.errors import QueryError, SeptetError, Unreachable
+from septet.inputs.arguments import cut, printable
 from septet.listing.counting import Counted
+from septet.model.results import Note
 from septet.query.facets import Faceted
 from septet.query.filters import Filter
 from septet.query.plan import Plan
 from septet.ranking.pool import Candidate, Pool
-from septet.results import Note
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, Standing, TierLost
 from septet.tiers.remote.answers import (
     counted_of,

@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from septet.arguments import shown
 from septet.errors import StoreError
 from septet.exchange.copying import copy_vault
+from septet.inputs.arguments import shown
 from septet.vault.anywhere import AnyVault
 from septet.vault.vault import Vault
 

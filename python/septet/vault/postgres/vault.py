@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from septet.arguments import file_path, flags, real, utf8, whole
 from septet.errors import SeptetError, StoreError
+from septet.inputs.arguments import file_path, flags, real, utf8, whole
 from septet.profiles import ProfileLike
 from septet.storage.postgres.dsn import Address, Kept, is_dsn, vault_named, without_frames
 from septet.vault.absent import OnlyFiles
@@ -24,7 +24,7 @@ from septet.watch.watched import watched
 if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
-    from septet.stats import Optimized
+    from septet.model.stats import Optimized
     from septet.storage.postgres.store import PostgresStore
     from septet.tiers.postgres.tier import PostgresTier
     from septet.watch.events import SearchEvent, WriteEvent
@@ -146,7 +146,7 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
             StoreError: the server answers with a fault.
         """
         self._check_writable("optimize")
-        from septet.stats import Optimized
+        from septet.model.stats import Optimized
         from septet.storage.postgres.upkeep import upkeep
 
         upkeep(self._store)

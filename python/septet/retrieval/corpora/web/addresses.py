@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from septet.arguments import printable
+from septet.inputs.arguments import printable
 from septet.retrieval.corpora.web.calls import WebFault
 
 __all__ = ["MOST_URL_CHARS", "is_public", "public_addresses", "split_page_url", "usable_url"]

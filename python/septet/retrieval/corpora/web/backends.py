@@ -11,15 +11,15 @@ from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import unquote, urlencode, urlsplit
 
-from septet.arguments import shown
 from septet.files.redaction import encodable
+from septet.inputs.arguments import shown
 from septet.notes import Note
 from septet.retrieval.corpora.web.addresses import usable_url
 from septet.retrieval.corpora.web.calls import MAX_JSON_BYTES, USER_AGENT, NotSent, WebCalls, WebFault, json_of
 from septet.retrieval.corpora.web.courtesy import Courtesy
 from septet.retrieval.corpora.web.credits import LOW_CREDITS, CreditBudget, credits_of
 from septet.retrieval.corpora.web.results import WebResult, host_of
-from septet.threads import call_on_thread
+from septet.system.threads import call_on_thread
 
 __all__ = ["DUCKDUCKGO_URL", "TAVILY_URL", "Backend", "DuckDuckGo", "OwnSearch", "SearXNG", "Tavily", "WebSearch"]
 __all__ += ["Sent"]

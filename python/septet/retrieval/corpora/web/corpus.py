@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from septet._core import Lock
-from septet.arguments import called, real, shown, utf8
-from septet.entry import Entry
 from septet.errors import QueryError, SeptetError
 from septet.files.redaction import Redactor
+from septet.inputs.arguments import called, real, shown, utf8
+from septet.model.entry import Entry
+from septet.model.results import Hit, Scored, hits_of
 from septet.notes import Note
 from septet.query.parse import parse
 from septet.ranking.profile import TextRules
-from septet.results import Hit, Scored, hits_of
 from septet.retrieval.corpora.web.asking import Found, Tiers
 from septet.retrieval.corpora.web.backends import (
     DUCKDUCKGO_URL,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from septet._core import Lock
-from septet.arguments import whole
 from septet.errors import QueryError
+from septet.inputs.arguments import whole
 from septet.storage.forks import renew_in_children
 
 __all__ = ["LOW_CREDITS", "CreditBudget", "Outcome", "credits_of", "tavily_outcome"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from urllib.parse import urlsplit
 
-from septet.drafts import draft
-from septet.entry import Entry
 from septet.errors import EntryError
 from septet.files.redaction import Redactor
+from septet.model.drafts import draft
+from septet.model.entry import Entry
 from septet.retrieval.corpora.web.pages import WebPage
 from septet.retrieval.corpora.web.results import WebResult, canonical_key, host_of
 

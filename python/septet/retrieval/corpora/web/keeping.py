@@ -10,12 +10,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 from septet._core import Lock
-from septet.arguments import cut, printable
-from septet.entry import Entry
+from septet.inputs.arguments import cut, printable
+from septet.model.entry import Entry
 from septet.retrieval.corpora.web.entries import DAY_S, KIND
 from septet.retrieval.knowledge import Knowledge
 from septet.storage.forks import renew_in_children
-from septet.threads import call_on_thread
+from septet.system.threads import call_on_thread
 
 __all__ = ["Keeper"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from septet._core import gram_text
-from septet.drafts import MOST_CHARS
-from septet.entry import tags_of
+from septet.model.drafts import MOST_CHARS
+from septet.model.entry import tags_of
 from septet.storage.postgres.locks import hold_rows
 from septet.storage.postgres.nul import refuse_columns
 from septet.storage.postgres.tables import history, indexing, links, parts

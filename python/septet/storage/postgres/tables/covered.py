@@ -27,7 +27,7 @@ from septet.storage.postgres.tables.counts import NONE_NUMBERED, Counted, Number
 from septet.storage.postgres.tables.fragments import FINDABLE
 
 if TYPE_CHECKING:
-    from septet.spaces import Space
+    from septet.model.spaces import Space
     from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
     from septet.storage.postgres.vaults import VaultRow
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from septet.arguments import utf8
-from septet.entry import tags_of
+from septet.inputs.arguments import utf8
+from septet.model.entry import tags_of
 from septet.ranking.pool import Candidate
 from septet.storage.postgres.locks import hold
 from septet.storage.postgres.nul import refuse

@@ -11,7 +11,7 @@ from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.tables.fragments import vector_key
 
 if TYPE_CHECKING:
-    from septet.spaces import Space
+    from septet.model.spaces import Space
     from septet.storage.postgres.vaults import VaultRow
 
 __all__ = ["FACTS", "Found", "all_of", "of_rows", "vector_of"]

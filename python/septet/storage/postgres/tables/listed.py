@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from septet.entry import SEVERITIES, TRUSTS
+from septet.model.entry import SEVERITIES, TRUSTS
 from septet.ranking.pool import Candidate
 from septet.storage.postgres.store import PostgresReading
 from septet.storage.postgres.tables.conditions import Condition, conjunction, filtered, validity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from septet.entry import SEVERITIES, TRUSTS
+from septet.model.entry import SEVERITIES, TRUSTS
 from septet.storage.postgres.tables.conditions import Condition, conjunction, text_compared
 from septet.storage.postgres.tables.json_values import MEMBER_ORDER, canonical, members, value_of
 

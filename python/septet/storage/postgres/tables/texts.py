@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.spaces import Space
+from septet.model.spaces import Space
 from septet.storage.postgres.locks import hold_all
 from septet.storage.postgres.packing import PackedVector, check_dimensions, copied, packed
 from septet.storage.postgres.tables import covered

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.errors import VectorError
-from septet.spaces import Space
+from septet.model.spaces import Space
 from septet.storage.postgres.packing import PackedVector, check_dimensions, copied, packed, sent, unpacked
 from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.tables import covered

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias, TypeVar, get_args
 
-from septet.arguments import shown
 from septet.errors import StoreError
-from septet.fields import EntryFields, Severity, Span, Trust
+from septet.inputs.arguments import shown
+from septet.model.fields import EntryFields, Severity, Span, Trust
 
 __all__ = [
     "CHARS_A_TOKEN",
@@ -49,11 +49,11 @@ class Shown:
     """A value that a notebook shows as HTML."""
 
     __slots__ = ()
-    #: Its name in `septet.notebook`.
+    #: Its name in `septet.model.notebook`.
     _shown_as: ClassVar[str]
 
     def _repr_html_(self) -> str:
-        from septet.notebook import html_of
+        from septet.model.notebook import html_of
 
         return html_of(self)
 
@@ -65,7 +65,7 @@ class Tabular(Shown):
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return it as flat rows: a hit, an entry, a query or a measure each."""
-        from septet.notebook import rows_of
+        from septet.model.notebook import rows_of
 
         return rows_of(self)
 
@@ -75,7 +75,7 @@ class Tabular(Shown):
         Raises:
             SeptetError: pandas is not installed.
         """
-        from septet.notebook import frame_of
+        from septet.model.notebook import frame_of
 
         return frame_of(self)
 

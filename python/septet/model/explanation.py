@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from septet.entry import Shown
-from septet.results import Note
+from septet.model.entry import Shown
+from septet.model.results import Note
 
 __all__ = ["Explanation", "LegReport", "Remedy"]
 
@@ -68,7 +68,7 @@ class Explanation(Shown):
         candidates: how many each leg takes; in a profile that takes them by the limit another one may change the order.
         reason: the answer in one sentence.
         estimated: the signals that are estimates, because the entry has no vector yet.
-        confidence: how likely the entry answers the query, 0 to 1; see `septet.results.Hit`.
+        confidence: how likely the entry answers the query, 0 to 1; see `septet.model.results.Hit`.
         raw: ``cosine``, ``bm25`` and ``tfidf``; None where unknown.
         filters: each filter of the search, and whether the entry passes it.
         remedy: the change that brings the entry back; None where it is found, where a reranker decides, and where

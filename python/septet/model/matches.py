@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from septet._core import spans, stop_words
-from septet.arguments import called, listed, shown, utf8, whole
-from septet.entry import SNIPPET_CHARS, Entry
 from septet.errors import QueryError
+from septet.inputs.arguments import called, listed, shown, utf8, whole
+from septet.model.entry import SNIPPET_CHARS, Entry
 
 __all__ = ["Match", "Sought", "excerpt_of", "marks_of", "matches_of", "passage_of"]
 

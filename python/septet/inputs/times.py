@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta, timezone
 
-from septet.arguments import END_OF_DATES, exact, shown
 from septet.errors import EntryError
+from septet.inputs.arguments import END_OF_DATES, exact, shown
 
 __all__ = ["Times", "iso_time"]
 

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import NamedTuple, Protocol
 
-from septet.arguments import flag, shown, whole
-from septet.entry import CHARS_A_TOKEN, Entry
 from septet.errors import QueryError
+from septet.inputs.arguments import flag, shown, whole
+from septet.model.entry import CHARS_A_TOKEN, Entry
 
 __all__ = ["Found", "Shown", "line_of", "listing_of", "prompt_of", "sections_of", "text_of"]
 

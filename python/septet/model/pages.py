@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, overload
 
-from septet.entry import Entry, Tabular
+from septet.model.entry import Entry, Tabular
 
 __all__ = ["FacetValue", "Facets", "Page"]
 

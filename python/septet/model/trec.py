@@ -6,8 +6,8 @@ import struct
 from collections.abc import Iterable
 from math import inf, nextafter
 
-from septet.arguments import shown, utf8
 from septet.errors import QueryError
+from septet.inputs.arguments import shown, utf8
 
 __all__ = ["run_lines"]
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from septet.arguments import absolute, printable
 from septet.errors import StoreError
+from septet.inputs.arguments import absolute, printable
 
 __all__ = [
     "ARRAYS",

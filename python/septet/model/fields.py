@@ -1,6 +1,6 @@
 """Fields: what the methods that store entries take by name, for type checkers and editors.
 
-The checks themselves are in `septet.drafts`; the names that it accepts are those written here.
+The checks themselves are in `septet.model.drafts`; the names that it accepts are those written here.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from septet._core import made_id, text_hash
-from septet.arguments import as_epoch, exact, listed, shown, utf8, whole
-from septet.entry import FIELDS, MAX_ID_CHARS, MOST_DEPTH, SEVERITIES, TRUSTS, Entry
 from septet.errors import EntryError
-from septet.fields import Severity, Span, Trust
+from septet.inputs.arguments import as_epoch, exact, listed, shown, utf8, whole
+from septet.model.entry import FIELDS, MAX_ID_CHARS, MOST_DEPTH, SEVERITIES, TRUSTS, Entry
+from septet.model.fields import Severity, Span, Trust
 
 __all__ = [
     "MOST_CHARS",

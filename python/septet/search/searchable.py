@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from septet.arguments import flag, listed, shown, utf8
-from septet.entry import Entry
 from septet.errors import QueryError, TierError
+from septet.inputs.arguments import flag, listed, shown, utf8
+from septet.model.entry import Entry
+from septet.model.results import Results
 from septet.profiles import ProfileLike, resolve
 from septet.query.options import (
     DEFAULTS,
@@ -22,7 +23,6 @@ from septet.query.options import (
 )
 from septet.query.plan import MEMORY, Plan, make_plan, thread_count
 from septet.ranking.adaptive import Weights, weights_of
-from septet.results import Results
 from septet.search.federated import FederatedSearch
 from septet.search.run import recalled, results_of, run
 from septet.tiers import Tier
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from septet.embedding.embeddings import Embeddings
-    from septet.explanation import Explanation
+    from septet.model.explanation import Explanation
     from septet.search.tier_threads import TierThreads
     from septet.watch.hooks import Watch
 
@@ -247,7 +247,7 @@ class Searchable(ABC):
             recalled(search, tier_threads)
 
         opened = (FederatedSearch(tiers, [plans[i] for i in part]) for part in parts)
-        from septet.threads import worked_ahead
+        from septet.system.threads import worked_ahead
 
         ahead = worked_ahead(recall, opened, workers, discard=FederatedSearch.close)
         try:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from septet import _core
-from septet.arguments import shown
 from septet.errors import VectorError
+from septet.inputs.arguments import shown
 
 __all__ = ["MOST", "MOST_DIMENSIONS", "QueryVector", "entry_vector", "numbers", "query_vector"]
 

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
-from septet.entry import SNIPPET_CHARS, Entry, Shown, Tabular, previews
+from septet.model.entry import SNIPPET_CHARS, Entry, Shown, Tabular, previews
 from septet.notes import DEGRADING, Note
 
 if TYPE_CHECKING:
-    from septet.fields import Severity, Trust
-    from septet.matches import Match
-    from septet.pages import Facets
+    from septet.model.fields import Severity, Trust
+    from septet.model.matches import Match
+    from septet.model.pages import Facets
 
 __all__ = ["Hit", "Hits", "Note", "Reranker", "Results", "TierReport", "hits_of"]
 
-#: The parts of a `septet.matches.Sought`, a module that most searches do without.
+#: The parts of a `septet.model.matches.Sought`, a module that most searches do without.
 SoughtParts: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool]
 
 
@@ -73,7 +73,7 @@ class Hit(Shown):
             # Whoever does not look at the passage does not wait for it.
             if name != "snippet" or self._origin is None:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            from septet.matches import Sought, passage_of
+            from septet.model.matches import Sought, passage_of
 
             entry, parts, chars = self._origin
             object.__setattr__(self, "snippet", passage_of(entry, Sought(*parts), chars))
@@ -99,7 +99,7 @@ class Hit(Shown):
         """
         if self._origin is None:
             return ()
-        from septet.matches import Sought, matches_of
+        from septet.model.matches import Sought, matches_of
 
         entry, parts, _ = self._origin
         return matches_of(entry, Sought(*parts))
@@ -125,7 +125,7 @@ class Hit(Shown):
             from septet.errors import QueryError
 
             raise QueryError(f"hit {self.id!r} comes from no search: it knows no query")
-        from septet.matches import Sought, excerpt_of
+        from septet.model.matches import Sought, excerpt_of
 
         entry, parts, _ = self._origin
         return excerpt_of(entry, Sought(*parts), chars, marks, escape)
@@ -180,7 +180,7 @@ class Reranker(Protocol):
 
 
 class _Filling(Shown):
-    """A `Hit` while its fields are filled in; see `septet.entry`."""
+    """A `Hit` while its fields are filled in; see `septet.model.entry`."""
 
     __slots__ = Hit.__slots__
 
@@ -299,7 +299,7 @@ class Hits(Sequence[Hit], Tabular):
             QueryError: an argument is none of these, a passage holds the boundary, or the budget has no room for the
                 first line.
         """
-        from septet.prompt import prompt_of
+        from septet.model.prompt import prompt_of
 
         return prompt_of(self.hits, max_tokens=max_tokens, citations=citations, boundary=boundary)
 
@@ -319,9 +319,9 @@ class Hits(Sequence[Hit], Tabular):
             QueryError: the query's id, the tag or the id of a hit is empty or has a blank, which separates columns;
                 or ``parents`` is neither True nor False.
         """
-        from septet.arguments import flag
         from septet.errors import QueryError
-        from septet.trec import run_lines
+        from septet.inputs.arguments import flag
+        from septet.model.trec import run_lines
 
         flag(parents, "parents", QueryError)
         return run_lines(qid, [((h.parent or h.id) if parents else h.id, h.score) for h in self.hits], tag)

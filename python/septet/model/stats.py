@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from septet.model.spaces import Space
 from septet.notes import Note
-from septet.spaces import Space
 
 __all__ = ["Optimized", "Stats"]
 

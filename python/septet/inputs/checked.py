@@ -11,8 +11,8 @@ from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from septet.arguments import cut, exact, listed, real, shown, utf8
 from septet.errors import ProfileError
+from septet.inputs.arguments import cut, exact, listed, real, shown, utf8
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, TypeAdapter

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import floor, isnan
 from typing import NamedTuple
 
-from septet.arguments import exact, flag, real, shown, utf8, whole
 from septet.errors import QueryError
+from septet.inputs.arguments import exact, flag, real, shown, utf8, whole
 
 __all__ = ["FlushLimits", "flush_limits", "flush_prompt", "should_flush"]
 

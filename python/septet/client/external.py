@@ -10,16 +10,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from septet._core import Lock
-from septet.arguments import called, cut, printable, real, shown, utf8
-from septet.drafts import draft
-from septet.entry import Entry
 from septet.errors import EntryError, QueryError, StoreError
+from septet.inputs.arguments import called, cut, printable, real, shown, utf8
+from septet.model.drafts import draft
+from septet.model.entry import Entry
+from septet.model.results import Hit, Note, Results, Scored, TierReport, hits_of
 from septet.query.options import OPTIONS, SearchOptions, takes_options
 from septet.query.plan import Plan
-from septet.results import Hit, Note, Results, Scored, TierReport, hits_of
-from septet.searchable import Searchable
+from septet.search.searchable import Searchable
 from septet.storage.forks import renew_in_children
-from septet.threads import call_on_thread
+from septet.system.threads import call_on_thread
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

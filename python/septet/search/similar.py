@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from septet.arguments import real, shown, utf8, whole
 from septet.errors import EntryNotFound, QueryError, SeptetError, VectorError
+from septet.inputs.arguments import real, shown, utf8, whole
+from septet.model.results import Results
+from septet.model.vector import QueryVector, query_vector
 from septet.profiles.builtin import SIMILAR, SIMILAR_WORDS
 from septet.query.options import DEFAULTS
 from septet.query.parse import TextQuery
 from septet.query.plan import MOST_QUERY_CHARS, Plan, make_plan
-from septet.results import Results
 from septet.search.federated import next_attempt
 from septet.search.run import run
-from septet.searchable import Searchable
+from septet.search.searchable import Searchable
 from septet.tiers.protocol import Likeness, SearchAgain, Tier
-from septet.vector import QueryVector, query_vector
 
 if TYPE_CHECKING:
     from septet.embedding.embeddings import Embeddings

@@ -1,0 +1,1 @@
+"""Foreign values: arguments, documents and times are checked and converted here."""

@@ -1,0 +1,1 @@
+"""Values of the library: entries, vectors, results, explanations and pages."""

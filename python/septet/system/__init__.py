@@ -1,0 +1,1 @@
+"""Threads and files of the operating system."""
