@@ -13,7 +13,7 @@ import numpy as np
 from race import Competitor, Run, cores, medians, race
 from septet import Vault, _core
 from septet.ranking.profile import Profile
-from septet.tiers.local.read_view import open_read_view
+from septet.sqlite.tier.read_view import open_read_view
 from table import Row, at_most
 from vaults import Asked, prepared, questions, warm
 

@@ -10,19 +10,19 @@ import psycopg
 
 from septet import SeptetError, Vault
 from septet.model.results import Results
+from septet.postgres.store.store import PostgresStore
+from septet.postgres.tables import entries, feedback, links, vectors
+from septet.postgres.tier.spaces import Remembered
+from septet.postgres.tier.tier import PostgresTier
 from septet.query.options import DEFAULTS
 from septet.query.plan import make_plan
 from septet.search.run import run
-from septet.storage.postgres.store import PostgresStore
-from septet.storage.postgres.tables import entries, feedback, links, vectors
-from septet.storage.tables import feedback as local_feedback
-from septet.storage.tables import links as local_links
-from septet.storage.tables import vectors as local_vectors
-from septet.storage.tables.entries import EntryRow
-from septet.storage.tables.history import Keeping
-from septet.storage.tables.vectors import GivenVectors
-from septet.tiers.postgres.spaces import Remembered
-from septet.tiers.postgres.tier import PostgresTier
+from septet.sqlite.tables import feedback as local_feedback
+from septet.sqlite.tables import links as local_links
+from septet.sqlite.tables import vectors as local_vectors
+from septet.sqlite.tables.entries import EntryRow
+from septet.sqlite.tables.history import Keeping
+from septet.sqlite.tables.vectors import GivenVectors
 from septet.tiers.protocol import Tier
 
 __all__ = ["alike", "copied", "differences", "searched", "searched_many", "server_tier"]

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from septet import PostgresVault
 from septet.errors import BatchError, SeptetError, StoreError
-from septet.storage.postgres.store import CONNECT_TIMEOUT_S, GRACE_S, STATEMENT_TIMEOUT_S
-from septet.storage.postgres.tables.checking import faults
+from septet.postgres.store.store import CONNECT_TIMEOUT_S, GRACE_S, STATEMENT_TIMEOUT_S
+from septet.postgres.tables.checking import faults
 
 __all__ = ["WRITE_S", "Client", "Searcher", "Writer", "assert_whole", "at_work", "opened"]
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import pytest
 
-from septet.storage import forks
+from septet.sqlite.store import forks
 
 __all__ = ["Connections", "until_end"]
 

@@ -60,16 +60,16 @@ RELEVANT: dict[str, str] = {
     "ranking/score": f"unit/test_fusion.py property/test_fusion_laws.py {_SEARCHES}",
     "query/filters": _FILTERS,
     "query/parse": "unit/test_query.py golden/test_text.py golden/test_vocabulary.py golden/test_queries.py",
-    "snapshot/append_buffer": "unit/test_append_buffer.py integration/test_snapshots.py",
-    "snapshot/row_index": "unit/test_row_index.py",
-    "snapshot/snapshot": _SNAPSHOTS,
+    "sqlite/snapshot/append_buffer": "unit/test_append_buffer.py integration/test_snapshots.py",
+    "sqlite/snapshot/row_index": "unit/test_row_index.py",
+    "sqlite/snapshot/snapshot": _SNAPSHOTS,
     "search/explain": _SEARCHES,
     "search/federated": _SEARCHES,
     "search/graph": f"{_SEARCHES}",
     "search/merge": _SEARCHES,
     "search/run": f"{_SEARCHES} integration/test_search_many.py",
-    "tiers/local/read_view": f"{_SEARCHES} property/test_recall.py integration/test_search_many.py",
-    "storage/tables/conditions": f"{_FILTERS} unit/test_validity.py integration/test_explain.py",
+    "sqlite/tier/read_view": f"{_SEARCHES} property/test_recall.py integration/test_search_many.py",
+    "sqlite/tables/conditions": f"{_FILTERS} unit/test_validity.py integration/test_explain.py",
 }
 
 _OPPOSITES = (("Lt", "LtE"), ("Gt", "GtE"), ("Eq", "NotEq"), ("Is", "IsNot"), ("Lt", "Gt"), ("LtE", "GtE"))

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 
-from septet.storage.postgres import administration
+from septet.postgres.store import administration
 
 __all__ = ["VARIABLE", "PostgresCluster", "address"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from septet import Vault, _core
-from septet.storage.postgres.store import PostgresStore
+from septet.postgres.store.store import PostgresStore
 
 COLUMNS = (
     "id kind type domain severity title description context tags grams attrs path first_line last_line created_at "

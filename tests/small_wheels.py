@@ -15,7 +15,11 @@ TARGET = TARGETS["manylinux-x86_64"]
 EPOCH = 1_700_000_000
 CRATE = Crate("regex", "1.13.1", "MIT OR Apache-2.0", Path("regex"))
 STD = Runtime("rust-std", "1.95.0", "MIT OR Apache-2.0")
-FILES = {"septet/__init__.py": b"", "septet/py.typed": b"", "septet/storage/schema.sql": b"CREATE TABLE entries (id)"}
+FILES = {
+    "septet/__init__.py": b"",
+    "septet/py.typed": b"",
+    "septet/sqlite/store/schema.sql": b"CREATE TABLE entries (id)",
+}
 SOURCE = "https://code.example.org/septet"
 #: Of its links one leads into the repository, one to a heading, and one is code.
 README = "![Chart](benches/a.svg) [how](docs/start.md#ten), [where](#where)\n\n```python\n'[x](y.md)'\n```\n"

@@ -8,7 +8,19 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
-__all__ = ["FUNCTION", "PACKAGE", "ROOT", "RUST", "SOURCES", "STUB", "assert_none", "faults", "files", "line_of"]
+__all__ = [
+    "BACKENDS",
+    "FUNCTION",
+    "PACKAGE",
+    "ROOT",
+    "RUST",
+    "SOURCES",
+    "STUB",
+    "assert_none",
+    "faults",
+    "files",
+    "line_of",
+]
 __all__ += ["module_of", "nodes_of", "part_of", "place", "text_of", "tree_of"]
 
 ROOT = Path(__file__).parents[1]
@@ -35,9 +47,14 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+#: Backends: each of their rooms stands on the floor of what it implements.
+BACKENDS = ("postgres", "sqlite")
+
+
 def part_of(module: str) -> str:
-    """Return the module or folder at the top of the package that a module is in."""
-    return module.split(".")[1] if "." in module else "__init__"
+    """Return the module or folder at the top of the package that a module is in; of a backend also the room."""
+    names = module.split(".")[1:] or ["__init__"]
+    return ".".join(names[:2]) if names[0] in BACKENDS else names[0]
 
 
 @cache

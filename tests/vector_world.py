@@ -10,10 +10,10 @@ import numpy as np
 from doubles import Letters
 from septet import EmbeddingOptions
 from septet.embedding.embeddings import Embeddings
-from septet.storage.postgres.store import PostgresStore
-from septet.storage.postgres.tables import counts, covered
-from septet.storage.store import Store
-from septet.storage.tables.history import Keeping
+from septet.postgres.store.store import PostgresStore
+from septet.postgres.tables import counts, covered
+from septet.sqlite.store.store import Store
+from septet.sqlite.tables.history import Keeping
 from septet.vault.batch import Batch
 
 BY_HAND = EmbeddingOptions(automatic=False)

@@ -46,28 +46,28 @@ PAGES = (
         "Vaults",
         "One SQLite file of knowledge. [The API on one page](../api.md) has the methods by subject; what a search "
         "answers is under [results](results.md).",
-        "vault stats",
+        "vault model.stats",
     ),
     Subject(
         "postgres",
         "Vaults on PostgreSQL",
         "The same vault as a schema of a server. [The guide](../postgres.md) has examples.",
-        "vault.postgres",
+        "postgres.vault",
     ),
-    Subject("federation", "Federation", "Several vaults searched as one.", "federation external"),
+    Subject("federation", "Federation", "Several vaults searched as one.", "federation client.external"),
     Subject("asyncio", "asyncio", "The same methods, awaited. [The guide](../async.md) has examples.", "aio"),
     Subject("client", "Clients", "A vault that a server holds. [The guide](../client.md) has examples.", "client"),
     Subject(
         "entries",
         "Entries",
         "What is stored, and the types of what you give to be stored.",
-        "entry fields storage.tables.links",
+        "model.entry model.fields sqlite.tables.links",
     ),
     Subject(
         "results",
         "Results",
         "What searches, explanations, lists and counts return, and their options.",
-        "results explanation matches pages listing query",
+        "model.results model.explanation model.matches model.pages sqlite.listing query",
     ),
     Subject(
         "observing",
@@ -85,7 +85,9 @@ PAGES = (
         "profiles ranking",
         "profiles",
     ),
-    Subject("files", "Files and imports", "Folders kept in step, chunks, secrets, imports.", "files exchange flush"),
+    Subject(
+        "files", "Files and imports", "Folders kept in step, chunks, secrets, imports.", "files exchange model.flush"
+    ),
     Subject(
         "retrieval",
         "Retrieval",
@@ -97,7 +99,7 @@ PAGES = (
         "embedding",
         "Embedding",
         "What turns texts into vectors. [The guide](../embedding.md) explains chains and fallbacks.",
-        "embedding spaces",
+        "embedding model.spaces",
         "embedding",
     ),
     Subject(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         vault as vault,
     )
     from septet.aio import AsyncFederation as AsyncFederation, AsyncVault as AsyncVault
-    from septet.aio.postgres import AsyncPostgresVault as AsyncPostgresVault
+    from septet.postgres.aio import AsyncPostgresVault as AsyncPostgresVault
     from septet.client import AsyncSeptet as AsyncSeptet, Client as Client
     from septet.embedding.automatic import Activity as Activity
     from septet.embedding.automatic import EmbeddingStatus as EmbeddingStatus
@@ -141,8 +141,8 @@ if TYPE_CHECKING:
         VectorIndex as VectorIndex,
         top_k as top_k,
     )
-    from septet.listing.counting import Bucket as Bucket
-    from septet.listing.request import OrderBy as OrderBy
+    from septet.sqlite.listing.counting import Bucket as Bucket
+    from septet.sqlite.listing.request import OrderBy as OrderBy
     from septet.notes import Note as Note, NoteCode as NoteCode
     from septet.model.pages import Facets as Facets, FacetValue as FacetValue, Page as Page
     from septet.profiles.load import ProfileLike as ProfileLike
@@ -202,11 +202,11 @@ if TYPE_CHECKING:
     from septet.retrieval.expansion.config import ExpansionConfig as ExpansionConfig
     from septet.model.results import Hit as Hit, Reranker as Reranker, Results as Results, TierReport as TierReport
     from septet.model.stats import Optimized as Optimized, Stats as Stats
-    from septet.storage.tables.links import Link as Link
+    from septet.sqlite.tables.links import Link as Link
     from septet.model.spaces import Space as Space
     from septet.tfidf import SparseRows as SparseRows, TfidfVectorizer as TfidfVectorizer
     from septet.vault import Vault as Vault
-    from septet.vault.postgres.vault import PostgresVault as PostgresVault
+    from septet.postgres.vault.vault import PostgresVault as PostgresVault
     from septet.watch.events import (
         SearchEvent as SearchEvent,
         SearchMethod as SearchMethod,
@@ -226,7 +226,7 @@ else:
     #: not use.
     _NAMES = {
         "aio": "AsyncFederation AsyncVault",
-        "aio.postgres": "AsyncPostgresVault",
+        "postgres.aio": "AsyncPostgresVault",
         "client": "AsyncSeptet Client",
         "embedding.automatic": "Activity EmbeddingStatus ModelStatus",
         "embedding.cache": "EmbeddingCache",
@@ -274,8 +274,8 @@ else:
         "files.secrets": "RedactionRule",
         "model.flush": "FlushLimits flush_limits flush_prompt should_flush",
         "index": "Metric Nearest VectorIds VectorIndex top_k",
-        "listing.counting": "Bucket",
-        "listing.request": "OrderBy",
+        "sqlite.listing.counting": "Bucket",
+        "sqlite.listing.request": "OrderBy",
         "notes": "Note NoteCode",
         "model.pages": "FacetValue Facets Page",
         "profiles.load": "ProfileLike",
@@ -308,11 +308,11 @@ else:
         "retrieval.expansion.expanding": "Expander",
         "retrieval.expansion.config": "ExpansionConfig",
         "model.stats": "Optimized Stats",
-        "storage.tables.links": "Link",
+        "sqlite.tables.links": "Link",
         "model.spaces": "Space",
         "tfidf": "SparseRows TfidfVectorizer",
         "vault": "Vault",
-        "vault.postgres.vault": "PostgresVault",
+        "postgres.vault.vault": "PostgresVault",
         "watch.progress": "Progress",
         "watch.events": "SearchEvent SearchMethod WriteEvent",
     }

@@ -200,7 +200,7 @@ def made_id(kind: str, title: str, text_hash: str) -> str:
     """Return a readable id that the same kind, title and content always give again."""
 
 def text_set(texts: Sequence[str]) -> tuple[str, int]:
-    """Return texts as a JSON list, ascending, each once, and how many; NUL is `septet.storage.nul.escaped`."""
+    """Return texts as a JSON list, ascending, each once, and how many; NUL is `septet.sqlite.store.nul.escaped`."""
 
 def plain_row(
     fields: object,

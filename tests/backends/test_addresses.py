@@ -8,7 +8,7 @@ import pytest
 from septet import AsyncPostgresVault, PostgresVault, Vault
 from septet.cli.places import existing, writable
 from septet.errors import StoreError, Unreachable
-from septet.storage.postgres.dsn import vault_named
+from septet.postgres.store.dsn import vault_named
 
 
 @pytest.mark.parametrize(

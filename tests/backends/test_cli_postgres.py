@@ -16,8 +16,8 @@ from tests.commands import FOREIGN, Commands
 
 from pages import ROOT, same
 from septet import PostgresVault, Vault
-from septet.storage.postgres import vector_index
-from septet.storage.postgres.tables import nearest
+from septet.postgres.store import vector_index
+from septet.postgres.tables import nearest
 
 pytest.importorskip("typer")
 SECRET = "correct-horse"

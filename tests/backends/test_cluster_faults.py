@@ -13,8 +13,8 @@ from cluster_work import Searcher, Writer, assert_whole, at_work, opened
 from postgres_cluster import VARIABLE, PostgresCluster
 from septet import Federation, Vault
 from septet.errors import ReadOnly, StoreBusy, StoreError, Unreachable
-from septet.storage.postgres.tables import folding
-from septet.storage.postgres.tables.checking import faults
+from septet.postgres.tables import folding
+from septet.postgres.tables.checking import faults
 
 #: How long many writers write.
 STRESS_S = float(os.environ.get("SEPTET_STRESS_S", "5"))

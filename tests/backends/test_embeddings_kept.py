@@ -16,8 +16,8 @@ from doubles import Letters, letters, refused
 from embedding_server import text_rows
 from job_world import codes, job_world
 from septet import EmbeddingCache, EmbeddingOptions
-from septet.storage.store import Store
-from septet.storage.tables import claims
+from septet.sqlite.store.store import Store
+from septet.sqlite.tables import claims
 from vector_world import World, postgres_world
 
 
@@ -129,7 +129,7 @@ def test_texts_that_another_has_claimed_are_left_to_him_until_his_time_is_over(w
 def test_claims_of_a_process_that_has_ended_are_freed(world):
     world.fill(5)
     process = subprocess.run(
-        [sys.executable, "-c", "from septet.storage.tables.claims import new_owner; print(new_owner())"],
+        [sys.executable, "-c", "from septet.sqlite.tables.claims import new_owner; print(new_owner())"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     with world.store.bookkeeping() as write:

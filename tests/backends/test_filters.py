@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from examples import heavy
 from postgres_copies import copy
 from septet import Vault
+from septet.postgres.store.store import PostgresStore
+from septet.postgres.tables import candidates
+from septet.postgres.tables.conditions import filtered
+from septet.postgres.tables.phrases import Among, settled
 from septet.query.filters import Holds, parse_where
 from septet.query.options import DEFAULTS
 from septet.query.plan import make_plan
 from septet.query.words import NAMES
-from septet.storage.postgres.store import PostgresStore
-from septet.storage.postgres.tables import candidates
-from septet.storage.postgres.tables.conditions import filtered
-from septet.storage.postgres.tables.phrases import Among, settled
-from septet.storage.tables import candidates as local_candidates
+from septet.sqlite.tables import candidates as local_candidates
 from twins.filter_cases import CASES, ENTRIES, NULLS, PARTS
 from twins.filters import DRAWN, FILTERS
 
@@ -53,7 +53,7 @@ def local_ids(local, where, *, plan=None):
     """The ids of the entries that pass in SQLite."""
     with local._store.reading() as read:
         if plan is None:
-            from septet.storage.tables.conditions import filtered as translated
+            from septet.sqlite.tables.conditions import filtered as translated
 
             rows = local_candidates.rows_where(read, translated(parse_where(where)))
         else:

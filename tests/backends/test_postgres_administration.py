@@ -12,8 +12,8 @@ from tests.commands import Commands
 
 from postgres_cluster import PostgresCluster
 from septet.errors import ReadOnly, SchemaTooNew, StoreError
-from septet.storage.postgres import administration, migrations
-from septet.storage.postgres.store import PostgresStore
+from septet.postgres.store import administration, migrations
+from septet.postgres.store.store import PostgresStore
 
 _databases = count(1)
 ALL_TABLES = 17
@@ -55,7 +55,7 @@ def test_the_first_store_for_writing_makes_the_tables_and_one_for_reading_does_n
 
 OPEN = """
 import sys
-from septet.storage.postgres.store import PostgresStore
+from septet.postgres.store.store import PostgresStore
 sys.stdin.read(1)
 store = PostgresStore(sys.argv[1], "v")
 print(store.vault.number)

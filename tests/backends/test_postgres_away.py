@@ -15,10 +15,10 @@ from psycopg.errors import SerializationFailure
 from postgres_server import PostgresServer, why_not
 from septet import Federation, PostgresVault, Vault
 from septet.errors import BatchError, EntryError, StoreBusy, Unreachable, VectorError
-from septet.storage.postgres import store as storing
-from septet.storage.postgres.pipeline import Statement, together
-from septet.storage.postgres.tables.checking import faults
-from septet.tiers.postgres import tier, view
+from septet.postgres.store import store as storing
+from septet.postgres.store.pipeline import Statement, together
+from septet.postgres.tables.checking import faults
+from septet.postgres.tier import tier, view
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +167,7 @@ def test_a_frozen_server_costs_a_search_its_time_and_then_nothing(own, three, va
 
 @pytest.mark.parametrize("lost", ["frozen", "killed"])
 def test_a_server_that_is_lost_in_mid_search_takes_nothing_of_the_others_with_it(own, vaults, lost, monkeypatch):
-    from septet.tiers.postgres.session import PostgresSession
+    from septet.postgres.tier.session import PostgresSession
 
     recall, stack = PostgresSession.recall, []
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from septet import PostgresVault, StoreError
-from septet.storage.postgres.pipeline import together
-from septet.storage.postgres.tables import blocks, checking, folding, ranking
-from septet.storage.postgres.tables.fulltext import Asked, Needed, Posting, Ranking, TextLeg
-from septet.storage.postgres.upkeep import upkeep
+from septet.postgres.store.pipeline import together
+from septet.postgres.store.upkeep import upkeep
+from septet.postgres.tables import blocks, checking, folding, ranking
+from septet.postgres.tables.fulltext import Asked, Needed, Posting, Ranking, TextLeg
 from twins import server_ranking
 
 NOW = 1.7e9

@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from septet.errors import StoreBusy, Unreachable
-from septet.storage.postgres.again import MOST_TRIES, again
-from septet.storage.postgres.breaker import THREAD, Breaker
-from septet.storage.postgres.store import PostgresStore
+from septet.postgres.store.again import MOST_TRIES, again
+from septet.postgres.store.breaker import THREAD, Breaker
+from septet.postgres.store.store import PostgresStore
 
 FAULT = Unreachable("the server is away")
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s::text, 0))"

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from examples import heavy
 from septet import _core
-from septet.storage.postgres.analysis import GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS, WORDS, Texts
-from septet.storage.postgres.store import PostgresStore
-from septet.storage.postgres.tables import checking, counts, folding, indexing
-from septet.storage.postgres.upkeep import upkeep
+from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS, WORDS, Texts
+from septet.postgres.store.store import PostgresStore
+from septet.postgres.store.upkeep import upkeep
+from septet.postgres.tables import checking, counts, folding, indexing
 from twins.slow_analysis import slow_analysis
 from written import NOW, TAGS, TEXTS_DRAWN, WORDS_OF_TEXTS, act, add, faults, fold, number
 

@@ -14,9 +14,9 @@ import pytest
 from postgres_server import PostgresServer, why_not
 from septet import PostgresVault
 from septet.errors import ReadOnly
-from septet.storage.postgres.administration import status
-from septet.storage.postgres.store import PostgresStore
-from septet.storage.postgres.tables.checking import faults
+from septet.postgres.store.administration import status
+from septet.postgres.store.store import PostgresStore
+from septet.postgres.tables.checking import faults
 
 WRITES_BEFORE, READS_BEFORE, MORE = 20, 20, 20
 

@@ -14,7 +14,7 @@ import pytest
 
 from postgres_server import PostgresServer, why_not
 from septet.errors import EntryError, ReadOnly, StoreBusy, StoreError, Unauthorized, Unreachable, VectorError
-from septet.storage.postgres.store import PostgresStore
+from septet.postgres.store.store import PostgresStore
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from septet import BatchError, PostgresVault, Vault
-from septet.storage.postgres import following
-from septet.storage.postgres.tables import folding, indexing
+from septet.postgres.store import following
+from septet.postgres.tables import folding, indexing
 from written import faults
 
 ROWS = 100

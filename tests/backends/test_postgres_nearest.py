@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from septet.storage.postgres.pipeline import together
-from septet.storage.postgres.tables import nearest
-from septet.storage.postgres.tables.conditions import Condition
+from septet.postgres.store.pipeline import together
+from septet.postgres.tables import nearest
+from septet.postgres.tables.conditions import Condition
 from vector_world import postgres_world
 
 ROWS, D = 600, 8

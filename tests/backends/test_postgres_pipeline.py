@@ -3,8 +3,8 @@
 import psycopg
 import pytest
 
-from septet.storage.postgres.pipeline import Statement, together
-from septet.storage.postgres.store import PostgresStore
+from septet.postgres.store.pipeline import Statement, together
+from septet.postgres.store.store import PostgresStore
 
 PREPARED = "SELECT name FROM pg_prepared_statements"
 

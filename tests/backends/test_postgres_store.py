@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 from septet.errors import Closed, ReadOnly, StoreBusy, StoreError, Unreachable
-from septet.storage.postgres.pipeline import Statement, together
-from septet.storage.postgres.store import PostgresStore
+from septet.postgres.store.pipeline import Statement, together
+from septet.postgres.store.store import PostgresStore
 
 
 @pytest.fixture

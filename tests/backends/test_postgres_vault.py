@@ -22,8 +22,8 @@ from septet import (
     feedback_judgements,
 )
 from septet.errors import StoreBusy
+from septet.postgres.store.faults import AGAIN
 from septet.service.served import Served
-from septet.storage.postgres.faults import AGAIN
 
 
 @pytest.fixture

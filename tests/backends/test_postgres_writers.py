@@ -13,7 +13,7 @@ import pytest
 
 from postgres_server import PostgresServer, why_not
 from postgres_writer import NUMBERED
-from septet.storage.postgres.store import PostgresStore
+from septet.postgres.store.store import PostgresStore
 from written import faults, fold, number, state
 
 TESTS = Path(__file__).parent.parent

@@ -11,11 +11,11 @@ from hypothesis import given
 
 from examples import heavy
 from septet.errors import EntryError
+from septet.postgres.store import locks
+from septet.postgres.store.again import again
+from septet.postgres.store.store import PostgresStore
 from septet.query.filters import parse_where
-from septet.storage.postgres import locks
-from septet.storage.postgres.again import again
-from septet.storage.postgres.store import PostgresStore
-from septet.storage.store import Store
+from septet.sqlite.store.store import Store
 from written import NOW, STEPS, act, add, faults, fold, keeping, state, told
 
 _names = count(1)

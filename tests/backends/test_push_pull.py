@@ -274,7 +274,7 @@ def test_pulling_from_a_vault_that_is_not_there_makes_no_file(tmp_path, dsn, mon
 
 
 def test_a_file_whose_index_is_not_in_memory_yet_is_compared_when_it_is(source, server, tmp_path, monkeypatch):
-    monkeypatch.setattr("septet.snapshot.manager.BUILT_AT_ONCE", 0)
+    monkeypatch.setattr("septet.sqlite.snapshot.manager.BUILT_AT_ONCE", 0)
     with Vault(source.path, read_only=True, sidecar=False, clock=lambda: NOW) as large:
         copied = copy_vault(large, server)
     assert (copied.compared, copied.differences) == (20, ())

@@ -8,7 +8,7 @@ import pytest
 from doubles import Letters
 from same_calls import Calls, alike, state, told
 from septet import EmbeddingOptions, PostgresVault, StoreError, Vault, VectorError
-from septet.storage.postgres.faults import store_error
+from septet.postgres.store.faults import store_error
 
 HERE, THERE = [1.0, 0.0], [1.0, 1.0]
 

@@ -6,12 +6,12 @@ from psycopg import ClientCursor
 
 from both_stores import searched, server_tier
 from septet.errors import ReadOnly, StoreBusy, StoreError, VectorError
-from septet.storage.postgres.locks import lock_key
-from septet.storage.postgres.pipeline import together
-from septet.storage.postgres.store import PostgresStore
-from septet.storage.postgres.tables import nearest
-from septet.storage.postgres.tables.conditions import Condition
-from septet.storage.postgres.vector_index import Recall, index_vectors, indexed_spaces, measure
+from septet.postgres.store.locks import lock_key
+from septet.postgres.store.pipeline import together
+from septet.postgres.store.store import PostgresStore
+from septet.postgres.store.vector_index import Recall, index_vectors, indexed_spaces, measure
+from septet.postgres.tables import nearest
+from septet.postgres.tables.conditions import Condition
 from vector_world import World, postgres_world
 
 ROWS, D = 3_000, 16

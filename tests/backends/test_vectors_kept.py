@@ -6,7 +6,7 @@ import pytest
 from doubles import Letters, letters
 from septet._core import text_hash
 from septet.errors import VectorError
-from septet.storage.store import Store
+from septet.sqlite.store.store import Store
 from vector_world import World, postgres_world
 
 

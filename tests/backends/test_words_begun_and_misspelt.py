@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from septet import Vault
-from septet.tiers.postgres.spaces import Remembered
-from septet.tiers.postgres.tier import PostgresTier
-from septet.tiers.postgres.vocabulary import words_from, words_near
+from septet.postgres.tier.spaces import Remembered
+from septet.postgres.tier.tier import PostgresTier
+from septet.postgres.tier.vocabulary import words_from, words_near
 from vector_world import postgres_world
 
 NOW = 1_790_000_000.0

@@ -13,7 +13,7 @@ import pytest
 from campaigns.campaign import SECONDS
 from campaigns.foreign import COMMANDS, READS, SEARCHES, WRITES, apart, made, told, tried
 from commands import Commands
-from septet.storage.connection import schema
+from septet.sqlite.store.connection import schema
 
 ODD = {
     "nothing": None,

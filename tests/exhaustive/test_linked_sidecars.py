@@ -4,7 +4,7 @@ import pytest
 
 from integration.test_linked_sidecars import FOREIGN
 from septet import Vault
-from septet.snapshot.sidecar_state import LEAST_SLOTS
+from septet.sqlite.snapshot.sidecar_state import LEAST_SLOTS
 from sidecars import entry, folder_of, opened
 
 

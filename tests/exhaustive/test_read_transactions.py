@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from septet.storage.store import Store
+from septet.sqlite.store.store import Store
 
 COUNT = "SELECT count(*) FROM meta"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from septet._core import FileRows
-from septet.snapshot.checkpoint import MAPPED_BYTES
+from septet.sqlite.snapshot.checkpoint import MAPPED_BYTES
 from sidecars import OPTIONS, answers, files, folder_of, made, opened, restored, until, unverified, wanted
 
 

@@ -12,7 +12,7 @@ from golden.differences import differs
 from golden.loader import recording
 from septet import EmbeddingOptions, Vault
 from septet.embedding.report import EmbedReport
-from septet.storage.tables import texts
+from septet.sqlite.tables import texts
 
 RECORDED = recording("vectors")["pipeline"]
 BY_HAND = EmbeddingOptions(automatic=False)

@@ -11,7 +11,7 @@ from golden.differences import differs
 from golden.loader import NOW, recording, vault_of
 from golden.reference import Corpus, search
 from septet import Federation, Vault
-from septet.storage.tables import fulltext
+from septet.sqlite.tables import fulltext
 
 FTS = recording("fts")
 CORPUS = recording("corpus")

@@ -13,7 +13,7 @@ from golden.loader import NOW, agent_vault, recording, vault_of
 from golden.reference import RECORDED, Corpus, expression, is_valid
 from septet import Vault
 from septet.errors import QueryError
-from septet.storage.tables import fulltext
+from septet.sqlite.tables import fulltext
 
 FTS = recording("fts")
 AGENT = recording("corpus")["agent"]
@@ -168,7 +168,7 @@ def test_without_bm25_the_same_expression_is_ranked_with_all_columns_equal(
 
 
 def test_a_search_without_bm25_answers_and_says_so(without_bm25, agent, monkeypatch):
-    monkeypatch.setattr("septet.snapshot.manager.BUILT_AT_ONCE", 0)
+    monkeypatch.setattr("septet.sqlite.snapshot.manager.BUILT_AT_ONCE", 0)
     found = without_bm25.search("JWT validation")
     assert set(found.ids) == set(agent(False, False).search("JWT validation").ids)
     assert [note.code for note in found.notes] == ["bm25_unavailable"]

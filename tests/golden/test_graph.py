@@ -8,7 +8,7 @@ from golden.differences import differs
 from golden.loader import agent_vault, recording
 from septet import Vault
 from septet.errors import EntryNotFound
-from septet.storage.tables.links import distances
+from septet.sqlite.tables.links import distances
 
 WALKS = recording("graph")["traverse"]
 every_walk = pytest.mark.parametrize("walk", WALKS, ids=lambda w: f"{w['id']}-{w['depth']}")

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from septet.results import Results
 
 from golden.differences import QUERIES, SWITCHES
 from golden.loader import SIGNALS, is_zero, recording
 from golden.reference import RECORDED, Corpus, Ranked, Ranking, search
 from septet import Vault
+from septet.model.results import Results
 
 CLOSE = 1e-9
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from septet.results import Results
 
 from golden.differences import differs
 from golden.loader import other_recording
 from septet import Vault
+from septet.model.results import Results
 from septet.profiles.builtin import RECALL, RECALL_STOP_WORDS
 from septet.profiles.load import resolve
 from septet.query.parse import TextQuery, parse
@@ -161,7 +161,7 @@ def vaults(request: pytest.FixtureRequest) -> Iterator[Mapping[str, Vault]]:
     """A vault for each recorded table, as their BM25 counts the rows of a table."""
     with pytest.MonkeyPatch.context() as patch, Vault(":memory:") as known, Vault(":memory:") as said:
         if request.param == "sqlite":
-            patch.setattr("septet.snapshot.manager.BUILT_AT_ONCE", 0)
+            patch.setattr("septet.sqlite.snapshot.manager.BUILT_AT_ONCE", 0)
             for one in (known, said):
                 patch.setattr(one._tier.manager, "schedule", lambda *_: None)
         known.add_many(knowledge(SILENT))

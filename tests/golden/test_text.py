@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from septet.entry import Entry
 
 from golden.differences import differs
 from golden.loader import recording
 from golden.reference import RECORDED, STOP_WORDS, jaccard, sparse_cosine, token_cost, tokens, weighted
 from septet import _core
+from septet.model.entry import Entry
 from septet.ranking.cuts import tokens_of
-from septet.storage.tables import entries
+from septet.sqlite.tables import entries
 
 TEXT = recording("text")
 PARTS = ("agent", "project", "team", "shared")

@@ -12,7 +12,7 @@ from golden.differences import differs
 from golden.loader import NOW, agent_vault, fields_of, recording
 from golden.reference import RECORDED, Corpus, is_valid, tokens
 from septet import Vault, _core
-from septet.tiers.local.read_view import open_read_view
+from septet.sqlite.tier.read_view import open_read_view
 
 VOCABULARY = recording("vocabulary")
 AGENT = recording("corpus")["agent"]

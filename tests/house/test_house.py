@@ -11,6 +11,7 @@ import pytest
 
 import septet
 from sources import (
+    BACKENDS,
     FUNCTION,
     PACKAGE,
     ROOT,
@@ -224,7 +225,7 @@ def test_nothing_of_the_machine_it_was_written_on_is_left():
     def foreign(path):
         return [(text_of(path).count("\n", 0, m.start()) + 1, m[0]) for m in FORBIDDEN.finditer(text_of(path))]
 
-    assert_none(faults(foreign, [*SOURCES, *RUST, STUB, PACKAGE / "storage" / "schema.sql"]))
+    assert_none(faults(foreign, [*SOURCES, *RUST, STUB, PACKAGE / "sqlite" / "store" / "schema.sql"]))
 
 
 @cache
@@ -242,13 +243,13 @@ def _texts(tree):
                 yield node, outer
 
 
-def test_all_sql_lives_in_storage():
+def test_sql_is_in_stores_and_tables_only():
     def sql(path):
         for node, outer in texts_of(path):
             if SQL.search(node.value) and not (path == OWN_SQL and isinstance(outer, ast.Assign)):
-                yield node.lineno, f"SQL outside of storage: {node.value}"
+                yield node.lineno, f"SQL outside of a store: {node.value}"
 
-    assert_none(faults(sql, [path for path in SOURCES if part_of(module_of(path)) != "storage"]))
+    assert_none(faults(sql, [path for path in SOURCES if not part_of(module_of(path)).endswith((".store", ".tables"))]))
 
 
 def test_what_leaves_memories_out_is_written_once_a_store():
@@ -258,7 +259,7 @@ def test_what_leaves_memories_out_is_written_once_a_store():
                 yield node.lineno, "leaves memories out"
 
     places = faults(conditions, SOURCES)
-    homes = [f"python/septet/storage/{store}tables/fragments.py" for store in ("postgres/", "")]
+    homes = [f"python/septet/{backend}/tables/fragments.py" for backend in BACKENDS]
     assert [path.split(":")[0] for path in places] == homes, "\n".join(places)
 
 
@@ -273,8 +274,10 @@ def test_ranking_numbers_live_in_profiles_only():
                 yield node.lineno, f"the number {node.value} outside of profiles"
 
     # Defaults of a profile's fields stand where the fields are declared.
-    ranked = ("ranking", "query", "search", "tiers", "storage", "snapshot")
-    scored = [p for p in SOURCES if part_of(module_of(p)) in ranked and p.name not in ("profile.py", "passes.py")]
+    ranked = re.compile(r"(ranking|query|search|tiers|\w+\.(store|tables|snapshot|tier))")
+    scored = [
+        p for p in SOURCES if ranked.fullmatch(part_of(module_of(p))) and p.name not in ("profile.py", "passes.py")
+    ]
     assert_none(faults(numbers, scored))
 
 

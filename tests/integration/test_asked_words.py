@@ -81,7 +81,7 @@ def target(request, notes, tmp_path, monkeypatch):
         yield notes
         return
     if request.param == "not in memory":
-        monkeypatch.setattr("septet.snapshot.manager.SnapshotManager.schedule", lambda *_: None)
+        monkeypatch.setattr("septet.sqlite.snapshot.manager.SnapshotManager.schedule", lambda *_: None)
         yield notes
         return
     path = tmp_path / "copy.db"

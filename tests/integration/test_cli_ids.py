@@ -139,7 +139,7 @@ def test_the_lookup_is_awaited_too(tmp_path):
 
 
 def test_the_lookup_reads_the_index_of_ids_and_no_table(tmp_path):
-    from septet.storage.store import Store
+    from septet.sqlite.store.store import Store
 
     with Vault(tmp_path / "v.db") as vault:
         vault.add(id="abcd", title="t")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from septet import _core
-from septet.snapshot.columns import COLUMNS, Column
-from septet.snapshot.manager import SnapshotManager
-from septet.snapshot.optimize import optimize
-from septet.snapshot.sidecar import Sidecar
+from septet.sqlite.snapshot.columns import COLUMNS, Column
+from septet.sqlite.snapshot.manager import SnapshotManager
+from septet.sqlite.snapshot.optimize import optimize
+from septet.sqlite.snapshot.sidecar import Sidecar
 from sidecars import opened, until
 
 NOW = 1_000.0

@@ -126,7 +126,7 @@ def test_before_full_text_is_in_memory_the_same_confidence(monkeypatch, tmp_path
     with Vault(tmp_path / "v.db", clock=lambda: NOW) as vault:
         vault.add_many({"id": n, "title": n, "description": t, "tags": ["kitchen"]} for n, t in COOKING.items())
         wanted = {question: vault.search(question) for question in ASKED}
-    monkeypatch.setattr("septet.snapshot.manager.BUILT_AT_ONCE", 0)
+    monkeypatch.setattr("septet.sqlite.snapshot.manager.BUILT_AT_ONCE", 0)
     same = 0
     for question, known in wanted.items():
         with Vault(tmp_path / "v.db", clock=lambda: NOW) as vault:

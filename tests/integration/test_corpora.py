@@ -14,7 +14,7 @@ from septet.retrieval.corpora.graph import Edge, GraphCorpus, edge_weight, led_b
 from septet.retrieval.corpora.memory import MemoryCorpus
 from septet.retrieval.corpus import Asked
 from septet.retrieval.knowledge import store_of
-from septet.storage.tables.links import Link
+from septet.sqlite.tables.links import Link
 
 NOW = 1_760_000_000.0
 DAY = 86_400.0

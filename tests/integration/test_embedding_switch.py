@@ -4,7 +4,7 @@ import pytest
 
 from doubles import Letters, down, refused
 from septet import EmbeddingOptions, Vault
-from septet.storage.tables import texts
+from septet.sqlite.tables import texts
 
 BY_HAND = EmbeddingOptions(automatic=False)
 

@@ -6,7 +6,7 @@ import pytest
 
 from septet import Closed, EntryNotFound, Federation, StoreError, TierError, Vault, VectorError
 from septet.profiles import BUILTIN
-from septet.tiers.local.tier import LocalSession
+from septet.sqlite.tier.tier import LocalSession
 
 NOW = 1_700_000_000.0
 

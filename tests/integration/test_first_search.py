@@ -136,7 +136,7 @@ def test_random_vectors_do_not_hide_what_words_find():
 @pytest.mark.parametrize("memory", [True, False])
 def test_explain_tells_words_from_parts_of_words(memory, monkeypatch):
     if not memory:
-        monkeypatch.setattr("septet.snapshot.manager.BUILT_AT_ONCE", 0)
+        monkeypatch.setattr("septet.sqlite.snapshot.manager.BUILT_AT_ONCE", 0)
     with of("BlueprintSetupState is made for a home", "blueprints of a house", "a page") as vault:
         legs = [vault.explain("blueprint setup home", f"e{n}").legs[0] for n in range(3)]
         alone = vault.explain("home", "e0").legs[0].value

@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from septet import CallableEmbedder, StoreBusy, Vault
-from septet.storage import connection
-from septet.storage.store import Store
+from septet.sqlite.store import connection
+from septet.sqlite.store.store import Store
 from septet.system import filesystem
 
 

@@ -9,8 +9,8 @@ from contextlib import closing
 import pytest
 
 from septet import Vault
-from septet.storage import connection
-from septet.storage.forks import Connection
+from septet.sqlite.store import connection
+from septet.sqlite.store.forks import Connection
 
 
 @pytest.mark.parametrize("function", ["begin_reading", "open_read_view", "open", "recall", "ranked", "read", "close"])

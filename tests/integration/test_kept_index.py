@@ -8,7 +8,7 @@ import pytest
 
 from commands import Commands
 from septet import Chunking, Closed, Vault
-from septet.snapshot.sidecar_state import GROWN_SLOTS, LEAST_SLOTS
+from septet.sqlite.snapshot.sidecar_state import GROWN_SLOTS, LEAST_SLOTS
 from sidecars import files, folder_of, restored, until
 
 COUNT = LEAST_SLOTS + 100
@@ -47,7 +47,7 @@ def by_sync(vault, folder):
 def searched_at_once(path):
     """Search as the first search of a process; it has to work with what lies there."""
     with Vault(path, read_only=True) as vault, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("septet.snapshot.links.loaded", lambda _read: pytest.fail("links are read one by one"))
+        patch.setattr("septet.sqlite.snapshot.links.loaded", lambda _read: pytest.fail("links are read one by one"))
         found = vault.search("ponds")
         assert found and not [note for note in found.notes if note.code == "index_building"]
         return restored(vault)
@@ -131,7 +131,7 @@ def test_a_vault_that_keeps_everything_in_memory_writes_none(tmp_path):
 
 
 def test_the_second_command_has_the_index_that_the_first_had_to_do_without(tmp_path, monkeypatch):
-    monkeypatch.setattr("septet.snapshot.manager.BUILT_AT_ONCE", 0)
+    monkeypatch.setattr("septet.sqlite.snapshot.manager.BUILT_AT_ONCE", 0)
     septet = Commands(tmp_path, monkeypatch)
     with Vault(tmp_path / "v.db", sidecar=False) as vault:
         by_list(vault, tmp_path)
@@ -157,7 +157,9 @@ def test_a_close_that_is_interrupted_closes_the_vault(tmp_path, monkeypatch):
     vault = Vault(tmp_path / "v.db")
     by_list(vault, tmp_path)
     until(lambda: not vault._tier.manager.busy)
-    monkeypatch.setattr("septet.snapshot.optimize.keep_up", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(
+        "septet.sqlite.snapshot.optimize.keep_up", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
     with pytest.raises(KeyboardInterrupt):
         vault.close()
     with pytest.raises(Closed):

@@ -6,9 +6,9 @@ import pytest
 from doubles import Letters
 from septet import CallableEmbedder, EmbeddingOptions, Vault
 from septet.model.drafts import draft
-from septet.snapshot.manager import SnapshotManager
-from septet.storage.tables import texts
-from septet.storage.tables.vectors import spaces
+from septet.sqlite.snapshot.manager import SnapshotManager
+from septet.sqlite.tables import texts
+from septet.sqlite.tables.vectors import spaces
 
 NOW = 1_000.0
 MODEL = "test/late"

@@ -11,9 +11,9 @@ import pytest
 
 from septet import NotAVault, Vault
 from septet.model.drafts import draft
-from septet.storage import connection
-from septet.storage.connection import APPLICATION_ID, SCHEMA_VERSION
-from septet.storage.tables import entries
+from septet.sqlite.store import connection
+from septet.sqlite.store.connection import APPLICATION_ID, SCHEMA_VERSION
+from septet.sqlite.tables import entries
 
 #: What rows have that version 1 had no columns for, and what is no column.
 NEWER = ("parent", "source", "trust", "created_given")

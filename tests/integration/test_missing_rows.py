@@ -3,7 +3,7 @@
 import pytest
 
 from septet import StoreError, Vault
-from septet.storage.tables import entries
+from septet.sqlite.tables import entries
 
 NOW = 1_000.0
 

@@ -195,7 +195,7 @@ def test_the_total_is_the_same_where_fts5_counts(postings, tmp_path, monkeypatch
         if postings == "in memory":
             vault.optimize()
         else:
-            monkeypatch.setattr("septet.snapshot.manager.SnapshotManager.schedule", lambda *_: None)
+            monkeypatch.setattr("septet.sqlite.snapshot.manager.SnapshotManager.schedule", lambda *_: None)
         for query in ("harbour", "東京", "violin harbour master", "get-harbour"):
             for memories in (False, True):
                 for profile in ("septet", "seven-signals"):

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from septet import Vault
-from septet.storage.tables import fulltext
-from septet.tiers.local.read_view import open_read_view
+from septet.sqlite.tables import fulltext
+from septet.sqlite.tier.read_view import open_read_view
 
 NOW = 1_760_000_000.0
 WORDS = "alpha beta gamma delta epsilon zeta getUserName Straße 数据库 索引 naïve running the of".split()
@@ -82,7 +82,7 @@ def assert_memory_equals_fts5(vault: Vault) -> None:
 
 
 def test_the_first_search_is_answered_by_fts5_and_a_later_one_from_memory(vault, monkeypatch):
-    monkeypatch.setattr("septet.snapshot.manager.BUILT_AT_ONCE", 0)
+    monkeypatch.setattr("septet.sqlite.snapshot.manager.BUILT_AT_ONCE", 0)
     first = {name: vault.search("alpha", limit=20, profile=name) for name in ("septet", "seven-signals")}
     assert vault._tier.manager.current.postings is None
     codes = {name: [note.code for note in found.notes] for name, found in first.items()}

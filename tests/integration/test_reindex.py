@@ -22,7 +22,7 @@ from reindexed import (
 )
 from septet import StoreError, Vault
 from septet.files import reindexing
-from septet.storage.tables import staged
+from septet.sqlite.tables import staged
 
 
 @pytest.fixture

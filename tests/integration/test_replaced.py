@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from septet import SeptetError, Vault, VaultReplaced
-from septet.storage import identity
+from septet.sqlite.store import identity
 
 WRITES = {
     "add": lambda vault: vault.add(id="x", title="word x"),

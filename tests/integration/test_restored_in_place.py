@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from examples import heavy
 from septet import StoreBusy, Vault, VaultReplaced
-from septet.snapshot.catch_up import precedes
-from septet.snapshot.maintenance import Build
-from septet.tiers.local import read_view
+from septet.sqlite.snapshot.catch_up import precedes
+from septet.sqlite.snapshot.maintenance import Build
+from septet.sqlite.tier import read_view
 
 NOW = 1_700_000_000.0
 QUERY = np.array([1.0, 0.2, 0.1])
@@ -191,7 +191,7 @@ def test_arrays_of_what_was_before_are_never_saved_as_those_of_what_is_there(vau
     with Vault(vault.path) as another:
         fill(another, "other", 11)
         assert another.stats().generation == checkpoint.snapshot.generation
-    from septet.snapshot.maintenance import save
+    from septet.sqlite.snapshot.maintenance import save
 
     save(vault._store, vault._tier.manager.sidecar, checkpoint)
     with vault._store.reading() as read:

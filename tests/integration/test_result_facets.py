@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from examples import heavy
 from septet import Federation, QueryError, SeptetError, Vault
-from septet.tiers.local.tier import LocalSession
+from septet.sqlite.tier.tier import LocalSession
 
 NOW = 1_767_312_000.0
 WORDS = ("duck", "goose", "pond", "getUserName", "\u6771\u4eac", "the")
@@ -83,8 +83,8 @@ def test_facets_count_everything_that_matches(n, words, options):
 
 
 def test_facets_are_the_same_where_sqlite_ranks(monkeypatch):
-    monkeypatch.setattr("septet.snapshot.manager.SnapshotManager.schedule", lambda *_: None)
-    monkeypatch.setattr("septet.snapshot.manager.SnapshotManager._builds", lambda *_: False)
+    monkeypatch.setattr("septet.sqlite.snapshot.manager.SnapshotManager.schedule", lambda *_: None)
+    monkeypatch.setattr("septet.sqlite.snapshot.manager.SnapshotManager._builds", lambda *_: False)
     with Vault(":memory:", clock=lambda: NOW) as vault:
         fill(vault, 30)
         vault.remember("a duck in memory", topics=["t1"], id="m")

@@ -11,7 +11,7 @@ UNSEEN = ["\u00ad", "\u200d", "\u200e", "\u200f", "\u2060", "\ufeff", "\u202a", 
 def of(request, monkeypatch):
     """Return a vault that holds a text, which is searched in memory or by FTS5."""
     if not request.param:
-        monkeypatch.setattr("septet.snapshot.manager.BUILT_AT_ONCE", 0)
+        monkeypatch.setattr("septet.sqlite.snapshot.manager.BUILT_AT_ONCE", 0)
     opened = []
 
     def make(text):

@@ -121,7 +121,7 @@ def test_an_error_in_one_part_is_raised_and_the_vault_goes_on(threads):
 
 
 def test_before_full_text_is_in_memory_fts5_answers_each_query(tmp_path, monkeypatch):
-    monkeypatch.setattr("septet.snapshot.manager.BUILT_AT_ONCE", 0)
+    monkeypatch.setattr("septet.sqlite.snapshot.manager.BUILT_AT_ONCE", 0)
     with filled(tmp_path / "v.db") as vault:
         found = vault.search_many(QUERIES, threads=1, profile="seven-signals")
         assert vault._tier.manager.current.postings is None

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from septet import Vault
-from septet.snapshot.manager import SnapshotManager
-from septet.storage.store import Reading
-from septet.storage.tables.vectors import choose
+from septet.sqlite.snapshot.manager import SnapshotManager
+from septet.sqlite.store.store import Reading
+from septet.sqlite.tables.vectors import choose
 
 NOW = 1_000.0
 

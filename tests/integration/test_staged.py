@@ -7,8 +7,8 @@ import pytest
 
 from septet import Vault
 from septet.errors import EmbeddingUnavailable
-from septet.storage.tables import staged
-from septet.storage.tables.staged import Staged
+from septet.sqlite.tables import staged
+from septet.sqlite.tables.staged import Staged
 
 
 class Counting:

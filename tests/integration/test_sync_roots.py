@@ -5,7 +5,7 @@ import os
 import pytest
 
 from septet import EntryError, StoreError, Vault
-from septet.storage.tables import files
+from septet.sqlite.tables import files
 from small_files import no_larger_than
 from synced import chunks, fresh, ids, picture
 

@@ -107,7 +107,7 @@ def test_the_status_counts_what_is_new_of_each_transcript(vault, notes):
 
 
 def test_a_folder_that_is_empty_and_on_another_file_system_is_not_taken_for_emptied(tmp_path, notes):
-    from septet.storage.tables import files
+    from septet.sqlite.tables import files
 
     away, reports = notes.with_name("away"), []
     with Vault(tmp_path / "v.db", sync_on_search=60.0) as vault:

@@ -8,7 +8,7 @@ import pytest
 
 from connections import until_end
 from septet import Federation, StoreError, Vault
-from septet.tiers.local.tier import LocalSession
+from septet.sqlite.tier.tier import LocalSession
 from septet.tiers.protocol import Standing
 
 NOW = 1_760_000_000.0

@@ -7,8 +7,7 @@ import pytest
 
 from doubles import Letters
 from septet import Federation, QueryError, StoreBusy, StoreError, Vault
-from septet.tiers import LocalTier
-from septet.tiers.local.tier import LocalSession
+from septet.sqlite.tier.tier import LocalSession, LocalTier
 
 LONG_S = 60.0
 

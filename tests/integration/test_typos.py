@@ -103,7 +103,7 @@ def test_all_ways_to_search_help_alike(vault):
 
 
 def test_there_is_no_help_and_no_error_while_fts5_answers(vault, monkeypatch):
-    monkeypatch.setattr("septet.tiers.local.read_view.ReadView.needs_fts5", lambda view, plan: plan.asks_text)
+    monkeypatch.setattr("septet.sqlite.tier.read_view.ReadView.needs_fts5", lambda view, plan: plan.asks_text)
     assert vault.search("lightwieght").ids == []
 
 

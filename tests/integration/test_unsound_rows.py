@@ -10,7 +10,7 @@ import pytest
 
 from commands import Commands
 from septet import CallableEmbedder, NotAVault, StoreError, Vault
-from septet.storage import soundness
+from septet.sqlite.store import soundness
 
 DEEP = "[" * 5_000
 #: By SQL, what is made of the row of the first entry, and how `septet doctor` names the column.

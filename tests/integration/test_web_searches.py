@@ -52,7 +52,7 @@ def filled(path=":memory:"):
 @pytest.fixture(params=["in memory", "not in memory", "federation"])
 def target(request, monkeypatch):
     if request.param == "not in memory":
-        monkeypatch.setattr("septet.snapshot.manager.SnapshotManager.schedule", lambda *_: None)
+        monkeypatch.setattr("septet.sqlite.snapshot.manager.SnapshotManager.schedule", lambda *_: None)
     with filled() as vault, Vault(":memory:", clock=lambda: NOW) as high:
         if request.param != "federation":
             yield vault

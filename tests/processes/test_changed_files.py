@@ -14,7 +14,7 @@ import pytest
 from campaigns import searcher
 from campaigns.vandal import HARMS, harm
 from septet import StoreError, Vault, VectorIndex, _core
-from septet.tiers.local import inspection
+from septet.sqlite.tier import inspection
 
 NOW = searcher.NOW
 #: Shares of a file that are left of it.

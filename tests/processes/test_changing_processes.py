@@ -16,7 +16,7 @@ with Vault(sys.argv[1]) as vault:
 KILLED = """
 import os, sys
 from septet import Vault
-from septet.storage.tables import history
+from septet.sqlite.tables import history
 
 erase = history.erase
 

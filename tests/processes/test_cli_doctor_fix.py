@@ -15,7 +15,7 @@ import pytest
 from commands import Commands
 from integration.test_cli_doctor_fix import ENTRIES, told
 from septet import Vault
-from septet.storage.tables import claims
+from septet.sqlite.tables import claims
 
 pytest.importorskip("typer")
 
@@ -75,7 +75,7 @@ def test_a_sound_vault_is_left_as_it_is(vault, doctor_process):
 
 def test_what_ended_processes_left_is_cleared_and_what_running_ones_hold_stays(vault, doctor_process):
     dead = subprocess.run(
-        [sys.executable, "-c", "from septet.storage.tables.claims import new_owner; print(new_owner())"],
+        [sys.executable, "-c", "from septet.sqlite.tables.claims import new_owner; print(new_owner())"],
         capture_output=True,
         text=True,
         check=True,

@@ -23,8 +23,8 @@ UNUSED = """
     asyncio concurrent.futures hashlib httpx importlib.metadata logging pathlib pydantic pydantic_core ssl tempfile
     tomli tomllib typing_extensions urllib.parse urllib.request uuid yaml
     septet.aio septet.embedding septet.files septet.search.explain septet.model.explanation septet.federation
-    septet.exchange septet.query.filters septet.model.stats septet.snapshot.maintenance septet.tiers.local.inspection
-    opentelemetry septet.watch.events septet.watch.spans septet.watch.watching
+    septet.exchange septet.query.filters septet.model.stats septet.sqlite.snapshot.maintenance
+    septet.sqlite.tier.inspection opentelemetry septet.watch.events septet.watch.spans septet.watch.watching
 """.split()
 
 
@@ -47,7 +47,9 @@ def loaded(vault):
 
 
 def test_a_first_search_loads_the_road_of_a_search(loaded):
-    assert {"septet.vault", "septet.search.run", "septet.snapshot.manager", "septet.profiles.builtin"} <= set(loaded)
+    assert {"septet.vault", "septet.search.run", "septet.sqlite.snapshot.manager", "septet.profiles.builtin"} <= set(
+        loaded
+    )
 
 
 @pytest.mark.parametrize("module", UNUSED)
@@ -74,7 +76,9 @@ def test_the_help_of_the_command_line_loads_only_what_reads_arguments(arguments)
     # pydantic is not among them: newer versions of typer look for it themselves.
     heavy = {"numpy", "rich", "rich.console", "httpx", "sqlite3", "septet._core", "septet.vault"}
     assert heavy & set(modules) == set()
-    assert [m for m in modules if m.startswith(("septet.embedding", "septet.storage", "septet.snapshot"))] == []
+    assert [
+        m for m in modules if m.startswith(("septet.embedding", "septet.sqlite.store", "septet.sqlite.snapshot"))
+    ] == []
 
 
 def test_a_command_loads_its_own_module_and_no_other():

@@ -10,7 +10,7 @@ import pytest
 
 from children import as_nobody, open_to_others
 from septet import ReadOnly, StoreBusy, StoreError, Vault
-from septet.storage.store import Store
+from septet.sqlite.store.store import Store
 
 HOLDER = """
 import sqlite3, sys
@@ -71,7 +71,7 @@ def test_the_wait_is_as_long_as_was_asked_also_when_the_vault_is_made(tmp_path, 
     path.touch()
     holder(path, "new")
     code = (
-        "import sys, time; from septet import StoreBusy; from septet.storage.store import Store\n"
+        "import sys, time; from septet import StoreBusy; from septet.sqlite.store.store import Store\n"
         "begun = time.monotonic()\n"
         "try: Store(sys.argv[1], busy_timeout_s=0.05)\n"
         "except StoreBusy: sys.exit(time.monotonic() - begun > 2)\n"

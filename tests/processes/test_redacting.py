@@ -314,8 +314,8 @@ def test_searches_go_on_and_other_processes_see_the_masked_texts(home):
 KILLED = """
 import os, sys
 from septet import Vault
-from septet.storage import scrubbing
-from septet.storage.tables import masking
+from septet.sqlite.store import scrubbing
+from septet.sqlite.tables import masking
 from septet.files import redacting
 
 kind, when, turn = sys.argv[2], int(sys.argv[3]), 0

@@ -12,7 +12,7 @@ import pytest
 
 from integration.test_restore import NEW, OLD, damaged, fill, held, names
 from septet import NotAVault, StoreBusy, StoreError, Vault
-from septet.storage.restoring import restore
+from septet.sqlite.store.restoring import restore
 
 STEPS = ["lock", "copy", "complete", "aside-wal", "rename", "sync", "clean"]
 HOLDER = """

@@ -127,7 +127,7 @@ def test_tiers_are_brought_to_one_scale_whatever_the_constants(vault):
 def test_a_query_that_fts5_must_rank_says_that_its_constants_counted(vault, monkeypatch):
     said = [n.code for n in vault.search("fox", profile=profile_of(k1=5.0)).notes]
     assert "constants_of_fts5" not in said
-    monkeypatch.setattr("septet.tiers.local.read_view.ReadView.needs_fts5", lambda view, plan: plan.asks_text)
+    monkeypatch.setattr("septet.sqlite.tier.read_view.ReadView.needs_fts5", lambda view, plan: plan.asks_text)
     results = vault.search("fox", profile=profile_of(k1=5.0))
     assert "constants_of_fts5" in [n.code for n in results.notes]
     assert results.ids == vault.search("fox", profile=profile_of()).ids

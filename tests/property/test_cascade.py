@@ -11,7 +11,7 @@ from examples import heavy
 from septet import Federation, Vault, _core
 from septet.profiles.load import resolve
 from septet.query.parse import parse
-from septet.tiers.local.read_view import ReadView
+from septet.sqlite.tier.read_view import ReadView
 
 NOW = 1_760_000_000.0
 COLUMNS = ("id", "title", "description", "context", "tags")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from doubles import Letters, down, refused
 from septet import EmbeddingOptions, Vault
-from septet.storage.tables import texts
+from septet.sqlite.tables import texts
 
 IDS = st.sampled_from([f"e{i}" for i in range(6)])
 TITLES = st.sampled_from(["one", "two", "three", "four", "five"])

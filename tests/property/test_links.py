@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from septet import Federation, Vault, _core
-from septet.storage.tables import links
-from septet.tiers.local.neighbours import near
-from septet.tiers.local.read_view import open_read_view
+from septet.sqlite.tables import links
+from septet.sqlite.tier.neighbours import near
+from septet.sqlite.tier.read_view import open_read_view
 
 NOW = 1_760_000_000.0
 WORDS = "alpha beta gamma delta".split()

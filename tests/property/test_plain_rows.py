@@ -14,7 +14,7 @@ from septet import EntryError, _core
 from septet.model.drafts import attrs_text, checked_attrs, draft
 from septet.model.entry import FIELDS
 from septet.ranking.pool import json_text
-from septet.storage.tables.entries import checked_row, row_of
+from septet.sqlite.tables.entries import checked_row, row_of
 
 NOW = 1_700_000_000.0
 

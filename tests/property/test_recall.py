@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from examples import heavy
 from septet import Vault, _core
-from septet.tiers.local.read_view import open_read_view
+from septet.sqlite.tier.read_view import open_read_view
 
 NOW = 1_760_000_000.0
 WORDS = "alpha beta gamma delta kiwi plum quince getUserName 東京タワー café".split()

@@ -13,10 +13,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from examples import heavy
 from septet import Vault, VectorError, _core
 from septet.model.drafts import draft
-from septet.snapshot.manager import SnapshotManager
-from septet.snapshot.postings import agrees
-from septet.storage.tables import texts
-from septet.storage.tables.vectors import spaces
+from septet.sqlite.snapshot.manager import SnapshotManager
+from septet.sqlite.snapshot.postings import agrees
+from septet.sqlite.tables import texts
+from septet.sqlite.tables.vectors import spaces
 
 VOCABULARY = ["alpha", "beta", "gamma", "naïve", "getUserName", "東京都", "đồng"]
 WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=4)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from examples import heavy
 from septet import Federation, Vault, _core
-from septet.storage.tables import fulltext
-from septet.tiers.local.read_view import open_read_view
+from septet.sqlite.tables import fulltext
+from septet.sqlite.tier.read_view import open_read_view
 
 NOW = 1_760_000_000.0
 ALL = {"extends": "septet", "name": "all words", "text": {"match": "all"}}
@@ -166,7 +166,7 @@ def test_many_queries_and_single_ones_find_the_same_with_postings_and_without(li
         vault.optimize()
         several = vault.search_many(asked, limit=limit, profile=PLAIN)
         single = [vault.search(query, limit=limit, profile=PLAIN) for query in asked]
-    monkeypatch.setattr("septet.snapshot.manager.BUILT_AT_ONCE", 0)
+    monkeypatch.setattr("septet.sqlite.snapshot.manager.BUILT_AT_ONCE", 0)
     with filled(900) as vault:
         monkeypatch.setattr(type(vault._tier.manager), "schedule", lambda *_: None)
         by_fts5 = [vault.search(query, limit=limit, profile=PLAIN) for query in asked]

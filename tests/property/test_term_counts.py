@@ -5,8 +5,8 @@ import random
 import pytest
 
 from septet import Federation, Vault
-from septet.storage.tables import fulltext
-from septet.tiers.local.read_view import open_read_view
+from septet.sqlite.tables import fulltext
+from septet.sqlite.tier.read_view import open_read_view
 
 NOW = 1_760_000_000.0
 WORDS = "alpha beta gamma running runs getUserName getuser user name Straße 数据库 索引 ゴム naïve Đường the 42".split()
@@ -115,7 +115,7 @@ def test_a_federation_asks_sqlite_for_no_count_once_full_text_is_in_memory(two, 
 
 
 def test_until_then_sqlite_counts_a_term_once_a_generation(two, monkeypatch):
-    monkeypatch.setattr("septet.snapshot.manager.BUILT_AT_ONCE", 0)
+    monkeypatch.setattr("septet.sqlite.snapshot.manager.BUILT_AT_ONCE", 0)
     federation, one, _ = two
     asked = counted_by_sql(monkeypatch)
     # Nothing is built in the background meanwhile.

@@ -178,8 +178,8 @@ def test_a_crate_that_the_lock_file_does_not_know_is_refused(said, members):
 
 
 def test_a_file_of_the_package_that_is_left_out_is_missed(said, members):
-    del members["septet/storage/schema.sql"]
-    assert said(checks.check_contents) == ["septet/storage/schema.sql is missing"]
+    del members["septet/sqlite/store/schema.sql"]
+    assert said(checks.check_contents) == ["septet/sqlite/store/schema.sql is missing"]
 
 
 @pytest.mark.parametrize("name", ["tests/test_house.py", "septet/notes.txt", "septet-0.1.0.data/scripts/septet"])
@@ -189,8 +189,8 @@ def test_a_file_that_is_no_source_is_refused(said, members, name):
 
 
 def test_a_file_that_differs_from_its_source_is_refused(said, members):
-    members["septet/storage/schema.sql"] = b"DROP TABLE entries"
-    assert said(checks.check_contents) == ["septet/storage/schema.sql differs from the source"]
+    members["septet/sqlite/store/schema.sql"] = b"DROP TABLE entries"
+    assert said(checks.check_contents) == ["septet/sqlite/store/schema.sql differs from the source"]
 
 
 def test_a_stranger_in_the_metadata_is_refused(said, members):

@@ -1,7 +1,7 @@
 """The best of a query as the server ranks them, from a row a posting, by FTS5's formula."""
 
-from septet.storage.postgres.pipeline import Statement
-from septet.storage.postgres.tables.fulltext import VALID, holding_all
+from septet.postgres.store.pipeline import Statement
+from septet.postgres.tables.fulltext import VALID, holding_all
 
 #: What postings ``p`` score for a term of a weight, with constants ``c``: ``f.f`` is how often it is there.
 SCORE = "{weight} * ((f.f * (c.k1 + 1)) / (f.f + c.k1 * (1 - c.b + c.b * p.tokens / c.average[p.part + 1])))"

@@ -5,10 +5,10 @@ import sqlite3
 import pytest
 
 from septet import NotAVault, StoreError, Vault
-from septet.storage import connection
-from septet.storage.connection import prepare
-from septet.storage.engine import OLDEST_SQLITE, require_version
-from septet.storage.forks import is_open
+from septet.sqlite.store import connection
+from septet.sqlite.store.connection import prepare
+from septet.sqlite.store.engine import OLDEST_SQLITE, require_version
+from septet.sqlite.store.forks import is_open
 
 
 class WithoutFullText(sqlite3.Connection):

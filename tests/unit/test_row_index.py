@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from septet.snapshot import row_index
-from septet.snapshot.row_index import RowIndex
+from septet.sqlite.snapshot import row_index
+from septet.sqlite.snapshot.row_index import RowIndex
 
 ROWS = st.integers(1, 40)
 #: A change: rows that go or are written, and rows that are written.

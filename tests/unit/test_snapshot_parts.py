@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from septet.errors import StoreError
-from septet.snapshot.answers import Answers
-from septet.snapshot.columns import COLUMNS, Column, NameTable, facts_of
-from septet.snapshot.schedule import Schedule
-from septet.storage.store import Reading
+from septet.sqlite.snapshot.answers import Answers
+from septet.sqlite.snapshot.columns import COLUMNS, Column, NameTable, facts_of
+from septet.sqlite.snapshot.schedule import Schedule
+from septet.sqlite.store.store import Reading
 
 
 class OpenStore:

@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 
-from septet.storage import protocol, table_protocols
+from septet.store import protocol, table_protocols
 
 
 def asked_of(table):
@@ -22,7 +22,7 @@ def arguments_of(function):
     return [one for one in found if one[0] not in ("self", "read", "write")]
 
 
-@pytest.mark.parametrize("package", ["septet.storage.tables", "septet.storage.postgres.tables"])
+@pytest.mark.parametrize("package", ["septet.sqlite.tables", "septet.postgres.tables"])
 @pytest.mark.parametrize("table", [n for n, p in vars(protocol.Tables).items() if isinstance(p, property)])
 def test_a_table_has_the_functions_and_arguments_that_are_asked_of_it(package, table):
     module = import_module(f"{package}.{table}")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
     from septet.model.fields import EntryFields, EntryItem, EntryOverrides, FrameLike, OnSimilar, Split, VectorLike
-    from septet.vault.postgres.vault import PostgresVault
+    from septet.postgres.vault.vault import PostgresVault
     from septet.watch.events import SearchEvent, WriteEvent
 
 __all__ = ["AsyncVault"]

@@ -23,7 +23,7 @@ from septet.embedding.choose import Configured, configured
 from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.providers.credentials import key_source
 from septet.errors import EmbeddingConfigError, EmbeddingError
-from septet.storage.postgres.dsn import is_dsn
+from septet.postgres.store.dsn import is_dsn
 
 if TYPE_CHECKING:
     from septet.service.vaults import VaultPlace

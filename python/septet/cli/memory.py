@@ -107,7 +107,7 @@ def check_one(vault: VaultPlace | None, config: Path | None) -> None:
 def keep_index(opened: Any, notes: Iterable[Note]) -> None:
     """Write the index that a search of a file had to do without, for the commands that follow."""
     if any(note.code == "index_building" for note in notes) and isinstance(path := getattr(opened, "path", None), str):
-        from septet.snapshot.optimize import keep_beside
+        from septet.sqlite.snapshot.optimize import keep_beside
 
         keep_beside(path)
 

@@ -50,8 +50,8 @@ def existing(place: VaultPlace | None, *, read_only: bool = True, **embedding: A
     Raises:
         StoreError: it does not exist; the message says how to create one.
     """
+    from septet.postgres.store.dsn import check_file, is_dsn
     from septet.service.vaults import open_vault
-    from septet.storage.postgres.dsn import check_file, is_dsn
 
     if is_dsn(place):
         return open_vault(str(place), read_only=read_only, **embedding)
@@ -75,7 +75,7 @@ def file_only(place: VaultPlace | None, command: str, why: str) -> Path | None:
     Raises:
         QueryError: it is on a server.
     """
-    from septet.storage.postgres.dsn import is_dsn
+    from septet.postgres.store.dsn import is_dsn
 
     if is_dsn(place):
         raise QueryError(f"`septet {command}` is for vaults in files: {why}")
@@ -91,8 +91,8 @@ def writable(place: VaultPlace | None, **embedding: Any) -> Iterator[Any]:
     Raises:
         StoreError: the folder cannot be created, or the file cannot be opened.
     """
+    from septet.postgres.store.dsn import check_file, is_dsn
     from septet.service.vaults import open_vault
-    from septet.storage.postgres.dsn import check_file, is_dsn
 
     if is_dsn(place):
         with open_vault(str(place), **embedding) as remote:

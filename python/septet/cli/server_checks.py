@@ -13,20 +13,20 @@ from septet.errors import SeptetError
 from septet.service.vaults import open_vault
 
 if TYPE_CHECKING:
-    from septet.storage.postgres.facts import ServerFacts
+    from septet.postgres.store.facts import ServerFacts
 
 __all__ = ["server_checks"]
 
 
 def server_checks(address: str, models: Sequence[Embedder]) -> list[Check]:
     """Check a vault on a server; the first check says whether it can be opened at all."""
-    from septet.storage.postgres.dsn import without_passwords
+    from septet.postgres.store.dsn import without_passwords
 
     try:
         with open_vault(address, read_only=True, embedder=models or None) as vault:
             # Not before: without the packages of the extra, opening says what to install.
-            from septet.storage.postgres.facts import server_facts
-            from septet.storage.postgres.vector_index import unfinished
+            from septet.postgres.store.facts import server_facts
+            from septet.postgres.store.vector_index import unfinished
 
             stats, spaces = vault.stats(), vault.spaces()
             store: Any = vault._store

@@ -16,13 +16,13 @@ from septet.embedding.embedder import Embedder
 from septet.embedding.query.selection import SpaceStatus
 from septet.errors import NotAVault, ReadOnly, SeptetError, StoreBusy, StoreError
 from septet.files.report import counted
-from septet.snapshot.sidecar import Sidecar
-from septet.snapshot.sidecar_state import LEAST_SLOTS
-from septet.storage import mending
-from septet.storage.checking import full_text_faults
-from septet.storage.connection import SCHEMA_VERSION
-from septet.storage.soundness import table_faults, unsound_rows
-from septet.storage.store import Store
+from septet.sqlite.snapshot.sidecar import Sidecar
+from septet.sqlite.snapshot.sidecar_state import LEAST_SLOTS
+from septet.sqlite.store import mending
+from septet.sqlite.store.checking import full_text_faults
+from septet.sqlite.store.connection import SCHEMA_VERSION
+from septet.sqlite.store.soundness import table_faults, unsound_rows
+from septet.sqlite.store.store import Store
 from septet.system.target import left_unfinished, sweep
 from septet.vault import Vault
 

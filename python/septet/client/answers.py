@@ -18,7 +18,7 @@ from septet.model.spaces import Space
 from septet.model.stats import Stats
 from septet.notes import Note
 from septet.ranking.adaptive import Weights
-from septet.storage.tables.links import Link
+from septet.sqlite.tables.links import Link
 
 if TYPE_CHECKING:
     from typing import TypeAlias

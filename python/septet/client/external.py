@@ -18,15 +18,15 @@ from septet.model.results import Hit, Note, Results, Scored, TierReport, hits_of
 from septet.query.options import OPTIONS, SearchOptions, takes_options
 from septet.query.plan import Plan
 from septet.search.searchable import Searchable
-from septet.storage.forks import renew_in_children
+from septet.sqlite.store.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from septet.federation import Federation
+    from septet.postgres.vault.vault import PostgresVault
     from septet.vault import Vault
-    from septet.vault.postgres.vault import PostgresVault
 
 __all__ = ["Asks", "ExternalFirst"]
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Unpack
 
-    from septet.listing.counting import Bucket
-    from septet.listing.request import OrderBy
     from septet.model.entry import Version
     from septet.model.explanation import Explanation
     from septet.model.fields import Time
@@ -53,7 +51,9 @@ if TYPE_CHECKING:
     from septet.profiles import ProfileLike
     from septet.query.options import Mode
     from septet.ranking.adaptive import Weights
-    from septet.storage.tables.links import Link
+    from septet.sqlite.listing.counting import Bucket
+    from septet.sqlite.listing.request import OrderBy
+    from septet.sqlite.tables.links import Link
 
 __all__ = ["Reads"]
 

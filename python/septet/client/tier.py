@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.listing.asked import AskedListing
-    from septet.listing.shadows import Mirror, Shadowing
-    from septet.snapshot.arrays import Mask
+    from septet.sqlite.listing.asked import AskedListing
+    from septet.sqlite.listing.shadows import Mirror, Shadowing
+    from septet.sqlite.snapshot.arrays import Mask
     from septet.vault.vectors import Layout
 
 __all__ = ["RemoteMember", "part_of", "told"]

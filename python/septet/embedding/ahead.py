@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 from septet.embedding.pipeline import Pipeline
 from septet.embedding.report import Tally
-from septet.storage.tables import staged
-from septet.storage.tables.claims import new_owner
+from septet.sqlite.tables import staged
+from septet.sqlite.tables.claims import new_owner
 
 if TYPE_CHECKING:
-    from septet.storage.store import Reading
+    from septet.sqlite.store.store import Reading
 
 __all__ = ["embed_staged"]
 

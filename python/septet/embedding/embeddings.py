@@ -23,7 +23,7 @@ from septet.embedding.report import EmbedReport, Tally, log_report
 from septet.errors import EmbeddingConfigError, EmbeddingError
 from septet.inputs.arguments import listed, shown
 from septet.model.results import Note
-from septet.storage.protocol import Store
+from septet.store.protocol import Store
 
 if TYPE_CHECKING:
     from septet.embedding.config import ConfigLike, EmbeddingConfig

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from septet.model.spaces import Space
-from septet.storage.protocol import Store
+from septet.store.protocol import Store
 
 __all__ = ["hand_over", "prune"]
 

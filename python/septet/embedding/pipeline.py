@@ -21,8 +21,8 @@ from septet.embedding.rows import BadVector, float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy
 from septet.model.results import Note
 from septet.model.spaces import Space
-from septet.storage.protocol import Reading, Store, Writing
-from septet.storage.tables.claims import new_owner
+from septet.sqlite.tables.claims import new_owner
+from septet.store.protocol import Reading, Store, Writing
 from septet.system.threads import call_uninterrupted
 
 __all__ = ["CALL_TIMEOUT_S", "MAX_FAILURES", "HashedTexts", "Pipeline", "Progress"]

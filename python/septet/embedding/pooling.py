@@ -6,7 +6,7 @@ from typing import Protocol, cast
 
 from septet.embedding.embedder import Embedder, pooling_of, space_name
 from septet.errors import EmbeddingError
-from septet.storage.protocol import Store
+from septet.store.protocol import Store
 
 __all__ = ["forget_long"]
 

@@ -10,9 +10,9 @@ from septet.federation import Federation
 from septet.vault.anywhere import AnyVault
 
 if TYPE_CHECKING:
+    from septet.postgres.vault.vault import PostgresVault
     from septet.search.searchable import Searchable
     from septet.vault import Vault
-    from septet.vault.postgres.vault import PostgresVault
 
 __all__ = ["feedback_judgements"]
 

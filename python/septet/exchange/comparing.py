@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from septet.model.results import Results
     from septet.ranking.pool import Candidate
-    from septet.storage.protocol import Reading
+    from septet.store.protocol import Reading
 
 __all__ = ["differences"]
 

@@ -22,7 +22,7 @@ from septet.exchange.comparing import differences
 if TYPE_CHECKING:
     from septet.model.spaces import Space
     from septet.ranking.pool import Candidate
-    from septet.storage.protocol import Reading
+    from septet.store.protocol import Reading
 
 __all__ = ["Copy", "copy_vault"]
 

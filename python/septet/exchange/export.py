@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import IO, Any
 
 from septet.errors import StoreError
-from septet.storage.aside import set_aside
-from septet.storage.protocol import Reading, Store
-from septet.storage.store import Store as LocalStore
+from septet.sqlite.store.aside import set_aside
+from septet.sqlite.store.store import Store as LocalStore
+from septet.store.protocol import Reading, Store
 from septet.system.target import complete_file
 from septet.watch import log
 

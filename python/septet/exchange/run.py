@@ -16,7 +16,7 @@ from septet.exchange.sources import checked_format, opened
 from septet.inputs.arguments import called, cut, exact, shown
 from septet.model.entry import Entry
 from septet.profiles import resolve
-from septet.storage.tables.links import Link
+from septet.sqlite.tables.links import Link
 from septet.vault.batch import Batch, fields_of, words_a_part
 from septet.vault.blocks import BLOCK, checked_matrix
 from septet.vault.judged import Judged

@@ -15,7 +15,7 @@ from septet.exchange.lines import JsonLines, Records
 from septet.exchange.source import MAX_LINE_CHARS, Source
 from septet.inputs.arguments import exact, file_path, printable, shown
 from septet.inputs.documents import Unreadable, open_regular
-from septet.storage.identity import is_open_here
+from septet.sqlite.store.identity import is_open_here
 
 __all__ = ["checked_format", "opened"]
 

@@ -20,7 +20,7 @@ from septet.files.front_matter import (
 )
 from septet.files.roots import is_memory_path
 from septet.model.drafts import MOST_TAGS
-from septet.storage.tables.mentions import ALIAS
+from septet.sqlite.tables.mentions import ALIAS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

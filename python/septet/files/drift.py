@@ -15,9 +15,9 @@ from septet.files.sources import Found, Scan, scan
 from septet.files.tracking import Followed, followed_of
 from septet.files.trees import UNKNOWN
 from septet.inputs.arguments import shown
-from septet.storage.store import Store
-from septet.storage.tables import files
-from septet.storage.tables.files import FileRow, RootRow
+from septet.sqlite.store.store import Store
+from septet.sqlite.tables import files
+from septet.sqlite.tables.files import FileRow, RootRow
 
 if TYPE_CHECKING:
     from septet.files.report import SyncReport

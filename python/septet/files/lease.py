@@ -7,8 +7,8 @@ from collections.abc import Callable
 from weakref import WeakValueDictionary
 
 from septet.errors import StoreBusy, StoreError
-from septet.storage.store import Reading, Store, Writing
-from septet.storage.tables import claims
+from septet.sqlite.store.store import Reading, Store, Writing
+from septet.sqlite.tables import claims
 
 __all__ = ["Lease", "is_running"]
 

@@ -13,9 +13,9 @@ from septet.files.pending import inode_of
 from septet.files.preparing import Task
 from septet.files.steady import print_of, read_steadily
 from septet.files.trees import UNKNOWN
-from septet.storage.store import Store
-from septet.storage.tables import files
-from septet.storage.tables.files import FileRow
+from septet.sqlite.store.store import Store
+from septet.sqlite.tables import files
+from septet.sqlite.tables.files import FileRow
 
 if TYPE_CHECKING:
     from septet.files.sources import Found, Skipped

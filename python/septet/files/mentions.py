@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
-from septet.storage.store import Writing
-from septet.storage.tables import files, links, mentions
-from septet.storage.tables.files import folded, stem_of
-from septet.storage.tables.links import Link
-from septet.storage.tables.mentions import ALIAS, Mentioned
+from septet.sqlite.store.store import Writing
+from septet.sqlite.tables import files, links, mentions
+from septet.sqlite.tables.files import folded, stem_of
+from septet.sqlite.tables.links import Link
+from septet.sqlite.tables.mentions import ALIAS, Mentioned
 
 __all__ = ["MENTIONS", "link_mentions", "mentioning", "stored_as"]
 

@@ -12,7 +12,7 @@ from septet.errors import SeptetError, StoreError
 from septet.files.drift import CatchUp
 from septet.inputs.arguments import real, shown
 from septet.notes import Note
-from septet.storage.store import Store
+from septet.sqlite.store.store import Store
 
 if TYPE_CHECKING:
     from septet.files.report import SyncReport
@@ -126,7 +126,7 @@ class OnSearch:
 
     def _behind(self) -> Note:
         behind, ages = self._catch_up.behind, []
-        from septet.storage.tables import files
+        from septet.sqlite.tables import files
 
         with self._store.reading() as read:
             ages = [row.synced_at for row in files.roots(read)]

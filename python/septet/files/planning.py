@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from septet.model.drafts import attrs_text
 from septet.model.entry import Span
-from septet.storage.tables import entries, files
-from septet.storage.tables.entries import EntryRow
-from septet.storage.tables.files import COMPARED, ChunkRow, FileRow
-from septet.storage.tables.mentions import Mentioned
+from septet.sqlite.tables import entries, files
+from septet.sqlite.tables.entries import EntryRow
+from septet.sqlite.tables.files import COMPARED, ChunkRow, FileRow
+from septet.sqlite.tables.mentions import Mentioned
 
 __all__ = ["Draft", "Plan", "chunk_id", "file_id", "plan_of", "plan_rows", "rows_of_drafts"]
 

@@ -21,12 +21,12 @@ from septet.files.redaction import Redactor
 from septet.files.tracking import redact_from_now
 from septet.files.turns import alone
 from septet.model.entry import json_of
-from septet.storage.store import Store, Writing
-from septet.storage.tables import entries, files, history, masking
-from septet.storage.tables.entries import EntryRow
-from septet.storage.tables.files import CHUNK, FileRow
-from septet.storage.tables.masking import Held, Text
-from septet.storage.tables.texts import joined
+from septet.sqlite.store.store import Store, Writing
+from septet.sqlite.tables import entries, files, history, masking
+from septet.sqlite.tables.entries import EntryRow
+from septet.sqlite.tables.files import CHUNK, FileRow
+from septet.sqlite.tables.masking import Held, Text
+from septet.sqlite.tables.texts import joined
 
 __all__ = ["Wanted", "redact_store"]
 
@@ -154,7 +154,7 @@ class _Run:
         self._wanted.forget(())
         if self._store.in_memory:
             return
-        from septet.storage.scrubbing import scrub
+        from septet.sqlite.store.scrubbing import scrub
 
         try:
             erase_arrays()

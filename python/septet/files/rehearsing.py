@@ -14,9 +14,9 @@ from septet.files.report import SyncReport, Tally
 from septet.files.syncing import Run
 from septet.files.tracking import Followed
 from septet.files.turns import Asked
-from septet.storage.store import Store
-from septet.storage.tables import files
-from septet.storage.tables.files import FileRow
+from septet.sqlite.store.store import Store
+from septet.sqlite.tables import files
+from septet.sqlite.tables.files import FileRow
 
 if TYPE_CHECKING:
     from septet.files.sources import Found

@@ -23,13 +23,13 @@ from septet.files.preparing import Prepared, Preparer, Task, ahead
 from septet.files.report import Tally
 from septet.files.storing import in_order, store_plans
 from septet.files.tracking import Followed, still_followed
-from septet.storage.store import Reading, Store, Writing
-from septet.storage.tables import entries, files, indexing, mentions, staged, vectors
-from septet.storage.tables.entries import EntryRow
-from septet.storage.tables.files import FileRow
-from septet.storage.tables.history import Keeping
-from septet.storage.tables.mentions import Mentioned
-from septet.storage.tables.staged import Staged
+from septet.sqlite.store.store import Reading, Store, Writing
+from septet.sqlite.tables import entries, files, indexing, mentions, staged, vectors
+from septet.sqlite.tables.entries import EntryRow
+from septet.sqlite.tables.files import FileRow
+from septet.sqlite.tables.history import Keeping
+from septet.sqlite.tables.mentions import Mentioned
+from septet.sqlite.tables.staged import Staged
 
 if TYPE_CHECKING:
     from septet.embedding.report import Tally as Embedded

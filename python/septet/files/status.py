@@ -12,10 +12,10 @@ from septet.files.lease import is_running
 from septet.files.report import PendingFile, SkippedFile, remarked
 from septet.files.sources import scan
 from septet.files.tracking import followed_of
-from septet.storage.store import Store
-from septet.storage.tables import files
-from septet.storage.tables.altered import ALTERED
-from septet.storage.tables.files import FileRow, RootRow
+from septet.sqlite.store.store import Store
+from septet.sqlite.tables import files
+from septet.sqlite.tables.altered import ALTERED
+from septet.sqlite.tables.files import FileRow, RootRow
 
 __all__ = ["RootStatus", "SyncStatus", "status_of"]
 

@@ -22,10 +22,10 @@ from septet.files.report import SyncReport, Tally
 from septet.files.storing import erase_files, in_order, store_plans
 from septet.files.tracking import Followed, followed_now, still_followed
 from septet.files.turns import Asked
-from septet.storage.store import Store, Writing
-from septet.storage.tables import files, mentions, staged
-from septet.storage.tables.files import FileRow
-from septet.storage.tables.history import Keeping
+from septet.sqlite.store.store import Store, Writing
+from septet.sqlite.tables import files, mentions, staged
+from septet.sqlite.tables.files import FileRow
+from septet.sqlite.tables.history import Keeping
 from septet.watch import log
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from septet.files.storing import erase_files
 from septet.inputs.arguments import absolute, exact, file_path, listed, shown, utf8
 from septet.model.drafts import draft
 from septet.model.entry import TRUSTS, json_of
-from septet.storage.store import Reading, Store, Writing
-from septet.storage.tables import files, staged
-from septet.storage.tables.files import RootRow
+from septet.sqlite.store.store import Reading, Store, Writing
+from septet.sqlite.tables import files, staged
+from septet.sqlite.tables.files import RootRow
 
 if TYPE_CHECKING:
     from septet.files.redaction import Redactor

@@ -14,7 +14,7 @@ from septet.errors import StoreBusy
 if TYPE_CHECKING:
     from septet.files.report import SyncReport
     from septet.files.tracking import Followed
-    from septet.storage.store import Store
+    from septet.sqlite.store.store import Store
 
 __all__ = ["Asked", "alone", "end_turns", "in_turn"]
 

@@ -22,8 +22,8 @@ from septet.files.sources import places
 from septet.files.tracking import Followed, followed_of
 from septet.files.trees import IGNORE_FILES, is_session
 from septet.inputs.arguments import called, real, shown
-from septet.storage.store import Store
-from septet.storage.tables import files
+from septet.sqlite.store.store import Store
+from septet.sqlite.tables import files
 from septet.watch import log
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from septet import _core
 from septet.errors import StoreError
 from septet.index.checks import Metric, Rows
 from septet.index.names import Names
-from septet.snapshot.append_buffer import AppendBuffer
+from septet.sqlite.snapshot.append_buffer import AppendBuffer
 
 __all__ = ["PAGE_ROWS", "State"]
 

@@ -13,15 +13,15 @@ from septet.model.entry import Entry
 from septet.model.results import Hit, Results
 from septet.query.options import SearchOptions
 from septet.retrieval.corpus import Item
-from septet.storage.store import Store
-from septet.storage.tables.links import Link
-from septet.storage.tables.settings import sqlite_settings
+from septet.sqlite.store.store import Store
+from septet.sqlite.tables.links import Link
+from septet.sqlite.tables.settings import sqlite_settings
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from septet.listing.request import OrderBy
     from septet.model.pages import Page
+    from septet.sqlite.listing.request import OrderBy
 
 __all__ = ["Knowledge", "OpenVault", "items_of", "key_of", "settings_of", "store_of"]
 

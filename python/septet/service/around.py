@@ -8,7 +8,7 @@ from septet.errors import EntryNotFound
 
 if TYPE_CHECKING:
     from septet.service.running import Memory
-    from septet.storage.tables.links import Link
+    from septet.sqlite.tables.links import Link
 
 __all__ = ["neighbourhood"]
 

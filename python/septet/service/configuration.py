@@ -37,10 +37,10 @@ from pydantic.alias_generators import to_camel
 from septet.embedding.config import EmbeddingConfig, config_of, error_of
 from septet.errors import EmbeddingConfigError, ProfileError, TierError
 from septet.inputs.documents import SUFFIXES, read_settings
+from septet.postgres.store.dsn import is_dsn, without_passwords
 from septet.profiles.builtin import BUILTIN
 from septet.retrieval.config import RetrievalConfig, blocks_of_retrieval, retrieval_config
 from septet.service.places import config_folder, default_vault, expanded, project_vault
-from septet.storage.postgres.dsn import is_dsn, without_passwords
 
 __all__ = [
     "CONFIG_VARIABLE",

@@ -12,6 +12,7 @@ from septet.errors import ReadOnly, SeptetError, TierError
 from septet.federation import Federation
 from septet.inputs.arguments import shown
 from septet.inputs.documents import Unreadable, read_bytes
+from septet.postgres.store.dsn import is_dsn
 from septet.service.configuration import (
     IN_MEMORY,
     OF_POSTGRES,
@@ -26,16 +27,15 @@ from septet.service.operations import OPERATIONS
 from septet.service.places import cache_file, expanded, make_folder
 from septet.service.served import Served
 from septet.service.vaults import VaultPlace, open_vault
-from septet.storage.postgres.dsn import is_dsn
 from septet.watch.log import WARNING, say
 
 if TYPE_CHECKING:
     from septet.client import Client
     from septet.client.external import ExternalFirst
+    from septet.postgres.vault.vault import PostgresVault
     from septet.profiles import ProfileLike
     from septet.service.running import Memory
     from septet.vault import Vault
-    from septet.vault.postgres.vault import PostgresVault
 
 __all__ = ["opened"]
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from septet.client.external import ExternalFirst
+    from septet.postgres.vault.vault import PostgresVault
     from septet.retrieval.config import RetrievalProfile
     from septet.retrieval.retriever import Retriever
     from septet.service.slow import SlowSearches
     from septet.service.tier_sessions import TierSessions
     from septet.vault import Vault
-    from septet.vault.postgres.vault import PostgresVault
 
 __all__ = ["Memory", "Serving", "named"]
 

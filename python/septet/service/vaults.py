@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from septet.storage.postgres.dsn import is_dsn, vault_named
+from septet.postgres.store.dsn import is_dsn, vault_named
 from septet.vault import Vault
 
 if TYPE_CHECKING:
-    from septet.vault.postgres.vault import PostgresVault
+    from septet.postgres.vault.vault import PostgresVault
 
 __all__ = ["VaultPlace", "open_vault"]
 
@@ -33,6 +33,6 @@ def open_vault(
     if not is_dsn(place):
         return Vault(Path(place), read_only=read_only, **arguments)
     dsn, name = vault_named(str(place), named)
-    from septet.vault.postgres.vault import PostgresVault
+    from septet.postgres.vault.vault import PostgresVault
 
     return PostgresVault(dsn, vault=name, read_only=read_only, **arguments)

@@ -9,7 +9,7 @@ from septet.model.results import Note
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
-    from septet.storage.soundness import Unsound
+    from septet.sqlite.store.soundness import Unsound
 
 __all__ = [
     "MOST_MEMORIES",

@@ -11,7 +11,7 @@ from septet.model.drafts import merged_attrs
 from septet.model.entry import SEVERITIES, Entry
 from septet.model.fields import OnSimilar
 from septet.ranking.pool import Candidate
-from septet.storage.tables.entries import EntryRow
+from septet.sqlite.tables.entries import EntryRow
 
 __all__ = ["KEEP", "SIMILARITY", "Near", "chars", "merged_fields", "nearness", "row_entry", "said_again"]
 

@@ -10,11 +10,11 @@ from septet._core import windows
 from septet.errors import BatchError, EntryError, Unreachable
 from septet.inputs.arguments import cut, exact, listed, shown, utf8, whole
 from septet.model.entry import FIELDS, Entry, Span
-from septet.storage.protocol import Writing
-from septet.storage.tables.entries import EntryRow, checked_row, plain_rows
-from septet.storage.tables.history import Keeping
-from septet.storage.tables.links import NEXT, Link
-from septet.storage.tables.vectors import GivenVectors, checked
+from septet.sqlite.tables.entries import EntryRow, checked_row, plain_rows
+from septet.sqlite.tables.history import Keeping
+from septet.sqlite.tables.links import NEXT, Link
+from septet.sqlite.tables.vectors import GivenVectors, checked
+from septet.store.protocol import Writing
 from septet.vault.own_ids import with_clean_id, with_clean_ids
 
 if TYPE_CHECKING:

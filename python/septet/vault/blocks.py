@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from septet._core import unit_rows
 from septet.errors import SeptetError, VectorError
 from septet.model.vector import MOST, MOST_DIMENSIONS, numbers
-from septet.storage.tables.entries import EntryRow
+from septet.sqlite.tables.entries import EntryRow
 from septet.vault.batch import BATCH_ROWS, Batch, item_fields, stopped, words_a_part
 
 __all__ = ["add_blocks", "checked_matrix", "each_of", "gather_item"]
@@ -51,7 +51,7 @@ def add_blocks(
 
     Args:
         items: a list, or what else gives slices of known length.
-        prepare: see `septet.storage.protocol.Store`; a thread does it for the next batches while one is written.
+        prepare: see `septet.store.protocol.Store`; a thread does it for the next batches while one is written.
 
     Raises:
         BatchError: as `septet.Vault.add_many`.

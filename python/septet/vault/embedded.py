@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from septet.errors import EmbeddingConfigError
 from septet.inputs.arguments import flags, real
 from septet.profiles import ProfileLike, resolve
-from septet.storage.protocol import Store
+from septet.store.protocol import Store
 from septet.watch.progress import Progress, reporter, with_progress
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from septet.errors import ReadOnly
 from septet.query.plan import Plan
 from septet.search.searchable import Searchable
-from septet.storage.store import CLOSE_WAIT_S
+from septet.sqlite.store.store import CLOSE_WAIT_S
 from septet.vault.synced import Synced
 
 if TYPE_CHECKING:

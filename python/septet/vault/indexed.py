@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from septet.errors import SeptetError
 from septet.profiles import resolve
-from septet.snapshot.sidecar_state import LEAST_SLOTS
-from septet.storage.tables.entries import last_row
+from septet.sqlite.snapshot.sidecar_state import LEAST_SLOTS
+from septet.sqlite.tables.entries import last_row
 from septet.vault.anywhere import AnyVault
 
 if TYPE_CHECKING:
     from septet.model.stats import Optimized
-    from septet.storage.store import Store
-    from septet.tiers import LocalTier
+    from septet.sqlite.store.store import Store
+    from septet.sqlite.tier.tier import LocalTier
 
 __all__ = ["Indexed"]
 
@@ -46,7 +46,7 @@ class Indexed(AnyVault):
         """
         self._check_writable("optimize")
         from septet.model.stats import Optimized
-        from septet.snapshot.optimize import optimize
+        from septet.sqlite.snapshot.optimize import optimize
 
         made = optimize(self._tier.manager, self._store, self._clock(), terms=self._uses_terms)
         return Optimized(len(self), None, 0) if made is None else Optimized(len(self), str(made[0]), made[1])
@@ -69,13 +69,13 @@ class Indexed(AnyVault):
         return "tfidf" in resolve(self._profile).columns
 
     def _settle(self) -> None:
-        from septet.snapshot.optimize import load
+        from septet.sqlite.snapshot.optimize import load
 
         load(self._tier.manager, self._store, self._clock(), terms=self._uses_terms)
 
     def _keep_up(self) -> None:
         """Write what searches use if it is worth it; the caller has the manager's turn."""
-        from septet.snapshot.optimize import keep_up
+        from septet.sqlite.snapshot.optimize import keep_up
 
         keep_up(self._tier.manager, self._store, self._clock(), terms=self._uses_terms)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from septet.errors import EntryError
 from septet.inputs.arguments import as_epoch
-from septet.storage.tables.feedback import checked
+from septet.sqlite.tables.feedback import checked
 from septet.vault.writing import Writable
 
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from septet.errors import EntryError, ReadOnly
 from septet.inputs.arguments import flag, shown
-from septet.storage.store import Store
+from septet.sqlite.store.store import Store
 from septet.vault.embedded import Embedded
 from septet.watch.progress import Progress, reporter, with_progress
 
 if TYPE_CHECKING:
     from septet.files.redact_report import RedactReport
     from septet.files.redaction import Redactor
-    from septet.tiers import LocalTier
+    from septet.sqlite.tier.tier import LocalTier
 
 __all__ = ["Redactable"]
 
@@ -100,7 +100,7 @@ class Redactable(Embedded):
         if manager.sidecar is not None:
             manager.sidecar.erase()
         else:
-            from septet.snapshot.sidecar import Sidecar
+            from septet.sqlite.snapshot.sidecar import Sidecar
 
             # Other processes may have written one.
             Sidecar(self._store.file).erase()

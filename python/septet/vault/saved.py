@@ -6,7 +6,7 @@ import os
 
 from septet.errors import StoreError
 from septet.inputs.arguments import file_path
-from septet.storage.store import Store
+from septet.sqlite.store.store import Store
 from septet.watch.progress import Progress, reporter, with_progress
 
 __all__ = ["Saved"]
@@ -28,7 +28,7 @@ class Saved:
             StoreError: the vault cannot be read, or the copy cannot be written: its name belongs to a vault or a
                 database in use, or is no file.
         """
-        from septet.snapshot.optimize import keep_beside
+        from septet.sqlite.snapshot.optimize import keep_beside
 
         target = file_path(path, "path", StoreError)
         self._store.backup(target, reporter(progress))
@@ -62,8 +62,8 @@ class Saved:
             StoreBusy: the vault is open.
             StoreError: the backup cannot be read, or the vault cannot be written.
         """
-        from septet.snapshot.optimize import keep_beside
-        from septet.storage.restoring import restore
+        from septet.sqlite.snapshot.optimize import keep_beside
+        from septet.sqlite.store.restoring import restore
 
         target = file_path(path, "path", StoreError)
         entries = restore(file_path(backup, "backup", StoreError), target, reporter(progress))

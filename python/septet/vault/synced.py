@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from septet.errors import EntryError, ReadOnly
 from septet.inputs.arguments import as_text, flag, real, utf8
 from septet.model.entry import json_of
-from septet.storage.store import Store
+from septet.sqlite.store.store import Store
 from septet.watch.progress import Progress, reporter, with_progress
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Synced:
             StoreError: the vault cannot be read.
         """
         from septet.files.report import RootInfo
-        from septet.storage.tables import files
+        from septet.sqlite.tables import files
 
         with self._store.reading() as read:
             return [
@@ -186,7 +186,7 @@ class Synced:
     def _followed(self, root: str | os.PathLike[str] | None) -> list[Followed]:
         from septet.files.roots import root_at
         from septet.files.tracking import followed_of
-        from septet.storage.tables import files
+        from septet.sqlite.tables import files
 
         with self._store.reading() as read:
             found = [followed_of(row) for row in files.roots(read)]

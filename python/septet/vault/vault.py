@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from septet.errors import StoreError
 from septet.inputs.arguments import file_path, flags
+from septet.postgres.store.dsn import check_file
 from septet.profiles import ProfileLike
-from septet.snapshot.manager import SnapshotManager
-from septet.snapshot.sidecar import Sidecar
-from septet.storage.postgres.dsn import check_file
-from septet.storage.store import Store
-from septet.tiers import LocalTier
-from septet.tiers.local.tier import LateListings
+from septet.sqlite.snapshot.manager import SnapshotManager
+from septet.sqlite.snapshot.sidecar import Sidecar
+from septet.sqlite.store.store import Store
+from septet.sqlite.tier.tier import LateListings, LocalTier
 from septet.vault.following import Following
 from septet.vault.indexed import Indexed
 from septet.vault.listed import ListedByArrays

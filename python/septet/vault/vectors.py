@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from septet.errors import VectorError
 from septet.inputs.arguments import shown, utf8
-from septet.storage.protocol import Store
+from septet.store.protocol import Store
 from septet.vault.batch import ids_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.storage.protocol import Remembered
+    from septet.store.protocol import Remembered
 
 __all__ = ["Layout", "Vectors", "asked_model", "fullest", "rows_of"]
 

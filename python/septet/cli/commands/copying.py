@@ -47,7 +47,7 @@ def restore(
 
     It is checked first. The vault may be damaged or missing; no program may have it open.
     """
-    from septet.storage.postgres.dsn import check_file
+    from septet.postgres.store.dsn import check_file
     from septet.vault import Vault
 
     target = Path(check_file(str(vault)))

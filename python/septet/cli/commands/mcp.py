@@ -97,9 +97,9 @@ def _print(
 
     from septet.cli.terminal import unguarded
     from septet.mcp.clients import CLIENTS, block
+    from septet.postgres.store.dsn import is_dsn, without_passwords
     from septet.service.configuration import CONFIG_VARIABLE
     from septet.service.places import expanded
-    from septet.storage.postgres.dsn import is_dsn, without_passwords
 
     if vault is None and config is None and (named := os.environ.get(CONFIG_VARIABLE, "").strip()):
         # The program may not have this environment.

@@ -20,7 +20,7 @@ def optimize(as_json: AsJson = False, vault: VaultPath = None) -> None:
     On a server: fold what writes have left to count, and have the planner look at the tables.
     """
     # The help reads every command's file.
-    from septet.storage.postgres.dsn import is_dsn
+    from septet.postgres.store.dsn import is_dsn
 
     with (
         stoppable(lambda: "nothing is lost; optimize again to go on"),

@@ -17,7 +17,7 @@ from septet.errors import QueryError, StoreError
 
 if TYPE_CHECKING:
     from septet.cli.screen import Screen
-    from septet.storage.postgres.administration import DatabaseStatus, Made
+    from septet.postgres.store.administration import DatabaseStatus, Made
 
 __all__ = ["postgres"]
 
@@ -61,8 +61,8 @@ def postgres(
     """
     if find_spec("psycopg") is None or find_spec("pgvector") is None:
         raise QueryError("`septet postgres` needs the extra: pip install 'septet[postgres]'")
-    from septet.storage.postgres import administration
-    from septet.storage.postgres.dsn import vault_named
+    from septet.postgres.store import administration
+    from septet.postgres.store.dsn import vault_named
 
     wanted = format_of(format, as_json)
     if (citus or print_) and action is not Action.init:
@@ -90,8 +90,8 @@ def postgres(
 
 def _say_recall(dsn: str, found: DatabaseStatus) -> None:
     """Say of each graph over vectors how much of what is nearest it finds."""
-    from septet.storage.postgres.store import PostgresStore
-    from septet.storage.postgres.vector_index import measure
+    from septet.postgres.store.store import PostgresStore
+    from septet.postgres.store.vector_index import measure
 
     for one in found.vaults:
         if not any(space["hnsw"] for space in one.spaces):

@@ -78,7 +78,7 @@ def _checked(file: str, address: str) -> None:
     Raises:
         QueryError: they are not.
     """
-    from septet.storage.postgres.dsn import is_dsn, without_passwords
+    from septet.postgres.store.dsn import is_dsn, without_passwords
 
     if is_dsn(file) or not is_dsn(address):
         wrong = file if is_dsn(file) else address

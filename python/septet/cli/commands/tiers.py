@@ -63,7 +63,7 @@ def tiers(
 
 def _alone(place: VaultPlace) -> dict[str, Any]:
     """Return what there is to say of a vault, whose searches call their one tier so."""
-    from septet.storage.postgres.dsn import is_dsn, without_passwords
+    from septet.postgres.store.dsn import is_dsn, without_passwords
 
     entries, problem = None, ""
     try:

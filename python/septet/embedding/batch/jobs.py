@@ -28,8 +28,8 @@ from septet.embedding.transport.client import Client
 from septet.embedding.transport.faults import AnswerTooLarge, Garbled, parsed
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.model.results import Note
-from septet.storage.tables.claims import new_owner
-from septet.storage.tables.jobs import Job, owner_of
+from septet.sqlite.tables.claims import new_owner
+from septet.sqlite.tables.jobs import Job, owner_of
 from septet.system.threads import call_uninterrupted
 
 __all__ = ["BatchJobs", "batch_jobs_of"]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet.model.results import Note
 from septet.model.spaces import Space
-from septet.storage.protocol import Reading
+from septet.store.protocol import Reading
 
 if TYPE_CHECKING:
-    from septet.storage.tables.texts import TextSpace
+    from septet.sqlite.tables.texts import TextSpace
 
 __all__ = ["Selection", "SpaceStatus", "select", "statuses"]
 

@@ -21,7 +21,7 @@ from septet.retrieval.corpora.legs import (
 from septet.retrieval.corpora.misses import Miss, missed
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
-from septet.storage.tables.links import NEXT, Link
+from septet.sqlite.tables.links import NEXT, Link
 
 __all__ = ["Edge", "GraphCorpus", "edge_weight", "led_by"]
 

@@ -1,0 +1,142 @@
+"""PostgreSQL's errors as Septet's."""
+
+from __future__ import annotations
+
+import re
+
+import psycopg
+from psycopg import errors as pg
+
+from septet.errors import (
+    EntryError,
+    ReadOnly,
+    SeptetError,
+    StoreBusy,
+    StoreError,
+    Unauthorized,
+    Unreachable,
+    VectorError,
+)
+from septet.postgres.store.dsn import without_passwords
+from septet.postgres.store.link import NoAnswer
+
+__all__ = ["AGAIN", "FORGOTTEN", "is_full", "of_worker", "store_error"]
+
+#: What says that the server keeps other prepared statements than the connection believes: somebody had it forget them,
+#: or a pooler leads to another server process.
+FORGOTTEN = (pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement)
+#: What a transaction may be run again for, as nothing of it was done.
+AGAIN = (pg.DeadlockDetected, pg.SerializationFailure, *FORGOTTEN)
+
+#: How servers and poolers refuse a connection because too many are open, for which psycopg knows no code.
+_FULL = re.compile(r"too many (clients|connections)|connection slots|no more connections|max client connections", re.I)
+
+
+def is_full(fault: psycopg.Error) -> bool:
+    """Whether a server refuses a further connection, and may well answer on those that are open."""
+    if isinstance(fault, pg.TooManyConnections):
+        return True
+    return fault.sqlstate is None and isinstance(fault, psycopg.OperationalError) and bool(_FULL.search(str(fault)))
+
+
+#: What Citus says, without a code of its own, of a connection that ended.
+_ENDED = re.compile(
+    "failure on connection marked as essential|server closed the connection unexpectedly|postmaster was shut down"
+)
+#: The user in Citus's name of a worker, which no message shows.
+_NODE = re.compile(r"remote node \S*@")
+
+
+def of_worker(fault: BaseException | None) -> bool:
+    """Return whether a Citus coordinator reports a lost worker; the loss of its own connection is FATAL, not ERROR."""
+    if not isinstance(fault, psycopg.Error) or fault.diag.severity_nonlocalized != "ERROR":
+        return False
+    return (fault.sqlstate or "").startswith(("08", "57P")) or bool(_ENDED.search(fault.diag.message_primary or ""))
+
+
+def store_error(fault: psycopg.Error, path: str) -> SeptetError:
+    """Return an error of psycopg as Septet's, naming the server and what to do; no password is in it."""
+    said = without_passwords(str(fault).strip().split("\n")[0])
+    if fault.sqlstate:
+        said = f"{fault.sqlstate}: {said}"
+    match fault:
+        case pg.ConnectionTimeout():
+            return Unreachable(f"{path}: no connection in time ({said}): see whether the server runs")
+        case NoAnswer():
+            return Unreachable(
+                f"{path} did not answer in time ({said}): see whether the server runs, or raise timeout_s"
+            )
+        case pg.QueryCanceled():
+            return Unreachable(f"{path} did not answer in time ({said})")
+        case _ if is_full(fault):
+            return Unreachable(
+                f"{path} has no connection left ({said}): raise its max_connections, or put a pooler before it"
+            )
+        case _ if _is_refused(fault, said):
+            return Unauthorized(f"{path} does not let you in ({said}){_what_to_see(said)}")
+        case pg.ReadOnlySqlTransaction():
+            return ReadOnly(f"{path} does not take writes ({said}): it is a standby, or the vault is open for reading")
+        case pg.InsufficientPrivilege():
+            return ReadOnly(f"{path}: {said}: {_who_may(said)}")
+        case pg.LockNotAvailable() | pg.DeadlockDetected() | pg.SerializationFailure():
+            return StoreBusy(f"{path}: other writers were in the way ({said}): try again")
+        case pg.InvalidSqlStatementName() | pg.DuplicatePreparedStatement():
+            return StoreBusy(
+                f"{path}: the server forgot what was prepared ({said}): try again; behind a pooler that shares "
+                "connections open the vault with prepare=False"
+            )
+        case psycopg.DataError() if "NUL" in said or isinstance(fault, pg.UntranslatableCharacter):
+            return EntryError(f"{path}: {said}: PostgreSQL stores no NUL character; leave it out")
+        case pg.DataException() if "vector" in said or "dimensions" in said:
+            return VectorError(f"{path}: {said}")
+        case pg.UndefinedTable() if "septet.clock" in said:
+            return StoreError(f"{path}: this server is a worker of a cluster: name its coordinator, and no other")
+        case pg.UndefinedTable() | pg.InvalidSchemaName():
+            return StoreError(f"{path}: the database holds no vaults ({said}): run `septet postgres init`")
+        case pg.ProgramLimitExceeded() | pg.StatementTooComplex():
+            # The server answers; psycopg counts it among the errors of its operation.
+            return StoreError(f"{path}: {said}")
+        case pg.DiskFull():
+            return StoreError(f"{path}: the server's disk is full; nothing was written: make room and try again")
+        case _ if of_worker(fault):
+            reason = _NODE.sub("", said)
+            return Unreachable(f"{path}: a server of its cluster cannot be reached ({reason}): see whether it runs")
+        case psycopg.OperationalError() | psycopg.InterfaceError():
+            return Unreachable(f"{path} cannot be reached ({said}){_what_to_see(said)}")
+        case _:
+            return StoreError(f"{path}: {said}")
+
+
+def _is_refused(fault: psycopg.Error, said: str) -> bool:
+    """Whether the server refuses the user or the password; libpq gives it no code."""
+    if fault.sqlstate is not None:
+        return fault.sqlstate.startswith("28")
+    return isinstance(fault, psycopg.OperationalError) and bool(_NOT_LET_IN.search(said))
+
+
+_NOT_LET_IN = re.compile(
+    r"authentication failed|no password supplied|role \".*\" does not exist|no pg_hba.conf entry", re.IGNORECASE
+)
+#: What a server, or libpq, says of a connection that it refuses, without a code; and what to do.
+_REFUSED = {
+    "password": ": see the user of the address, and its password in ~/.pgpass, PGPASSWORD or the address",
+    'role "': ": see the user of the address, or have its role made",
+    'database "': ": see the name of the database, or make it with createdb",
+    "no pg_hba.conf entry": ": have pg_hba.conf of the server let this user in from here",
+    "onnection refused": ": see whether the server runs there, and host and port of the address",
+    "resolve host": ": see the host of the address",
+}
+
+
+def _what_to_see(said: str) -> str:
+    return next((cure for words, cure in _REFUSED.items() if words in said), "")
+
+
+def _who_may(said: str) -> str:
+    if "create extension" in said:
+        return "have a superuser run CREATE EXTENSION vector in this database, then `septet postgres init` as its owner"
+    if "must be owner" in said:
+        return "open it as the owner of the tables, whom `septet postgres status` names"
+    if "for database" in said:
+        return "have somebody run `septet postgres init` who may make a schema there, or grant CREATE on the database"
+    return "have the owner grant the role of writers or readers: GRANT septet_writer, or septet_reader, to this user"

@@ -1,0 +1,91 @@
+"""What follows writes: counts are folded, and the planner looks at tables that have grown; in a load, at its end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from septet.errors import BatchError, SeptetError, StoreError
+from septet.postgres.store.planning import analyse_if_grown
+from septet.postgres.tables import folding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from septet.postgres.store.link import Link
+    from septet.postgres.store.transactions import Held
+    from septet.postgres.store.vaults import VaultRow
+
+__all__ = ["Following"]
+
+#: In a load this is done when differences of so many terms wait: common terms, which each batch has, are added up once
+#: then, and searches read some megabytes more meanwhile.
+MOST_TERMS = 200_000
+
+
+class _Load(threading.local):
+    """The load that a thread is in: how many ``with`` blocks, and whether something is left for its end."""
+
+    depth = 0
+    fold = grown = False
+
+
+class Following:
+    """What follows the writes of a store."""
+
+    def __init__(self) -> None:
+        self._load = _Load()
+        #: See `analyse_if_grown`.
+        self._looked: dict[str, int] = {}
+
+    @contextmanager
+    def loading(self, vault: VaultRow, borrowed: Callable[[], AbstractContextManager[Link]]) -> Iterator[None]:
+        """Leave to the end of a ``with`` block what may wait until this thread has written everything.
+
+        After a fault of the server nothing is done: counts are exact all the same, and the next writer does it.
+
+        Args:
+            borrowed: lends a connection.
+        """
+        load = self._load
+        load.depth += 1
+        answers = False
+        try:
+            yield
+            answers = True
+        except BatchError as fault:
+            # An item is at fault, and what was stored before it stays.
+            answers = not isinstance(fault.__cause__, StoreError)
+            raise
+        finally:
+            load.depth -= 1
+            if not load.depth:
+                grown, fold, load.grown, load.fold = load.grown, load.fold, False, False
+                if grown and answers:
+                    with suppress(SeptetError), borrowed() as link:
+                        self._follow(link, vault, fold=fold, whole=True)
+
+    def follow(self, link: Link, vault: VaultRow, held: Held) -> None:
+        """Do what a write left to do, outside its transaction, or leave it to the end of the load."""
+        load = self._load
+        if not held.grown:
+            return
+        load.fold |= held.fold_due
+        if load.depth and held.waiting < MOST_TERMS:
+            load.grown = True
+            return
+        fold, load.fold, load.grown = load.fold, False, False
+        self._follow(link, vault, fold=fold, whole=False)
+
+    def _follow(self, link: Link, vault: VaultRow, *, fold: bool, whole: bool) -> None:
+        # A failure costs nothing, as a writer behind this one does it too.
+        with suppress(psycopg.Error, StoreError):
+            # One takes so many terms at most.
+            if fold:
+                (folding.fold_all if whole else folding.fold)(link, vault)
+            analyse_if_grown(link, vault, self._looked)

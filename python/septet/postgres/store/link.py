@@ -1,0 +1,171 @@
+"""Link: a connection to a server that waits for each answer for a bounded time only, and is not used after a fork."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import psycopg
+from psycopg.generators import fetch_many
+from psycopg.pq import ConnStatus, TransactionStatus
+from psycopg.rows import TupleRow
+from psycopg.waiting import wait
+
+from septet.errors import ForkedInUse
+from septet.postgres.store.prepared_statements import PreparedStatements
+
+if TYPE_CHECKING:
+    from psycopg.abc import PQGen
+
+__all__ = ["Link", "NoAnswer"]
+
+_Answer = TypeVar("_Answer")
+
+#: How often a wait looks at the clock.
+TICK_S = 0.01
+#: What a server may send to a connection at rest before that is looked at as broken.
+MOST_SAID = 8
+
+
+class NoAnswer(psycopg.OperationalError):
+    """The server did not answer in time; what it does with the statement is unknown, and the connection is closed."""
+
+
+class Link(psycopg.Connection[TupleRow]):
+    """A connection.
+
+    psycopg ends a wait by asking the server to cancel the statement, and waits for that too; a server that is frozen
+    does not hear it. Here the connection is closed instead, and the server finds out when it goes on.
+
+    Attributes:
+        answer_s: how long it waits for one answer, in seconds.
+        left_s: how long it waits for all answers from now on, in seconds; None for any number of them.
+        opened_at: when, by `time.monotonic`.
+        reused: whether a transaction has ended on it.
+        prepared: what it keeps prepared, of the statements of pipelines.
+        known: whether it leads to the vault that was opened; see `vaults.check_same`.
+    """
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.answer_s, self.left_s = float("inf"), None  # type: float, float | None
+        self.opened_at, self.reused, self.prepared = time.monotonic(), False, PreparedStatements()
+        self._process, self.known = os.getpid(), False
+        self._prepare_after: int | None = None
+        #: The end of its last transaction was sent, and its answer not read yet.
+        self._leaving = False
+
+    def __del__(self, *_: Any) -> None:
+        # Of a vault that nobody closed; what a forked child inherits is the parent's.
+        if hasattr(self, "_process") and self.mine and not self.closed:
+            self.close()
+
+    @property
+    def prepare_threshold(self) -> int | None:
+        """How often a statement of a pipeline is asked before it is prepared; None for never."""
+        return self._prepare_after
+
+    @prepare_threshold.setter
+    def prepare_threshold(self, value: int | None) -> None:
+        """Set how often; psycopg does when it connects."""
+        # psycopg prepares nothing of its own: behind a DROP or a ROLLBACK it would have the server forget all that is
+        # prepared on the connection, also what pipelines go on to name.
+        self._prepare_after = value
+        psycopg.Connection.prepare_threshold.fset(self, None)  # type: ignore[attr-defined]
+
+    @property
+    def mine(self) -> bool:
+        """Whether this process opened it."""
+        return self._process == os.getpid()
+
+    def wait(
+        self, gen: PQGen[_Answer], interval: float = TICK_S, timeout: float | None = None
+    ) -> _Answer:  # `timeout` is that of psycopg 3.3
+        """Wait for an answer, as long as there is time.
+
+        Raises:
+            NoAnswer: the time is over; the connection is closed.
+            ForkedInUse: another process opened it.
+        """
+        if not self.mine:
+            gen.close()
+            raise ForkedInUse("this process was forked in the middle of a read or a write of its parent on a server")
+        most = self.answer_s if self.left_s is None else min(self.answer_s, self.left_s)
+        if timeout is not None:
+            most = min(most, timeout)
+        started = time.monotonic()
+        try:
+            answer: _Answer = wait(_until(gen, started + most, most), self.pgconn.socket, min(interval, TICK_S))
+        except BaseException as fault:
+            # Not psycopg's own wait: it would wait for the end of a statement that was interrupted, too.
+            if isinstance(fault, NoAnswer) or not isinstance(fault, Exception):
+                self.close()
+            raise
+        else:
+            return answer
+        finally:
+            if self.left_s is not None:
+                self.left_s = max(0.0, self.left_s - (time.monotonic() - started))
+
+    def leave(self) -> None:
+        """End the transaction, if one is open, without waiting for the server; `settled` does."""
+        self.reused = True
+        if self.closed or not self.mine:
+            return
+        match self.pgconn.transaction_status:
+            case TransactionStatus.IDLE:
+                pass
+            case TransactionStatus.INTRANS | TransactionStatus.INERROR:
+                try:
+                    self.pgconn.send_query(b"ROLLBACK")
+                    self._leaving = not self.pgconn.flush()
+                except psycopg.Error:
+                    pass
+                if not self._leaving:
+                    self.close()
+            case _:
+                # In the middle of an answer that nobody reads.
+                self.close()
+
+    def settled(self) -> bool:
+        """Say whether the next transaction may begin: the last one is over, and the server has not hung up."""
+        if self.closed:
+            return False
+        try:
+            if self._leaving:
+                self.wait(fetch_many(self.pgconn))
+                self._leaving = False
+            for _ in range(MOST_SAID):
+                if not self._hears():
+                    return self.pgconn.transaction_status == TransactionStatus.IDLE
+                self.pgconn.consume_input()
+                self.pgconn.is_busy()
+                if self.pgconn.status != ConnStatus.OK:
+                    return False
+        except psycopg.Error:
+            pass
+        return False
+
+    def _hears(self) -> bool:
+        """Whether the server said something: goodbye, as a rule."""
+        poll = select.poll()
+        poll.register(self.pgconn.socket, select.POLLIN)
+        return bool(poll.poll(0))
+
+
+def _until(gen: PQGen[_Answer], at: float, most: float) -> Generator[Any, Any, _Answer]:
+    """Go on with a wait of psycopg until a time by `time.monotonic`."""
+    try:
+        said = next(gen)
+        while True:
+            said = gen.send((yield said))
+            if time.monotonic() >= at:
+                raise NoAnswer(f"no answer within {most:.3g} s")
+    except StopIteration as end:
+        answer: _Answer = end.value
+        return answer
+    finally:
+        gen.close()

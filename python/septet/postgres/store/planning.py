@@ -1,0 +1,114 @@
+"""What the server's planner knows of our tables: looked at again when it takes a vault for much smaller than it is.
+
+PostgreSQL does so by itself, but up to a minute late. Until then it takes new tables, and new vaults in old ones, for
+nearly empty, and a search after a load would take seconds rather than milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from septet.postgres.store.pipeline import Statement, sent
+
+if TYPE_CHECKING:
+    from septet.postgres.store.link import Link
+    from septet.postgres.store.vaults import VaultRow
+
+__all__ = ["AMISS", "FEW", "TABLES", "analyse_if_grown", "looked_at", "planned", "rows_planned"]
+
+#: Tables that searches read of a vault.
+TABLES = ("entries", "postings", "posting_blocks", "vectors", "term_counts")
+#: A vault with more than so many times the rows that the planner reckons with, and `FEW` more, may get bad plans.
+AMISS = 4
+FEW = 100
+#: Tables of so many percent of what they were when the planner looked may have other terms, and more of each.
+GROWTH = 150
+#: Of vaults for which it reckons with more rows than that, plans stay good while the table does not grow either.
+_MANY = 2_500
+
+_MINE = """c.relnamespace = 'septet'::regnamespace AND c.relname = ANY(%s::text[]) AND CASE
+        WHEN pg_has_role(current_user, c.relowner, 'USAGE') THEN true
+        WHEN current_setting('server_version_num')::int < 170000 THEN false
+        ELSE has_table_privilege(c.oid, 'MAINTAIN')
+    END
+"""
+# Those of our tables that this role may analyse, and whether they have grown.
+_GROWN = f"""
+SELECT c.relname::text, n.pages > c.relpages * %s::bigint / 100 + 8
+FROM pg_class c
+CROSS JOIN LATERAL (SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint AS pages) AS n
+WHERE n.pages > 8 AND {_MINE}
+"""
+# On a cluster their files are elsewhere.
+_THESE = f"SELECT c.relname::text, false FROM pg_class c WHERE {_MINE}"
+_PLANNED = "EXPLAIN (FORMAT JSON) SELECT 1 FROM septet.{table} WHERE {column} = %s::integer"
+_THERE = "SELECT count(*) FROM (SELECT 1 FROM septet.{table} WHERE {column} = %s::integer LIMIT %s) AS found"
+_ANALYSE = {
+    "entries": "ANALYZE septet.entries",
+    "postings": "ANALYZE septet.postings",
+    "posting_blocks": "ANALYZE septet.posting_blocks",
+    "vectors": "ANALYZE septet.vectors",
+    "term_counts": "ANALYZE septet.term_counts",
+}
+
+
+def analyse_if_grown(sql: Link, vault: VaultRow, looked: MutableMapping[str, int]) -> list[str]:
+    """Let the planner look at tables that have grown, outside a transaction; return their names.
+
+    The owner of the tables may, and from PostgreSQL 17 on writers, too. For others autovacuum does it, once a tenth of
+    a table is new.
+
+    Args:
+        looked: by table how many rows of the vault were counted when the planner was last made to look for its sake;
+            written. A sample may pass over a small vault among large ones, and would again.
+    """
+    names = list(TABLES)
+    mine = Statement(_THESE, (names,)) if vault.distributed else Statement(_GROWN, (GROWTH, names))
+    grown, *plans = sent(sql, [mine, *map(partial(planned, vault), TABLES)])
+    ours: dict[str, bool] = dict(grown)
+    known = dict(zip(TABLES, map(rows_planned, plans)))
+    doubtful = [name for name, large in ours.items() if not large and known[name] < _MANY]
+    column, number = looked_at(vault)
+    asked = [
+        Statement(_THERE.format(table=name, column=column), (number, AMISS * known[name] + FEW + 1))
+        for name in doubtful
+    ]
+    counts = sent(sql, asked)
+    due = {name for name, large in ours.items() if large}
+    for name, ((count,),) in zip(doubtful, counts):
+        if count > AMISS * known[name] + FEW and count > 2 * looked.get(name, 0):
+            looked[name] = count
+            due.add(name)
+    for name in sorted(due):
+        sql.execute(_ANALYSE[name])
+    return sorted(due)
+
+
+def looked_at(vault: VaultRow) -> tuple[str, int]:
+    """Return which rows of a table stand for the vault, as a column and its value: on a cluster those of one bucket.
+
+    A server of it knows what its planner reckons with, and others have as many, more or less.
+    """
+    return ("bucket", vault.first_bucket) if vault.distributed else ("vault", vault.number)
+
+
+def planned(vault: VaultRow, table: str) -> Statement:
+    """Return what asks how many rows the planner reckons with; `rows_planned` takes the answer.
+
+    Lists of the most common vaults are too short to tell: one that is not among them may be as large as the planner
+    takes the others for.
+    """
+    column, number = looked_at(vault)
+    return Statement(_PLANNED.format(table=table, column=column), (number,))
+
+
+def rows_planned(answer: list[tuple[Any, ...]]) -> int:
+    """Return how many rows the planner reckons with."""
+    (((whole,),),) = answer
+    plan = whole["Plan"]
+    if (inside := plan.get("Distributed Query")) is not None:
+        ((whole,),) = inside["Job"]["Tasks"][0]["Remote Plan"]
+        plan = whole["Plan"]
+    return int(plan["Plan Rows"])

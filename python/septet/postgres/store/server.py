@@ -1,0 +1,174 @@
+"""Server: transactions begun on whichever connection works, and faults told as Septet's errors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg.errors import ConnectionTimeout
+
+from septet.errors import SeptetError, Unreachable
+from septet.postgres.store.breaker import Breaker
+from septet.postgres.store.faults import FORGOTTEN, of_worker, store_error
+from septet.postgres.store.link import Link, NoAnswer
+from septet.postgres.store.pipeline import Statement, sent
+from septet.postgres.store.pool import Pool
+from septet.postgres.store.prepared_statements import PreparedStatements
+from septet.postgres.store.vaults import VaultRow, check_same, whose
+
+__all__ = ["Server"]
+
+#: How the codes of a server begin that ends its connections: it shuts down, or crashed, or starts.
+_GOODBYE = "57P"
+#: How many statements with names that begin so the server keeps prepared.
+_KEPT = "SELECT count(*) FROM pg_prepared_statements WHERE starts_with(name, %s::text)"
+#: How long a probe may take.
+PROBE_S = 2
+#: How long closing waits for transactions of other threads.
+CLOSE_WAIT_S = 10
+
+
+class Server:
+    """One server, or several of which libpq chooses one.
+
+    Args:
+        conninfo: where to.
+        path: what errors call it.
+        most: how many connections at a time.
+        settings: more of what `psycopg.connect` takes.
+        hosts: how many servers it names.
+
+    Attributes:
+        vault: the one that was opened, and that connections must lead to; None while there is none.
+    """
+
+    def __init__(self, conninfo: str, path: str, *, most: int, settings: dict[str, Any], hosts: int = 1) -> None:
+        self.path = path
+        self.vault: VaultRow | None = None
+        self.pool = Pool(conninfo, most=most, path=path, settings=settings, hosts=hosts)
+        pool = self.pool
+        self.breaker = Breaker(lambda: pool.probe(PROBE_S), path)
+
+    def begin(
+        self, statements: Sequence[Statement], timeout_s: float, answer_s: float, *, in_all: bool = False
+    ) -> tuple[Link, list[list[tuple[Any, ...]]]]:
+        """Begin a transaction; return its connection, and the rows of each statement.
+
+        Args:
+            statements: the beginning, and what is asked in the same round trip; sent again on another connection if
+                this one turns out to be lost.
+            timeout_s: for a connection and the first answer; for all answers, where ``in_all``.
+            answer_s: for each later answer, and for a connection while all are in use.
+
+        Raises:
+            Unreachable: the server does not answer; at once, where it did not answer again and again.
+            VaultReplaced: its database holds another vault than the one that was opened.
+            SeptetError: it answers with a fault.
+        """
+        self.breaker.check()
+        until = time.monotonic() + timeout_s
+        try:
+            while True:
+                left = max(until - time.monotonic(), 0.0)
+                if not in_all:
+                    # Work that waits for its turn is no sign of a server that is away.
+                    link, left = self.pool.take(left, answer_s), timeout_s
+                else:
+                    link = self.pool.take(left)
+                    left = until - time.monotonic()
+                    if left <= 0:
+                        # It came just too late, and is good for the next.
+                        self.pool.give(link)
+                        raise ConnectionTimeout(f"no connection within {timeout_s:.3g} s")
+                link.answer_s, link.left_s = left, left if in_all else None
+                try:
+                    answers = self._sent(link, statements)
+                except BaseException as fault:
+                    lost = link.reused and _lost(fault)
+                    self.give_back(link)
+                    if lost:
+                        # Those that lie beside it are as old, and the server was restarted.
+                        self.pool.drop_idle()
+                        continue
+                    raise
+                self.breaker.answered()
+                link.answer_s = answer_s
+                return link, answers
+        except psycopg.Error as fault:
+            raise self.fault(fault) from fault
+
+    @contextmanager
+    def lent(self, timeout_s: float, answer_s: float) -> Iterator[Link]:
+        """Borrow a connection outside a transaction until the end of a ``with`` block.
+
+        Args:
+            timeout_s: for the connection.
+            answer_s: for each answer.
+
+        Raises:
+            Unreachable: the server does not answer; at once, where it did not answer again and again.
+            VaultReplaced: its database holds another vault than the one that was opened.
+            SeptetError: it answers with a fault, or psycopg raised one in the block.
+        """
+        self.breaker.check()
+        try:
+            link = self.pool.take(timeout_s)
+            try:
+                link.answer_s = answer_s
+                self._sent(link, ())
+                yield link
+            finally:
+                self.give_back(link)
+        except psycopg.Error as fault:
+            raise self.fault(fault) from fault
+
+    def give_back(self, link: Link) -> None:
+        """End what a connection was borrowed for; a transaction that is still open is rolled back."""
+        link.leave()
+        self.pool.give(link)
+
+    def fault(self, fault: psycopg.Error) -> SeptetError:
+        """Return an error of psycopg as Septet's, and keep in mind whether the server answers."""
+        told = store_error(fault, self.path)
+        # A coordinator that reports a lost worker is itself reachable.
+        answers = isinstance(fault, psycopg.errors.QueryCanceled) or of_worker(fault)
+        if isinstance(told, Unreachable) and not answers:
+            self.breaker.failed(told)
+        return told
+
+    def close(self) -> None:
+        """Close every connection; transactions of other threads end first."""
+        self.breaker.close()
+        self.pool.close(CLOSE_WAIT_S)
+
+    def _sent(self, link: Link, statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
+        """Send statements and return the rows of each; a new connection is asked in the same round trip whose it is."""
+        vault = self.vault
+        if vault is None or link.known:
+            if not link.prepared.kept:
+                return sent(link, statements)
+            if statements:
+                *answers, ((kept,),) = sent(link, [*statements, Statement(_KEPT, (link.prepared.beginning,))])
+            else:
+                # Outside a transaction; `execute` names nothing that is prepared.
+                answers, (kept,) = [], link.execute(_KEPT, (link.prepared.beginning,)).fetchone() or (0,)
+            if kept < link.prepared.kept:
+                # What follows in this transaction must not name what is gone.
+                link.prepared = PreparedStatements()
+            return answers
+        *answers, found = sent(link, [*statements, whose(vault)])
+        check_same(link, vault, found, self.path)
+        return answers
+
+
+def _lost(fault: BaseException) -> bool:
+    """Say whether a connection had ended before it was asked, ended without an answer, or has lost what it prepared."""
+    if isinstance(fault, FORGOTTEN):
+        return True
+    if not isinstance(fault, psycopg.OperationalError) or isinstance(fault, NoAnswer):
+        return False
+    # The server's goodbye, or none.
+    return fault.sqlstate is None or (fault.sqlstate.startswith(_GOODBYE) and not of_worker(fault))

@@ -1,0 +1,362 @@
+"""PostgresStore: one vault of a database, its connections, its transactions, and its clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import psycopg
+from psycopg.adapt import AdaptersMap
+
+from septet.errors import Closed, ReadOnly, StoreError, Unreachable
+from septet.model.results import Note
+from septet.postgres.store.analysis import Prepared
+from septet.postgres.store.dsn import Address
+from septet.postgres.store.faults import AGAIN
+from septet.postgres.store.following import Following
+from septet.postgres.store.link import Link
+from septet.postgres.store.lists import ArrayDumper
+from septet.postgres.store.migrations import check_encoding, check_version, prepare, version_of
+from septet.postgres.store.pipeline import Statement
+from septet.postgres.store.server import Server
+from septet.postgres.store.transactions import Held, PostgresReading, PostgresReadTransaction, PostgresWriting
+from septet.postgres.store.vaults import Shape, is_worker, opened
+from septet.postgres.tables import indexing
+from septet.sqlite.tables.entries import EntryRow
+
+__all__ = ["PostgresReadTransaction", "PostgresReading", "PostgresStore", "PostgresWriting", "Reads"]
+
+#: Connections that one process keeps to one vault, at most: for reads as many as for writes, where these differ.
+MOST_CONNECTIONS = 8
+#: How long a call waits for a connection, and for the beginning of its transaction.
+CONNECT_TIMEOUT_S = 5
+#: How long the server works on one statement.
+STATEMENT_TIMEOUT_S = 30
+#: How long the server's own end of a statement may be on its way.
+GRACE_S = 5
+#: How long a write waits for a lock that another one holds.
+LOCK_TIMEOUT_S = 10
+
+#: Which of several servers answers reads: the first that does, the one that takes writes, or a standby while there is
+#: one. What a standby answers may lag behind what was just written.
+Reads: TypeAlias = Literal["any", "primary", "prefer-standby"]
+_READS: tuple[Reads, ...] = ("any", "primary", "prefer-standby")
+_VECTORS = ("vector", "halfvec")
+PRIMARY = "read-write"
+
+_READ, _WRITE, _COMMIT = (
+    Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+    Statement("BEGIN"),
+    Statement("COMMIT"),
+)
+# Of the transaction, and not of the session, which a pooler between would hand to others.
+_SETTINGS = (
+    "SELECT set_config('statement_timeout', %s::text, true), set_config('lock_timeout', %s::text, true), "
+    "set_config('plan_cache_mode', %s::text, true)"
+)
+# On a cluster a write keeps to one connection to each server, as what it wrote over one it could not read over another.
+# It does not wait for others that write other entries of the same shards.
+_ALONG = (
+    ", set_config('citus.multi_shard_modify_mode', 'sequential', true), "
+    "set_config('citus.enable_deadlock_prevention', 'off', true)"
+)
+#: How long they wait for locks there.
+_THERE = [
+    Statement("SET LOCAL citus.propagate_set_commands TO 'local'"),
+    Statement(f"SET LOCAL lock_timeout TO '{LOCK_TIMEOUT_S}s'"),
+]
+# A worker asks its coordinator.
+_SAME_THERE = Statement(
+    "SELECT CASE WHEN success THEN result::bigint END "
+    "FROM run_command_on_coordinator('SELECT last_value FROM septet.clock')"
+)
+_NEXT, _SAME = Statement("SELECT nextval('septet.clock')"), Statement("SELECT last_value FROM septet.clock")
+
+
+class PostgresStore:
+    """One vault of a database. Threads may share it: each transaction borrows a connection.
+
+    Args:
+        dsn: ``postgresql://…``, or ``host=… dbname=…``; several hosts are servers of which one takes writes.
+        vault: the name of the vault, made on first use unless ``read_only``.
+        buckets: in how many parts the vault is stored; None for 32 if it is new.
+        vectors: what it stores vectors as, ``vector`` or ``halfvec``; None for ``vector`` if it is new.
+        reads: which of several servers answers reads.
+        most_connections: of this process, at a time.
+        connect_timeout_s: how long a call waits for a connection.
+        statement_timeout_s: how long the server works on one statement.
+        prepare: keep statements prepared on the server; False for poolers that cannot have it.
+
+    Raises:
+        SchemaTooNew: a newer Septet made the tables.
+        Unreachable: the server does not answer.
+        StoreError: it has no such vault, or one of another shape, no extension `vector`, or answers with another fault;
+            or it is a worker of a cluster, which only a reader may ask.
+    """
+
+    in_memory = False
+    place: Note | None = None
+    at_rest = None
+
+    def __init__(
+        self,
+        dsn: str,
+        vault: str,
+        *,
+        read_only: bool = False,
+        buckets: int | None = None,
+        vectors: str | None = None,
+        reads: Reads = "any",
+        most_connections: int = MOST_CONNECTIONS,
+        connect_timeout_s: float = CONNECT_TIMEOUT_S,
+        statement_timeout_s: float = STATEMENT_TIMEOUT_S,
+        prepare: bool = True,
+    ) -> None:
+        if reads not in _READS:
+            raise StoreError(f"reads={reads!r} is unknown: wanted one of {', '.join(_READS)}")
+        if vectors not in (None, *_VECTORS):
+            raise StoreError(f"vectors={vectors!r} is unknown: wanted one of {', '.join(_VECTORS)}")
+        self._address = address = Address.of(dsn, vault)
+        #: What may be shown: the server, the database and the vault, without user and password.
+        self.path = self.file = address.shown
+        self.read_only, self.name = read_only, vault
+        self._connect_s, self._statement_s = connect_timeout_s, statement_timeout_s
+        self._closed, self.last_generation = False, 0
+        self._following = Following()
+        settings: dict[str, Any] = {"autocommit": True}
+        if not prepare:
+            settings["prepare_threshold"] = None
+
+        def server(target: str | None) -> Server:
+            return Server(
+                address.conninfo(target), self.path, most=most_connections, settings=settings, hosts=address.hosts
+            )
+
+        several = address.hosts > 1
+        self._writes = server(PRIMARY if several and not (read_only and reads != "primary") else None)
+        apart = reads == "prefer-standby" or (several and reads == "any" and not read_only)
+        self._reads = server(None if reads == "any" else reads) if apart else self._writes
+        try:
+            with self._borrowed(self._reads if read_only else self._writes) as sql:
+                self._same = self._clock_of(sql)
+                self._prepare(sql, may_make=not read_only)
+                settings["context"] = _types_known(sql)
+                # What came too late for whoever asked for it knows no vectors.
+                self._reads.pool.drop_idle()
+                self._writes.pool.drop_idle()
+                self.vault = self._reads.vault = self._writes.vault = opened(
+                    sql, vault, Shape(buckets, vectors), time.time(), self.path, may_make=not read_only
+                )
+                sql.known = True
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
+    def close(self) -> None:
+        """Close every connection; reads and writes of other threads finish first. Closing twice is fine."""
+        self._closed = True
+        self._reads.close()
+        if self._writes is not self._reads:
+            self._writes.close()
+
+    def bucket_of(self, text: str) -> int:
+        """Return the bucket of an id, or of a term."""
+        return self.vault.bucket_of(text)
+
+    def notes(self, tier: str) -> list[Note]:
+        """Return what searches should say of the server."""
+        return []
+
+    def size_bytes(self) -> int:
+        """Return 0: a database does not say what one vault of it takes."""
+        return 0
+
+    def reading(self) -> PostgresReadTransaction:
+        """Begin a read transaction, until the end of a ``with`` block.
+
+        Raises:
+            Closed: the vault was closed.
+            Unreachable: the server does not answer.
+            StoreError: it answers with a fault.
+        """
+        return self.begin_reading()
+
+    def begin_reading(
+        self, timeout_s: float | None = None, first: Sequence[Statement] = (), *, plan_once: bool = False
+    ) -> PostgresReadTransaction:
+        """Begin a read transaction, until its ``end``.
+
+        Args:
+            timeout_s: how long the server may keep its caller waiting in all: for a connection, for the beginning, and
+                for every answer until the end. None for the store's own bounds, which hold for each of them.
+            first: what is asked in the same round trip; the transaction has the answers.
+            plan_once: whatever is asked, plans do not depend on its parameters: let the server keep them.
+
+        Raises:
+            Closed: the vault was closed.
+            Unreachable: the server does not answer; after many failures it is not asked.
+            StoreError: it answers with a fault.
+        """
+        if self._closed:
+            raise self._is_closed()
+        statement_s = self._statement_s if timeout_s is None else min(timeout_s, self._statement_s)
+        # Citus plans with the values at hand, or not at all.
+        settings = _settings(statement_s, plan_once=plan_once and not self.vault.distributed)
+        link, (_, _, ((generation,),), *answers) = self._reads.begin(
+            [_READ, settings, self._same, *first],
+            self._connect_s if timeout_s is None else timeout_s,
+            statement_s + GRACE_S,
+            in_all=timeout_s is not None,
+        )
+        if generation is None:
+            self._reads.give_back(link)
+            raise Unreachable(f"{self.path}: the coordinator of its cluster cannot be reached: see whether it runs")
+        return PostgresReadTransaction(self._reads, link, PostgresReading(link, self.vault, generation), answers)
+
+    @contextmanager
+    def writing(self) -> Iterator[PostgresWriting]:
+        """Begin a write transaction: committed at the end of the ``with`` block, rolled back on any exception.
+
+        Raises:
+            Closed: the vault was closed.
+            ReadOnly: opened for reading, or the server is a standby.
+            StoreBusy: other writers were in the way; see `septet.postgres.store.again`.
+            Unreachable: the server does not answer.
+        """
+        with self._writing(_NEXT) as write:
+            yield write
+        self.last_generation = write.generation
+
+    @contextmanager
+    def bookkeeping(self) -> Iterator[PostgresWriting]:
+        """Begin a write transaction that changes no entry."""
+        with self._writing(_SAME) as write:
+            yield write
+
+    def loading(self) -> AbstractContextManager[None]:
+        """Say that this thread writes much until the end of a ``with`` block; what may wait is done then."""
+        return self._following.loading(self.vault, partial(self._borrowed, self._writes))
+
+    def prepare(self, rows: Sequence[EntryRow]) -> Prepared:
+        """Analyse entries that are written next, for `tables.indexing.take`; on any thread."""
+        return indexing.prepared(self.vault, rows)
+
+    @contextmanager
+    def maintaining(self) -> Iterator[psycopg.Connection[Any]]:
+        """Borrow a connection outside a transaction, for what may take long, such as the making of an index.
+
+        Raises:
+            Closed: the vault was closed.
+            ReadOnly: opened for reading.
+        """
+        self._check_writable()
+        with self._borrowed(self._writes) as link:
+            link.answer_s = float("inf")
+            yield link
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _writing(self, clock: Statement) -> Iterator[PostgresWriting]:
+        self._check_writable()
+        settings = _settings(self._statement_s, LOCK_TIMEOUT_S)
+        there = []
+        if self.vault.distributed:
+            settings, there = settings._replace(sql=settings.sql + _ALONG), _THERE
+        link, (*_, ((generation,),)) = self._writes.begin(
+            [_WRITE, settings, *there, clock], self._connect_s, self._statement_s + GRACE_S
+        )
+        ending = False
+        try:
+            write = PostgresWriting(link, self.vault, generation, Held())
+            yield write
+            if self.vault.distributed:
+                # A failure before COMMIT is safe to retry, so the last statements go ahead of it.
+                write.settle()
+            ending = True
+            write.settle(_COMMIT)
+            self._following.follow(link, self.vault, write.held)
+        except psycopg.Error as fault:
+            if isinstance(fault, psycopg.errors.ReadOnlySqlTransaction):
+                # A primary that became a standby: the next write looks for the other one.
+                link.close()
+                self._writes.pool.drop_idle()
+            told = self._writes.fault(fault)
+            if ending and isinstance(told, Unreachable) and not isinstance(fault, AGAIN):
+                # Not told as something that a call around this one should try again.
+                told.__cause__ = fault
+                raise Unreachable(f"{told}; whether the write was stored is unknown: look, or write it again") from told
+            raise told from fault
+        finally:
+            self._writes.give_back(link)
+
+    @contextmanager
+    def _borrowed(self, server: Server) -> Iterator[Link]:
+        """Borrow a connection; errors of the server become Septet's."""
+        if self._closed:
+            raise self._is_closed()
+        with server.lent(self._connect_s, self._statement_s + GRACE_S) as link:
+            yield link
+
+    def _clock_of(self, sql: Link) -> Statement:
+        """Return what asks a server for the clock.
+
+        Raises:
+            StoreError: it is a worker of a cluster, and the vault is to be written.
+        """
+        if not is_worker(sql):
+            return _SAME
+        if not self.read_only:
+            raise StoreError(
+                f"{self.path} is on a worker of a cluster, and writes are numbered by its coordinator: "
+                "open it by the coordinator's address, or for reading alone"
+            )
+        return _SAME_THERE
+
+    def _prepare(self, sql: Link, *, may_make: bool) -> None:
+        """Make the tables where the database has none yet; a schema of another version is refused."""
+        check_encoding(sql, self.path)
+        version = version_of(sql, self.path)
+        if version == 0 and may_make:
+            prepare(sql, self.path)
+        else:
+            check_version(version, self.path)
+
+    def _check_writable(self) -> None:
+        if self._closed:
+            raise self._is_closed()
+        if self.read_only:
+            raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to change it")
+
+    def _is_closed(self) -> Closed:
+        return Closed(f"the vault {self.path} was closed: open it again")
+
+
+class _Context(NamedTuple):
+    """What connections know of types from the beginning, as psycopg asks for it."""
+
+    adapters: AdaptersMap
+    connection: None = None
+
+
+def _types_known(sql: Link) -> _Context:
+    """Return what connections to this database must know of types, so that none asks for those of pgvector again."""
+    from pgvector.psycopg import register_vector
+
+    register_vector(sql)
+    sql.adapters.register_dumper(list, ArrayDumper)
+    return _Context(AdaptersMap(sql.adapters))
+
+
+def _settings(statement_s: float, lock_s: float = 0.0, *, plan_once: bool = False) -> Statement:
+    """Return what bounds the statements of a transaction, and, but for 0, how long they wait for locks."""
+    bounds = max(1, round(statement_s * 1e3)), round(lock_s * 1e3)
+    return Statement(_SETTINGS, (*map(str, bounds), "force_generic_plan" if plan_once else "auto"))

@@ -1,0 +1,186 @@
+"""Transactions on a server: what is read and written through them, and reads that end when their search does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import psycopg
+
+from septet.postgres.store.pipeline import Statement, sent
+from septet.postgres.store.vaults import VaultRow
+from septet.postgres.tables import ON_A_SERVER
+
+if TYPE_CHECKING:
+    from septet.postgres.store.analysis import Prepared
+    from septet.postgres.store.link import Link
+    from septet.postgres.store.server import Server
+
+    _Taker: TypeAlias = Callable[[list[tuple[Any, ...]]], object]
+
+__all__ = ["Foreseen", "Held", "PostgresReadTransaction", "PostgresReading", "PostgresWriting"]
+
+
+class Foreseen(NamedTuple):
+    """What was read of entries behind the locks on them.
+
+    Attributes:
+        ids: of these entries, each once.
+        split: some entry of the vault has a parent.
+        stored: of those that are there, deleted ones too: what `indexing.indexed` takes, and ``created_at``.
+        spaces: by number what each is keyed by.
+        numbers: of new rows, as many as there are ids.
+        replaced: what `history.keep_replaced` must know of those that are there; None if they are many.
+    """
+
+    ids: list[str]
+    split: bool
+    stored: list[tuple[Any, ...]]
+    spaces: dict[int, str]
+    numbers: list[int]
+    replaced: list[tuple[Any, ...]] | None
+
+
+class Held:
+    """What a write transaction has locked, and what is left to do behind it.
+
+    Attributes:
+        keys: of the ids.
+        rows: those known to be of locked ids.
+        all: the whole vault is locked.
+        fold_due: enough differences of counts wait to be folded.
+        foreseen: what was read of the entries that are written next; see `tables.foreseen`.
+        later: statements that wait for the next round trip, each with what takes its rows.
+        grown: so much was written that the planner should look at the tables.
+        prepared: what was done ahead for the entries that are written next; see `tables.indexing.prepared`.
+        waiting: differences of terms that wait to be folded, as far as is known.
+    """
+
+    __slots__ = ("all", "fold_due", "foreseen", "grown", "keys", "later", "prepared", "rows", "waiting")
+
+    def __init__(self) -> None:
+        self.keys: set[int] = set()
+        self.rows: set[int] = set()
+        self.all = self.fold_due = self.grown = False
+        self.foreseen: Foreseen | None = None
+        self.prepared: Prepared | None = None
+        self.waiting = 0
+        self.later: list[tuple[Statement, _Taker | None]] = []
+
+
+class PostgresReading(NamedTuple):
+    """A read transaction: everything read through it belongs to one snapshot of the database.
+
+    Attributes:
+        sql: executes statements with ``%s`` or ``%(name)s``; the transaction is open.
+        vault: number, buckets and kind of vectors.
+        generation: the last number of the clock that had been given out when it began.
+    """
+
+    sql: Link
+    vault: VaultRow
+    generation: int
+    writer: str = ""
+
+    @property
+    def state(self) -> object:
+        """What it sees, like no other: writes that began earlier may have ended since."""
+        return object()
+
+    @property
+    def tables(self) -> Any:
+        """The modules that read and write what the transaction holds."""
+        return ON_A_SERVER
+
+
+class PostgresWriting(NamedTuple):
+    """A write transaction; rows written carry its generation. What it reads of entries is locked until its end.
+
+    Attributes:
+        link: its connection, to which what waits for the next round trip was not sent yet.
+        held: what it has locked.
+    """
+
+    link: Link
+    vault: VaultRow
+    generation: int
+    held: Held
+
+    @property
+    def sql(self) -> Link:
+        """What executes statements, behind all those that were to be sent `later`."""
+        if self.held.later:
+            self.settle()
+        return self.link
+
+    def later(self, sql: str, parameters: Sequence[Any], taken: _Taker | None = None) -> None:
+        """Have a statement sent with the next round trip, at the latest with the end of the transaction.
+
+        Args:
+            taken: given the rows of its answer.
+        """
+        self.held.later.append((Statement(sql, parameters), taken))
+
+    def settle(self, *last: Statement) -> list[list[tuple[Any, ...]]]:
+        """Send what was left for later, and more statements behind it, in one round trip; return the rows of these."""
+        waiting, self.held.later = self.held.later, []
+        answers = sent(self.link, [*(statement for statement, _ in waiting), *last])
+        for (_, taken), rows in zip(waiting, answers):
+            if taken is not None:
+                taken(rows)
+        return answers[len(waiting) :]
+
+    @property
+    def tables(self) -> Any:
+        """The modules that read and write what the transaction holds."""
+        return ON_A_SERVER
+
+
+class PostgresReadTransaction:
+    """A read transaction until its `end`, at the latest when nothing refers to it any more.
+
+    As a ``with`` block it gives its `reading`, and raises the server's errors as Septet's.
+
+    Attributes:
+        first: the rows of each statement that was asked with its beginning.
+    """
+
+    __slots__ = ("_link", "_server", "first", "reading")
+
+    def __init__(
+        self, server: Server, link: Link, reading: PostgresReading, first: Sequence[list[tuple[Any, ...]]] = ()
+    ) -> None:
+        self.reading, self.first = reading, first
+        self._server = server
+        self._link: Link | None = link
+
+    def end(self) -> None:
+        """Give the connection back; ending twice is fine."""
+        link, self._link = self._link, None
+        if link is not None:
+            self._server.give_back(link)
+
+    @contextmanager
+    def asking(self) -> Iterator[PostgresReading]:
+        """Raise the server's errors as Septet's, until the end of a ``with`` block; the transaction goes on.
+
+        Raises:
+            Unreachable: the server does not answer in time.
+            StoreError: it answers with a fault.
+        """
+        try:
+            yield self.reading
+        except psycopg.Error as fault:
+            raise self._server.fault(fault) from fault
+
+    def __enter__(self) -> PostgresReading:
+        return self.reading
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: Any) -> None:
+        self.end()
+        if isinstance(fault, psycopg.Error):
+            raise self._server.fault(fault) from fault
+
+    def __del__(self) -> None:
+        self.end()

@@ -1,0 +1,139 @@
+"""Vaults of a database: found by name, made on first use."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import psycopg
+
+from septet.errors import StoreError, VaultReplaced
+from septet.postgres.store.link import Link
+from septet.postgres.store.pipeline import Statement
+
+__all__ = ["STRIDE", "Shape", "VaultRow", "check_same", "is_worker", "opened", "whose"]
+
+#: A vault's buckets are numbered from its number times this; rows end in the bucket modulo this.
+STRIDE = 1_024
+#: What a vault is made with where nothing else was asked for.
+BUCKETS, VECTORS = 32, "vector"
+
+_MAKE = (
+    "INSERT INTO septet.vaults (name, buckets, vectors, created_at) VALUES (%s, %s, %s, %s) "
+    "ON CONFLICT (name) DO NOTHING RETURNING vault, buckets"
+)
+_MAKE_BUCKETS = "INSERT INTO septet.buckets (vault, bucket) SELECT %s::integer, unnest(%s::integer[])"
+
+
+class VaultRow(NamedTuple):
+    """A vault.
+
+    Attributes:
+        number: of it in its database.
+        buckets: how many it has.
+        vectors: what its vectors are stored as, ``vector`` or ``halfvec``.
+        created_at: when it was made, in seconds since 1970, by the clock of whoever made it.
+        distributed: Citus may keep its buckets on several servers: a statement then touches one bucket, or has parts
+            for each bucket that need nothing of the others.
+    """
+
+    number: int
+    name: str
+    buckets: int
+    vectors: str
+    created_at: float
+    distributed: bool
+
+    @property
+    def first_bucket(self) -> int:
+        """The lowest bucket, which has what belongs to no entry."""
+        return self.number * STRIDE
+
+    @property
+    def all_buckets(self) -> list[int]:
+        """Every bucket of the vault."""
+        return list(range(self.first_bucket, self.first_bucket + self.buckets))
+
+    def bucket_of(self, text: str) -> int:
+        """Return the bucket of an id, or of a term."""
+        return self.number * STRIDE + crc32(text.encode()) % self.buckets
+
+    def bucket_of_row(self, row: int) -> int:
+        """Return the bucket of a row."""
+        return self.number * STRIDE + row % STRIDE
+
+    def row_of(self, number: int, bucket: int) -> int:
+        """Return the row that a number of the sequence stands for in a bucket."""
+        return number * STRIDE + bucket % STRIDE
+
+
+class Shape(NamedTuple):
+    """What was asked of a vault: how many buckets, and what vectors are stored as; None for what it has."""
+
+    buckets: int | None
+    vectors: str | None
+
+
+def opened(sql: psycopg.Connection[Any], name: str, shape: Shape, now: float, path: str, *, may_make: bool) -> VaultRow:
+    """Return a vault, made if there is none.
+
+    Raises:
+        StoreError: there is none, and it may not be made; or it has another shape.
+    """
+    find = (
+        "SELECT vault, name, buckets, vectors, created_at, EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') "
+        "FROM septet.vaults WHERE name = %s"
+    )
+    # In binary, as a session may have numbers as text rounded.
+    found = sql.execute(find, (name,), binary=True).fetchone()
+    if found is None and may_make:
+        with sql.transaction():
+            made = sql.execute(_MAKE, (name, shape.buckets or BUCKETS, shape.vectors or VECTORS, now)).fetchone()
+            if made is not None:
+                number, buckets = made
+                first = number * STRIDE
+                sql.execute(_MAKE_BUCKETS, (number, [*range(first, first + buckets)]))
+        found = sql.execute(find, (name,), binary=True).fetchone()
+    if found is None:
+        raise StoreError(
+            f"{path}: there is no vault of this name: open it for writing once, or see `septet postgres status`"
+        )
+    vault = VaultRow(*found)
+    for asked, wanted, there in (("buckets", shape.buckets, vault.buckets), ("vectors", shape.vectors, vault.vectors)):
+        if wanted not in (None, there):
+            raise StoreError(
+                f"{path} was made with {asked}={there!r}, which stays: leave out {asked}={wanted!r}, "
+                "or copy it to another vault with `septet pull` and `septet push`"
+            )
+    return vault
+
+
+def is_worker(sql: psycopg.Connection[Any]) -> bool:
+    """Say whether a server is one of a cluster of Citus, and not its coordinator."""
+    if sql.execute("SELECT to_regclass('pg_catalog.pg_dist_local_group')").fetchone() == (None,):
+        return False
+    return sql.execute("SELECT groupid FROM pg_dist_local_group").fetchone() != (0,)
+
+
+def whose(vault: VaultRow) -> Statement:
+    """Return what asks which vault has the number of one that was opened; `check_same` takes the answer."""
+    return Statement("SELECT created_at FROM septet.vaults WHERE vault = %s::integer", (vault.number,))
+
+
+def check_same(link: Link, vault: VaultRow, found: list[tuple[Any, ...]], path: str) -> None:
+    """Raise unless a connection leads to the vault that was opened.
+
+    A database that was dropped and made again may have given the number to another vault, and connections to the one
+    before have ended: so each connection is asked once.
+
+    Raises:
+        VaultReplaced: the number is another vault's, or nobody's.
+    """
+    if found == [(vault.created_at,)]:
+        link.known = True
+    # A standby may not have a new vault yet.
+    elif found or link.execute("SELECT pg_is_in_recovery()").fetchone() == (False,):
+        raise VaultReplaced(
+            f"{path}: the database was made again, and the number of this vault is another one's, or nobody's; "
+            "nothing was written: open it again"
+        )

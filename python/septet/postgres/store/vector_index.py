@@ -1,0 +1,248 @@
+"""Indexes over vectors (HNSW), which find most of the nearest without a look at every vector: made, removed, measured.
+
+An index is of one space of one vault. Searches use it from the moment at which the space says so; what it finds is
+approximate, so searches say that too, with the share that was found when it was measured (`measure`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.errors import StoreBusy, StoreError, VectorError
+from septet.inputs.arguments import shown, whole
+from septet.model.results import Note
+from septet.model.spaces import Space
+from septet.postgres.store.locks import lock_key
+from septet.postgres.store.packing import sent, unpacked
+from septet.postgres.store.pipeline import together
+from septet.postgres.tables import found, nearest, settings
+from septet.postgres.tables.conditions import Condition
+from septet.postgres.tables.fragments import searched, vector_key
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from septet.postgres.store.store import PostgresStore
+    from septet.postgres.store.transactions import PostgresReading
+
+__all__ = ["RECALL", "Recall", "approximate", "index_vectors", "indexed_spaces", "measure", "unfinished"]
+
+#: Under what the settings of a vault keep what was measured of an index, with the number of the space.
+RECALL = "recall:"
+#: What HNSW of pgvector can index, by what the vault's vectors are stored as.
+_MOST_DIMENSIONS = {"vector": 2_000, "halfvec": 4_000}
+#: Of its two parameters: links of a node, and candidates looked at for a new one.
+_M, _EF = (2, 100), (4, 1_000)
+#: Vectors that are fetched at once, and cosines that a float32 product may miss by.
+_PAGE, _EQUAL = 5_000, 1 / 100_000
+
+_INDEXED = "SELECT s.space FROM septet.spaces s WHERE s.vault = %s AND s.hnsw"
+_MARK = "UPDATE septet.spaces SET hnsw = %s WHERE vault = %s AND space = %s"
+_VALID = "SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass(%s::text)"
+# Whoever makes or removes one holds the lock of `_alone`.
+_UNFINISHED = """
+SELECT n.space FROM unnest(%s::integer[], %s::text[], %s::bigint[]) AS n (space, name, key)
+JOIN pg_index i ON i.indexrelid = to_regclass(n.name)
+WHERE NOT i.indisvalid AND NOT EXISTS (
+    SELECT FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 1
+    AND ((l.classid::bigint << 32) | l.objid::bigint) = n.key
+)
+"""
+# Names and numbers are ours.
+_CREATE = (
+    "CREATE INDEX CONCURRENTLY {name} ON septet.vectors USING hnsw (({expression}) {operators}) "
+    "WITH (m = {m}, ef_construction = {ef}) WHERE vault = {vault} AND space = {space}"
+)
+# By their sample keys, which are as good as random.
+_VECTORS = """
+SELECT e.row, {sent} FROM septet.vectors v
+JOIN septet.entries e ON e.vault = v.vault AND e.bucket = v.bucket AND {key} = v.key
+WHERE v.vault = %s AND v.space = %s AND {searched} ORDER BY v.sample, e.row LIMIT %s
+"""
+_DROP = "DROP INDEX CONCURRENTLY IF EXISTS septet.{name}"
+
+
+class Recall(NamedTuple):
+    """How much of what is nearest an index finds.
+
+    Attributes:
+        found: the share of the ``k`` nearest, from 0 to 1, over all queries.
+        queries: so many of the space's own vectors were asked for.
+    """
+
+    model: str
+    dimensions: int
+    found: float
+    k: int
+    queries: int
+
+
+def index_vectors(
+    store: PostgresStore, how: str, *, model: str | None = None, m: int = 16, ef_construction: int = 64
+) -> list[Space]:
+    """Make indexes over vectors, or remove them; return the spaces concerned. Searches and writes go on meanwhile.
+
+    Args:
+        how: ``hnsw``, or ``none`` for exact searches.
+        model: of whose vectors; None for all that there are.
+        m: links of a vector to others, 2 to 100.
+        ef_construction: candidates looked at for each vector, 4 to 1,000.
+
+    Raises:
+        VectorError: the vectors have too many dimensions for an index.
+        StoreBusy: another process is at it.
+        StoreError: a value is none of these, or there are no such vectors.
+    """
+    if how not in ("hnsw", "none"):
+        raise StoreError(f"index_vectors takes 'hnsw' or 'none', not {shown(how)}")
+    m = whole(m, "m", StoreError, *_M)
+    ef = whole(ef_construction, "ef_construction", StoreError, *_EF)
+    if ef < 2 * m:
+        raise StoreError(f"ef_construction is {ef}: wanted at least twice m, {2 * m}")
+    with store.reading() as read:
+        found = [s for s in read.tables.vectors.spaces(read) if model in (None, s.model)]
+    if not found:
+        raise StoreError(f"{store.path} has no vectors" + ("" if model is None else f" of {shown(model)}"))
+    most = _MOST_DIMENSIONS[store.vault.vectors]
+    for space in found if how == "hnsw" else ():
+        if space.dimensions > most:
+            cure = "keep them in a vault made with vectors='halfvec', up to 4,000, or search exactly"
+            raise VectorError(
+                f"{space.model} has {space.dimensions:,} dimensions: an index takes {most:,} at most; {cure}"
+            )
+    for space in found:
+        with store.maintaining() as sql, _alone(sql, store, space):
+            _remove(sql, store, space)
+            if how == "hnsw":
+                _make(sql, store, space, m, ef)
+    return found
+
+
+def indexed_spaces(read: PostgresReading) -> set[int]:
+    """Return the numbers of the spaces that have an index."""
+    return {space for (space,) in read.sql.execute(_INDEXED, (read.vault.number,))}
+
+
+def unfinished(read: PostgresReading) -> list[Space]:
+    """Return the spaces whose index a crash left unfinished: it costs each write, and searches do not use it."""
+    spaces = {space.space: space for space in read.tables.vectors.spaces(read)}
+    names = [f"septet.{nearest.index_name(read.vault, space)}" for space in spaces.values()]
+    keys = [_key(read.vault.number, space) for space in spaces.values()]
+    return [spaces[space] for (space,) in read.sql.execute(_UNFINISHED, ([*spaces], names, keys))]
+
+
+def measure(store: PostgresStore, *, queries: int = 1_000, k: int = 10) -> list[Recall]:
+    """Return of each index how much it finds, asked for vectors of its own space; searches say so from then on."""
+    with store.reading() as read:
+        numbers = indexed_spaces(read)
+        spaces = [space for space in read.tables.vectors.spaces(read) if space.space in numbers]
+        made = [_recall_of(read, space, queries, k) for space in spaces]
+    if made and not store.read_only:
+        with store.bookkeeping() as write:
+            for space, recall in zip(spaces, made):
+                settings.put(write, f"{RECALL}{space.space}", json.dumps(recall[2:]))
+    return made
+
+
+def approximate(space: Space, said: str | None, tier: str) -> Note:
+    """Return what a search says when an index chose for it.
+
+    Args:
+        said: what the vault's settings have of the index, by `RECALL` and its number.
+    """
+    cause = f"an index chose among the vectors of {space.model}"
+    if said is not None:
+        found, k, queries = json.loads(said)
+        cause += f"; of the {k} nearest it found {found:.1%} for {queries:,} of them"
+    return Note("approximate", cause, "index_vectors('none') searches exactly", tier)
+
+
+def _make(sql: psycopg.Connection[Any], store: PostgresStore, space: Space, m: int, ef: int) -> None:
+    vault = store.vault
+    name = nearest.index_name(vault, space)
+    create = _CREATE.format(
+        name=name,
+        expression=nearest.indexed_expression(vault.vectors, space.dimensions),
+        operators=f"{vault.vectors}_cosine_ops",
+        m=int(m),
+        ef=int(ef),
+        vault=int(vault.number),
+        space=int(space.space),
+    )
+    try:
+        sql.execute(create)
+        valid = sql.execute(_VALID, (f"septet.{name}",)).fetchone()
+        if valid is None or not valid[0]:
+            raise StoreError(f"the index over {space.model} was not completed: make it again")
+    except BaseException:
+        # What was begun would cost every write, and help nobody.
+        if not sql.broken:
+            sql.execute(_DROP.format(name=name))
+        raise
+    sql.execute(_MARK, (True, vault.number, space.space))
+
+
+def _remove(sql: psycopg.Connection[Any], store: PostgresStore, space: Space) -> None:
+    """Let searches look at every vector again, and remove the index, if there is one."""
+    sql.execute(_MARK, (False, store.vault.number, space.space))
+    sql.execute(_DROP.format(name=nearest.index_name(store.vault, space)))
+
+
+def _key(vault: int, space: Space) -> int:
+    return lock_key(vault, "index", space.space)
+
+
+@contextmanager
+def _alone(sql: psycopg.Connection[Any], store: PostgresStore, space: Space) -> Iterator[None]:
+    """Let nobody else make or remove the index of a space meanwhile."""
+    key = (_key(store.vault.number, space),)
+    found = sql.execute("SELECT pg_try_advisory_lock(%s::bigint)", key).fetchone()
+    if found is None or not found[0]:
+        raise StoreBusy(f"another process is making or removing the index over {space.model}: try again later")
+    try:
+        yield
+    finally:
+        if not sql.broken:
+            sql.execute("SELECT pg_advisory_unlock(%s::bigint)", key)
+
+
+def _recall_of(read: PostgresReading, space: Space, queries: int, k: int) -> Recall:
+    asked = _core.unit_rows(next(_pages(read, space, queries, queries), np.empty((0, space.dimensions), np.float32)))
+    best = _exact(read, space, asked, k)
+    condition = Condition(searched(memories=True), ())
+    hit = wanted = 0
+    for query, cosines in zip(asked, best):
+        asking = nearest.nearest(read.vault, space, query, k, condition, indexed=True, narrowed=False)
+        *_, rows = together(read, [*nearest.settings(read.vault, k), asking])
+        (found_rows,) = together(read, [found.of_rows(read.vault, nearest.near(rows, k), space)])
+        there = _core.unit_rows(unpacked(read.vault.vectors, [row[0] for row in found_rows], space.dimensions)) @ query
+        hit += int((np.sort(there)[::-1][: len(cosines)] >= cosines[-1] - _EQUAL).sum())
+        wanted += len(cosines)
+    return Recall(space.model, space.dimensions, hit / wanted if wanted else 1.0, k, len(asked))
+
+
+def _exact(read: PostgresReading, space: Space, asked: NDArray[np.float32], k: int) -> NDArray[np.float32]:
+    """Return the ``k`` largest cosines of each of some unit vectors ``(q, d)`` with all of a space, descending."""
+    best = np.empty((len(asked), 0), dtype=np.float32)
+    for page in _pages(read, space, _PAGE, None):
+        together = np.concatenate([best, asked @ _core.unit_rows(page).T], axis=1)
+        best = -np.partition(-together, min(k, together.shape[1]) - 1, axis=1)[:, :k]
+    return -np.sort(-best, axis=1)
+
+
+def _pages(read: PostgresReading, space: Space, size: int, most: int | None) -> Iterator[NDArray[np.float32]]:
+    """Yield the vectors of entries of a space, so many ``(size, d)`` at once."""
+    sql = _VECTORS.format(
+        sent=sent(read.vault.vectors), key=vector_key(space.keyed_by), searched=searched(memories=True)
+    )
+    with read.sql.cursor(f"septet_vectors_{int(space.space)}") as cursor:
+        cursor.execute(sql, (read.vault.number, space.space, most), binary=True)
+        while page := cursor.fetchmany(size):
+            yield unpacked(read.vault.vectors, [vector for _, vector in page], space.dimensions)

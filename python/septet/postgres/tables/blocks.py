@@ -1,0 +1,171 @@
+"""Blocks of postings: the rows that hold a term, as bytes that `septet._core` reads; schema.sql says how they are kept.
+
+A write leaves its changes beside them, and folds merge these. Merging one twice gives the same as once, so that a
+search which reads blocks and changes on a cluster, in snapshots that differ, misses none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import psycopg
+
+from septet._core import (
+    Damaged,
+    checked_postings,
+    folded_postings,
+    merged_postings,
+    written_postings,
+)
+from septet.errors import StoreError
+from septet.postgres.store.analysis import GRAMS, TEXTS, Part
+from septet.postgres.store.pipeline import Statement
+from septet.postgres.tables.counts import bucket_of_term
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from septet.postgres.store.transactions import PostgresReading
+    from septet.postgres.store.vaults import VaultRow
+
+__all__ = ["changed", "changes", "checked", "checksum", "fold", "stored_checksum"]
+
+#: Blocks that a fold reads and writes at once.
+_AT_ONCE = 20_000
+
+_CHANGES = "SELECT c.change, c.postings FROM septet.count_changes c WHERE c.vault = %s AND c.postings IS NOT NULL"
+_TAKEN = (
+    "SELECT c.change, c.postings FROM septet.count_changes c WHERE c.vault = %(vault)s "
+    "AND c.bucket = ANY(%(buckets)s::integer[]) AND c.change = ANY(%(changes)s::bigint[]) AND c.postings IS NOT NULL"
+)
+_ON_WORKERS = "SET LOCAL citus.propagate_set_commands TO 'local'"
+# By the key of each, whatever number of them the planner takes for likely.
+_BY_KEY = (
+    "SET LOCAL enable_hashjoin = off",
+    "SET LOCAL enable_mergejoin = off",
+    "SET LOCAL enable_seqscan = off",
+)
+_THESE = "unnest(%s::integer[], %s::integer[], %s::smallint[], %s::text[], %s::bigint[])"
+_BEFORE = f"""
+SELECT w.place, b.postings FROM {_THESE} AS w (place, bucket, part, term, span) JOIN septet.posting_blocks b
+    ON b.vault = %s AND b.bucket = w.bucket AND b.part = w.part AND b.term = w.term COLLATE "C" AND b.span = w.span
+"""
+_PUT = """
+INSERT INTO septet.posting_blocks (vault, bucket, part, term, span, postings)
+SELECT %s::integer, w.* FROM unnest(%s::integer[], %s::smallint[], %s::text[], %s::bigint[], %s::bytea[]) AS w
+ON CONFLICT (vault, bucket, part, term, span) DO UPDATE SET postings = excluded.postings
+"""
+_REMOVE = """
+DELETE FROM septet.posting_blocks b
+USING unnest(%s::integer[], %s::smallint[], %s::text[], %s::bigint[]) AS w (bucket, part, term, span)
+WHERE b.vault = %s AND b.bucket = w.bucket AND b.part = w.part AND b.term = w.term COLLATE "C" AND b.span = w.span
+"""
+_STORED = "SELECT b.part, b.term, b.span, b.postings FROM septet.posting_blocks b WHERE b.vault = %s"
+
+
+def changed(parts: Mapping[int, Part], rows: NDArray[np.int64], memories: NDArray[np.bool_], gone: int) -> bytes:
+    """Return how a write of entries changes postings.
+
+    Args:
+        parts: what the entries hold, those that go before those that come.
+        rows: of these ``(n,)``.
+        memories: which of these are memories ``(n,)``.
+        gone: how many go.
+    """
+    return written_postings(
+        [
+            (number, part.terms, part.term, part.entry, _counts(part), part.tokens)
+            for number in (TEXTS, GRAMS)
+            for part in (parts[number],)
+        ],
+        rows,
+        memories,
+        gone,
+    )
+
+
+def changes(vault: VaultRow) -> Statement:
+    """Return what asks for the changes that wait to be folded."""
+    return Statement(_CHANGES, (vault.number,))
+
+
+def fold(sql: psycopg.Connection[Any], vault: VaultRow, given: Mapping[str, object]) -> None:
+    """Merge changes into blocks, in the transaction that is open.
+
+    Args:
+        given: the vault, and the buckets and numbers of the changes.
+    """
+    waiting = sorted(sql.execute(_TAKEN, given, binary=True))
+    if not waiting:
+        return
+    for setting in (*([_ON_WORKERS] if vault.distributed else []), *_BY_KEY):
+        sql.execute(setting)
+    with checked():
+        changed = iter(folded_postings([postings for _, postings in waiting]))
+        while some := [*islice(changed, _AT_ONCE)]:
+            _merge(sql, vault, some)
+
+
+def checksum(parts: Mapping[int, Part], rows: NDArray[np.int64], memories: NDArray[np.bool_]) -> tuple[int, int]:
+    """Return the number of the postings of entries, and a sum of their hashes; arguments as for `changed`."""
+    return checked_postings(
+        [(part, term, it) for part, term, _, it in folded_postings([changed(parts, rows, memories, 0)])]
+    )
+
+
+def stored_checksum(read: PostgresReading) -> tuple[int, int]:
+    """Return the number of the postings that the vault has in blocks, and the sum of their hashes modulo 2^64.
+
+    Raises:
+        StoreError: a row is no block.
+    """
+    with checked(), read.sql.cursor(name="septet_blocks", binary=True) as cursor:
+        waiting = [postings for _, postings in sorted(read.sql.execute(_CHANGES, (read.vault.number,), binary=True))]
+        changed = {(part, term, span): change for part, term, span, change in folded_postings(waiting)}
+        cursor.execute(_STORED, (read.vault.number,))
+        number, total = 0, 0
+        while page := cursor.fetchmany(_AT_ONCE):
+            merged = [((part, term, span), it, changed.pop((part, term, span), b"")) for part, term, span, it in page]
+            more, hashes = _summed(merged)
+            number, total = number + more, total + hashes
+        more, hashes = _summed([(key, b"", change) for key, change in changed.items()])
+    return number + more, (total + hashes) % 2**64
+
+
+def _summed(pairs: Sequence[tuple[tuple[int, str, int], bytes, bytes]]) -> tuple[int, int]:
+    merged = merged_postings([(block, change) for _, block, change in pairs])
+    return checked_postings([(key[0], key[1], it) for (key, *_), it in zip(pairs, merged)])
+
+
+@contextmanager
+def checked() -> Iterator[None]:
+    """Raise `StoreError` for bytes that are no blocks."""
+    try:
+        yield
+    except Damaged as fault:
+        raise StoreError("a block of postings is damaged: see `septet doctor`") from fault
+
+
+def _merge(sql: psycopg.Connection[Any], vault: VaultRow, changed: Sequence[tuple[int, str, int, bytes]]) -> None:
+    keys = [(bucket_of_term(vault, term), part, term, span) for part, term, span, _ in changed]
+    asked = (list(range(len(keys))), *_columns(keys), vault.number)
+    before: dict[int, bytes] = dict(sql.execute(_BEFORE, asked, binary=True))
+    merged = merged_postings([(before.get(place, b""), change) for place, (*_, change) in enumerate(changed)])
+    kept = [(*key, postings) for key, postings in zip(keys, merged) if postings]
+    if kept:
+        sql.execute(_PUT, (vault.number, *_columns(kept)))
+    empty = [key for place, (key, postings) in enumerate(zip(keys, merged)) if not postings and place in before]
+    if empty:
+        sql.execute(_REMOVE, (*_columns(empty), vault.number))
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> Iterator[list[Any]]:
+    return map(list, zip(*rows))
+
+
+def _counts(part: Part) -> NDArray[np.int32]:
+    return np.ones((len(part.term), 1), dtype=np.int32) if part.counts is None else np.ascontiguousarray(part.counts)

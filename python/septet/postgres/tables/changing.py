@@ -1,0 +1,215 @@
+"""Changing and erasing many entries, named by their rows, with a statement for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from septet._core import gram_text
+from septet.model.drafts import MOST_CHARS
+from septet.model.entry import tags_of
+from septet.postgres.store.locks import hold_rows
+from septet.postgres.store.nul import refuse_columns
+from septet.postgres.store.transactions import PostgresReading, PostgresWriting
+from septet.postgres.tables import history, indexing, links, parts
+from septet.postgres.tables.conditions import Condition, filtered
+from septet.sqlite.tables.changing import INDEXED, contradiction, too_large
+from septet.sqlite.tables.history import Keeping
+
+if TYPE_CHECKING:
+    from septet.query.filters import Filter
+
+__all__ = [
+    "attrs_at",
+    "count_where",
+    "erase",
+    "erased",
+    "expired",
+    "rows_where",
+    "set_attrs",
+    "set_columns",
+    "set_tags",
+]
+
+_Read = PostgresReading | PostgresWriting
+
+_THESE = "e.vault = %s AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row"
+_AT = f"FROM unnest(%s::bigint[]) WITH ORDINALITY AS w (row, place) JOIN septet.entries e ON {_THESE}"
+_ERASE = (
+    "UPDATE septet.entries e SET live = false, title = '', description = '', context = '', tags = '[]', grams = '', "
+    "attrs = '{}', type = '', domain = '', path = NULL, first_line = NULL, last_line = NULL, parent = NULL, "
+    f"source = NULL, text_hash = '', generation = %s FROM unnest(%s::bigint[]) AS w (row) WHERE {_THESE}"
+)
+_ATTRS = (
+    "UPDATE septet.entries e SET attrs = w.attrs, updated_at = greatest(%s::float8, e.created_at), generation = %s "
+    f"FROM unnest(%s::bigint[], %s::text[]) AS w (row, attrs) WHERE {_THESE}"
+)
+_TAGS = (
+    "UPDATE septet.entries e SET tags = w.tags, generation = %s "
+    f"FROM unnest(%s::bigint[], %s::text[]) AS w (row, tags) WHERE {_THESE}"
+)
+_GRAMS = (
+    "UPDATE septet.entries e SET grams = w.grams "
+    f"FROM unnest(%s::bigint[], %s::text[]) AS w (row, grams) WHERE {_THESE}"
+)
+_WRONG = (
+    f"SELECT e.id, coalesce(e.valid_until < e.valid_from, false) {_AT} "
+    "WHERE e.valid_until < e.valid_from OR e.updated_at < e.created_at ORDER BY e.row LIMIT 1"
+)
+_SIZE = "length(e.title) + length(e.description) + length(e.context) + length(e.attrs)"
+_LARGE = f"SELECT e.id, {_SIZE} {_AT} WHERE {_SIZE} > %s ORDER BY e.row LIMIT 1"
+
+
+def rows_where(read: _Read, filters: Mapping[str, Filter]) -> list[int]:
+    """Return the rows of the live entries that pass all filters, ascending."""
+    return _passing(read, filtered(filters))
+
+
+def count_where(read: _Read, filters: Mapping[str, Filter]) -> int:
+    """Return how many live entries pass all filters."""
+    asked = filtered(filters)
+    sql = f"SELECT count(*) FROM septet.entries e WHERE e.vault = %s AND e.live AND {asked.sql}"
+    found = read.sql.execute(sql, (read.vault.number, *asked.parameters)).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def expired(read: _Read, until: float, filters: Mapping[str, Filter]) -> list[int]:
+    """Return the rows of the live entries that pass all filters and whose validity ended at a time or before."""
+    asked = filtered(filters)
+    return _passing(read, Condition(f"e.valid_until <= %s::float8 AND {asked.sql}", (until, *asked.parameters)))
+
+
+def erased(read: _Read) -> int:
+    """Return how many rows are left of entries that were deleted."""
+    sql = "SELECT count(*) FROM septet.entries WHERE vault = %s AND NOT live"
+    found = read.sql.execute(sql, (read.vault.number,)).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def set_columns(
+    write: PostgresWriting, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping, *, touch: bool
+) -> None:
+    """Give entries, and their parts, the same values in some columns.
+
+    Args:
+        touch: also make ``updated_at`` the time of the call, unless it is among the columns.
+
+    Raises:
+        EntryError: the times of an entry would contradict each other, or a value has a NUL character; roll the
+            transaction back.
+    """
+    refuse_columns(columns)
+    every = parts.with_parts(write, rows)
+    history.keep(write, rows, columns, keeping)
+    reindex = not INDEXED.isdisjoint(columns)
+    before = indexing.indexed_at(write, every) if reindex else {}
+    said, values = [f"{name} = %s" for name in columns], [*columns.values()]
+    if touch and "updated_at" not in columns:
+        said.append("updated_at = greatest(%s::float8, e.created_at)")
+        values.append(keeping.at)
+    sql = f"UPDATE septet.entries e SET {', '.join(said)}, generation = %s FROM unnest(%s::bigint[]) AS w (row)"
+    write.sql.execute(f"{sql} WHERE {_THESE}", (*values, write.generation, *_given(write, every)))
+    if "tags" in columns:
+        _set_grams(write, every)
+    if reindex:
+        indexing.change(write, before, indexing.indexed_at(write, every))
+    _check(write, every)
+    if "attrs" in columns:
+        _check_sizes(write, every)
+
+
+def attrs_at(read: _Read, rows: Sequence[int]) -> list[tuple[int, str]]:
+    """Return row and attrs, as JSON, of entries and of their parts."""
+    given = _given(read, parts.with_parts(read, rows))
+    found = read.sql.execute(f"SELECT e.row, e.attrs {_AT} ORDER BY w.place", given)
+    return [(row, attrs) for row, attrs in found]
+
+
+def set_attrs(write: PostgresWriting, attrs: Sequence[tuple[int, str]], keeping: Keeping) -> None:
+    """Give entries attrs of their own each, and make ``updated_at`` the time of the call.
+
+    Raises:
+        EntryError: an entry would be too large, or has a NUL character; roll the transaction back.
+    """
+    for _, text in attrs:
+        refuse_columns({"attrs": text})
+    rows = [row for row, _ in attrs]
+    if keeping.most:
+        before = dict(attrs_at(write, rows))
+        history.keep(write, [row for row, text in attrs if before[row] != text], {"attrs": ""}, keeping)
+    given, number, first = _given(write, rows)
+    write.sql.execute(_ATTRS, (keeping.at, write.generation, given, [text for _, text in attrs], number, first))
+    _check_sizes(write, rows)
+
+
+def set_tags(write: PostgresWriting, rows: Sequence[int], tags: Sequence[str], keeping: Keeping) -> None:
+    """Give entries tags of their own each, as JSON; ``updated_at`` stays, for what they say is no newer.
+
+    Raises:
+        EntryError: a tag has a NUL character.
+    """
+    for text in tags:
+        refuse_columns({"tags": text})
+    hold_rows(write, rows)
+    before = indexing.indexed_at(write, rows)
+    history.keep(write, rows, {"tags": ""}, keeping)
+    given, number, first = _given(write, rows)
+    write.sql.execute(_TAGS, (write.generation, given, list(tags), number, first))
+    _set_grams(write, rows)
+    indexing.change(write, before, indexing.indexed_at(write, rows))
+
+
+def erase(write: PostgresWriting, rows: Sequence[int]) -> None:
+    """Empty entries and their parts, and remove their links, the vectors given with them and their earlier versions."""
+    every = parts.with_parts(write, rows)
+    if not every:
+        return
+    indexing.change(write, indexing.indexed_at(write, every), {})
+    write.tables.vectors.drop_given(write, every)
+    links.remove_of_rows(write, every)
+    history.erase(write, every)
+    write.sql.execute(_ERASE, (write.generation, *_given(write, every)))
+
+
+def _passing(read: _Read, condition: Condition) -> list[int]:
+    sql = f"SELECT e.row FROM septet.entries e WHERE e.vault = %s AND e.live AND {condition.sql}"
+    given = (read.vault.number, *condition.parameters)
+    rows = sorted(row for (row,) in read.sql.execute(sql, given))
+    if isinstance(read, PostgresWriting) and rows:
+        hold_rows(read, rows)
+        # They may have changed until they were locked.
+        still = {row for (row,) in read.sql.execute(sql, given)}
+        rows = [row for row in rows if row in still]
+    return rows
+
+
+def _set_grams(write: PostgresWriting, rows: Sequence[int]) -> None:
+    """Make the terms of entries again whose tags have changed."""
+    sql = f"SELECT e.row, e.id, e.title, e.description, e.context, e.tags, e.grams {_AT}"
+    made = []
+    for row, entry_id, title, description, context, tags, before in write.sql.execute(sql, _given(write, rows)):
+        text = gram_text(entry_id, title, (description, context, *tags_of(tags)))
+        if text != before:
+            made.append((row, text))
+    if made:
+        given, number, first = _given(write, [row for row, _ in made])
+        write.sql.execute(_GRAMS, (given, [text for _, text in made], number, first))
+
+
+def _check(write: PostgresWriting, rows: Sequence[int]) -> None:
+    """Raise if the times of an entry contradict each other."""
+    wrong = write.sql.execute(_WRONG, _given(write, rows)).fetchone()
+    if wrong is not None:
+        raise contradiction(*wrong)
+
+
+def _check_sizes(write: PostgresWriting, rows: Sequence[int]) -> None:
+    """Raise if the texts and attrs of an entry are too long together."""
+    wrong = write.sql.execute(_LARGE, (*_given(write, rows), MOST_CHARS)).fetchone()
+    if wrong is not None:
+        raise too_large(*wrong)
+
+
+def _given(read: _Read, rows: Sequence[int]) -> tuple[list[int], int, int]:
+    """Return the parameters of `_AT`."""
+    return [int(row) for row in rows], read.vault.number, read.vault.first_bucket

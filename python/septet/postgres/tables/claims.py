@@ -1,0 +1,94 @@
+"""Claims: which texts a process is having embedded now, so that no other process pays for them too."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+
+from septet.postgres.store.transactions import PostgresReading, PostgresWriting
+from septet.sqlite.tables.claims import is_dead, is_own, new_owner
+
+__all__ = [
+    "claim",
+    "claimed",
+    "drop_dead",
+    "drop_expired",
+    "drop_own",
+    "is_dead",
+    "is_own",
+    "new_owner",
+    "owners",
+    "release",
+    "settle",
+]
+
+_THESE = "vault = %s AND model = %s::text AND key = ANY(%s::text[])"
+_CLAIMED = f"SELECT key FROM septet.claims WHERE {_THESE} AND until > %s AND owner <> %s::text"
+# Claims that another process is removing or renewing are left to it: two that wait for each other would be a deadlock.
+_EXPIRED = (
+    "DELETE FROM septet.claims c USING (SELECT model, key FROM septet.claims WHERE vault = %s AND until <= %s "
+    "FOR UPDATE SKIP LOCKED) AS o WHERE c.vault = %s AND c.model = o.model AND c.key = o.key"
+)
+# In the order of the keys, and without a lock on claims of others, for the same reason.
+_CLAIM = (
+    "INSERT INTO septet.claims (vault, model, key, owner, until) "
+    "SELECT %s::integer, %s::text, k.key, %s::text, %s::float8 FROM unnest(%s::text[]) AS k (key) ORDER BY k.key "
+    "ON CONFLICT DO NOTHING"
+)
+_RENEW = f"UPDATE septet.claims SET until = %s WHERE {_THESE} AND owner = %s::text"
+_MINE = f"SELECT key FROM septet.claims WHERE {_THESE} AND owner = %s::text"
+_SETTLE = f"DELETE FROM septet.claims WHERE {_THESE}"
+_RELEASE = "DELETE FROM septet.claims WHERE vault = %s AND owner = ANY(%s::text[])"
+_OWNERS = "SELECT DISTINCT owner FROM septet.claims WHERE vault = %s"
+
+
+def claimed(read: PostgresReading, model: str, owner: str, keys: Sequence[str], now: float) -> set[str]:
+    """Return those of the texts that others have claimed."""
+    return {r[0] for r in read.sql.execute(_CLAIMED, (read.vault.number, model, list(keys), now, owner))}
+
+
+def claim(write: PostgresWriting, model: str, owner: str, keys: Sequence[str], now: float, until: float) -> list[str]:
+    """Claim texts until a time (epoch seconds), and return those that nobody else has claimed."""
+    vault = write.vault.number
+    drop_expired(write, now)
+    made = write.sql.execute(_CLAIM, (vault, model, owner, until, list(keys))).rowcount
+    if made < len(keys):
+        write.sql.execute(_RENEW, (until, vault, model, list(keys), owner))
+    mine = {r[0] for r in write.sql.execute(_MINE, (vault, model, list(keys), owner))}
+    return [key for key in keys if key in mine]
+
+
+def settle(write: PostgresWriting, model: str, keys: Sequence[str]) -> None:
+    """Remove the claims on texts whose vectors are being stored in the same transaction."""
+    write.sql.execute(_SETTLE, (write.vault.number, model, list(keys)))
+
+
+def release(write: PostgresWriting, owner: str) -> None:
+    """Give up every claim of an owner."""
+    write.sql.execute(_RELEASE, (write.vault.number, [owner]))
+
+
+def drop_dead(write: PostgresWriting) -> int:
+    """Remove the claims of processes of this machine that have ended, and return how many texts that frees.
+
+    Claims of other machines expire.
+    """
+    dead = [owner for (owner,) in write.sql.execute(_OWNERS, (write.vault.number,)) if is_dead(owner)]
+    return write.sql.execute(_RELEASE, (write.vault.number, dead)).rowcount if dead else 0
+
+
+def drop_expired(write: PostgresWriting, now: float) -> int:
+    """Remove the claims whose time is over (epoch seconds), and return how many."""
+    return write.sql.execute(_EXPIRED, (write.vault.number, now, write.vault.number)).rowcount
+
+
+def owners(read: PostgresReading) -> list[tuple[str, float]]:
+    """Return who has a claim, and until when, of each text."""
+    return read.sql.execute("SELECT owner, until FROM septet.claims WHERE vault = %s", (read.vault.number,)).fetchall()
+
+
+def drop_own(write: PostgresWriting, model: str, living: Container[str]) -> None:
+    """Remove the claims that this process made for owners which it does not know any more."""
+    found = write.sql.execute(f"{_OWNERS} AND model = %s::text", (write.vault.number, model)).fetchall()
+    forgotten = [owner for (owner,) in found if is_own(owner) and owner not in living]
+    if forgotten:
+        write.sql.execute(_RELEASE, (write.vault.number, forgotten))

@@ -1,0 +1,303 @@
+"""A plan's filters as SQL over ``entries e``; the same entries pass as by `septet.sqlite.tables.conditions`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from decimal import MAX_PREC, Context, Decimal
+from functools import cache
+from typing import TYPE_CHECKING
+
+from septet.postgres.tables.fragments import FINDABLE, MEMORY, SEARCHABLE
+from septet.postgres.tables.json_values import NUMBER, canonical, canonicals, members, source
+from septet.query.plan import Plan
+from septet.ranking.pool import json_text
+from septet.sqlite.tables.conditions import Condition, by_type, values_of
+
+if TYPE_CHECKING:
+    from septet.query.filters import Compare, Filter, Scalar
+
+__all__ = [
+    "Condition",
+    "among",
+    "chosen",
+    "conditions",
+    "conjunction",
+    "filtered",
+    "text_compared",
+    "validity",
+]
+
+_COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+#: Columns that are no text.
+_TIMES = frozenset(["created_at", "updated_at", "valid_from", "valid_until"])
+_LINES = frozenset(["first_line", "last_line"])
+_TEXT, _NUMBER = "m.type = 'string'", "m.type = 'number'"
+#: So many tags are looked for in the text of all tags before it is read as JSON.
+FEW_TAGS = 8
+_TRUE, _FALSE = Condition("TRUE"), Condition("FALSE")
+_EXACT = Context(MAX_PREC)
+#: The characters that `str.casefold` changes are below this.
+_FOLDED = 0x20000
+#: An entry has a posting: of its texts, of which memories have no context, or of its grams.
+_POSTING = (
+    "EXISTS (SELECT 1 FROM septet.postings p WHERE p.vault = e.vault AND p.bucket = e.bucket AND p.row = e.row "
+    "AND p.part IN (0, 1) AND {} AND (NOT p.memory OR p.part = 1 OR p.id + p.title + p.description + p.tags > 0))"
+)
+
+
+def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
+    """Return every condition that a candidate must pass, by name.
+
+    Args:
+        plan: with filters that are settled; see `septet.postgres.tables.phrases`.
+        memories: the condition on kinds for memories alone, rather than for all that the plan asks for.
+    """
+    out = {"live": Condition(FINDABLE)}
+    if memories:
+        out["kind"] = Condition(MEMORY)
+    elif not plan.scores_memories:
+        out["kind"] = Condition(SEARCHABLE)
+    if not plan.include_expired:
+        out["valid"] = validity(plan.now)
+    out.update((name, _translate(f)) for name, f in plan.filters.items())
+    return out
+
+
+def chosen(plan: Plan) -> Condition | None:
+    """Return the caller's own filters joined, without validity and kinds; None when there are none."""
+    return filtered(plan.filters) if plan.filters else None
+
+
+def filtered(filters: Mapping[str, Filter]) -> Condition:
+    """Return filters joined: an entry must pass all of them. What is before or behind leaves them as they are."""
+    joined = conjunction([_translate(f) for f in filters.values()])
+    return joined._replace(sql=f"({joined.sql})")
+
+
+def validity(now: float) -> Condition:
+    """Return the condition that an entry is valid at a moment: ``valid_from <= now < valid_until``."""
+    return Condition(
+        "(e.valid_until IS NULL OR e.valid_until > %s::float8) "
+        "AND (e.valid_from IS NULL OR e.valid_from <= %s::float8)",
+        (now, now),
+    )
+
+
+def conjunction(parts: Mapping[str, Condition] | Sequence[Condition]) -> Condition:
+    """Join conditions by AND."""
+    return _joined(parts.values() if isinstance(parts, Mapping) else parts, " AND ", _TRUE)
+
+
+def among(rows: Sequence[int]) -> Condition:
+    """Return the condition that an entry is at one of some rows."""
+    return Condition("e.row IN (SELECT unnest(%s::bigint[]))", (list(rows),))
+
+
+def _translate(item: Filter) -> Condition:
+    # Here, because most searches have no filter.
+    from septet.postgres.tables.phrases import Among, alternatives
+    from septet.query.filters import AllOf, AnyOf, Compare, Not
+
+    if isinstance(item, Not):
+        return _negated(_translate(item.part))
+    if isinstance(item, AllOf):
+        return _joined(map(_translate, item.parts), " AND ", _TRUE)
+    if isinstance(item, AnyOf):
+        return _joined(map(_translate, item.parts), " OR ", _FALSE)
+    if isinstance(item, Compare):
+        return _compare(item)
+    if isinstance(item, Among):
+        return among(item.rows)
+    found = []
+    for words, begun in alternatives(item.match):
+        assert len(words) < 2, "phrases are to be settled first"
+        if words:
+            found.append(_beginning(words[0]) if begun else _term(words))
+    grams = [_holding([gram]) for gram in item.grams]
+    return _joined([*found, *([_joined(grams, " AND ", _TRUE)] if grams else [])], " OR ", _FALSE)
+
+
+def _holding(words: Sequence[str]) -> Condition:
+    """Return the condition that an entry holds a word, each of one term at most."""
+    from septet.postgres.tables.phrases import terms_of
+
+    terms = [term for word in words for term in terms_of(word)]
+    return _term(terms) if terms else _FALSE
+
+
+def _term(terms: Sequence[str]) -> Condition:
+    return Condition(_POSTING.format("p.term = ANY(%s::text[])"), (list(terms),))
+
+
+def _beginning(letters: str) -> Condition:
+    sql = 'p.term >= %s::text COLLATE "C" AND p.term < %s::text COLLATE "C"'
+    return Condition(_POSTING.format(sql), (letters, letters + "\U0010ffff"))
+
+
+def _negated(inner: Condition) -> Condition:
+    # Unknown counts as false, so that `not` of it is true.
+    return Condition(f"({inner.sql}) IS NOT TRUE", inner.parameters)
+
+
+def _joined(parts: Iterable[Condition], word: str, empty: Condition) -> Condition:
+    listed = list(parts)
+    if len(listed) < 2:
+        return listed[0] if listed else empty
+    return Condition(word.join(f"({p.sql})" for p in listed), tuple(v for p in listed for v in p.parameters))
+
+
+# -- columns -----------------------------------------------------------------------------------------------------------
+
+
+def _compare(item: Compare) -> Condition:
+    if item.operator == "$ne":
+        return _negated(_compare(replace(item, operator="$eq")))
+    if item.operator == "$nin":
+        return _negated(_compare(replace(item, operator="$in")))
+    in_json = item.field == "tags" or item.field.startswith("attrs.")
+    if item.operator == "$all":
+        return _every_json(item) if in_json else _every(item)
+    if in_json:
+        return _compare_json(item)
+    column = f"e.{item.field}"
+    if item.operator == "$exists":
+        return Condition(f"{column} IS {'NOT ' if item.value else ''}NULL")
+    texts, numbers, others = by_type(values_of(item))
+    if item.operator == "$contains":
+        return _containing(column, texts[0])
+    null = [Condition(f"{column} IS NULL")] if None in others else []
+    kind = "float8" if item.field in _TIMES else "numeric" if item.field in _LINES else "text"
+    given = _storable(texts) if kind == "text" else canonicals(numbers)
+    if item.operator == "$in":
+        inside = Condition(f"{column} IN (SELECT unnest(%s::text[]::{kind}[]))", (given,)) if given else _FALSE
+        return _joined([inside, *null], " OR ", _FALSE)
+    if null:
+        return null[0]
+    if kind == "text":
+        return text_compared(column, item.operator, texts[0])
+    return Condition(f"{column} {_COMPARISONS[item.operator]} %s::text::{kind}", (given[0],))
+
+
+def _storable(texts: Sequence[str]) -> list[str]:
+    """Return the texts that an entry may have: PostgreSQL stores no NUL."""
+    return [text for text in texts if "\0" not in text]
+
+
+def text_compared(column: str, operator: str, text: str) -> Condition:
+    """Return the condition on a column of text; where order counts, it is that of the characters."""
+    text, nul, _ = text.partition("\0")
+    if operator == "$eq":
+        return _FALSE if nul else Condition(f"{column} = %s::text", (text,))
+    # What begins with the text before a NUL, and goes on, has a higher character there.
+    sign = {"$gt": ">", "$gte": ">", "$lt": "<=", "$lte": "<="}[operator] if nul else _COMPARISONS[operator]
+    return Condition(f'{column} COLLATE "C" {sign} %s::text', (text,))
+
+
+def _every(item: Compare) -> Condition:
+    """A column has one value."""
+    values = list(dict.fromkeys(values_of(item)))
+    if not values:
+        return _TRUE
+    return _FALSE if len(values) > 1 else _compare(replace(item, operator="$eq", value=values[0]))
+
+
+@cache
+def _folds() -> Mapping[str, str]:
+    """Return what `str.casefold` makes of the characters that it changes."""
+    return {char: fold for char in map(chr, range(_FOLDED)) if (fold := char.casefold()) != char}
+
+
+def _containing(text: str, part: str) -> Condition:
+    """Return the condition that a text contains another whatever their case, as Python folds both."""
+    if "\0" in part:
+        return _FALSE
+    wanted = part.casefold()
+    letters = frozenset(wanted)
+    # Other characters are in no match.
+    folds = {char: fold for char, fold in _folds().items() if char in letters or not letters.isdisjoint(fold)}
+    single = [char for char, fold in folds.items() if len(fold) == 1]
+    sql = f'{text} COLLATE "C"'
+    parameters: tuple[object, ...] = ()
+    if single:
+        sql = f"translate({sql}, %s::text, %s::text)"
+        parameters = ("".join(single), "".join(folds[char] for char in single))
+    for char, fold in folds.items():
+        if len(fold) > 1:
+            sql = f"replace({sql}, '{char}', '{fold}')"
+    return Condition(f"strpos({sql}, %s::text) > 0", (*parameters, wanted))
+
+
+# -- tags and attrs ----------------------------------------------------------------------------------------------------
+
+
+def _every_json(item: Compare) -> Condition:
+    """As many of the values are there as were asked for."""
+    texts, numbers, others = by_type(values_of(item))
+    parts = [_compare_json(replace(item, operator="$eq", value=value)) for value in others]
+    for text, some in ((True, list(dict.fromkeys(texts))), (False, canonicals(numbers))):
+        if some:
+            inside = _member_in(some, text=text)
+            value = "m.text" if text else NUMBER
+            parts.append(_of_members(item.field, f"(SELECT count(DISTINCT {value}) {{}}) = {len(some)}", inside))
+    return _joined(parts, " AND ", _TRUE)
+
+
+def _compare_json(item: Compare) -> Condition:
+    """Compare a JSON value: a list matches when one of its members does, a scalar counts as a list of one."""
+    inner = source(item.field)
+    if item.operator == "$exists":
+        if item.field == "tags":
+            return Condition(f"e.tags {'<>' if item.value else '='} '[]'")
+        return Condition(f"{inner.sql} IS {'NOT ' if item.value else ''}NULL", inner.parameters)
+    texts, numbers, others = by_type(values_of(item))
+    inside = _joined(_members(item.operator, texts, numbers, others), " OR ", _FALSE)
+    some = _of_members(item.field, "EXISTS (SELECT 1 {})", inside) if inside is not _FALSE else _FALSE
+    if item.field == "tags" and item.operator in ("$eq", "$in") and 0 < len(known := _storable(texts)) <= FEW_TAGS:
+        # Tags hold no numbers, so what is left are texts, written as `json_text` writes them.
+        written = [Condition("strpos(e.tags, %s::text) > 0", (json_text(text),)) for text in known]
+        some = _joined([_joined(written, " OR ", _FALSE), some], " AND ", _TRUE)
+    if None not in others:
+        return some
+    missing = Condition(f"coalesce(json_typeof({inner.sql}), 'null') = 'null'", inner.parameters)
+    return _joined([some, missing], " OR ", _FALSE)
+
+
+def _of_members(field: str, sql: str, inside: Condition) -> Condition:
+    """Ask for members of a field that pass a condition, where the braces are in the SQL."""
+    given = members(field)
+    before, _, behind = sql.partition("{}")
+    return Condition(f"{before}FROM {given.sql} WHERE {inside.sql}{behind}", (*given.parameters, *inside.parameters))
+
+
+def _member_in(some: Sequence[str], *, text: bool) -> Condition:
+    """Return the condition that a member is one of some texts, or of some numbers as `canonicals` gives them."""
+    # Many are found as fast as few, and Citus takes no subquery here.
+    if text:
+        return Condition(f"{_TEXT} AND jsonb_exists(%s::jsonb, m.text)", (_keys(_storable(some)),))
+    sql = f"CASE WHEN {_NUMBER} THEN jsonb_exists(%s::jsonb, trim_scale({NUMBER})::text) ELSE FALSE END"
+    return Condition(sql, (_keys(format(Decimal(number).normalize(_EXACT), "f") for number in some),))
+
+
+def _keys(texts: Iterable[str]) -> str:
+    """Return an object with these names, as JSON."""
+    return json.dumps(dict.fromkeys(texts), ensure_ascii=False)
+
+
+def _members(
+    operator: str, texts: Sequence[str], numbers: Sequence[float], others: Sequence[Scalar]
+) -> list[Condition]:
+    """Compare one member ``m``; text is not ordered with numbers."""
+    if operator == "$contains":
+        return [_joined([Condition(_TEXT), _containing("m.text", text)], " AND ", _TRUE) for text in texts]
+    out = [Condition(f"m.type = 'boolean' AND m.text = '{'true' if v else 'false'}'") for v in others if v is not None]
+    if operator == "$in":
+        out += [_member_in(texts, text=True)] if texts else []
+        return out + ([_member_in(canonicals(numbers), text=False)] if numbers else [])
+    out += [_joined([Condition(_TEXT), text_compared("m.text", operator, text)], " AND ", _TRUE) for text in texts]
+    sign = _COMPARISONS.get(operator, "=")
+    given = (canonical(number) for number in numbers)
+    return out + [
+        Condition(f"CASE WHEN {_NUMBER} THEN {NUMBER} {sign} %s::text::numeric ELSE FALSE END", (v,)) for v in given
+    ]

@@ -1,0 +1,269 @@
+"""Rows of `entries`: reading, upserting, deleting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from septet.inputs.arguments import utf8
+from septet.model.entry import tags_of
+from septet.postgres.store.locks import hold
+from septet.postgres.store.nul import refuse
+from septet.postgres.store.transactions import PostgresReading, PostgresWriting
+from septet.postgres.tables import history, indexing
+from septet.postgres.tables.foreseen import foresee
+from septet.postgres.tables.fragments import searched
+from septet.postgres.tables.indexing import Indexed, indexed
+from septet.postgres.tables.postings import FEW
+from septet.ranking.pool import Candidate
+from septet.sqlite.tables.entries import CANDIDATE, EntryRow, MissingRows
+from septet.sqlite.tables.history import Keeping
+
+__all__ = [
+    "any_searchable",
+    "count",
+    "count_searchable",
+    "find",
+    "ids_at",
+    "ids_beginning",
+    "kinds",
+    "live",
+    "purge",
+    "rows_of",
+    "tags_at",
+    "upsert",
+]
+
+_Read = PostgresReading | PostgresWriting
+
+#: Rows that `live` has the server send at once.
+PAGE_ROWS = 1_000
+
+#: Entries ``e`` by id, and by row in the order of rows; the row ends in the bucket.
+_BY_ID = (
+    "FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
+    "ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id"
+)
+_BY_ROW = (
+    "FROM unnest(%s::bigint[]) WITH ORDINALITY AS w (row, place) JOIN septet.entries e "
+    "ON e.vault = %s AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row"
+)
+_FIND = f"SELECT {CANDIDATE} {_BY_ID} WHERE e.live"
+_ROWS_OF = f"SELECT e.row {_BY_ID} WHERE e.live AND (%s::text IS NULL OR e.kind = %s::text)"
+_LIVE = (
+    f"SELECT {CANDIDATE} FROM septet.entries e WHERE e.vault = %s AND e.live "
+    "ORDER BY e.parent IS NOT NULL AND e.parent <> e.id, e.row"
+)
+_BEGINNING = (
+    'SELECT id FROM septet.entries WHERE vault = %s AND id COLLATE "C" >= %s::text AND id COLLATE "C" < %s::text '
+    'AND live ORDER BY id COLLATE "C" LIMIT %s'
+)
+
+_COLUMNS = EntryRow._fields[:-1]
+_TYPES = {"first_line": "int8", "last_line": "int8", "created_at": "float8", "updated_at": "float8"}
+_TYPES |= {"valid_from": "float8", "valid_until": "float8"}
+_COPY = f"COPY septet.entries (vault, bucket, row, {', '.join(_COLUMNS)}, live, generation) FROM STDIN (FORMAT BINARY)"
+_INSERT = (
+    f"INSERT INTO septet.entries (vault, bucket, row, {', '.join(_COLUMNS)}, live, generation) "
+    f"VALUES ({', '.join(['%s'] * (len(_COLUMNS) + 5))})"
+)
+_COPIED = ["int4", "int4", "int8", *(_TYPES.get(name, "text") for name in _COLUMNS), "bool", "int8"]
+_UPDATE = (
+    f"UPDATE septet.entries SET {', '.join(f'{name} = %s' for name in _COLUMNS)}, live = true, generation = %s "
+    "WHERE vault = %s AND bucket = %s AND row = %s"
+)
+_DEAD = "SELECT id FROM septet.entries WHERE vault = %s AND NOT live"
+_PURGE = "DELETE FROM septet.entries WHERE vault = %s AND NOT live AND id = ANY(%s::text[])"
+
+
+def upsert(write: PostgresWriting, rows: Sequence[EntryRow], own: Sequence[EntryRow], keeping: Keeping) -> None:
+    """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given.
+
+    Args:
+        own: those of which earlier versions are kept.
+
+    Raises:
+        EntryError: a text has a NUL character; nothing was written.
+    """
+    refuse(rows)
+    ids = list(dict.fromkeys(row.id for row in rows))
+    foreseen, write.held.foreseen = write.held.foreseen, None
+    if foreseen is None or foreseen.ids != ids:
+        foreseen, write.held.foreseen = foresee(write, ids), None
+    before: dict[int, Indexed] = {}
+    stored: dict[str, tuple[int, bool, float]] = {}
+    for *values, created_at in foreseen.stored:
+        stored[values[4]] = (values[0], values[1], created_at)
+        if (one := indexed(*values)) is not None:
+            before[one.row] = one
+    if stored:
+        history.keep_replaced(write, own, keeping, foreseen.replaced)
+    coming = _coming(rows, stored)
+    new = [row for row in coming.values() if row.id not in stored]
+    numbered = {row.id: stored[row.id][0] for row in coming.values() if row.id in stored}
+    if new:
+        numbered |= {
+            row.id: write.vault.row_of(number, write.vault.bucket_of(row.id))
+            for row, number in zip(new, foreseen.numbers)
+        }
+        _insert(write, [(numbered[row.id], row) for row in new])
+    _update(write, [(numbered[row.id], row) for row in coming.values() if row.id in stored])
+    after = {}
+    for row in coming.values():
+        texts = (row.id, row.title, row.description, row.context, row.tags, row.grams)
+        if (one := indexed(numbered[row.id], True, row.kind, row.parent, *texts)) is not None:
+            after[one.row] = one
+    indexing.change(write, before, after, foreseen.spaces)
+    write.held.rows.update(numbered.values())
+
+
+def find(read: _Read, ids: Sequence[str]) -> dict[str, Candidate]:
+    """Return the live entries with the given ids, by id.
+
+    Raises:
+        EntryError: an id is not text.
+    """
+    wanted = [utf8(i, "id") for i in ids]
+    hold(read, wanted)
+    return {c.id: c for c in map(Candidate._make, read.sql.execute(_FIND, _ids(read, wanted)))}
+
+
+def ids_beginning(read: _Read, text: str, limit: int) -> list[str]:
+    """Return the ids of live entries that begin with a text, ascending, at most so many; by the index of ids."""
+    if "\0" in text:
+        return []
+    # No text has a character behind the last one.
+    found = read.sql.execute(_BEGINNING, (read.vault.number, text, f"{text}\U0010ffff", limit))
+    return [one for (one,) in found]
+
+
+def rows_of(read: _Read, ids: Sequence[str], kind: str | None = None) -> list[int]:
+    """Return the rows of those of the ids that live entries have, or live entries of a kind, ascending."""
+    hold(read, ids)
+    rows = sorted({row for (row,) in read.sql.execute(_ROWS_OF, (*_ids(read, ids), kind, kind))})
+    if isinstance(read, PostgresWriting):
+        read.held.rows.update(rows)
+    return rows
+
+
+def live(read: _Read) -> Iterator[Candidate]:
+    """Yield every live entry in the order of rows, those with a parent of their own behind all others."""
+    with read.sql.cursor(name="septet_live") as cursor:
+        cursor.itersize = PAGE_ROWS
+        cursor.execute(_LIVE, (read.vault.number,))
+        yield from map(Candidate._make, cursor)
+
+
+def ids_at(read: _Read, rows: Sequence[int]) -> list[str]:
+    """Return the ids of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return _at(read, "e.id", rows)
+
+
+def tags_at(read: _Read, rows: Sequence[int]) -> list[list[str]]:
+    """Return the tags of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [tags_of(tags) for tags in _at(read, "e.tags", rows)]
+
+
+def purge(write: PostgresWriting) -> int:
+    """Remove deleted rows, and vectors of texts that no entry has any more; return how many rows."""
+    write.tables.texts.drop_orphans(write)
+    dead = [one for (one,) in write.sql.execute(_DEAD, (write.vault.number,))]
+    if not dead:
+        return 0
+    # Somebody may bring one back meanwhile.
+    hold(write, dead)
+    return write.sql.execute(_PURGE, (write.vault.number, dead)).rowcount
+
+
+def count(read: _Read) -> int:
+    """Return the number of live entries, memories included."""
+    return _number(read, "SELECT count(*) FROM septet.entries WHERE vault = %s AND live")
+
+
+def count_searchable(read: _Read, *, memories: bool = False) -> int:
+    """Return the number of entries that searches look at; memories count if ``memories`` says so."""
+    return _number(read, f"SELECT count(*) FROM septet.entries e WHERE e.vault = %s AND {searched(memories)}")
+
+
+def any_searchable(read: _Read, *, memories: bool) -> bool:
+    """Say whether there is a live entry; a memory counts if ``memories`` says so."""
+    one = f"SELECT 1 FROM septet.entries e WHERE e.vault = %s AND {searched(memories)} LIMIT 1"
+    return _number(read, f"SELECT count(*) FROM ({one}) AS found") > 0
+
+
+def kinds(read: _Read) -> dict[str, int]:
+    """Return the number of live entries by kind."""
+    sql = 'SELECT kind, count(*) FROM septet.entries WHERE vault = %s AND live GROUP BY kind ORDER BY kind COLLATE "C"'
+    return dict(read.sql.execute(sql, (read.vault.number,)).fetchall())
+
+
+def _coming(rows: Iterable[EntryRow], stored: dict[str, tuple[int, bool, float]]) -> dict[str, EntryRow]:
+    """Return what the entries will be, by id in the order in which the ids came first; the last of an id wins.
+
+    A revived entry starts a new life, so it takes the new creation time.
+    """
+    coming: dict[str, EntryRow] = {}
+    created = {entry_id: created_at for entry_id, (_, is_live, created_at) in stored.items() if is_live}
+    for row in rows:
+        before = created.get(row.id)
+        if before is not None and not row.created_given:
+            row = row._replace(created_at=min(before, row.updated_at))
+        created[row.id] = row.created_at
+        coming[row.id] = row
+    return coming
+
+
+def _insert(write: PostgresWriting, rows: Sequence[tuple[int, EntryRow]]) -> None:
+    vault, generation = write.vault, write.generation
+    if len(rows) <= FEW:
+        for number, row in rows:
+            write.later(_INSERT, (vault.number, vault.bucket_of_row(number), number, *row[:-1], True, generation))
+        return
+    with write.sql.cursor().copy(_COPY) as copy:
+        copy.set_types(_COPIED)
+        for number, row in rows:
+            copy.write_row((vault.number, vault.bucket_of_row(number), number, *row[:-1], True, generation))
+
+
+def _update(write: PostgresWriting, rows: Iterable[tuple[int, EntryRow]]) -> None:
+    vault, generation = write.vault, write.generation
+    given = [(*row[:-1], generation, vault.number, vault.bucket_of_row(number), number) for number, row in rows]
+    if len(given) > FEW:
+        write.sql.cursor().executemany(_UPDATE, given)
+    else:
+        for one in given:
+            write.later(_UPDATE, one)
+
+
+def _ids(read: _Read, ids: Iterable[str]) -> tuple[list[int], list[str], int]:
+    """Return the parameters of `_BY_ID`; an id with a NUL character is no entry's."""
+    wanted = [one for one in dict.fromkeys(ids) if "\0" not in one]
+    return [read.vault.bucket_of(one) for one in wanted], wanted, read.vault.number
+
+
+def _rows(read: _Read, rows: Sequence[int]) -> tuple[list[int], int, int]:
+    """Return the parameters of `_BY_ROW`."""
+    return [int(row) for row in rows], read.vault.number, read.vault.first_bucket
+
+
+def _at(read: _Read, source: str, rows: Sequence[int]) -> list[str]:
+    """Return a fact, an expression over ``entries e``, about the entries at the given rows, in their order."""
+    if not rows:
+        return []
+    found = read.sql.execute(f"SELECT {source} {_BY_ROW} ORDER BY w.place", _rows(read, rows)).fetchall()
+    # Callers match the answer to the rows by position: a missing one would shift all others.
+    if len(found) != len(rows):
+        raise MissingRows(f"{len(rows) - len(found)} of {len(rows)} entries are not there any more: search again")
+    return [fact for (fact,) in found]
+
+
+def _number(read: _Read, sql: str) -> int:
+    found = read.sql.execute(sql, (read.vault.number,)).fetchone()
+    return 0 if found is None else int(found[0])

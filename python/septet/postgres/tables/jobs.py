@@ -1,0 +1,84 @@
+"""Jobs: batches that a provider embeds over hours, recorded so that a later process can collect them.
+
+The texts of a job are claimed in the job's own name, which no process has: a crash leaves them claimed.
+"""
+
+from __future__ import annotations
+
+from septet.postgres.store.transactions import PostgresReading, PostgresWriting
+from septet.postgres.tables import claims
+from septet.sqlite.tables.jobs import OWNERS, Job, owner_of
+
+__all__ = ["Job", "count_texts", "drop", "keys", "let_go", "make", "owner_of", "renew", "submitted", "take"]
+
+_MAKE = (
+    "INSERT INTO septet.jobs (vault, model, place, name, owner, until, created_at) "
+    "VALUES (%s, %s::text, %s::text, %s::text, %s::text, %s, %s) RETURNING job"
+)
+_SUBMITTED = "UPDATE septet.jobs SET batch = %s::text WHERE vault = %s AND job = %s"
+_OWNERS = "SELECT DISTINCT owner FROM septet.jobs WHERE vault = %s AND until > %s AND owner <> ''"
+_LET_GO = "UPDATE septet.jobs SET owner = '' WHERE vault = %s AND owner = ANY(%s::text[])"
+# A job that another process is just taking is that one's.
+_TAKE = (
+    "UPDATE septet.jobs j SET owner = %s::text, until = %s FROM (SELECT job FROM septet.jobs WHERE vault = %s "
+    "AND model = %s::text AND place = %s::text AND (owner = '' OR until <= %s) FOR UPDATE SKIP LOCKED) AS o "
+    "WHERE j.vault = %s AND j.job = o.job RETURNING j.job, j.name, j.batch"
+)
+_RENEW = "UPDATE septet.jobs SET until = %s WHERE vault = %s AND owner = %s::text"
+_DROP = "DELETE FROM septet.jobs WHERE vault = %s AND job = %s"
+_KEYS = "SELECT key FROM septet.claims WHERE vault = %s AND owner = %s::text"
+_COUNT = "SELECT count(*) FROM septet.claims WHERE vault = %s AND model = %s::text AND starts_with(owner, %s::text)"
+
+
+def make(write: PostgresWriting, model: str, address: str, name: str, owner: str, now: float, until: float) -> int:
+    """Record a job before it is submitted and return its number.
+
+    Args:
+        address: of the provider that gets it; no other address knows the job.
+        owner: the process that looks after it, until a time (epoch seconds).
+    """
+    made = write.sql.execute(_MAKE, (write.vault.number, model, address, name, owner, until, now)).fetchone()
+    assert made is not None
+    return int(made[0])
+
+
+def submitted(write: PostgresWriting, job: int, batch: str) -> None:
+    """Keep the provider's id of a job."""
+    write.sql.execute(_SUBMITTED, (batch, write.vault.number, job))
+
+
+def take(write: PostgresWriting, model: str, address: str, owner: str, now: float, until: float) -> list[Job]:
+    """Take over the jobs of a model that no living process looks after, the oldest first."""
+    vault = write.vault.number
+    dead = [other for (other,) in write.sql.execute(_OWNERS, (vault, now)) if claims.is_dead(other)]
+    if dead:
+        write.sql.execute(_LET_GO, (vault, dead))
+    taken = write.sql.execute(_TAKE, (owner, until, vault, model, address, now, vault))
+    return sorted(map(Job._make, taken))
+
+
+def renew(write: PostgresWriting, owner: str, until: float) -> None:
+    """Look after jobs until a later time."""
+    write.sql.execute(_RENEW, (until, write.vault.number, owner))
+
+
+def let_go(write: PostgresWriting, owner: str) -> None:
+    """Leave jobs to the next process; their texts stay claimed."""
+    write.sql.execute(_LET_GO, (write.vault.number, [owner]))
+
+
+def drop(write: PostgresWriting, job: int) -> None:
+    """Forget a job that is over, and free those of its texts that have no vector."""
+    write.sql.execute(_DROP, (write.vault.number, job))
+    claims.release(write, owner_of(job))
+
+
+def keys(read: PostgresReading, job: int) -> set[str]:
+    """Return the texts, by hash, that a job is still to bring."""
+    return {r[0] for r in read.sql.execute(_KEYS, (read.vault.number, owner_of(job)))}
+
+
+def count_texts(read: PostgresReading, model: str) -> int:
+    """Return how many texts of a model are in jobs."""
+    found = read.sql.execute(_COUNT, (read.vault.number, model, f"{OWNERS} ")).fetchone()
+    return 0 if found is None else int(found[0])

@@ -1,0 +1,131 @@
+"""Links between entries, each stored from both ends, so that either end has its links in its own bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from septet.postgres.store.locks import hold
+from septet.postgres.store.nul import refuse_texts
+from septet.postgres.store.transactions import PostgresReading, PostgresWriting
+from septet.sqlite.tables.links import Link
+
+__all__ = ["all_links", "count", "linked_by", "links_of", "put", "remove", "remove_of_rows"]
+
+_Read = PostgresReading | PostgresWriting
+
+#: Links that `all_links` has the server send at once.
+PAGE_ROWS = 5_000
+
+_PUT = (
+    "INSERT INTO septet.links "
+    "(vault, bucket, node, other, other_bucket, row, other_row, outgoing, type, note, generation) "
+    "SELECT %s::integer, w.*, %s::bigint FROM unnest(%s::integer[], %s::text[], %s::text[], %s::integer[], "
+    "%s::bigint[], %s::bigint[], %s::boolean[], %s::text[], %s::text[]) AS w "
+    "ON CONFLICT (vault, bucket, node, other, outgoing) DO UPDATE SET row = excluded.row, "
+    "other_row = excluded.other_row, type = excluded.type, note = excluded.note, generation = excluded.generation"
+)
+_ROWS = (
+    "SELECT e.id, e.row FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
+    "ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id"
+)
+_REMOVE = "DELETE FROM septet.links WHERE vault = %s AND bucket = %s AND node = %s AND other = %s AND outgoing = %s"
+_REMOVE_OF = (
+    "DELETE FROM septet.links l USING unnest(%s::bigint[]) AS w (row), septet.entries e "
+    "WHERE e.vault = %s AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row "
+    'AND l.vault = e.vault AND l.bucket = e.bucket AND l.node = e.id COLLATE "C" '
+    "RETURNING l.other_bucket, l.other, l.node, NOT l.outgoing"
+)
+_REMOVE_OTHERS = (
+    "DELETE FROM septet.links l USING unnest(%s::integer[], %s::text[], %s::text[], %s::boolean[]) "
+    "AS w (bucket, node, other, outgoing) WHERE l.vault = %s AND l.bucket = w.bucket "
+    'AND l.node = w.node COLLATE "C" AND l.other = w.other COLLATE "C" AND l.outgoing = w.outgoing'
+)
+_LINKED_BY = (
+    "SELECT other FROM septet.links WHERE vault = %s AND bucket = %s AND node = %s AND NOT outgoing "
+    "AND type = %s::text ORDER BY other LIMIT 1"
+)
+_OF = (
+    "SELECT CASE WHEN outgoing THEN node ELSE other END, CASE WHEN outgoing THEN other ELSE node END, type, note "
+    "FROM septet.links WHERE vault = %s AND bucket = %s AND node = %s ORDER BY 1, 2"
+)
+_ALL = "SELECT node, other, type, note FROM septet.links WHERE vault = %s AND outgoing ORDER BY node, other"
+
+
+def put(write: PostgresWriting, links: Iterable[Link]) -> None:
+    """Store links between entries; a link that exists gets the new type and note, and counts as new.
+
+    Raises:
+        EntryError: a note or a type has a NUL character.
+    """
+    stored = {link[:2]: link for link in links}
+    for link in stored.values():
+        refuse_texts("a link", *link)
+    if not stored:
+        return
+    vault = write.vault
+    ends = sorted({end for pair in stored for end in pair})
+    hold(write, ends)
+    found = write.sql.execute(_ROWS, ([vault.bucket_of(end) for end in ends], ends, vault.number))
+    places = {entry_id: (vault.bucket_of_row(row), row) for entry_id, row in found}
+    rows = []
+    for source, target, kind, note in stored.values():
+        # Of an entry that was never there nobody can know.
+        if source in places and target in places:
+            (bucket, row), (other_bucket, other_row) = places[source], places[target]
+            rows.append((bucket, source, target, other_bucket, row, other_row, True, kind, note))
+            rows.append((other_bucket, target, source, bucket, other_row, row, False, kind, note))
+    if rows:
+        write.sql.execute(_PUT, (vault.number, write.generation, *map(list, zip(*sorted(rows)))))
+
+
+def remove(write: PostgresWriting, source: str, target: str) -> bool:
+    """Remove a link and say whether there was one."""
+    if "\0" in source + target:
+        return False
+    hold(write, (source, target))
+    number, bucket_of = write.vault.number, write.vault.bucket_of
+    there = write.sql.execute(_REMOVE, (number, bucket_of(source), source, target, True)).rowcount > 0
+    if there:
+        write.sql.execute(_REMOVE, (number, bucket_of(target), target, source, False))
+    return there
+
+
+def remove_of_rows(write: PostgresWriting, rows: Sequence[int]) -> None:
+    """Remove the links from and to the entries at the given rows."""
+    given = [int(row) for row in rows], write.vault.number, write.vault.first_bucket
+    others = write.sql.execute(_REMOVE_OF, given).fetchall()
+    if others:
+        write.sql.execute(_REMOVE_OTHERS, (*map(list, zip(*others)), write.vault.number))
+
+
+def linked_by(read: _Read, target: str, type: str) -> str | None:
+    """Return an entry with a link of a type to another one, or None."""
+    if "\0" in target:
+        return None
+    hold(read, [target])
+    place = read.vault.number, read.vault.bucket_of(target), target
+    found = read.sql.execute(_LINKED_BY, (*place, type)).fetchone()
+    return None if found is None else str(found[0])
+
+
+def links_of(read: _Read, entry_id: str) -> list[Link]:
+    """Return the links from and to an entry."""
+    if "\0" in entry_id:
+        return []
+    found = read.sql.execute(_OF, (read.vault.number, read.vault.bucket_of(entry_id), entry_id))
+    return [*map(Link._make, found)]
+
+
+def all_links(read: _Read) -> Iterator[Link]:
+    """Yield every link."""
+    with read.sql.cursor(name="septet_links") as cursor:
+        cursor.itersize = PAGE_ROWS
+        cursor.execute(_ALL, (read.vault.number,))
+        yield from map(Link._make, cursor)
+
+
+def count(read: _Read) -> int:
+    """Return the number of links."""
+    sql = "SELECT count(*) FROM septet.links WHERE vault = %s AND outgoing"
+    found = read.sql.execute(sql, (read.vault.number,)).fetchone()
+    return 0 if found is None else int(found[0])

@@ -1,0 +1,59 @@
+"""What is read of entries in the order of their rows, and which ids are live."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from septet.postgres.store.transactions import PostgresReading, PostgresWriting
+from septet.ranking.pool import Candidate
+from septet.sqlite.tables.entries import CANDIDATE
+from septet.sqlite.tables.listings import RUN_CHARS, RUN_ROWS
+
+__all__ = ["held", "last_row", "run"]
+
+_Read = PostgresReading | PostgresWriting
+
+#: Rows that `run` has the server send at once, as texts may be long.
+PAGE_ROWS = 50
+
+_HELD = (
+    "SELECT e.id FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
+    "ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id WHERE e.live"
+)
+_RUN = (
+    f"SELECT {CANDIDATE} FROM septet.entries e WHERE e.vault = %s AND e.row > %s AND e.row <= %s AND e.live "
+    f"ORDER BY e.row LIMIT {RUN_ROWS}"
+)
+
+
+def held(read: _Read, wanted: Sequence[str]) -> frozenset[str]:
+    """Return those of the ids that are live."""
+    ids = [one for one in dict.fromkeys(wanted) if "\0" not in one]
+    found = read.sql.execute(_HELD, ([read.vault.bucket_of(one) for one in ids], ids, read.vault.number))
+    return frozenset(one for (one,) in found)
+
+
+def last_row(read: _Read) -> int:
+    """Return the highest row, 0 without any."""
+    sql = "SELECT coalesce(max(row), 0) FROM septet.entries WHERE vault = %s"
+    found = read.sql.execute(sql, (read.vault.number,)).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def run(read: _Read, after: int, last: int) -> list[Candidate]:
+    """Return the next live entries in the order of rows: some hundred, or a few megabytes; none behind the last.
+
+    Args:
+        after: the row before the first.
+        last: the row that is looked at last.
+    """
+    found, chars = [], 0
+    with read.sql.cursor(name="septet_run") as cursor:
+        cursor.itersize = PAGE_ROWS
+        cursor.execute(_RUN, (read.vault.number, after, last))
+        for entry in map(Candidate._make, cursor):
+            found.append(entry)
+            chars += len(entry.title) + len(entry.description) + len(entry.context) + len(entry.attrs_json)
+            if chars > RUN_CHARS:
+                break
+    return found

@@ -1,0 +1,111 @@
+"""Phrases: words in a row. Postings have no places, so entries that hold all words are looked at before a search.
+
+`settled` makes of each filter that asks for a phrase one of the rows that hold it, read in the same snapshot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from septet._core import index_terms, stored_terms
+
+if TYPE_CHECKING:
+    from septet.postgres.store.store import PostgresReading
+    from septet.query.filters import Filter
+
+__all__ = ["Among", "alternatives", "settled", "terms_of"]
+
+#: What `septet.query.words` writes: quoted words, joined by OR, each maybe a beginning.
+_QUOTED = re.compile(r'"([^"]*)"( \*)?')
+#: Entries that hold all words of a phrase in one column, or in their grams.
+_HOLDING = (
+    "SELECT e.row, e.kind = 'memory', e.grams, e.id, e.title, e.description, e.tags, e.context "
+    "FROM (SELECT DISTINCT p.bucket, p.row FROM septet.postings p WHERE p.vault = %s AND p.part IN (0, 1) "
+    "AND p.term = ANY(%s::text[]) GROUP BY p.bucket, p.part, p.row HAVING count(*) = %s::bigint AND "
+    "(bool_and(p.id > 0) OR bool_and(p.title > 0) OR bool_and(p.description > 0) OR bool_and(p.context > 0) "
+    "OR bool_and(p.tags > 0))) t "
+    "JOIN septet.entries e ON e.vault = %s AND e.bucket = t.bucket AND e.row = t.row WHERE e.live"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """The entry is at one of these rows: a filter that was looked up."""
+
+    rows: tuple[int, ...]
+
+
+def terms_of(text: str) -> list[str]:
+    """Return the terms that full text makes of a text, as the table of postings names them."""
+    return stored_terms(index_terms(text))
+
+
+def alternatives(match: str) -> list[tuple[list[str], bool]]:
+    """Return the terms of each phrase that a filter looks for, and whether the last of them is only begun."""
+    return [(terms_of(words), bool(begun)) for words, begun in _QUOTED.findall(match)]
+
+
+def settled(read: PostgresReading, filters: Mapping[str, Filter]) -> Mapping[str, Filter]:
+    """Return filters without phrases; those that have none come back as they are."""
+    if not any(map(_has_phrase, filters.values())):
+        return filters
+    known: dict[tuple[tuple[str, ...], bool], tuple[int, ...]] = {}
+    return {name: _settled(read, item, known) for name, item in filters.items()}
+
+
+def _has_phrase(item: Filter) -> bool:
+    from septet.query.filters import AllOf, AnyOf, Holds, Not
+
+    if isinstance(item, Not):
+        return _has_phrase(item.part)
+    if isinstance(item, (AllOf, AnyOf)):
+        return any(map(_has_phrase, item.parts))
+    return isinstance(item, Holds) and any(len(words) > 1 for words, _ in alternatives(item.match))
+
+
+def _settled(read: PostgresReading, item: Filter, known: dict[Any, tuple[int, ...]]) -> Filter:
+    from septet.query.filters import AllOf, AnyOf, Holds, Not
+
+    if isinstance(item, Not):
+        return Not(_settled(read, item.part, known))
+    if isinstance(item, (AllOf, AnyOf)):
+        return type(item)(tuple(_settled(read, part, known) for part in item.parts))
+    if not (isinstance(item, Holds) and _has_phrase(item)):
+        return item
+    single: list[str] = []
+    found: list[Filter] = []
+    for (words, begun), (text, star) in zip(alternatives(item.match), _QUOTED.findall(item.match)):
+        if len(words) < 2:
+            single.append(f'"{text}"{star}')
+            continue
+        key = (tuple(words), begun)
+        if key not in known:
+            known[key] = _rows(read, words, begun)
+        found.append(cast("Filter", Among(known[key])))
+    return AnyOf((*found, Holds(" OR ".join(single), item.grams)))
+
+
+def _rows(read: PostgresReading, words: Sequence[str], begun: bool) -> tuple[int, ...]:
+    """Return the rows of the entries in which terms stand in a row in one text."""
+    # Which words a beginning stands for is seen in the texts.
+    whole = [*dict.fromkeys(words[:-1] if begun else words)]
+    given = (read.vault.number, whole, len(whole), read.vault.number)
+    found = []
+    for row, memory, grams, *texts in read.sql.execute(_HOLDING, given):
+        # As in a local vault, full text knows no context of memories.
+        if any(_in_a_row(terms_of(text), words, begun) for text in (grams, *texts[: 4 if memory else 5])):
+            found.append(int(row))
+    return tuple(found)
+
+
+def _in_a_row(terms: Sequence[str], words: Sequence[str], begun: bool) -> bool:
+    first, many = words[0], len(words)
+    for at in range(len(terms) - many + 1):
+        if terms[at] == first or (begun and many == 1):
+            here = terms[at : at + many]
+            if here == [*words] or (begun and here[:-1] == [*words[:-1]] and here[-1].startswith(words[-1])):
+                return True
+    return False

@@ -1,0 +1,20 @@
+"""Beginnings of words, completed from the words that the entries of a vault on PostgreSQL hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from septet.postgres.tier.vocabulary import words_from
+from septet.tiers import begun
+
+if TYPE_CHECKING:
+    from septet.postgres.store.store import PostgresReading
+    from septet.query.plan import Plan
+
+__all__ = ["completed"]
+
+
+def completed(plans: Sequence[Plan], read: PostgresReading) -> Sequence[Plan]:
+    """Return plans of beginnings of words with the words of the vault."""
+    return begun.completed(plans, lambda beginnings: words_from(read, beginnings, begun.MOST))

@@ -1,0 +1,115 @@
+"""Scores by full text of queries with a phrase: what the small corpus of a search, which has no places, cannot rank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from septet import _core
+from septet.postgres.store.analysis import GRAMS, TEXTS
+from septet.postgres.tier import apart
+from septet.postgres.tier.phrases import columns_of, constants, times
+from septet.postgres.tier.whole import holds_all
+from septet.query.plan import MEMORY
+from septet.ranking.pool import tag_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from septet.postgres.tables.found import Found
+    from septet.postgres.tier.apart import Apart
+    from septet.postgres.tier.statistics import QueryTerms, Statistics
+    from septet.query.plan import Plan
+    from septet.ranking.bm25_scale import TermCounts
+    from septet.ranking.pool import Pool
+
+__all__ = ["ranked_by_phrases"]
+
+
+def ranked_by_phrases(
+    plan: Plan,
+    pool: Pool,
+    found: Sequence[Found],
+    known: int,
+    statistics: Statistics,
+    terms: QueryTerms,
+    counts: TermCounts,
+    memories: Apart | None,
+) -> Pool:
+    """Return the candidates with their BM25 scores, and how much of the query they hold.
+
+    Args:
+        found: the candidates ``(m,)``.
+        known: the candidates whose score the server gave, the first ones.
+        counts: how many entries hold each term of the query.
+        memories: what these score by, where that is not what entries score by.
+    """
+    scores = pool.columns["bm25"]
+    words, begun = list(dict.fromkeys(plan.query.terms)), bool(plan.query.steps)
+    if memories is not None:
+        statistics = statistics.of_entries()
+    score = _score_at_step if begun else _score
+    scores[known:] = [
+        score(plan, one, statistics, terms)
+        if memories is None or one.candidate.kind != MEMORY
+        else apart.score(plan, one, terms, memories)
+        for one in found[known:]
+    ]
+    texts = [_texts_in(one, plan.query.columns) if begun else _texts(one, grams=plan.query.grams) for one in found]
+    holding = [counts.holding.get(word, 0) for word in words]
+    own = len(dict.fromkeys(plan.query.terms[: plan.query.words]))
+    information, matched, title_share, title, reach = _core.matched_in(
+        words, own, counts.entries, holding, texts, scores / (counts.k1 + 1), begun
+    )
+    columns = {"bm25": scores, "information": information, "matched": matched, "matched_title": title_share}
+    columns["title"] = title
+    if plan.query.needed:
+        columns["all_words"] = np.array([float(holds_all(plan, one, terms)) for one in found])
+    return pool.with_columns({**columns, "reach": reach})
+
+
+def _texts(one: Found, *, grams: bool) -> tuple[str, str]:
+    c = one.candidate
+    everything = (c.id, c.title, c.description, c.context, tag_words(c.tags_json), one.grams if grams else "")
+    return c.title, " ".join(everything)
+
+
+def _texts_in(one: Found, columns: Sequence[str]) -> tuple[str, str]:
+    """Return the title, if it is among the columns, and the texts of these."""
+    c = one.candidate
+    names = ("id", "title", "description", "context", "tags")
+    of_column = dict(zip(names, (c.id, c.title, c.description, c.context, tag_words(c.tags_json))))
+    return c.title if "title" in columns else "", "\n".join(map(of_column.__getitem__, columns))
+
+
+def _score_at_step(plan: Plan, one: Found, statistics: Statistics, terms: QueryTerms) -> float:
+    """Return the score by the one step of a cascade; 0 for what it does not find."""
+    rules, (_, every, words) = plan.profile.text, plan.query.steps[-1]
+    columns, total, (k1, b) = columns_of(TEXTS, one.candidate, one.grams), 0.0, constants(plan)
+    length = k1 * (1 - b + b * sum(map(len, columns)) / statistics.average(TEXTS))
+    for term in (plan.query.terms[at] for at in words):
+        counts = [times(column, terms.tokens[term], begun=True) for column in columns]
+        f = float(sum(weight * count for weight, count in zip(rules.weights.array, counts)))
+        if every and not f:
+            return 0.0
+        idf = statistics.idf_of(TEXTS, statistics.begun.get(terms.stem(term), 0))
+        total += idf * ((f * (k1 + 1)) / (f + length))
+    return total
+
+
+def _score(plan: Plan, one: Found, statistics: Statistics, terms: QueryTerms) -> float:
+    rules, total, (k1, b) = plan.profile.text, 0.0, constants(plan)
+    for part in (TEXTS, GRAMS) if plan.query.grams else (TEXTS,):
+        columns, weights = columns_of(part, one.candidate, one.grams), rules.weights.array if part == TEXTS else [1.0]
+        length = k1 * (1 - b + b * sum(map(len, columns)) / statistics.average(part))
+        score = 0.0
+        for term in plan.query.terms:
+            if not terms.tokens[term]:
+                continue
+            counts = [times(column, terms.tokens[term]) for column in columns]
+            if any(counts):
+                f = float(sum(weight * count for weight, count in zip(weights, counts)))
+                score += statistics.idf(part, terms.names[term]) * ((f * (k1 + 1)) / (f + length))
+        total += score
+    return total

@@ -1,0 +1,132 @@
+"""The small corpus of a search: what the server chose, with the statistics of the whole vault."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.postgres.store.analysis import GRAMS, TEXTS, TRIGRAMS
+from septet.postgres.store.packing import unpacked
+from septet.ranking.pool import Candidate, searched_text
+from septet.sqlite.snapshot.columns import NameTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from septet.postgres.tables.found import Found
+    from septet.postgres.tier.spaces import Compared
+    from septet.postgres.tier.statistics import QueryTerms, Statistics
+
+__all__ = ["SmallCorpus", "small_corpus"]
+
+#: The columns of the full text of an entry.
+COLUMNS = ("id", "title", "description", "context", "tags_json")
+
+
+class SmallCorpus(NamedTuple):
+    """Some entries as searches read them.
+
+    Attributes:
+        slots: by row.
+        space: the vectors, as `Corpus.recall` takes them; None without any.
+    """
+
+    corpus: _core.Corpus
+    slots: Mapping[int, int]
+    space: tuple[Any, ...] | None
+
+    def slots_of(self, rows: Sequence[int]) -> NDArray[np.int64]:
+        """Return the slot of each row ``(m,)``."""
+        return np.array([self.slots[row] for row in rows], dtype=np.int64)
+
+
+def small_corpus(
+    found: Sequence[Found],
+    statistics: Statistics,
+    terms: QueryTerms,
+    *,
+    told: Mapping[bytes, str] | None = None,
+    tfidf: bool = False,
+    space: Compared | None = None,
+) -> SmallCorpus:
+    """Return entries as a corpus, in the order of their rows, by which equals are ordered.
+
+    Args:
+        told: terms beside those of the queries that were counted in the vault, and what stands for each there.
+        tfidf: fill what TF-IDF needs, given that the counts of all terms of the entries are among the statistics.
+    """
+    found = sorted(found, key=lambda one: one.candidate.row)
+    names = NameTable()
+    values = zip(*[one.candidate for one in found]) if found else ((),) * len(Candidate._fields)
+    facts: dict[str, Sequence[Any]] = dict(zip(Candidate._fields, values))
+    columns: dict[str, NDArray[Any]] = {
+        "rows": np.array(facts["row"], dtype=np.int64),
+        "created_at": np.array(facts["created_at"], dtype=np.float64),
+        "updated_at": np.array(facts["updated_at"], dtype=np.float64),
+        "valid_from": np.array([-np.inf if time is None else time for time in facts["valid_from"]], dtype=np.float64),
+        "valid_until": np.array([np.inf if time is None else time for time in facts["valid_until"]], dtype=np.float64),
+        "kind": np.array(names.numbers(facts["kind"]), dtype=np.int32),
+        "severity": np.array(names.numbers(facts["severity"]), dtype=np.int32),
+        "domain": np.array(names.numbers(facts["domain"]), dtype=np.int32),
+    }
+    texts = list(zip(*[facts[name] for name in COLUMNS]))
+    searched = [searched_text(*columns[1:]) for columns in texts]
+    text = _full_text(
+        texts,
+        [one.grams for one in found],
+        searched,
+        statistics,
+        {**terms.stored, **(told or {})},
+        terms.trigrams,
+    )
+    corpus = _core.Corpus(columns, names.native, text=text, terms=_terms(searched, statistics) if tfidf else None)
+    of_rows = dict(zip(facts["row"], range(len(found))))
+    return SmallCorpus(corpus, of_rows, None if space is None else _vectors(found, space))
+
+
+def _full_text(
+    rows: Sequence[Sequence[str]],
+    grams: Sequence[str],
+    searched: Sequence[str],
+    statistics: Statistics,
+    stored: Mapping[bytes, str],
+    trigrams: Sequence[int],
+) -> tuple[Any, ...]:
+    def given(part: int) -> dict[bytes, int]:
+        return {token: statistics.count(part, name) for token, name in stored.items() if statistics.knows(part, name)}
+
+    in_texts, in_grams = given(TEXTS), given(GRAMS)
+    # Of what words begin, the words are not known before.
+    of_texts = _core.TextIndex(len(COLUMNS), None if statistics.begun else list(in_texts))
+    of_grams, spelling = _core.TextIndex(1, list(in_grams)), _core.SpellingIndex()
+    of_texts.append(rows)
+    of_grams.append([(text,) for text in grams])
+    spelling.append(searched)
+    slots, with_grams = np.arange(len(rows), dtype=np.int64), np.flatnonzero([text != "" for text in grams])
+    counts = {number: statistics.count(TRIGRAMS, str(number)) for number in trigrams}
+    return (
+        of_texts,
+        of_texts.statistics_given(slots, *statistics.totals(TEXTS), in_texts, statistics.begun),
+        of_grams,
+        of_grams.statistics_given(with_grams, *statistics.totals(GRAMS), in_grams),
+        spelling,
+        spelling.statistics_given(statistics.rows, statistics.totals(TRIGRAMS)[1], counts),
+    )
+
+
+def _terms(searched: Sequence[str], statistics: Statistics) -> tuple[_core.TermIndex, _core.Frequencies]:
+    index = _core.TermIndex()
+    index.append(searched)
+    return index, index.frequencies_given(statistics.documents(), statistics.frequencies)
+
+
+def _vectors(found: Sequence[Found], space: Compared) -> tuple[Any, ...]:
+    rows = unpacked(space.stored, [one.vector for one in found if one.vector is not None], space.space.dimensions)
+    slots = np.flatnonzero([one.vector is not None for one in found])
+    positions = np.full(len(found), -1, dtype=np.int32)
+    positions[slots] = np.arange(len(slots), dtype=np.int32)
+    return space.space.space, _core.unit_rows(rows), slots, None, positions, space.sample

@@ -1,0 +1,137 @@
+"""How one entry of a vault on PostgreSQL fares in a search: its place in each leg."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from septet import _core
+from septet.model.explanation import LegReport
+from septet.postgres.store.analysis import GRAMS, TEXTS
+from septet.postgres.store.packing import unpacked
+from septet.postgres.store.pipeline import together
+from septet.postgres.tables.candidates import filters_passed
+from septet.postgres.tables.conditions import Condition, conditions, conjunction
+from septet.postgres.tables.distances import around
+from septet.postgres.tier.matching import Match, matches, memories_matching
+from septet.postgres.tier.phrases import columns_of, times
+from septet.postgres.tier.whole import holds_all
+from septet.query.plan import MEMORY, Plan
+from septet.ranking.cuts import guarded
+from septet.tiers.legs import answering_step, matched, memory_place, nothing_compared
+from septet.tiers.protocol import Inspected
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from septet.postgres.tables.found import Found
+    from septet.postgres.tier.view import PostgresView
+
+__all__ = ["inspected"]
+
+
+def inspected(view: PostgresView, entry_id: str) -> Inspected | None:
+    """Return how an entry fares, None when the vault does not hold it."""
+    candidate = view.read.tables.entries.find(view.read, [entry_id]).get(entry_id)
+    if candidate is None:
+        return None
+    (found,) = view.entries_at([candidate.row])
+    as_memory = view.plan.include_memories and not view.plan.scores_memories and candidate.kind == MEMORY
+    filters = filters_passed(view.read, view.plan, candidate.row, memories=as_memory)
+    return Inspected(candidate, filters, _legs(view, found, filters, as_memory=as_memory))
+
+
+def _legs(view: PostgresView, found: Found, filters: Mapping[str, bool], *, as_memory: bool) -> list[LegReport]:
+    passes = all(filters.values())
+    if as_memory:
+        return [_memory_place(view, found, passes)]
+    legs = []
+    if "text" in view.plan.legs:
+        legs.append(_text_place(view, found, passes))
+    if view.plan.asks_vectors:
+        legs.append(_vector_place(view, found, passes))
+    return legs
+
+
+def _text_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
+    plan = view.at_step(view.plan)
+    if not plan.query.terms:
+        return LegReport("text", False, None, 0, view.taken, None, "no term is left of the query")
+    every, row = matches(view, view.plan), found.candidate.row
+    own = next((one for one in every if one.row == row), None)
+    in_memory = plan.scores_memories or plan.profile.text.constants is not None
+    if own is None and (plan.query.has_phrase or not in_memory):
+        # It is told what it scores, whether or not it passes the filters.
+        one_alone = matches(view, view.plan, Condition("e.row = %s::bigint", (row,)))
+        own = one_alone[0] if one_alone else None
+    rank = None if own is None else _place(every, own)
+    terms = list(dict.fromkeys(plan.query.terms))
+    hit = [term for term in terms if _holds(view, plan, found, term)]
+    words = [term for term in hit if _holds(view, plan, found, term, grams=False)]
+    detail = matched(terms, hit, words, view.bm25_of_grams(found) if hit else 0.0)
+    whole = sum(one.whole for one in every)
+    if hit and plan.query.needed:
+        said = "1 entry" if whole == 1 else f"{whole} entries"
+        detail += (
+            "; strict wave: every word"
+            if holds_all(plan, found, view.terms)
+            else f"; relaxed wave, behind {said} with every word"
+        )
+    if plan.query.steps:
+        detail += f"; {answering_step(view.plan.query, view.answered.get(id(view.plan)))}"
+    of = len(every)
+    taken = of if guarded(plan.profile.cuts, limit=plan.limit, matches=of) else min(view.taken, of)
+    score = None if own is None else own.score
+    return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
+
+
+def _place(every: Sequence[Match], own: Match) -> int:
+    before = (not own.whole, -own.score, own.row)
+    return sum((not one.whole, -one.score, one.row) < before for one in every) + 1
+
+
+def _holds(view: PostgresView, plan: Plan, found: Found, term: str, *, grams: bool = True) -> bool:
+    """Whether an entry holds a term of the query where full text looks for it, with grams or without."""
+    candidate = found.candidate
+    # No search finds one that is split into parts.
+    if (candidate.kind == MEMORY and not plan.scores_memories) or candidate.parent == candidate.id:
+        return False
+    wanted, begun = _core.index_terms(term), bool(plan.query.steps)
+    parts = (TEXTS, GRAMS) if plan.query.grams and grams else (TEXTS,)
+    columns = [column for part in parts for column in columns_of(part, found.candidate, found.grams)]
+    if plan.query.has_phrase and found.candidate.kind == MEMORY:
+        # FTS5 has no context of memories.
+        columns[3] = []
+    if begun:
+        names = ("id", "title", "description", "context", "tags")
+        columns = [column for name, column in zip(names, columns) if name in plan.query.columns]
+    return bool(wanted) and any(times(column, wanted, begun=begun) for column in columns)
+
+
+def _memory_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
+    return memory_place(view.plan, memories_matching(view, view.plan), found.candidate.row, passes=passes)
+
+
+def _vector_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
+    plan, space = view.plan, view.space
+    if plan.vector is None or space is None:
+        return nothing_compared(plan, view.mismatch)
+    passing, vault = conjunction(conditions(plan)), view.read.vault
+    exact, scan = plan.vector.exact, plan.vector.scan
+
+    def cosines_of(vectors: Sequence[bytes]) -> NDArray[np.float64]:
+        units = _core.unit_rows(unpacked(vault.vectors, vectors, space.dimensions))
+        return _core.cosine_at(exact, units, np.arange(len(units), dtype=np.int64))
+
+    own = None if found.vector is None else float(cosines_of([found.vector])[0])
+    # Nothing is so far.
+    distance = 10.0 if own is None else 1.0 - own
+    ((of, nearer),), beside = together(view.read, around(vault, space, scan, distance, passing))
+    if own is None:
+        return LegReport("vector", False, None, of, view.taken, None, f"no vector of model {space.model!r}")
+    cosines: list[float] = cosines_of([row[0] for row in beside]).tolist() if beside else []
+    row = found.candidate.row
+    before = sum((-cosine, one[1]) < (-own, row) for cosine, one in zip(cosines, beside) if one[1] != row)
+    return LegReport("vector", True, nearer + before + 1 if passes else None, of, view.taken, own, f"cosine {own:.4f}")

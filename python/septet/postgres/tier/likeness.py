@@ -1,0 +1,109 @@
+"""Entries like one of a vault on PostgreSQL: what they are compared with, and the nearest by their words.
+
+The nearest are found exactly without reading every text: by Cauchy–Schwarz the cosine of two texts is at most the
+length of that part of the one's unit vector whose words the other holds, and full text tells who may hold a word. Texts
+are read in the order of these bounds, until no bound is left above the least cosine that is wanted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import log
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from septet import _core
+from septet.postgres.store.pipeline import together
+from septet.postgres.tables.conditions import conditions, conjunction
+from septet.postgres.tables.sharing import Shares, sharing
+from septet.postgres.tier.statistics import Told
+from septet.sqlite.tier.likeness import likeness_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from septet.postgres.store.transactions import PostgresReading
+    from septet.postgres.tables.found import Found
+    from septet.postgres.tier.statistics import Statistics
+    from septet.query.plan import Plan
+
+__all__ = ["cosines_of", "likeness_of", "nearest_by_words"]
+
+#: So many texts are read at once.
+AT_ONCE = 512
+#: Rounding never makes a bound smaller than what it bounds.
+ABOVE = 1 + 1 / 10**9
+
+
+class _View(Protocol):
+    """What is read of a view; see `septet.postgres.tier.view.PostgresView`."""
+
+    plans: Sequence[Plan]
+    read: PostgresReading
+    statistics: Statistics
+
+    def entries_at(self, rows: Sequence[int]) -> list[Found]:
+        """Return live entries at rows."""
+
+
+def nearest_by_words(view: _View, query: int) -> list[int]:
+    """Return the rows that pass the filters with the highest TF-IDF cosines above 0 with a query's text, best first."""
+    plan = view.plans[query]
+    told = Told(view.statistics)
+    told.add_tokens([plan.query.text])
+    told.ask(view.read)
+    shares = _shares(view, plan.query.text)
+    if shares is None:
+        return []
+    (bounds,) = together(view.read, [sharing(view.read.vault, shares, conjunction(conditions(plan)))])
+    best: list[tuple[float, int]] = []
+    for start in range(0, len(bounds), AT_ONCE):
+        if len(best) == plan.candidates and bounds[start][1] ** 0.5 * ABOVE < -best[-1][0]:
+            break
+        found = view.entries_at([row for row, _ in bounds[start : start + AT_ONCE]])
+        cosines = cosines_of(view, plan.query.text, found).tolist()
+        best += [(-cosine, one.candidate.row) for cosine, one in zip(cosines, found) if cosine > 0]
+        best = sorted(best)[: plan.candidates]
+    return [row for _, row in best]
+
+
+def cosines_of(view: _View, text: str, found: Sequence[Found]) -> NDArray[np.float64]:
+    """Return the TF-IDF cosines of entries ``(m,)`` with a text, 0 to 1."""
+    texts, told = [one.candidate.text for one in found], Told(view.statistics)
+    told.add_tokens([text, *texts])
+    told.ask(view.read)
+    index = _core.TermIndex()
+    index.append(texts)
+    frequencies = index.frequencies_given(view.statistics.documents(), view.statistics.frequencies)
+    return index.cosines(frequencies, text, np.arange(len(texts), dtype=np.int64))
+
+
+def _shares(view: _View, text: str) -> Shares | None:
+    """Return the words of a text with their shares of its unit vector, squared; None where it has no words."""
+    counts, statistics = Counter(_core.tokenize(text)), view.statistics
+    rows = statistics.documents()
+    squares = {
+        word: (count * (log((rows + 1) / (statistics.frequencies.get(word, 0) + 1)) + 1)) ** 2
+        for word, count in counts.items()
+    }
+    whole = sum(squares.values())
+    if not whole:
+        return None
+    terms: list[str] = []
+    words: list[int] = []
+    weights: list[float] = []
+    many: list[int] = []
+    base = 0.0
+    for number, (word, square) in enumerate(squares.items()):
+        own = list(dict.fromkeys(_core.stored_terms(_core.index_terms(word)))) if word.isascii() else []
+        if not own:
+            # Other scripts are cut in other ways.
+            base += square / whole
+        terms += own
+        words += [number] * len(own)
+        weights += [square / whole] * len(own)
+        many += [len(own)] * len(own)
+    return Shares(terms, words, weights, many, base)

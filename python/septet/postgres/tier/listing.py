@@ -1,0 +1,96 @@
+"""Listings of a vault on PostgreSQL: what is asked of a listing, answered by the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from septet.postgres.store.store import PostgresReading, PostgresStore
+from septet.postgres.tables import listed as table
+from septet.postgres.tables.listed import Listed
+from septet.sqlite.listing.asked import AskedListing, CountsAsked, MirrorAsked, NumberAsked, PageAsked
+from septet.sqlite.listing.counting import Counted
+from septet.sqlite.listing.paging import Placed
+from septet.sqlite.listing.request import Cursor, Request
+from septet.sqlite.listing.shadows import Mirror, Shadowing
+from septet.sqlite.snapshot.arrays import Mask
+
+__all__ = ["PostgresListings"]
+
+_Answer = TypeVar("_Answer")
+
+
+class PostgresListings:
+    """Answers what is asked of the listing of a vault, each time at one state. Threads may share it.
+
+    Only for a federation are ids and validity of all entries read, and remembered until the database changes. Where it
+    was another vault of it that changed, they stay the same object, of the same state.
+    """
+
+    def __init__(self, store: PostgresStore) -> None:
+        self._store = store
+        #: What was read last, and the state of the database that it was read from.
+        self._kept: tuple[str, Mirror] | None = None
+
+    def answer(
+        self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+    ) -> tuple[_Answer, Shadowing | None]:
+        """Return what is asked of the listing; see `septet.federation.member.Member`."""
+        with self._store.reading() as read:
+            if isinstance(asked, MirrorAsked):
+                return cast(_Answer, self._mirrored(read)), None
+            if hidden is None:
+                return cast(_Answer, _answered(read, asked, ())), None
+            mirror = self._mirrored(read)
+            mask = hidden(mirror)
+            rows = [] if mask is None else mirror.rows[mask].tolist()
+            return cast(_Answer, _answered(read, asked, rows)), mirror
+
+    def _mirrored(self, read: PostgresReading) -> Mirror:
+        state, kept = table.state(read), self._kept
+        if kept is None or kept[0] != state:
+            found = table.every(read)
+            rows, ids, begins, ends = zip(*found) if found else ((), (), (), ())
+            known_ids = np.empty(len(ids), dtype=object)
+            known_ids[:] = ids
+            made = Mirror(
+                state,
+                np.array(rows, dtype=np.int64),
+                known_ids,
+                _times(begins, -np.inf),
+                _times(ends, np.inf),
+            )
+            same = kept is not None and all(map(np.array_equal, kept[1][1:], made[1:]))
+            kept = self._kept = (state, kept[1] if kept is not None and same else made)
+        return kept[1]
+
+
+def _times(values: tuple[float | None, ...], unset: float) -> Any:
+    return np.array([unset if value is None else value for value in values], dtype=np.float64)
+
+
+def _answered(read: PostgresReading, asked: AskedListing[Any], hidden: list[int] | tuple[()]) -> Any:
+    if isinstance(asked, PageAsked):
+        return _placed(read, asked.request, _listed(asked.request, hidden))
+    if isinstance(asked, NumberAsked):
+        return table.number(read, _listed(asked.request, hidden))
+    if isinstance(asked, CountsAsked):
+        what = asked.what
+        # As in arrays, dates are cut when those of all tiers are together.
+        most = asked.limit if what.by is None else None
+        found = table.values(read, what.field, what.by, _listed(asked.request, hidden), most)
+        other = found.every - sum(count for _, count in found.counts)
+        return Counted(found.counts, found.total, found.missing, found.distinct, other)
+    raise TypeError(f"a listing on PostgreSQL is not asked for {type(asked).__name__}")
+
+
+def _listed(request: Request, hidden: list[int] | tuple[()]) -> Listed:
+    return Listed(request.filters, request.as_of, hidden)
+
+
+def _placed(read: PostgresReading, request: Request, listed: Listed) -> list[Placed]:
+    most = None if request.limit is None else request.limit + 1
+    found = table.page(read, listed, request.keys, most, request.after)
+    return [Placed(one.to_entry(), Cursor(values, one.id)) for one, values in found]

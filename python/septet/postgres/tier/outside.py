@@ -1,0 +1,52 @@
+"""What TF-IDF must not count: entries that are not valid at the moment of a search, though their words are counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from septet import _core
+from septet.postgres.store.pipeline import together
+from septet.postgres.tables.statistics import texts_outside
+from septet.ranking.pool import searched_text
+
+if TYPE_CHECKING:
+    from septet.postgres.store.store import PostgresReading
+    from septet.query.plan import Plan
+
+__all__ = ["NOTHING_OUTSIDE", "Outside", "outside_of"]
+
+
+class Outside(NamedTuple):
+    """Entries that are not valid: how many, and in how many of them each token is.
+
+    Attributes:
+        digest: the same as long as they and their texts are.
+    """
+
+    digest: str
+    entries: int
+    holding: Mapping[str, int]
+
+
+NOTHING_OUTSIDE = Outside("", 0, {})
+
+
+def outside_of(read: PostgresReading, plan: Plan, entries: int, digest: str, kept: dict[bool, Outside]) -> Outside:
+    """Return what is not valid at the moment of a plan; read again if it is not what was remembered.
+
+    Args:
+        entries: how many there are.
+        digest: of these, as the first round trip brought it.
+        kept: what earlier searches left, with memories and without.
+    """
+    if not entries:
+        return NOTHING_OUTSIDE
+    memories = plan.scores_memories
+    known = kept.get(memories)
+    if known is None or (known.digest, known.entries) != (digest, entries):
+        (rows,) = together(read, [texts_outside(read.vault, plan.now, memories=memories)])
+        holding = Counter(token for row in rows for token in {*_core.tokenize(searched_text(*row))})
+        kept[memories] = known = Outside(digest, entries, holding)
+    return known

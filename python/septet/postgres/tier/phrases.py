@@ -1,0 +1,113 @@
+"""Terms of a query that FTS5 takes for several tokens in a row, such as words of Hindi, whose vowel signs it takes for
+separators. Postings have no places, so the texts of entries that hold all tokens are looked at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from septet import _core
+from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS
+from septet.postgres.tables.fulltext import Posting, with_all
+from septet.query.plan import MEMORY
+from septet.ranking.bm25_scale import K1, B
+from septet.ranking.pool import Candidate
+
+if TYPE_CHECKING:
+    from septet.postgres.store.pipeline import Statement
+    from septet.postgres.store.vaults import VaultRow
+    from septet.query.plan import Plan
+
+__all__ = ["MOST_ENTRIES", "Phrases", "columns_of", "constants", "times"]
+
+#: So many entries are looked at for each phrase.
+MOST_ENTRIES = 10_000
+
+
+class Phrases:
+    """Which entries hold phrases, and how often in each column.
+
+    Args:
+        begun: the last token of each stands for all that begin with it, as the words of a cascade do.
+
+    Attributes:
+        postings: by phrase; those of memories, too.
+        cut: phrases whose tokens more entries hold than are looked at.
+    """
+
+    def __init__(self, wanted: Mapping[str, Sequence[bytes]], *, begun: bool = False) -> None:
+        self._wanted, self._begun = wanted, begun
+        self.postings: dict[str, list[Posting]] = {}
+        self.cut: set[str] = set()
+
+    def questions(self, vault: VaultRow) -> list[Statement]:
+        """Return what asks for the entries that may hold each phrase; `take` takes the answers."""
+        return [
+            with_all(
+                vault,
+                _core.stored_terms(tokens[:-1] if self._begun else tokens),
+                MOST_ENTRIES + 1,
+            )
+            for tokens in self._wanted.values()
+        ]
+
+    def take(self, answers: Sequence[Sequence[tuple[Any, ...]]]) -> None:
+        """Take what the questions were answered."""
+        for (name, tokens), rows in zip(self._wanted.items(), answers):
+            if len(rows) > MOST_ENTRIES:
+                self.cut.add(name)
+            kept = rows[:MOST_ENTRIES]
+            self.postings[name] = list(_postings(name, tokens, kept, begun=self._begun))
+
+    def counts(self) -> Iterator[tuple[int, str, int]]:
+        """Yield part, phrase, and how many entries hold it there; memories by their own parts."""
+        for name, postings in self.postings.items():
+            held = Counter(one.part + (MEMORIES if one.memory else 0) for one in postings)
+            for part in (TEXTS, GRAMS, TEXTS + MEMORIES, GRAMS + MEMORIES):
+                yield part, name, held[part]
+
+    def holding(self, name: str, parts: Sequence[int], *, memories: bool) -> int:
+        """Return how many entries hold a phrase in any of the parts."""
+        own = [one for one in self.postings.get(name, ()) if memories or not one.memory]
+        return len({one.row for one in own if one.part in parts})
+
+
+def constants(plan: Plan) -> tuple[float, float]:
+    """Return k1 and b of a query: FTS5's own for one with a phrase, which in a local vault FTS5 alone ranks."""
+    rules = plan.profile.text
+    return (K1, B) if plan.query.has_phrase else (rules.k1, rules.b)
+
+
+def columns_of(part: int, candidate: Candidate, grams: str) -> list[Sequence[bytes]]:
+    """Return the tokens of an entry by column: of its texts, or of its grams."""
+    c = candidate
+    texts = (c.id, c.title, c.description, c.context, c.tags_json) if part == TEXTS else (grams,)
+    return [_core.index_terms(text) for text in texts]
+
+
+def times(tokens: Sequence[bytes], wanted: Sequence[bytes], *, begun: bool = False) -> int:
+    """Return how often some tokens stand in a row; with ``begun`` the last one stands for all that begin with it."""
+    many, first = len(wanted), wanted[0]
+    if begun:
+        head, tail, last = list(wanted[:-1]), wanted[-1], many - 1
+        return sum(
+            tokens[at + last].startswith(tail) and list(tokens[at : at + last]) == head
+            for at in range(len(tokens) - last)
+        )
+    return sum(
+        tokens[at] == first and list(tokens[at : at + many]) == list(wanted) for at in range(len(tokens) - many + 1)
+    )
+
+
+def _postings(name: str, tokens: Sequence[bytes], rows: Iterable[tuple[Any, ...]], *, begun: bool) -> Iterator[Posting]:
+    for bucket, part, _, grams, *facts in rows:
+        candidate = Candidate._make(facts)
+        columns = columns_of(part, candidate, grams)
+        counts = [times(column, tokens, begun=begun) for column in columns]
+        if any(counts):
+            # Grams are counted in the column of titles.
+            placed = counts if part == TEXTS else [0, *counts, 0, 0, 0]
+            yield Posting._make(
+                (name, bucket, candidate.row, part, candidate.kind == MEMORY, *placed, sum(map(len, columns)))
+            )

@@ -1,0 +1,150 @@
+"""The space that query vectors are compared in, which entries have a vector in it, and the sample of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.errors import VectorError
+from septet.postgres.store.packing import unpacked
+from septet.postgres.store.pipeline import together
+from septet.postgres.tables import covered, nearest
+from septet.postgres.tables.covered import Covered
+
+if TYPE_CHECKING:
+    from septet.model.spaces import Space
+    from septet.postgres.store.store import PostgresReading
+    from septet.postgres.tier.outside import Outside
+    from septet.postgres.tier.statistics import Statistics
+    from septet.query.plan import Plan
+
+__all__ = ["Compared", "Remembered", "compared", "likely"]
+
+#: So many samples of spaces a tier remembers.
+MOST_SAMPLES = 16
+
+
+class Compared(NamedTuple):
+    """What query vectors are compared with.
+
+    Attributes:
+        covered: which entries have a vector.
+        sample: of all rows of the space.
+        stored: what vectors are stored as, ``vector`` or ``halfvec``.
+    """
+
+    space: Space
+    covered: Covered
+    sample: _core.Sample
+    stored: str
+
+
+class _Sampled(NamedTuple):
+    """The rows of a sample, and the sample that was made of them last."""
+
+    units: NDArray[np.float32]
+    keys: NDArray[np.uint32]
+    sample: _core.Sample
+
+
+class Remembered:
+    """What one search leaves for the next: nothing of it is believed without the server's word. Threads share it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._samples: dict[tuple[int, tuple[int, ...]], _Sampled] = {}
+        #: The spaces that held vectors when they were looked at last.
+        self.spaces: Sequence[Space] = ()
+        #: What was not valid when it was looked at last, with memories and without.
+        self.outside: dict[bool, Outside] = {}
+
+    def sample(self, space: int, has: Covered) -> _core.Sample | None:
+        """Return a sample of as many rows as there are, if its own are known."""
+        found = self._samples.get((space, has.digest))
+        if found is None or found.sample.population == has.population:
+            return None if found is None else found.sample
+        return self.remember(space, has, found.units, found.keys, found.sample)
+
+    def remember(
+        self,
+        space: int,
+        has: Covered,
+        units: NDArray[np.float32],
+        keys: NDArray[np.uint32],
+        before: _core.Sample | None = None,
+    ) -> _core.Sample:
+        """Make a sample of its rows ``(v, d)`` and their keys ``(v,)``, and remember it."""
+        slots, alive = np.arange(len(keys), dtype=np.int64), np.ones(len(keys), dtype=np.bool_)
+        # On a cluster a row may be there before it is counted.
+        made = _core.Sample(units, keys, slots, alive, before, population=max(has.population, len(keys)))
+        with self._lock:
+            while len(self._samples) >= MOST_SAMPLES:
+                self._samples.pop(next(iter(self._samples)))
+            self._samples[space, has.digest] = _Sampled(units, keys, made)
+        return made
+
+
+def likely(plans: Sequence[Plan], known: Sequence[Space]) -> list[Space]:
+    """Return the spaces of which a search may compare one, among those that are known."""
+    plan = _with_vector(plans)
+    if plan is None:
+        return []
+    return [plan.space] if plan.space is not None else _fitting(plan, known)
+
+
+def compared(
+    read: PostgresReading, plans: Sequence[Plan], statistics: Statistics, asked: Sequence[Space], kept: Remembered
+) -> tuple[Compared | None, VectorError | None]:
+    """Return what query vectors are compared with; where none fits, None and why.
+
+    Args:
+        asked: the spaces of which the statistics say what is covered.
+    """
+    plan = _with_vector(plans)
+    if plan is None:
+        return None, None
+    space = plan.space
+    if space is None:
+        fitting = _fitting(plan, statistics.spaces)
+        if len(fitting) == 1 or not statistics.spaces:
+            space = fitting[0] if fitting else None
+        else:
+            assert plan.vector is not None
+            try:
+                space = read.tables.vectors.choose(read, plan.model, plan.vector.scan.size)
+            except VectorError as fault:
+                return None, fault
+    if space is None:
+        return None, None
+    if space.space in {one.space for one in asked}:
+        has = covered.covered(statistics.counted, space, memories=statistics.memories)
+    else:
+        (has,) = covered.of(read, [space], memories=statistics.memories)
+    return Compared(space, has, _sample(read, space, has, kept), read.vault.vectors), None
+
+
+def _with_vector(plans: Sequence[Plan]) -> Plan | None:
+    plan = next((one for one in plans if one.vector is not None), None)
+    return plan if plan is not None and "vector" in plan.legs else None
+
+
+def _fitting(plan: Plan, spaces: Sequence[Space]) -> list[Space]:
+    assert plan.vector is not None
+    dimensions = plan.vector.scan.size
+    return [one for one in spaces if one.dimensions == dimensions and plan.model in (None, one.model)]
+
+
+def _sample(read: PostgresReading, space: Space, has: Covered, kept: Remembered) -> _core.Sample:
+    found = kept.sample(space.space, has)
+    if found is not None:
+        return found
+    (rows,) = together(read, [nearest.sampled(read.vault, space, covered.limit(has.shift), memories=has.memories)])
+    vectors = unpacked(read.vault.vectors, [row[1] for row in rows], space.dimensions)
+    return kept.remember(
+        space.space, has, _core.unit_rows(vectors), np.array([row[0] for row in rows], dtype=np.uint32)
+    )

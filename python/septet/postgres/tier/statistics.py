@@ -1,0 +1,362 @@
+"""The first round trip of a search: what it must know of the whole vault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from math import log
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from septet import _core
+from septet.postgres.store.analysis import CONTEXTS, GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS
+from septet.postgres.store.pipeline import Statement, together
+from septet.postgres.tables import counts, covered
+from septet.postgres.tables.counts import FEEDBACK, Counted, Total
+from septet.postgres.tables.statistics import Stands, outside, standing
+from septet.postgres.tier.outside import NOTHING_OUTSIDE
+from septet.postgres.tier.phrases import Phrases
+from septet.ranking.bm25_scale import LEAST_IDF
+from septet.sqlite.tables.feedback import ACTIONS
+
+if TYPE_CHECKING:
+    from septet.model.spaces import Space
+    from septet.postgres.store.store import PostgresReading
+    from septet.postgres.store.vaults import VaultRow
+    from septet.postgres.tables.found import Found
+    from septet.query.plan import Plan
+
+__all__ = ["Asking", "QueryTerms", "Statistics", "Told", "terms_of"]
+
+NOTHING = Total(0, 0)
+
+
+class QueryTerms(NamedTuple):
+    """The terms of queries as they are counted.
+
+    Attributes:
+        tokens: by term of a query the tokens that FTS5 makes of it; several are a phrase.
+        names: by term what stands for it in the database; for a phrase, what stands for it in one search.
+        stored: by token what stands for it in the database.
+        trigrams: their numbers.
+    """
+
+    tokens: Mapping[str, Sequence[bytes]]
+    names: Mapping[str, str]
+    stored: Mapping[bytes, str]
+    trigrams: Sequence[int]
+
+    def of(self, terms: Iterable[str]) -> list[str]:
+        """Return what stands for terms, in their order; those of which FTS5 makes nothing are left out."""
+        return [name for term in terms if (name := self.names.get(term)) is not None]
+
+    def stem(self, term: str) -> bytes:
+        """Return what the words of a cascade's term begin with; of a phrase its tokens, of what is no term nothing."""
+        return b" ".join(self.tokens.get(term, ()))
+
+    def stems(self, plans: Sequence[Plan]) -> list[bytes]:
+        """Return what words are to begin with in cascades, each once."""
+        asked = dict.fromkeys(self.stem(term) for plan in plans if plan.query.steps for term in plan.query.terms)
+        return [stem for stem in asked if stem in self.stored]
+
+    def stem_of(self, name: str) -> bytes:
+        """Return the stem of a phrase, given what stands for it."""
+        return next(self.stem(term) for term, own in self.names.items() if own == name)
+
+    def phrases(self) -> dict[str, Sequence[bytes]]:
+        """Return the tokens of each phrase, by what stands for it."""
+        return {self.names[term]: found for term, found in self.tokens.items() if len(found) > 1}
+
+
+class Statistics:
+    """Totals and counts of a vault; with memories, if the search ranks them like entries.
+
+    Attributes:
+        memories: memories are counted too.
+        counted: what was asked for so far.
+        linked: whether there is any link.
+        spaces: those that hold vectors, in the order in which they were made.
+        indexed: the numbers of those that have an index, with what was measured of it.
+        phrases: which entries hold the phrases of the queries.
+        cascade: the words of cascades, with what begins with them.
+        places: of these, by what stands for each.
+        begun: how many rows hold words that begin with a stem, in columns that count; asked for cascades.
+        begun_alone: the same without memories, where they are ranked apart.
+        begun_in_memories: the same of these, as FTS5 knows them: without their context.
+        counted_outside: how many entries are not valid at the moment of the search, with a digest; asked for TF-IDF.
+        outside: what TF-IDF must not count, therefore.
+        frequencies: of TF-IDF, over the entries that are valid: how many hold a token.
+    """
+
+    def __init__(self, memories: bool) -> None:
+        self.memories, self.linked = memories, False
+        self.counted = Counted({}, {})
+        self.spaces: Sequence[Space] = ()
+        self.indexed: Mapping[int, str | None] = {}
+        self.phrases = Phrases({})
+        self.cascade: _core.Begun | None = None
+        self.places: Mapping[str, int] = {}
+        self.begun: dict[bytes, int] = {}
+        self.begun_alone: dict[bytes, int] = {}
+        self.begun_in_memories: dict[bytes, int] = {}
+        self.counted_outside = (0, "")
+        self.outside = NOTHING_OUTSIDE
+        self.frequencies: dict[str, int] = {}
+        self._asked: set[tuple[int, str]] = set()
+
+    def of_entries(self) -> Statistics:
+        """Return the same without memories: what FTS5 knows of its tables of entries."""
+        alone = copy(self)
+        alone.memories, alone.begun = False, self.begun_alone
+        return alone
+
+    @property
+    def held_memories(self) -> int:
+        """How many memories there are."""
+        return self.counted.totals.get(TEXTS + MEMORIES, NOTHING).rows
+
+    @property
+    def average_memory(self) -> float:
+        """The tokens of an average memory as FTS5's table has them: those of their grams too, and no context."""
+        texts, grams, contexts = (
+            self.counted.totals.get(part + MEMORIES, NOTHING).tokens for part in (TEXTS, GRAMS, CONTEXTS)
+        )
+        return (texts + grams - contexts) / self.held_memories if texts else 1.0
+
+    @property
+    def rows(self) -> int:
+        """How many entries are ranked."""
+        return self.totals(TEXTS)[0]
+
+    def question(
+        self,
+        vault: VaultRow,
+        terms: Iterable[tuple[int, str]],
+        also: Mapping[int, Iterable[str]],
+        spaces: Sequence[Space] = (),
+    ) -> Statement:
+        """Return what asks for the totals, and the counts of terms by part; `take` takes the answer.
+
+        Args:
+            also: terms by part as they are, not those of memories beside them.
+            spaces: what is covered of these is asked for.
+        """
+        wanted: dict[int, list[str]] = {part: list(names) for part, names in also.items()}
+        for part, term in terms:
+            self._asked.add((part, term))
+            for more in (0, MEMORIES) if self.memories else (0,):
+                wanted.setdefault(part + more, []).append(term)
+        return Statement(*counts.question(vault, wanted, covered.wanted(vault, spaces)))
+
+    def take(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Take what a `question` was answered."""
+        found = Counted.read(rows)
+        for part, own in found.counts.items():
+            self.counted.counts.setdefault(part, {}).update(own)
+        self.counted.totals.update(found.totals)
+
+    def put(self, part: int, term: str, count: int) -> None:
+        """Take a count that was made elsewhere; of memories by their own part."""
+        self._asked.add((part, term))
+        self.counted.counts.setdefault(part, {})[term] = count
+
+    def totals(self, part: int) -> tuple[int, int]:
+        """Return the rows that have a part, and their tokens."""
+        total = self.counted.totals.get(part, NOTHING)
+        if not self.memories:
+            return total.rows, total.tokens
+        more = self.counted.totals.get(part + MEMORIES, NOTHING)
+        return total.rows + more.rows, total.tokens + more.tokens
+
+    def average(self, part: int) -> float:
+        """Return the tokens of an average row; 1 where there is none, which no score depends on."""
+        rows, tokens = self.totals(part)
+        return tokens / rows if rows and tokens else 1.0
+
+    def count(self, part: int, term: str) -> int:
+        """Return how many rows hold a term that was asked for."""
+        found = self.counted.counts.get(part, {}).get(term, 0)
+        return found + self.counted.counts.get(part + MEMORIES, {}).get(term, 0) if self.memories else found
+
+    def holding(self, name: str | None, *, grams: bool) -> int:
+        """Return how many rows hold a term that was asked for, among their grams too, if asked; of None none do."""
+        if name is None:
+            return 0
+        if name in self.phrases.postings:
+            return self.phrases.holding(name, (TEXTS, GRAMS) if grams else (TEXTS,), memories=self.memories)
+        # No row holds a term in both.
+        return self.count(TEXTS, name) + (self.count(GRAMS, name) if grams else 0)
+
+    def knows(self, part: int, term: str) -> bool:
+        """Whether a term was asked for."""
+        return (part, term) in self._asked
+
+    def idf(self, part: int, term: str) -> float:
+        """Return FTS5's inverse document frequency of a term that was asked for: one, over texts and grams."""
+        if not self.knows(GRAMS, term):
+            return self.idf_of(part, self.count(part, term))
+        # No row holds a term in both.
+        rows = max(self.totals(TEXTS)[0], self.totals(GRAMS)[0])
+        return _idf(rows, self.count(TEXTS, term) + self.count(GRAMS, term))
+
+    def idf_of(self, part: int, count: int) -> float:
+        """Return the same of a term that so many rows hold in a part."""
+        return _idf(self.totals(part)[0], count)
+
+    def feedback(self) -> dict[str, int]:
+        """Return the number of feedback rows by action."""
+        return dict(self.counted.counts.get(FEEDBACK, {}))
+
+    def documents(self) -> int:
+        """Return how many entries TF-IDF counts: those that are valid."""
+        return self.rows - self.outside.entries
+
+
+def _idf(rows: int, count: int) -> float:
+    found = log((max(rows - count, 0) + 0.5) / (count + 0.5))
+    return found if found > 0.0 else LEAST_IDF
+
+
+def terms_of(plans: Sequence[Plan]) -> QueryTerms:
+    """Return the terms of queries as they are counted."""
+    texts: dict[str, Sequence[bytes]] = {}
+    for plan in plans:
+        query = plan.query
+        forms = [form for some, pieces in query.needed for form in (*some, *pieces)]
+        for term in (*query.terms, *forms):
+            if term not in texts:
+                texts[term] = _core.index_terms(term)
+    tokens = list(dict.fromkeys(token for found in texts.values() for token in found))
+    stored = dict(zip(tokens, _core.stored_terms(tokens)))
+    # No name in the database has a blank.
+    names = {term: " ".join(stored[token] for token in found) for term, found in texts.items() if found}
+    trigrams: dict[int, None] = {}
+    if "trigram" in plans[0].corpus_columns:
+        trigrams = dict.fromkeys(n for plan in plans if plan.asks_text for n in _core.trigram_numbers(plan.query.text))
+    return QueryTerms(texts, names, stored, list(trigrams))
+
+
+class Asking:
+    """What a search must know of the whole vault, as it is asked: the first round trip.
+
+    Attributes:
+        terms: of the plans.
+        spaces: those in which vectors may be compared, as far as is known; what is covered of them is asked for.
+        statements: of which `taken` takes the answers.
+    """
+
+    __slots__ = ("_begun", "_found", "_outside", "_plan", "_stems", "spaces", "statements", "terms")
+
+    def __init__(self, vault: VaultRow, plans: Sequence[Plan], spaces: Sequence[Space]) -> None:
+        self._plan = plan = plans[0]
+        self.spaces = spaces
+        self.terms = terms = terms_of(plans)
+        wanted = [(TEXTS, stored) for stored in terms.stored.values()]
+        if plan.query.grams:
+            wanted += [(GRAMS, stored) for stored in terms.stored.values()]
+        wanted += [(TRIGRAMS, str(number)) for number in terms.trigrams]
+        self._found = found = Statistics(plan.scores_memories)
+        self.statements = [found.question(vault, wanted, {FEEDBACK: ACTIONS}, spaces), *standing(vault)]
+        self._outside = "tfidf" in plan.corpus_columns or plan.scans_words
+        if self._outside:
+            self.statements.append(outside(vault, plan.now, memories=plan.scores_memories))
+        self._stems = terms.stems(plans)
+        begun = plan.profile.text.match == "cascade"
+        self._begun = _of_begun(plans, found) if begun else []
+        if self._stems:
+            from septet.postgres.tables import blocks, ranking
+
+            self.statements += [ranking.of_beginning(vault, terms.stored[stem]) for stem in self._stems]
+            self.statements.append(blocks.changes(vault))
+        found.phrases = Phrases(terms.phrases(), begun=begun)
+        self.statements += found.phrases.questions(vault)
+
+    def taken(self, answers: Iterable[Sequence[tuple[Any, ...]]]) -> Statistics:
+        """Return what the statements were answered."""
+        found, left = self._found, iter(answers)
+        found.take(next(left))
+        found.linked, found.spaces, found.indexed = Stands.read(next(left), next(left), next(left))
+        if self._outside:
+            ((entries, digest),) = next(left)
+            found.counted_outside = entries, digest
+        words = {self.terms.stored[stem]: next(left) for stem in self._stems}
+        changes = next(left) if words else ()
+        found.phrases.take([*left])
+        for part, name, count in found.phrases.counts():
+            found.put(part, name, count)
+        if self._begun:
+            self._count_begun(words, changes)
+        for held, weights, of in self._begun:
+            for name, postings in found.phrases.postings.items():
+                held[self.terms.stem_of(name)] = sum(
+                    one.part == TEXTS and one.memory in of and one.weighed(weights) > 0 for one in postings
+                )
+        return found
+
+    def _count_begun(self, words: dict[str, Sequence[tuple[Any, ...]]], changes: Sequence[tuple[Any, ...]]) -> None:
+        """Count the rows that hold what begins with the words of a cascade, and keep these for its ranking."""
+        from septet.postgres.tables import blocks, ranking
+
+        statistics = self._found
+        phrases = statistics.phrases.postings
+        words = {**words, **dict.fromkeys([*phrases, ""], ())}
+        statistics.cascade = ranking.begun(words, changes, [one for own in phrases.values() for one in own])
+        statistics.places = {name: place for place, name in enumerate(words)}
+        for held, weights, of in self._begun:
+            with blocks.checked():
+                counts = statistics.cascade.counts(weights, entries=False in of, memories=True in of)
+            held.update(zip(self._stems, counts))
+
+
+def _of_begun(
+    plans: Sequence[Plan], found: Statistics
+) -> list[tuple[dict[bytes, int], Sequence[float], Sequence[bool]]]:
+    """Return the counts of a cascade, each with the weights of the columns, and whether memories or others count."""
+    plan = plans[0]
+    weights = plan.profile.text.weights.array.tolist()
+    if not plan.scores_memories:
+        return [(found.begun, weights, (False,))]
+    every = (found.begun, weights, (False, True))
+    if not any(one.query.has_phrase for one in plans):
+        return [every]
+    without_context = [*weights[:3], 0.0, *weights[4:]]
+    return [every, (found.begun_alone, weights, (False,)), (found.begun_in_memories, without_context, (True,))]
+
+
+class Told:
+    """What candidates themselves hold and a search must count: the third round trip, where a profile needs it."""
+
+    def __init__(self, statistics: Statistics) -> None:
+        self._statistics = statistics
+        #: By token of full text, and of TF-IDF, what stands for it in the database.
+        self.stored: dict[bytes, str] = {}
+        self._tokens: dict[str, str] = {}
+
+    def add_text(self, found: Iterable[Found]) -> None:
+        """Count the terms of full text that entries hold."""
+        new: dict[bytes, None] = {}
+        for one in found:
+            c = one.candidate
+            for text in (c.id, c.title, c.description, c.context, c.tags_json):
+                new.update(dict.fromkeys(_core.index_terms(text)))
+        unknown = [token for token in new if token not in self.stored]
+        self.stored.update(zip(unknown, _core.stored_terms(unknown)))
+
+    def add_tokens(self, texts: Iterable[str]) -> None:
+        """Count the tokens of TF-IDF in texts."""
+        new = dict.fromkeys(token for text in texts for token in _core.tokenize(text))
+        unknown = [token for token in new if token not in self._tokens]
+        self._tokens.update(zip(unknown, _core.stored_terms(unknown)))
+
+    def ask(self, read: PostgresReading) -> None:
+        """Ask for what is not known yet, in one round trip if there is anything."""
+        statistics = self._statistics
+        wanted = [(TEXTS, name) for name in self.stored.values() if not statistics.knows(TEXTS, name)]
+        tokens = [token for token in self._tokens if token not in statistics.frequencies]
+        wanted += [(TFIDF, self._tokens[token]) for token in tokens]
+        if not wanted:
+            return
+        (rows,) = together(read, [statistics.question(read.vault, wanted, {})])
+        statistics.take(rows)
+        gone = statistics.outside.holding
+        for token in tokens:
+            statistics.frequencies[token] = statistics.count(TFIDF, self._tokens[token]) - gone.get(token, 0)

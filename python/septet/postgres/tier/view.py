@@ -1,0 +1,357 @@
+"""What a batch of queries reads of a vault on PostgreSQL: a transaction, statistics, candidates, a small corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.postgres.store.analysis import GRAMS, TEXTS
+from septet.postgres.store.packing import unpacked
+from septet.postgres.store.pipeline import together
+from septet.postgres.tables import found as stored
+from septet.postgres.tables import nearest, phrases
+from septet.postgres.tables.covered import limit
+from septet.postgres.tier.apart import term_counts
+from septet.postgres.tier.candidates import Answered, Chosen, read_candidates
+from septet.postgres.tier.corpus import SmallCorpus, small_corpus
+from septet.postgres.tier.outside import outside_of
+from septet.postgres.tier.phrases import constants
+from septet.postgres.tier.spaces import Compared, Remembered, compared, likely
+from septet.postgres.tier.statistics import Asking, Told
+from septet.ranking.bm25_scale import TermCounts
+from septet.ranking.pool import EMPTY, Pool
+from septet.sqlite.tables.entries import MissingRows
+from septet.tiers.agreement import RULE, measured
+
+if TYPE_CHECKING:
+    from septet.model.spaces import Space
+    from septet.postgres.store.store import PostgresReadTransaction
+    from septet.postgres.store.vaults import VaultRow
+    from septet.postgres.tables.found import Found
+    from septet.postgres.tier.apart import Apart
+    from septet.query.plan import Plan
+    from septet.ranking.pool import Candidate
+    from septet.sqlite.snapshot.arrays import Slots
+
+__all__ = ["PostgresView", "asking_of"]
+
+#: So many of the best more than word feedback reads, of which scores that differ by rounding may be the first.
+MORE_BEST = 8
+
+
+class PostgresView:
+    """A read transaction with what was asked of it so far; the twin of `septet.sqlite.tier.read_view.ReadView`.
+
+    The plans differ in their queries and query vectors; filters, limits and profile are those of the first.
+
+    Args:
+        kept: what earlier searches left.
+        asking: what was asked with the beginning of the transaction; None where that depends on words of the vault.
+
+    Attributes:
+        statistics: of the whole vault.
+        space: the vectors that query vectors are compared with; None without any.
+        mismatch: why there are none, when the vault has vectors of other models or dimensions only.
+        without_vectors: entries that have no vector of the space, and how many there are; with memories, if searched.
+        disagrees: words decide, because vectors hardly agree with them.
+        unknown: the identities of plans with a term that no entry holds.
+        whole: by identity of plans that need words, how many matches hold all of them.
+        answered: by identity of plans that cascade, the step that has an answer.
+        memories: by identity of plans the best memories, where they have a fixed score.
+        more_memories: by identity of plans, how many of these match.
+        left_out: by identity of plans, how many memories match that were not asked for.
+        apart: by identity of plans what memories score by, where that is not what entries score by.
+        found: every entry that was read, by row.
+    """
+
+    def __init__(
+        self, plans: Sequence[Plan], transaction: PostgresReadTransaction, kept: Remembered, asking: Asking | None
+    ) -> None:
+        self.transaction, self.read = transaction, transaction.reading
+        answers = transaction.first
+        if asking is None:
+            from septet.postgres.tier.beginnings import completed
+
+            plans = completed(plans, self.read)
+            asking = asking_of(self.read.vault, plans, kept)
+            answers = together(self.read, asking.statements)
+        settled = phrases.settled(self.read, plans[0].filters)
+        self.plans = [plan._replace(filters=settled) for plan in plans] if plans[0].filters else plans
+        self.plan = self.plans[0]
+        self.terms = asking.terms
+        self.statistics = asking.taken(answers)
+        kept.spaces = self.statistics.spaces
+        self.statistics.outside = outside_of(self.read, self.plan, *self.statistics.counted_outside, kept.outside)
+        self._compared, self.mismatch = compared(self.read, self.plans, self.statistics, asking.spaces, kept)
+        self.space: Space | None = None
+        self.without_vectors = (0, 0)
+        if self._compared is not None:
+            self.space, has = self._compared[:2]
+            self.without_vectors = has.missing, has.entries + has.missing
+        self.disagrees = False
+        self.unknown: set[int] = set()
+        self.whole: dict[int, int] = {}
+        self.answered: dict[int, int | None] = {}
+        self.memories: dict[int, Sequence[Candidate]] = {}
+        self.more_memories: dict[int, int] = {}
+        self.left_out: dict[int, int] = {}
+        self.apart: dict[int, Apart] = {}
+        self.found: dict[int, Found] = {}
+        self._told, self._kept = Told(self.statistics), kept
+
+    def close(self) -> None:
+        """End the transaction."""
+        self.transaction.end()
+
+    @property
+    def taken(self) -> int:
+        """How many candidates each leg takes for the first plan."""
+        return self.plan.taken(compared=self.space is not None and self.plan.asks_vectors)
+
+    def recall(self, tier: int) -> list[tuple[Pool, int]]:
+        """Return the candidates of each plan, and how many entries its full text matches, before they were cut.
+
+        Args:
+            tier: the place of the tier among those that are searched.
+        """
+        plan = self.plan
+        if plan.scans_words:
+            return [self._nearest_by_words(tier, query) for query in range(len(self.plans))]
+        has = self._compared
+        if has is not None and plan.profile.balance is not None:
+            agreement, large = has.sample.agreement, has.sample.population >= RULE.least_entries
+            if agreement is None and large:
+                agreement = self._measured_agreement(has)
+            self.disagrees = agreement is not None and agreement < RULE.low
+        chosen = read_candidates(self.read, self.plans, self.statistics, self.terms, self.space)
+        self.found.update(chosen.found)
+        self.apart.update((id(self.plans[at]), own) for at, own in chosen.apart.items())
+        feedback = None if self.space is not None and not self.without_vectors[0] else self._feedback()
+        self._tell(chosen, feedback)
+        small = self._corpus([*chosen.found.values()])
+        cuts = plan.profile.cuts
+        found = small.corpus.recall(
+            [self._query(one, _given(one, small, answered)) for one, answered in zip(self.plans, chosen.answered)],
+            tier=tier,
+            k=(plan.candidates, plan.taken(compared=True)),
+            guard=None if plan.limit is not None else (cuts.guard_below, cuts.limit),
+            weights=plan.profile.text.weights.array,
+            columns=plan.corpus_columns,
+            space=small.space,
+            constants=plan.profile.text.constants,
+            feedback=feedback,
+        )
+        for one, answered in zip(self.plans, chosen.answered):
+            self.memories[id(one)], self.more_memories[id(one)] = answered.memories, answered.more
+            self.left_out[id(one)] = answered.left_out
+            if one.query.steps:
+                self.answered[id(one)] = answered.step
+            if one.query.needed:
+                self.whole[id(one)] = answered.whole
+            if one.typos and one.asks_text and not one.query.has_phrase and self._lacks_any(one):
+                self.unknown.add(id(one))
+        return [
+            (self._completed(one, pool, by_text), answered.matches)
+            for one, answered, (pool, _, by_text, *_) in zip(self.plans, chosen.answered, found)
+        ]
+
+    def candidates_at(self, tier: int, query: int, rows: Sequence[int]) -> Pool:
+        """Return live entries at rows ``(m,)`` as candidates of a plan, every column filled."""
+        if not rows:
+            return EMPTY
+        plan = self.at_step(self.plans[query])
+        found = self.entries_at(rows)
+        if "tfidf" in plan.corpus_columns:
+            self._told.add_tokens([plan.query.text, *(one.candidate.text for one in found)])
+            self._told.ask(self.read)
+        small = self._corpus(found)
+        pool = small.corpus.candidates_at(
+            self._query(plan, _given(plan, small, Answered())),
+            small.slots_of(rows),
+            tier=tier,
+            weights=plan.profile.text.weights.array,
+            columns=plan.corpus_columns,
+            space=small.space,
+            constants=plan.profile.text.constants,
+        )
+        if plan.scans_words:
+            from septet.postgres.tier.likeness import cosines_of
+
+            of_rows = dict(zip(rows, cosines_of(self, plan.query.text, found)))
+            pool = pool.with_columns({"tfidf": np.array([of_rows[row] for row in pool.rows])})
+        return self._completed(self.plans[query], pool, 0)
+
+    def bm25_of_grams(self, found: Found) -> float:
+        """Return what parts of words and names add to the BM25 of an entry."""
+        plan, small = self.at_step(self.plan), self._corpus([found])
+        pool = small.corpus.candidates_at(
+            self._query(plan, _given(plan, small, Answered())),
+            small.slots_of([found.candidate.row]),
+            tier=0,
+            weights=plan.profile.text.weights.array,
+            columns={"bm25", "bm25_grams"},
+            constants=plan.profile.text.constants,
+        )
+        return float(pool.columns["bm25_grams"][0])
+
+    def entries_at(self, rows: Sequence[int]) -> list[Found]:
+        """Return live entries at rows ``(m,)``; those that were not read yet are asked for in one round trip."""
+        missing = [row for row in dict.fromkeys(rows) if row not in self.found]
+        if missing:
+            (more,) = together(self.read, [stored.of_rows(self.read.vault, missing, self.space)])
+            self.found.update((one.candidate.row, one) for one in stored.all_of(more))
+        return [self.found[row] for row in rows if row in self.found]
+
+    def facts_at(self, rows: Sequence[int]) -> list[Candidate]:
+        """Return live entries at rows ``(m,)``.
+
+        Raises:
+            MissingRows: one of them is not there.
+        """
+        found = self.entries_at(rows)
+        if len(found) < len(rows):
+            raise MissingRows(f"{len(rows) - len(found)} of {len(rows)} rows are not in the vault")
+        return [one.candidate for one in found]
+
+    def unit_rows(self, rows: Sequence[int]) -> NDArray[np.float64]:
+        """Return the vectors of entries at unit length ``(m, d)``, NaN where there is none."""
+        assert self.space is not None
+        units = np.full((len(rows), self.space.dimensions), np.nan)
+        vectors = [one.vector for one in self.entries_at(rows)]
+        at = [place for place, vector in enumerate(vectors) if vector is not None]
+        if at:
+            held = [vector for vector in vectors if vector is not None]
+            units[at] = _core.unit_rows(unpacked(self.read.vault.vectors, held, self.space.dimensions))
+        return units
+
+    def other_models(self) -> list[str]:
+        """Return the models that have vectors of as many dimensions as the space, but for its own."""
+        space = self.space
+        if space is None:
+            return []
+        others = [one for one in self.statistics.spaces if one.dimensions == space.dimensions]
+        return sorted(one.model for one in others if one.model != space.model)
+
+    def at_step(self, plan: Plan) -> Plan:
+        """Return a plan of a cascade with the step that has an answer alone; the last one where none has."""
+        if len(plan.query.steps) < 2:
+            return plan
+        step = self.answered.get(id(plan))
+        return plan._replace(query=plan.query.at_step(-1 if step is None else step))
+
+    def term_counts(self, plan: Plan) -> TermCounts:
+        """Return the number of entries, and how many of them hold each term of a plan."""
+        statistics, names, grams, (k1, _) = self.statistics, self.terms.names, plan.query.grams, constants(plan)
+        if id(plan) in self.apart:
+            return term_counts(plan, statistics, self.terms, self.apart[id(plan)])
+        if plan.query.steps:
+            begun = {term: statistics.begun.get(self.terms.stem(term), 0) for term in plan.query.terms}
+            return TermCounts(statistics.rows, begun, k1)
+        holding = {term: statistics.holding(names.get(term), grams=grams) for term in dict.fromkeys(plan.query.terms)}
+        return TermCounts(statistics.rows, holding, k1)
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    def _measured_agreement(self, has: Compared) -> float:
+        shift, memories = has.covered.shift, has.covered.memories
+        asked = nearest.drawn(self.read.vault, has.space, limit(shift), RULE.entries, memories=memories)
+        (rows,) = together(self.read, [asked])
+        agreement = measured(
+            self.plan,
+            self.facts_at([row for (row,) in rows]),
+            lambda plans: PostgresView(plans, self.transaction, self._kept, None),
+            self.unit_rows,
+            has.sample.pairs,
+        )
+        has.sample.agree(agreement)
+        return agreement
+
+    def _lacks_any(self, plan: Plan) -> bool:
+        if plan.query.steps:
+            return not all(self.statistics.begun.get(self.terms.stem(term), 0) for term in plan.query.terms)
+        tables = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
+        names = self.terms.of(plan.query.terms)
+        return any(not any(self.statistics.count(part, name) for part in tables) for name in names)
+
+    def _tell(self, chosen: Chosen, feedback: tuple[int, int, int, float] | None) -> None:
+        """Count what the candidates themselves hold, where the profile needs it."""
+        if "tfidf" in self.plan.corpus_columns:
+            texts = [one.candidate.text for one in chosen.found.values()]
+            self._told.add_tokens([*(plan.query.text for plan in self.plans), *texts])
+        if "feedback" in self.plan.corpus_columns and feedback is not None:
+            best = [row for one in chosen.answered for row in one.by_text[: feedback[0] + MORE_BEST]]
+            self._told.add_text([chosen.found[row] for row in dict.fromkeys(best)])
+        self._told.ask(self.read)
+
+    def _corpus(self, found: Sequence[Found]) -> SmallCorpus:
+        return small_corpus(
+            found,
+            self.statistics,
+            self.terms,
+            told=self._told.stored,
+            tfidf="tfidf" in self.plan.corpus_columns,
+            space=self._compared,
+        )
+
+    def _query(self, plan: Plan, given: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
+        query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
+        terms = query.terms if plan.asks_text else ()
+        steps = [step[1:] for step in query.steps] if query.steps else ()
+        return query.text, terms, query.words, query.grams, vector, given, query.needed, steps
+
+    def _feedback(self) -> tuple[int, int, int, float] | None:
+        """Return how much feedback counts; None where most entries have vectors, or several tiers must compare."""
+        missing, of = self.without_vectors
+        if self.plan.needs_ids or (self.space is not None and 3 * missing < 2 * of):
+            return None
+        if self.space is None and "feedback" not in self.plan.profile.text_columns:
+            return None
+        rule = self.plan.profile.text.feedback
+        return rule.rows, rule.terms, rule.agreeing, rule.covered
+
+    def _nearest_by_words(self, tier: int, query: int) -> tuple[Pool, int]:
+        from septet.postgres.tier.likeness import nearest_by_words
+
+        rows = nearest_by_words(self, query)
+        return self.candidates_at(tier, query, rows), len(rows)
+
+    def _completed(self, plan: Plan, pool: Pool, by_text: int) -> Pool:
+        """Fill the columns that need no corpus, or that it cannot give.
+
+        Args:
+            by_text: the candidates that full text found, the first ones.
+        """
+        if plan.query.has_phrase and plan.asks_text:
+            from septet.postgres.tier.completion import ranked_by_phrases
+
+            found = [self.found[row] for row in pool.rows]
+            counts, memories = self.term_counts(plan), self.apart.get(id(plan))
+            one = self.at_step(plan)
+            pool = ranked_by_phrases(one, pool, found, by_text, self.statistics, self.terms, counts, memories)
+        late = self.without_vectors[0] > 0 and plan.asks_text and plan.vector is not None
+        if not plan.tags and not plan.needs_ids and not late:
+            return pool
+        facts = [self.found[row].candidate for row in pool.rows]
+        if late:
+            from septet.sqlite.tier.completion import titled
+
+            pool = titled(plan, pool, lambda rows: [self.found[row].candidate.title for row in rows])
+        if plan.tags:
+            pool = pool.with_columns({"tags": _core.jaccard(list(plan.tags), [one.tags for one in facts])})
+        return pool.with_ids([one.id for one in facts]) if plan.needs_ids else pool
+
+
+def asking_of(vault: VaultRow, plans: Sequence[Plan], kept: Remembered) -> Asking:
+    """Return what a search of these plans asks first."""
+    return Asking(vault, plans, likely(plans, kept.spaces))
+
+
+def _given(plan: Plan, small: SmallCorpus, answered: Answered) -> tuple[Slots, NDArray[np.float64]] | None:
+    """Return the slots and scores by full text of a query with a phrase, which the server ranked; None for others."""
+    if not (plan.query.has_phrase and plan.asks_text):
+        return None
+    return small.slots_of(answered.by_text), np.array(answered.scores, dtype=np.float64)

@@ -1,0 +1,36 @@
+"""Reading a vault on PostgreSQL by filter, order and page: the server lists and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from septet.vault.listed import Listed
+
+if TYPE_CHECKING:
+    from septet.postgres.store.store import PostgresStore
+    from septet.postgres.tier.listing import PostgresListings
+    from septet.sqlite.listing.asked import AskedListing
+    from septet.sqlite.listing.shadows import Shadowing
+    from septet.sqlite.snapshot.arrays import Mask
+
+__all__ = ["PostgresListed"]
+
+_Answer = TypeVar("_Answer")
+
+
+class PostgresListed(Listed):
+    """A vault on PostgreSQL whose entries can be listed and counted, at one state in each call."""
+
+    @cached_property
+    def _answers(self) -> PostgresListings:
+        from septet.postgres.tier.listing import PostgresListings
+
+        return PostgresListings(cast("PostgresStore", self._store))
+
+    def _listed(
+        self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+    ) -> tuple[_Answer, Shadowing | None]:
+        """Return what is asked of the listing; see `septet.federation.member.Member`."""
+        return self._answers.answer(asked, hidden)

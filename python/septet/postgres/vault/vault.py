@@ -1,0 +1,249 @@
+"""PostgresVault: a vault on a PostgreSQL server, searched and changed by many machines."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from septet.errors import SeptetError, StoreError
+from septet.inputs.arguments import file_path, flags, real, utf8, whole
+from septet.postgres.store.dsn import Address, Kept, is_dsn, vault_named, without_frames
+from septet.postgres.vault.listed import PostgresListed
+from septet.postgres.vault.retried import retried
+from septet.profiles import ProfileLike
+from septet.vault.absent import OnlyFiles
+from septet.vault.anywhere import AnyVault
+from septet.vault.vault import Vault
+from septet.watch.progress import Progress, reporter, with_progress
+from septet.watch.watched import watched
+
+if TYPE_CHECKING:
+    from septet.embedding.embeddings import CacheLike, EmbedderLike
+    from septet.embedding.options import EmbeddingOptions
+    from septet.model.stats import Optimized
+    from septet.postgres.store.store import PostgresStore
+    from septet.postgres.tier.tier import PostgresTier
+    from septet.watch.events import SearchEvent, WriteEvent
+
+__all__ = ["PostgresVault"]
+
+_Answer = TypeVar("_Answer")
+
+#: So many connections one process may be told to keep.
+MOST_CONNECTIONS = 1_000
+#: The longest wait of a search, in seconds: a day.
+MOST_WAIT_S = 86_400.0
+
+
+@watched
+@retried
+class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
+    """A vault in a PostgreSQL database, with the methods, the ranking and the scores of a `Vault`.
+
+    Threads, processes and machines may share it. It needs the packages of the extra ``postgres``, and on the server the
+    extension ``vector``. What only a file can do (`sync` and its kin, `redact`, `restore`) raises a `StoreError` that
+    says what to do instead.
+
+    Args:
+        dsn: the address of the database, ``postgresql://user@host:5432/database``, as libpq reads it; it may end in
+            ``?vault=NAME``. Passwords are better kept in ``~/.pgpass``; they are shown nowhere.
+        vault: the name of the vault, made on first use unless ``read_only``; None where the address names it.
+        read_only: only read; the vault must exist. A standby, or a role that may only select, is enough.
+        clock: as for `Vault`, as are the arguments up to ``telemetry``.
+        timeout_s: how long a search waits for the server in all, 0.01 to 86,400; None for as long as the server may
+            take for a statement, 30 s for each. A search that must do without it raises, or, in a federation, has a
+            note.
+        reads: which of several servers answers reads: ``any``, ``primary``, or ``prefer-standby``. What a standby
+            answers may lag behind what was just written.
+        buckets: in how many parts the vault is stored, 1 to 1,024; None for 32 if it is new.
+        vectors: what it stores vectors as: ``vector``, or ``halfvec`` in half of the space; None for ``vector`` if it
+            is new.
+        connections: of this process to the server, at most, at a time.
+        prepare: keep statements prepared on the server; False for poolers that cannot have it.
+
+    Raises:
+        StoreError: the address cannot be read, a package is missing, the vault was made with other ``buckets`` or
+            ``vectors``, or the server answers with a fault.
+        Unreachable: the server does not answer.
+        SchemaTooNew: a newer Septet made the tables.
+        ProfileError: an unknown or malformed profile.
+        EmbeddingConfigError: as for `Vault`.
+    """
+
+    _elsewhere = "open it in the other process by its address"
+
+    _store: PostgresStore
+    _tier: PostgresTier
+
+    def __init__(
+        self,
+        dsn: str,
+        vault: str | None = None,
+        *,
+        read_only: bool = False,
+        clock: Callable[[], float] = time.time,
+        profile: ProfileLike = "septet",
+        history: int = 10,
+        embedder: EmbedderLike = None,
+        previous_embedder: EmbedderLike = None,
+        embedding_cache: CacheLike = None,
+        embedding_options: EmbeddingOptions | None = None,
+        on_search: Callable[[SearchEvent], object] | None = None,
+        on_write: Callable[[WriteEvent], object] | None = None,
+        telemetry: bool | None = None,
+        timeout_s: float | None = 2.0,
+        reads: Literal["any", "primary", "prefer-standby"] = "any",
+        buckets: int | None = None,
+        vectors: Literal["vector", "halfvec"] | None = None,
+        connections: int = 8,
+        prepare: bool = True,
+    ) -> None:
+        flags({"read_only": read_only, "prepare": prepare}, StoreError)
+        limit = None if timeout_s is None else real(timeout_s, "timeout_s", StoreError, 0.01, MOST_WAIT_S)
+        sizes: dict[str, Any] = {
+            "buckets": None if buckets is None else whole(buckets, "buckets", StoreError, 1, 1_024),
+            "vectors": vectors,
+            "reads": reads,
+            "most_connections": whole(connections, "connections", StoreError, 1, MOST_CONNECTIONS),
+            "prepare": prepare,
+        }
+        self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
+        try:
+            store, where = store_of(dsn, vault)
+            self._set_up(clock, profile, history, (on_search, on_write), telemetry, where)
+            self._store = store(read_only=read_only, **sizes)
+        except SeptetError as fault:
+            raise without_frames(fault) from fault.__cause__
+        finally:
+            # It may hold a password, and whoever reports an error may show what variables hold.
+            dsn = ""
+        try:
+            self._begin_embedding()
+        except BaseException:
+            self._store.close()
+            raise
+        from septet.postgres.tier.spaces import Remembered
+        from septet.postgres.tier.tier import PostgresTier
+
+        self._remembered = _asked
+        self._tier = PostgresTier("vault", 1.0, self._store, Remembered(), limit)
+
+    def optimize(self) -> Optimized:
+        """Put together what writes have left to count, and tell the server's planner what the vault holds.
+
+        Call it after a large import; writes do the first by themselves now and then, and the server's autovacuum the
+        second.
+
+        Returns:
+            How many entries the vault has; it writes no file.
+
+        Raises:
+            ReadOnly: the vault was opened for reading.
+            StoreError: the server answers with a fault.
+        """
+        self._check_writable("optimize")
+        from septet.model.stats import Optimized
+        from septet.postgres.store.upkeep import upkeep
+
+        upkeep(self._store)
+        return Optimized(len(self), None, 0)
+
+    def index_vectors(
+        self, how: Literal["hnsw", "none"] = "hnsw", *, model: str | None = None, m: int = 16, ef_construction: int = 64
+    ) -> list[str]:
+        """Have pgvector keep a graph over vectors, or remove it; searches and writes go on meanwhile.
+
+        Searches then compare the vectors that the graph leads to, which may leave out near ones; they say so (note
+        ``approximate``), and cosines are computed from the vectors all the same.
+
+        Args:
+            how: ``hnsw``, or ``none`` to compare with every vector again.
+            model: of whose vectors; None for all that there are.
+            m: links of a vector to others, 2 to 100.
+            ef_construction: candidates that are looked at for each vector, 4 to 1,000, twice ``m`` at least.
+
+        Returns:
+            The models concerned.
+
+        Raises:
+            ReadOnly: the vault was opened for reading.
+            VectorError: the vectors have too many dimensions: 2,000, or 4,000 as ``halfvec``, is the most.
+            StoreBusy: another process is at it.
+            StoreError: a value is none of these, or there are no such vectors.
+        """
+        self._check_writable("index_vectors")
+        from septet.postgres.store.vector_index import index_vectors
+
+        return [one.model for one in index_vectors(self._store, how, model=model, m=m, ef_construction=ef_construction)]
+
+    @with_progress("entries", StoreError)
+    def backup(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
+        """Copy the vault to a file, which `Vault` opens, while it is in use; the copy appears when it is complete.
+
+        Earlier versions of entries are not copied; the server's own tools (``pg_dump``) back up everything.
+
+        Args:
+            progress: called with the number of entries copied and of all; True shows a bar, as of `embed`.
+
+        Raises:
+            StoreError: the vault cannot be read, or the copy cannot be written; or there is a file of this name.
+        """
+        from septet.postgres.vault.backup import backup
+
+        backup(self, file_path(path, "path", StoreError), reporter(progress))
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _loading(self) -> AbstractContextManager[None]:
+        return self._store.loading()
+
+    def _as_tier(self, name: str, priority: float) -> PostgresTier:
+        return self._tier._replace(name=name, priority=priority)
+
+    def _beside(self, path: str) -> AnyVault:
+        embedder, previous, cache, options = self._embedding
+        more: Any = {
+            "read_only": True,
+            "clock": self._now,
+            "embedder": embedder,
+            "previous_embedder": previous,
+            "embedding_cache": cache,
+            "embedding_options": options,
+        }
+        return PostgresVault(path, **more) if is_dsn(path) else Vault(path, **more)
+
+
+def _asked(read: Any, key: object, ask: Callable[[], _Answer], /) -> _Answer:
+    """Ask each time: what other machines have written since cannot be known otherwise."""
+    del read, key
+    return ask()
+
+
+def store_of(dsn: str, vault: str | None) -> tuple[Callable[..., PostgresStore], str]:
+    """Return what opens the store of a vault, and where it is, as may be shown.
+
+    Raises:
+        StoreError: the address cannot be read, or a package is missing; the message says what to install.
+    """
+    named = None if vault is None else utf8(vault, "vault", StoreError)
+    address, name = vault_named(utf8(dsn, "dsn", StoreError), named)
+    try:
+        import pgvector.psycopg  # noqa: F401 - the store asks for it when it connects
+
+        import septet.postgres.store.store  # noqa: F401
+    except ImportError as fault:
+        # psycopg without libpq fails so too.
+        said = str(fault).splitlines()[0]
+        raise StoreError(f"PostgresVault needs an extra: pip install 'septet[postgres]' ({said})") from None
+    kept = Kept(address)
+    return partial(_store, kept, name), Address.of(address, name).shown
+
+
+def _store(address: Kept, name: str, **more: Any) -> PostgresStore:
+    from septet.postgres.store.store import PostgresStore
+
+    return PostgresStore(address.text, name, **more)

@@ -1,0 +1,102 @@
+"""Which entries of a listing pass a filter, answered from arrays where they have what it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.query.filters import AllOf, AnyOf, Compare, Filter, Not
+from septet.sqlite.listing.columns import Column, is_json
+from septet.sqlite.snapshot.arrays import Mask
+
+__all__ = ["Arrays", "passing"]
+
+#: Fields with few values, or that are asked for by their values.
+_BY_VALUE = frozenset(
+    ["kind", "type", "domain", "severity", "source", "trust", "path", "parent", "first_line", "last_line", "tags"]
+)
+_ORDERED = {"$gt": np.greater, "$gte": np.greater_equal, "$lt": np.less, "$lte": np.less_equal}
+
+
+class Arrays(NamedTuple):
+    """What a filter may be answered from.
+
+    Attributes:
+        entries: how many there are.
+        times: by name, epoch seconds ``(n,)``, infinite where they are not set.
+        column: returns the values of a field; None where reading them is not worth it.
+    """
+
+    entries: int
+    times: Mapping[str, NDArray[np.float64]]
+    column: Callable[[str], Column | None]
+
+
+def passing(arrays: Arrays, item: Filter) -> Mask | None:
+    """Return which entries pass ``(n,)``; None if the arrays do not have what is asked."""
+    if isinstance(item, Compare):
+        return _compared(arrays, item)
+    if isinstance(item, Not):
+        inner = passing(arrays, item.part)
+        return None if inner is None else ~inner
+    if not isinstance(item, (AllOf, AnyOf)):
+        return None
+    every = isinstance(item, AllOf)
+    mask: Mask = np.full(arrays.entries, every)
+    for part in item.parts:
+        found = passing(arrays, part)
+        if found is None:
+            return None
+        mask = mask & found if every else mask | found
+    return mask
+
+
+def _compared(arrays: Arrays, item: Compare) -> Mask | None:
+    field, operator = item.field, item.operator
+    if operator in ("$ne", "$nin"):
+        found = _compared(arrays, Compare(field, "$eq" if operator == "$ne" else "$in", item.value))
+        return None if found is None else ~found
+    if field in arrays.times:
+        return _compared_times(arrays.times[field], operator, item.value)
+    if not (field in _BY_VALUE or is_json(field)) or operator not in ("$eq", "$in", "$all", "$exists"):
+        return None
+    values = item.value if isinstance(item.value, tuple) else (item.value,)
+    if field.startswith("attrs.") and (operator == "$exists" or None in values):
+        # Null, an empty list and nothing are one to the arrays.
+        return None
+    column = arrays.column(field)
+    if column is None:
+        return None
+    n = arrays.entries
+    if operator == "$exists":
+        present = column.present(n)
+        return present if item.value else ~present
+    if operator != "$all":
+        return _with(values, column.having((v for v in values if v is not None), n), column.present(n), field)
+    mask = np.ones(n, dtype=bool)
+    for value in values:
+        mask &= _with((value,), column.having([] if value is None else [value], n), column.present(n), field)
+    return mask
+
+
+def _with(values: tuple[object, ...], having: Mask, present: Mask, field: str) -> Mask:
+    """Add the entries without a value, if None is among the values; tags are a list, which is never null."""
+    return having | ~present if None in values and not is_json(field) else having
+
+
+def _compared_times(times: NDArray[np.float64], operator: str, value: Any) -> Mask:
+    set_ = np.isfinite(times)
+    if operator in _ORDERED:
+        mask: Mask = set_ & _ORDERED[operator](times, value)
+        return mask
+    if operator == "$exists":
+        return set_ if value else ~set_
+    values = value if isinstance(value, tuple) else (value,)
+    masks = [~set_ if one is None else set_ & (times == one) for one in values]
+    found: Mask = np.full(len(times), operator == "$all")
+    for one in masks:
+        found = found & one if operator == "$all" else found | one
+    return found

@@ -1,0 +1,111 @@
+"""The growing arrays behind successive snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.sqlite.snapshot.append_buffer import AppendBuffer
+from septet.sqlite.snapshot.arrays import Slots
+from septet.sqlite.snapshot.columns import COLUMNS, Column, ColumnArrays, NameTable, facts_of
+from septet.sqlite.snapshot.postings import PostingsBuffers
+from septet.sqlite.snapshot.snapshot import Snapshot
+from septet.sqlite.snapshot.vector_space import VectorLayer
+
+__all__ = ["Buffers"]
+
+
+class Buffers:
+    """Arrays by slot; only the manager appends, under its lock.
+
+    Args:
+        table: the columns to keep.
+        columns: arrays to begin with, one per column; they may be mapped from a file.
+        names: what their numbered columns point into.
+    """
+
+    def __init__(
+        self,
+        table: Sequence[Column] = COLUMNS,
+        columns: Mapping[str, NDArray[Any]] | None = None,
+        names: NameTable | None = None,
+    ) -> None:
+        self.table = tuple(table)
+        #: The SQL expressions whose values `facts` takes, in order.
+        self.sources = [column.expression for column in table]
+        self.names = NameTable() if names is None else names
+        #: By column, with room to spare behind the slots in use. Not an `AppendBuffer` each: a change of one entry
+        #: appends to all of them, and every call counts.
+        self._arrays = {c.name: np.empty(0, dtype=c.dtype) if columns is None else columns[c.name] for c in table}
+        self._slots = len(self._arrays["rows"])
+        #: Slots whose validity has a limit.
+        self.bounded = AppendBuffer.of(_bounded(self._arrays))
+        self.dead = self._slots - int(np.count_nonzero(self._arrays["alive"]))
+        self.vectors: dict[int, VectorLayer] = {}
+        self.postings: PostingsBuffers | None = None
+        #: The sidecar in which arrays may lie.
+        self.file: _core.ArrayFile | None = None
+
+    def __len__(self) -> int:
+        return self._slots
+
+    def facts(self, rows: Sequence[tuple[Any, ...]]) -> ColumnArrays:
+        """Return rows that were read with `sources` as one array per column."""
+        return facts_of(self.table, rows, self.names)
+
+    def append(self, facts: ColumnArrays) -> Slots:
+        """Add a slot for every live entry and return the new slots. Snapshots that were published stay as they are."""
+        first = self._slots
+        slots = first + len(facts["rows"])
+        if slots > first:
+            added = _bounded(facts)
+            if len(added):
+                self.bounded.append(added + first)
+            for name, array in self._arrays.items():
+                if slots > len(array):
+                    # Growing by half keeps appends cheap on average; snapshots keep the old array.
+                    grown = np.empty(max(slots, len(array) * 3 // 2, 64), dtype=array.dtype)
+                    grown[:first] = array[:first]
+                    self._arrays[name] = array = grown
+                array[first:slots] = facts[name]
+            self._slots = slots
+        return np.arange(first, slots, dtype=np.int64)
+
+    def kill(self, slots: Slots) -> None:
+        """Mark slots as dead: their entries were written again or deleted."""
+        if len(slots):
+            # A new array, because older snapshots still read the old one.
+            alive = self._arrays["alive"].copy()
+            alive[slots] = False
+            self._arrays["alive"] = alive
+            self.dead += len(slots)
+
+    def publish(self, generation: int, hidden: int | None = None, writer: str = "") -> Snapshot:
+        """Return a snapshot of what was appended so far, without vectors and postings.
+
+        Args:
+            hidden: how many slots are dead or not searchable, if that is known.
+            writer: who wrote the generation.
+        """
+        columns: dict[str, NDArray[Any]] = {}
+        for name, array in self._arrays.items():
+            columns[name] = view = array[: self._slots]
+            view.flags.writeable = False
+        if hidden is None:
+            hidden = self._slots - int(np.count_nonzero(columns["alive"] & columns["searchable"]))
+        bounded, names = self.bounded.view(), self.names
+        return Snapshot(
+            *(generation, MappingProxyType(columns), names.names, names.native, hidden, bounded),
+            writer=writer,
+            file=self.file,
+        )
+
+
+def _bounded(facts: ColumnArrays) -> Slots:
+    slots: Slots = ((facts["valid_from"] != -np.inf) | (facts["valid_until"] != np.inf)).nonzero()[0]
+    return slots

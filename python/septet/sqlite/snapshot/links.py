@@ -1,0 +1,33 @@
+"""The links of a store as arrays: loaded when a search first walks them, and moved by what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.sqlite.store.store import Reading
+from septet.sqlite.tables import links
+
+__all__ = ["loaded", "moved"]
+
+
+def loaded(read: Reading) -> _core.Links:
+    """Return the links of the store."""
+    return _core.Links(*_columns(links.row_links(read), 3))
+
+
+def moved(old: _core.Links, read: Reading, since: int) -> _core.Links:
+    """Return the links of the store, given those of an earlier generation."""
+    changed = links.changed_row_links(read, since)
+    if not changed:
+        return old
+    source, target, age, there = _columns(changed, 4)
+    return old.moved(source, target, age, there.astype(np.bool_))
+
+
+def _columns(rows: Sequence[tuple[int, ...]], width: int) -> list[NDArray[np.int64]]:
+    whole = np.array(rows, dtype=np.int64).reshape(-1, width)
+    return [np.ascontiguousarray(whole[:, column]) for column in range(width)]

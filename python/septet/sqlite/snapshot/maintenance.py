@@ -1,0 +1,145 @@
+"""Background tasks of a manager: building postings, verifying a sidecar's checksums, writing a new sidecar."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from septet import _core
+from septet.errors import Closed
+from septet.sqlite.snapshot.catch_up import precedes
+from septet.sqlite.snapshot.checkpoint import Checkpoint
+from septet.sqlite.snapshot.postings import PostingsBuffers
+from septet.sqlite.snapshot.sidecar import Sidecar, Stamp
+from septet.sqlite.snapshot.snapshot import Snapshot
+from septet.sqlite.store.store import Store, store_id
+from septet.sqlite.tables.entries import purged_at
+from septet.watch import log
+
+__all__ = ["Build", "Save", "Verify", "save"]
+
+PAGE_ROWS = 5_000
+
+
+@dataclass(slots=True)
+class Build:
+    """Builds the postings of a snapshot, one page of slots a step, and hands them over."""
+
+    store: Store
+    snapshot: Snapshot
+    hand_over: Callable[[PostingsBuffers], None]
+    postings: PostingsBuffers = field(default_factory=PostingsBuffers)
+
+    def __call__(self) -> bool:
+        """Add a page of rows; the last step hands the postings over."""
+        done = len(self.postings)
+        rows = self.snapshot.rows[done : done + PAGE_ROWS]
+        if len(rows):
+            with self.store.reading() as read:
+                if not precedes(self.snapshot, read):
+                    # Its rows mean other entries now; the next search notices.
+                    return False
+                self.postings.append(read, rows.tolist())
+            return True
+        self.hand_over(self.postings)
+        return False
+
+
+@dataclass(slots=True)
+class Verify:
+    """Compares the checksums of a sidecar, one column a step.
+
+    Attributes:
+        unverified: the columns that are left.
+        verified: takes the file and what is left, and says whether the file is still in use.
+        give_up: takes a file that is damaged.
+    """
+
+    file: _core.ArrayFile
+    unverified: frozenset[str]
+    verified: Callable[[_core.ArrayFile, frozenset[str]], bool]
+    give_up: Callable[[_core.ArrayFile], None]
+
+    def __call__(self) -> bool:
+        """Verify a column; a sidecar that is damaged is given up."""
+        name = min(self.unverified)
+        try:
+            self.file.verify(name)
+        except (OSError, ValueError):
+            self.give_up(self.file)
+            return False
+        self.unverified -= {name}
+        return self.verified(self.file, self.unverified) and bool(self.unverified)
+
+
+@dataclass(slots=True)
+class Save:
+    """Writes a sidecar in one step; where that fails, this process writes none any more.
+
+    Attributes:
+        freeze: returns what the sidecar is written from.
+        adopt: takes the checkpoint and the file written, None when none was.
+        fail: takes the reason why none can be written.
+        give_up: lets the sidecar in use go, because it is damaged.
+    """
+
+    store: Store
+    sidecar: Sidecar
+    freeze: Callable[[], Checkpoint | None]
+    adopt: Callable[[Checkpoint, _core.ArrayFile | None], None]
+    fail: Callable[[OSError | ValueError], None]
+    give_up: Callable[[Exception], object]
+
+    def __call__(self) -> bool:
+        """Write it."""
+        checkpoint = self.freeze()
+        if checkpoint is not None:
+            try:
+                self.adopt(checkpoint, save(self.store, self.sidecar, checkpoint))
+            except _core.Damaged as fault:
+                # The sidecar in use was changed while it was copied, or the new one at once.
+                log.say("sidecar", log.WARNING, "%s was damaged; it is made anew", self.sidecar.folder)
+                self.give_up(fault)
+            except (OSError, ValueError) as fault:
+                log.say("sidecar", log.WARNING, "%s cannot be written: %s", self.sidecar.folder, fault)
+                self.fail(fault)
+        return False
+
+
+def save(store: Store, sidecar: Sidecar, checkpoint: Checkpoint, *, wait: bool = False) -> _core.ArrayFile | None:
+    """Write a checkpoint and open what was written; None if there is a sidecar as good, or another process writes one.
+
+    Args:
+        wait: for the other process.
+
+    Raises:
+        OSError: it cannot be written.
+        ValueError: it cannot be read again.
+    """
+    snapshot = checkpoint.snapshot
+    with store.reading() as read:
+        stamp = Stamp(store_id(read), snapshot.generation, snapshot.writer, checkpoint.spaces)
+
+    def needed() -> bool:
+        with store.reading() as read:
+            if purged_at(read) > snapshot.generation:
+                # Nobody could use it, and it would hold what was erased since.
+                return False
+            found = sidecar.latest(read)
+        return found is None or not checkpoint.is_in(*found)
+
+    def fill(to: _core.ArrayWriter) -> None:
+        def step(name: str) -> None:
+            if store.closed:
+                raise Closed(f"the vault {store.path} was closed")
+            sidecar.step(name)
+
+        checkpoint.write(to, step)
+
+    started = time.perf_counter()
+    made = sidecar.write(stamp, fill, needed, wait=wait)
+    if made is not None:
+        took_ms = (time.perf_counter() - started) * 1e3
+        log.say("sidecar", log.INFO, "%s written, generation %d, in %.0f ms", sidecar.folder, stamp.generation, took_ms)
+    return made

@@ -1,0 +1,101 @@
+"""Making everything that searches use at once, rather than in the background."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+
+from septet import _core
+from septet.errors import SeptetError, StoreBusy, StoreError
+from septet.sqlite.snapshot.maintenance import save
+from septet.sqlite.snapshot.manager import SnapshotManager
+from septet.sqlite.snapshot.sidecar import Sidecar
+from septet.sqlite.store.store import Store
+from septet.sqlite.tables import links, vectors
+
+__all__ = ["keep_beside", "keep_up", "load", "optimize"]
+
+#: So often it begins again because the vault changed meanwhile.
+TURNS = 1_000
+
+
+def optimize(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> tuple[Path, int] | None:
+    """Make everything that searches use, in memory and as a sidecar; return its path and size, None without one.
+
+    Args:
+        terms: whether searches use token counts.
+
+    Raises:
+        StoreError: the vault cannot be read, or the sidecar cannot be written.
+    """
+    with manager.foreground():
+        _load(manager, store, now, terms)
+        sidecar, checkpoint = manager.sidecar, manager.freeze()
+        if sidecar is None or checkpoint is None:
+            return None
+        try:
+            try:
+                manager.adopt(checkpoint, save(store, sidecar, checkpoint, wait=True))
+            except _core.Damaged as fault:
+                # The one in use was changed while it was copied: once more, from the store.
+                manager.give_up(fault)
+                _load(manager, store, now, terms)
+                if (checkpoint := manager.freeze()) is not None:
+                    manager.adopt(checkpoint, save(store, sidecar, checkpoint, wait=True))
+        except (OSError, ValueError) as cause:
+            reason = cause.strerror if isinstance(cause, OSError) else cause
+            raise StoreError(f"the sidecar {sidecar.folder} cannot be written: {reason}") from cause
+        with store.reading() as read:
+            return sidecar.current_file(read)
+
+
+def load(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> None:
+    """Make everything that searches use in memory alone, so that none of them has to do without it.
+
+    Raises:
+        StoreBusy: the vault is changed all the time.
+        StoreError: the vault cannot be read.
+    """
+    with manager.foreground():
+        _load(manager, store, now, terms)
+
+
+def keep_up(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> None:
+    """Write a sidecar if so much was added that one is worth writing; the caller has the manager's turn.
+
+    Where it cannot be written, this process writes none any more.
+
+    Raises:
+        StoreBusy: the vault is changed all the time.
+        StoreError: the vault cannot be read.
+    """
+    _load(manager, store, now, terms)
+    if manager.outgrown:
+        manager.save(store)
+
+
+def keep_beside(path: str) -> None:
+    """Write a sidecar of a file that is complete, if it is worth one; on any fault do without."""
+    with suppress(SeptetError, MemoryError, OSError), closing(Store(path, read_only=True)) as store:
+        manager = SnapshotManager(Sidecar(path))
+        with manager.foreground():
+            keep_up(manager, store, time.time(), terms=False)
+
+
+def _load(manager: SnapshotManager, store: Store, now: float, terms: bool) -> None:
+    """Load the postings, the vectors of every space, the links, and the token counts if they are wanted."""
+    for _ in range(TURNS):
+        seen = manager.current
+        with store.begin_reading() as read:
+            spaces = vectors.spaces(read)
+            # The first may begin anew with a file that was restored; then there is nothing to compare the others with.
+            snapshots = [manager.view(read, now, terms=terms, space=space, seen=seen) for space in (*spaces, None)]
+            last = snapshots[-1]
+            if last is not None and links.any_links(read):
+                manager.linked(last, read)
+        if last is not None and (last.postings is not None or manager.mistrusted):
+            return
+        if last is not None:
+            manager.build(store)
+    raise StoreBusy(f"{store.path} changed {TURNS} times while its arrays were made: optimize it when fewer write")

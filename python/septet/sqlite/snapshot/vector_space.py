@@ -1,0 +1,124 @@
+"""The vectors of one space as growing arrays, behind successive `VectorRows`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.model.spaces import Space
+from septet.sqlite.snapshot.append_buffer import AppendBuffer
+from septet.sqlite.snapshot.arrays import Mask, Slots
+from septet.sqlite.snapshot.snapshot import Snapshot, VectorRows
+from septet.sqlite.store.store import Reading
+from septet.sqlite.tables import texts
+from septet.sqlite.tables import vectors as stored
+
+__all__ = ["VectorLayer"]
+
+PAGE_ROWS = 5_000
+
+
+class VectorLayer:
+    """Unit rows, codes and slots of one space; only the manager appends, under its lock."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        #: Rows in a file; `_rows` were added since.
+        self._base: NDArray[np.float32] | _core.FileRows = np.empty((0, space.dimensions), dtype=np.float32)
+        self._rows = AppendBuffer(np.float32, space.dimensions)
+        self._slots = AppendBuffer(np.int64)
+        self._codes = _core.Codes(space.dimensions)
+        self._positions = AppendBuffer(np.int32)
+        #: What rows are sampled by, and the sample that was taken last.
+        self._keys = AppendBuffer(np.uint32)
+        self._sample: _core.Sample | None = None
+        self._placed = 0
+
+    @classmethod
+    def of(cls, space: Space, rows: VectorRows, base: _core.FileRows) -> VectorLayer:
+        """Begin with rows in a file."""
+        layer = cls(space)
+        layer._base, layer._codes = base, rows.codes
+        layer._slots, layer._positions = AppendBuffer.of(rows.slots), AppendBuffer.of(rows.positions)
+        layer._keys, layer._sample = AppendBuffer.of(rows.keys), rows.sample
+        layer._placed = len(rows.slots)
+        return layer
+
+    def replace_by_file(self, rows: VectorRows, base: _core.FileRows) -> None:
+        """Use rows and codes of a file in place of the same rows in memory."""
+        first = len(self._base)
+        rest = AppendBuffer(np.float32, self.space.dimensions)
+        rest.append(self._rows.view()[len(base) - first :])
+        rows.codes.append(rest.view())
+        self._base, self._rows, self._codes = base, rest, rows.codes
+
+    @property
+    def added(self) -> int:
+        """The number of rows that are in no file."""
+        return len(self._rows)
+
+    def append(self, read: Reading, rows: Slots, slots: Slots) -> None:
+        """Add the vectors that entries have, given the store's rows ``(m,)`` and their slots ``(m,)``."""
+        for start in range(0, len(rows), PAGE_ROWS):
+            part = slice(start, start + PAGE_ROWS)
+            found = stored.of_rows(read, self.space, rows[part].tolist())
+            self._append([one.vector for one in found], slots[part][[one.at for one in found]])
+
+    def append_late(self, read: Reading, snapshot: Snapshot, since: int) -> None:
+        """Add the vectors that came after a generation to entries whose slots had none."""
+        if self.space.keyed_by != "text":
+            return
+        for page in texts.late_vectors(read, self.space, since):
+            slots = snapshot.slots_of([one.at for one in page])
+            # Slots beyond the positions are new: `append` has read their vectors.
+            known = (slots >= 0) & (slots < len(self._positions))
+            known[known] = self._positions.view()[slots[known]] < 0
+            self._append([one.vector for one, is_new in zip(page, known) if is_new], slots[known])
+
+    def view(self, sampled: Mask, gone: Slots | None = None) -> VectorRows:
+        """Return what was appended so far.
+
+        Args:
+            sampled: from which slots of the snapshot rows are sampled ``(s,)``.
+            gone: the slots that were sampled before and are no more; None when that is not known.
+        """
+        slots, known, placed = len(sampled), len(self._positions), self._slots.view()[self._placed :]
+        numbers = np.arange(self._placed, len(self._slots), dtype=np.int32)
+        fresh, is_late = np.full(slots - known, -1, dtype=np.int32), placed < known
+        fresh[placed[~is_late] - known] = numbers[~is_late]
+        self._positions.append(fresh)
+        if is_late.any():
+            # A new array, because an older snapshot still reads the old one.
+            positions = self._positions.view().copy()
+            positions[placed[is_late]] = numbers[is_late]
+            self._positions = AppendBuffer.of(positions)
+        self._placed = len(self._slots)
+        rows, own = (self._base, self._rows.view()), self._slots.view()
+        keys, kept = self._keys.view(), None
+        if self._sample is not None and gone is not None:
+            fresh_rows = slice(self._placed - len(numbers), None)
+            at = self._positions.view()[gone]
+            kept = self._sample.kept(keys[fresh_rows][sampled[own[fresh_rows]]], keys[at[at >= 0]])
+        self._sample = kept or _core.Sample(rows, keys, own, sampled, self._sample)
+        return VectorRows(rows, own, self._codes, self._positions.view(), self._sample, keys)
+
+    def write_first(self, count: int, to: _core.ArrayWriter, name: str) -> None:
+        """Write the first rows ``(count, d)`` as a column."""
+        base, more = self._base, self._rows.view()[: max(0, count - len(self._base))]
+        if isinstance(base, _core.FileRows):
+            to.rows(name, base, min(count, len(base)), more)
+        else:
+            to.column(name, 4, [more.reshape(-1).view(np.uint8)])
+
+    def _append(self, blobs: Sequence[Any], slots: Slots) -> None:
+        if len(blobs):
+            matrix = np.frombuffer(b"".join(blobs), dtype="<f4").astype(np.float32, copy=False)
+            unit = _core.unit_rows(matrix.reshape(len(blobs), self.space.dimensions))
+            self._rows.append(unit)
+            self._codes.append(unit)
+            self._keys.append(_core.row_keys(unit))
+            self._slots.append(slots)

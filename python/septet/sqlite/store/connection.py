@@ -1,0 +1,362 @@
+"""Opening a vault's file: pragmas, identity, schema version, and SQLite's errors as Septet's."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from types import TracebackType
+
+from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
+from septet.inputs.arguments import absolute
+from septet.sqlite.store.engine import lacking_full_text, require_version
+from septet.sqlite.store.forks import Connection, refuse_inherited
+from septet.sqlite.store.migrations import OLDEST, stand_ins, upgrade
+from septet.system.filesystem import create_private
+
+__all__ = [
+    "APPLICATION_ID",
+    "BUSY_TIMEOUT_S",
+    "MEMORY",
+    "SCHEMA_VERSION",
+    "SQLITE_FAULTS",
+    "connect",
+    "no_room",
+    "prepare",
+    "schema",
+    "store_error",
+    "translated",
+    "version_of",
+]
+
+MEMORY = ":memory:"
+SCHEMA_VERSION = 7
+#: "SPTT": marks an SQLite file as a vault.
+APPLICATION_ID = 0x53505454
+BUSY_TIMEOUT_S = 10.0
+#: The module sqlite3 reads SQLite's messages as UTF-8, and fails where one quotes a damaged schema that is none.
+SQLITE_FAULTS = (sqlite3.Error, UnicodeDecodeError)
+#: What to do about a damaged vault.
+RESTORE = "restore a backup with Vault.restore(backup, path) or `septet restore BACKUP VAULT`"
+#: A view in the place of a table may never end, and takes no writes; the table of another module has no page.
+_NO_TABLES = """
+SELECT CASE type WHEN 'view' THEN type ELSE 'virtual table' END, name FROM sqlite_master
+WHERE (type = 'view' OR (type = 'table' AND NOT rootpage)) AND name IN ('claims', 'entries', 'feedback', 'files',
+'history', 'jobs', 'link_changes', 'links', 'mentions', 'meta', 'roots', 'spaces', 'staged', 'vectors')
+"""
+#: With less room SQLite may fail without saying that the disk is full: its shared memory takes 32 KB.
+LEAST_FREE = 65_536
+
+#: There are many readers, and they read single rows: mapped, the whole file would end up in memory.
+_SMALL = ("cache_size=-8192", "mmap_size=0")
+_LARGE = ("cache_size=-65536", "mmap_size=268435456")
+#: With a log, what was written last may be lost in a power failure, and nothing breaks; without one it could.
+_LOGGED = ("synchronous=NORMAL",)
+_UNLOGGED = ("synchronous=FULL", "mmap_size=0")
+#: How long the removal of a log waits for those who have the file open with it.
+UNLOG_WAIT_S = 1.0
+
+
+def connect(
+    path: str, *, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S, writer: bool = False, alone: bool = True
+) -> Connection:
+    """Open a connection with Septet's pragmas, in autocommit mode, usable from any one thread at a time.
+
+    Args:
+        mode: SQLite's ``ro``, ``rw``, or ``rwc`` to make the file if there is none.
+        writer: use more memory, for loading many entries at once.
+        alone: nobody but this machine writes the folder. Else the file is neither mapped nor written with a log.
+
+    Raises:
+        ForkedInUse: this process was forked while its parent used the file.
+        StoreError: the file cannot be opened, with the reason.
+    """
+    if "\0" in path:
+        raise StoreError(f"{path!r} is not a file name: it contains a NUL character")
+    refuse_inherited(path, in_memory=path == MEMORY)
+    with translated(path):
+        if mode == "rwc" and path != MEMORY:
+            create_private(path)
+        target = MEMORY if path == MEMORY else f"{_uri(path)}?mode={mode}"
+        connection = _opened(target, busy_timeout_s)
+        try:
+            connection.register(None if path == MEMORY else path)
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError as fault:
+            connection.close()
+            if not (mode == "ro" and re.search("unable to open|readonly", str(fault)) and _at_rest(path)):
+                raise
+            # In a read-only folder SQLite cannot make the shared-memory file of a WAL database; nobody writes there.
+            connection = _opened(target + "&immutable=1", busy_timeout_s)
+            connection.immutable = True
+            connection.register(path)
+        except OSError as fault:
+            # It is not there any more.
+            connection.close()
+            raise _unopenable(path, str(fault)) from fault
+        except BaseException:
+            connection.close()
+            raise
+        try:
+            _set_up(connection, mode=mode, writer=writer, alone=alone)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _set_up(connection: Connection, *, mode: str, writer: bool, alone: bool) -> None:
+    for pragma in (*(_LARGE if writer else _SMALL), *(_LOGGED if alone else _UNLOGGED), "temp_store=MEMORY"):
+        connection.execute(f"PRAGMA {pragma}")
+    # SQLite's own lower() knows ASCII only. Native, as all that SQL calls must be: when an interrupt comes in a
+    # function written in Python, sqlite3 drops it and raises an error of its own.
+    connection.create_function("casefold", 1, str.casefold, deterministic=True)
+    if mode == "ro" and (version := int(connection.execute("PRAGMA user_version").fetchone()[0])) > 0:
+        for statement in stand_ins(version):
+            connection.execute(statement)
+
+
+def _opened(target: str, busy_timeout_s: float) -> Connection:
+    return sqlite3.connect(
+        target,
+        timeout=busy_timeout_s,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=target != MEMORY,
+        factory=Connection,
+    )
+
+
+def prepare(
+    connection: sqlite3.Connection, path: str, *, read_only: bool, busy_timeout_s: float, alone: bool = True
+) -> None:
+    """Make a new file a vault, or make sure that an existing one is a vault of a known version.
+
+    A vault of an older version is upgraded when it is opened for writing, and read as it is when not.
+
+    Raises:
+        NotAVault: another program's database.
+        SchemaTooNew: written by a newer Septet.
+        StoreError: SQLite is too old, or was built without FTS5.
+    """
+    require_version(path)
+    with translated(path):
+        # Made by FTS5 itself, so it is there if FTS5 is; nothing of the file is read.
+        connection.execute("SELECT fts5(NULL)")
+        version = version_of(connection, path)
+        if version and (odd := connection.execute(_NO_TABLES).fetchone()):
+            raise NotAVault(f"{path} has a {odd[0]} {odd[1]}, where a vault has a table: {RESTORE}")
+        if read_only and version:
+            return
+        if read_only:
+            raise NotAVault(f"{path} contains no vault, and read_only=True cannot make one: open it for writing once")
+        if path != MEMORY and alone:
+            _switch_to_wal(connection, busy_timeout_s)
+        elif path != MEMORY:
+            _switch_to_journal(connection)
+        if version == SCHEMA_VERSION:
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Another process may have made or upgraded the vault while this one waited for the lock.
+            _bring_up(connection, version_of(connection, path))
+            connection.execute("COMMIT")
+        except BaseException:
+            # An interrupt may come when everything is done, a full disk may have ended the transaction.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def version_of(connection: sqlite3.Connection, path: str) -> int:
+    """Return the schema version of a vault, 0 for an empty database.
+
+    Raises:
+        NotAVault: another program's database.
+        SchemaTooNew: written by a newer Septet.
+    """
+    # Before the identity: another process may make the vault between the two queries.
+    tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if application == APPLICATION_ID:
+        if version > SCHEMA_VERSION:
+            raise SchemaTooNew(
+                f"{path} has schema version {version}, this Septet knows up to {SCHEMA_VERSION}: "
+                "upgrade with `pip install -U septet`; the file was not touched"
+            )
+        if version < OLDEST:
+            raise NotAVault(f"{path} has schema version {version}, which no version of Septet writes: {RESTORE}")
+        return version
+    if tables:
+        raise NotAVault(f"{path} is a database of another program: give the vault a file of its own")
+    return 0
+
+
+def _bring_up(connection: sqlite3.Connection, version: int) -> None:
+    """Make an empty database a vault, or an older vault one of the present version."""
+    if not version:
+        for statement in _statements(schema()):
+            connection.execute(statement)
+        connection.executemany(
+            "INSERT INTO meta VALUES (?, ?)", [("store_id", os.urandom(16).hex()), ("generation", 0)]
+        )
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    else:
+        upgrade(connection, version)
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def schema() -> str:
+    """Return the statements that make a vault of the present version."""
+    from pathlib import Path
+
+    return Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Split a script into statements; `executescript` would commit the transaction it runs in."""
+    pending = ""
+    for line in script.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            yield pending
+            pending = ""
+
+
+def _switch_to_wal(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
+    """Turn on write-ahead logging; the switch takes an exclusive lock that SQLite does not always wait for."""
+    deadline = time.monotonic() + busy_timeout_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as fault:
+            if "locked" not in str(fault) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _switch_to_journal(connection: sqlite3.Connection) -> None:
+    """Turn off write-ahead logging; while others have the file open with it, it stays."""
+    deadline = time.monotonic() + UNLOG_WAIT_S
+    while True:
+        with suppress(sqlite3.OperationalError):
+            if connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] == "delete":
+                return
+        if time.monotonic() > deadline:
+            return
+        time.sleep(0.01)
+
+
+def _uri(path: str) -> str:
+    """Return a file's name as SQLite takes it with options behind: three characters have a meaning in it."""
+    return f"file://{absolute(path).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}"
+
+
+def _at_rest(path: str) -> bool:
+    """Say whether a file exists, and has no log of writes or of what to undo, so that it can be read without locks."""
+    from pathlib import Path
+
+    logs = [Path(path + ending) for ending in ("-wal", "-journal")]
+    empty = all(not log.exists() or log.stat().st_size == 0 for log in logs)
+    return empty and Path(path).is_file() and os.access(path, os.R_OK)
+
+
+class translated:
+    """Raises SQLite's errors as Septet's, which name the file and what to do."""
+
+    # A class, because a generator would take twice as many calls, several times in every search.
+    __slots__ = ("path",)
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(fault, SQLITE_FAULTS):
+            raise store_error(fault, self.path) from fault
+        if type(fault) is MemoryError:
+            # SQLite reports a damaged length in a full-text table as out of memory, too.
+            reason = "out of memory, or a full-text table is damaged: run `septet doctor`, with --fix to repair it"
+            raise StoreError(f"{self.path}: {reason}") from fault
+
+
+def _unopenable(path: str, text: str) -> StoreError:
+    from pathlib import Path
+
+    file, folder = Path(path), Path(path).absolute().parent
+    try:
+        if not folder.is_dir():
+            return StoreError(f"{path} cannot be opened: the folder {folder} does not exist")
+        if file.is_dir():
+            return NotAVault(f"{path} is a folder: name a file in it")
+        if file.exists() and not os.access(file, os.R_OK):
+            return StoreError(f"{path} may not be read: check the permissions of the file")
+        if not file.exists() and os.access(folder, os.W_OK):
+            return StoreError(f"{path} does not exist (any more): check the name, or open it for writing to make it")
+    except OSError as fault:
+        return StoreError(f"{path} cannot be opened: {fault.strerror}")
+    if not os.access(folder, os.W_OK):
+        return ReadOnly(f"{path} cannot be opened: the folder {folder} does not take writes; try read_only=True")
+    if "disk I/O" in text:
+        reason = no_room(path)
+        if reason is None:
+            return StoreError(
+                f"{path}: the disk failed, or a quota is used up ({text}): see the system's log and `quota`"
+            )
+        return StoreError(f"{path}: {reason}; nothing was written: make room and try again")
+    return StoreError(f"{path} cannot be opened ({text}): check its permissions")
+
+
+def no_room(path: str, wanted: int = 0) -> str | None:
+    """Return why a file cannot grow, or None: SQLite says no more than "disk I/O error".
+
+    Args:
+        wanted: how many bytes it was to have; one that was undone is small again.
+    """
+    try:
+        disk = os.statvfs(os.path.dirname(path) or ".")  # noqa: PTH120
+    except OSError:
+        return None
+    if disk.f_bavail * disk.f_frsize < LEAST_FREE:
+        return "the disk is full"
+    import resource
+    from pathlib import Path
+
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    sizes = [file.stat().st_size for file in map(Path, (path, path + "-wal", path + "-shm")) if file.exists()]
+    if limit == resource.RLIM_INFINITY or max([wanted, *sizes]) + LEAST_FREE <= limit:
+        return None
+    return f"this process may make no file larger than {limit} bytes, see `ulimit -f`"
+
+
+def store_error(fault: sqlite3.Error | UnicodeDecodeError, path: str) -> StoreError:
+    """Return SQLite's error as Septet's, naming the file and what to do."""
+    # Python 3.10 says nothing where a newer one cannot decode.
+    text = (
+        fault.object.decode("utf-8", "replace") if isinstance(fault, UnicodeDecodeError) else str(fault) or "malformed"
+    )
+    if re.search("no such (function|module): fts5", text):
+        return lacking_full_text(path)
+    if re.search(r"not a database|malformed(?! JSON)", text):
+        return NotAVault(f"{path} is not a readable SQLite database ({text}): {RESTORE}, or choose another file")
+    if "readonly" in text or "read-only" in text:
+        return ReadOnly(f"{path} does not take writes ({text}): check the permissions of the file and its folder")
+    if "locked" in text or "busy" in text:
+        return StoreBusy(
+            f"{path} stayed locked by another process for longer than this one waits: look for one that holds a write "
+            f"open (`fuser {path}` or `lsof {path}` lists them)"
+        )
+    if "unable to open" in text or "disk I/O" in text:
+        return _unopenable(path, text)
+    if "disk is full" in text:
+        return StoreError(f"{path}: the disk is full; nothing was written: make room and try again")
+    return StoreError(f"{path}: {text}")

@@ -1,0 +1,118 @@
+"""From older schemas to the present one, step by step; a file is upgraded in one transaction, or not at all."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from septet._core import gram_text
+from septet.model.entry import tags_of
+from septet.sqlite.tables.fragments import SEARCHABLE
+
+__all__ = ["OLDEST", "stand_ins", "upgrade"]
+
+#: Stands among the steps for terms that SQLite cannot make.
+_GRAMS = "grams"
+
+#: What brings a file from the version before to the version named. A file of an older version, opened for reading, is
+#: read as it is, with `stand_ins` for what its tables lack.
+_STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
+    {
+        2: (
+            "ALTER TABLE vectors ADD COLUMN generation INTEGER NOT NULL DEFAULT 0",
+            "CREATE INDEX vectors_by_generation ON vectors (space, generation) WHERE generation > 0",
+            "CREATE TABLE claims (model TEXT NOT NULL, key TEXT NOT NULL, owner TEXT NOT NULL, until REAL NOT NULL, "
+            "PRIMARY KEY (model, key)) WITHOUT ROWID",
+        ),
+        3: (
+            "CREATE TABLE jobs (job INTEGER PRIMARY KEY, model TEXT NOT NULL, place TEXT NOT NULL, name TEXT NOT NULL, "
+            "batch TEXT, owner TEXT NOT NULL, until REAL NOT NULL, created_at REAL NOT NULL)",
+        ),
+        4: (
+            "ALTER TABLE entries ADD COLUMN parent TEXT",
+            "CREATE INDEX entries_by_parent ON entries (parent) WHERE parent IS NOT NULL",
+            "CREATE TABLE link_changes (source INTEGER NOT NULL, target INTEGER NOT NULL, generation INTEGER NOT NULL, "
+            "PRIMARY KEY (source, target)) WITHOUT ROWID",
+            "CREATE INDEX link_changes_by_generation ON link_changes (generation)",
+        ),
+        5: (
+            "ALTER TABLE entries ADD COLUMN source TEXT",
+            # What a program stored before there was a word for it, it vouched for.
+            "ALTER TABLE entries ADD COLUMN trust TEXT NOT NULL DEFAULT 'trusted'",
+            "CREATE TABLE history (entry INTEGER NOT NULL, version INTEGER NOT NULL, at REAL NOT NULL, "
+            "call TEXT NOT NULL, columns TEXT NOT NULL, PRIMARY KEY (entry, version)) WITHOUT ROWID",
+        ),
+        6: (
+            "CREATE TABLE roots (root INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, name TEXT NOT NULL "
+            "UNIQUE, options TEXT NOT NULL, identity TEXT NOT NULL, synced_at REAL, problem TEXT)",
+            "CREATE TABLE files (file INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, root INTEGER NOT NULL "
+            "REFERENCES roots (root), path TEXT NOT NULL, name TEXT NOT NULL, stem TEXT NOT NULL, kind TEXT "
+            "NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, hash TEXT NOT NULL, state TEXT NOT "
+            "NULL DEFAULT '{}', synced_at REAL NOT NULL, problem TEXT, UNIQUE (root, path))",
+            "CREATE INDEX files_by_name ON files (name)",
+            "CREATE INDEX files_by_stem ON files (stem)",
+            "CREATE TABLE mentions (chunk TEXT NOT NULL, file INTEGER NOT NULL, target TEXT NOT NULL, anchor "
+            "TEXT NOT NULL, type TEXT NOT NULL, PRIMARY KEY (chunk, target, anchor)) WITHOUT ROWID",
+            "CREATE INDEX mentions_by_file ON mentions (file)",
+            "CREATE INDEX mentions_by_target ON mentions (target)",
+            "CREATE TABLE staged (row INTEGER PRIMARY KEY, file INTEGER NOT NULL, hash TEXT NOT NULL, "
+            "text_hash TEXT NOT NULL, entry TEXT NOT NULL)",
+            "CREATE INDEX staged_by_file ON staged (file)",
+        ),
+        7: (
+            # Names got terms of their own, and terms that are words of the entry are none.
+            "INSERT INTO grams_fts (grams_fts) VALUES ('delete-all')",
+            "INSERT INTO memories_fts (memories_fts) VALUES ('delete-all')",
+            _GRAMS,
+            "INSERT INTO grams_fts (rowid, grams) SELECT e.row, e.grams FROM entries e "
+            f"WHERE e.live AND {SEARCHABLE} AND e.grams <> ''",
+            "INSERT INTO memories_fts (rowid, id, context, summary, topics, grams) "
+            "SELECT row, id, context, summary, topics, grams FROM memories",
+        ),
+    }
+)
+
+#: By the version that has them, what hides tables from one connection. When another process adds the columns, the view
+#: shows them: of two columns with one name the first counts. Nothing that searches needs the ages of links and
+#: their changes, which nobody writes meanwhile. For earlier versions `tables/history` looks whether the file has them.
+_STAND_INS: Mapping[int, tuple[str, ...]] = MappingProxyType(
+    {
+        4: ("CREATE TEMP VIEW link_changes AS SELECT 0 AS source, 0 AS target, 0 AS generation WHERE 0",),
+        5: (
+            "CREATE TEMP VIEW entries AS SELECT *, NULL AS parent, NULL AS source, 'trusted' AS trust "
+            "FROM main.entries",
+        ),
+    }
+)
+
+#: The oldest version that can be upgraded.
+OLDEST = min(_STEPS) - 1
+
+
+def stand_ins(version: int) -> Iterator[str]:
+    """Yield the statements that stand in for what a file of an older version lacks, for one connection that reads."""
+    for target, statements in _STAND_INS.items():
+        if version < target:
+            yield from statements
+
+
+def upgrade(connection: sqlite3.Connection, version: int) -> None:
+    """Bring a file of an older version to the present one, inside a transaction."""
+    for target in sorted(_STEPS):
+        for statement in _STEPS[target] if target > version else ():
+            if statement == _GRAMS:
+                _make_grams(connection)
+            else:
+                connection.execute(statement)
+
+
+def _make_grams(connection: sqlite3.Connection) -> None:
+    """Make the extra index terms of all entries anew."""
+    rows = connection.execute("SELECT row, id, title, description, context, tags FROM entries WHERE live")
+    # Not by a function in SQL: an interrupt in one would be an error of SQLite.
+    made = (
+        (gram_text(entry_id, title, (description, context, *tags_of(tags))), row)
+        for row, entry_id, title, description, context, tags in rows
+    )
+    connection.executemany("UPDATE entries SET grams = ? WHERE row = ?", made)

@@ -1,0 +1,256 @@
+"""Putting a backup in the place of a vault: checked, whole or not at all, and not under anybody who has it open."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from septet.errors import NotAVault, StoreBusy, StoreError
+from septet.inputs.arguments import absolute
+from septet.sqlite.store.checking import full_text_faults
+from septet.sqlite.store.connection import APPLICATION_ID, SCHEMA_VERSION, connect, translated, version_of
+from septet.sqlite.store.copying import copied
+from septet.sqlite.store.forks import using_sqlite
+from septet.sqlite.store.identity import is_open_here
+from septet.system.target import ARRAYS, BESIDE, belongs, complete, sync_folder, target_fault, unfinished
+
+__all__ = ["put_log_aside", "restore"]
+
+#: How long it waits for others to close the vault.
+WAIT_S = 1.0
+
+Progress = Callable[[int, int], None]
+
+
+def restore(
+    backup: str, path: str, progress: Progress | None = None, step: Callable[[str], None] = lambda _name: None
+) -> int:
+    """Put a copy of a backup in the place of a vault; see `Vault.restore`.
+
+    A crash leaves the old vault, whole, or the new one, whole. Before the new file takes the name, SQLite writes the
+    log of the old one into it and removes the log, so at no time does a log lie beside a file that it does not belong
+    to. Where the old file is too damaged for that, its log is put aside first, under a name that says so.
+
+    Args:
+        step: called with the name of each step before it is done; it may raise to stop there.
+    """
+    for given in (backup, path):
+        if not given or "\0" in given:
+            raise StoreError(f"{given!r} is not a file name: name a file")
+    # A link keeps pointing where it points.
+    target = Path(os.path.realpath(absolute(path)))
+    try:
+        _refuse(backup, path, target)
+        mode = stat.S_IMODE(target.stat().st_mode) & 0o777 if target.exists() else 0o600
+        with (
+            using_sqlite(),
+            closing(_opened(backup)) as source,
+            unfinished(target.parent) as part,
+            _locked(target, step) as sound,
+        ):
+            step("copy")
+            copied(source, str(part.path), str(target), backup, progress)
+            step("check")
+            entries = _checked(str(part.path), backup)
+            step("complete")
+            complete(part, mode)
+            aside = [] if sound else _put_aside(target, step)
+            try:
+                step("rename")
+                part.path.replace(target)
+            except BaseException:
+                for log, name in aside:
+                    name.replace(log)
+                raise
+            step("sync")
+            sync_folder(target.parent)
+            step("clean")
+            for _, name in aside:
+                name.unlink(missing_ok=True)
+            _remove_arrays(target)
+            step("done")
+            return entries
+    except OSError as fault:
+        raise target_fault(target, fault.strerror or str(fault), fault.errno) from fault
+
+
+def _refuse(backup: str, path: str, target: Path) -> None:
+    """Refuse files that cannot be meant."""
+    try:
+        is_file, what = Path(backup).is_file(), "is not a file" if Path(backup).exists() else "does not exist"
+    except OSError as fault:
+        is_file, what = False, f"cannot be found ({fault.strerror or fault})"
+    if not is_file:
+        raise StoreError(f"the backup {backup} {what}: name a file that Vault.backup wrote")
+    if belongs(backup, target):
+        raise StoreError(f"{backup} is the vault {path} itself, or a part of it: name a backup of it")
+    if belongs(target, backup):
+        raise StoreError(f"{path} is a part of the backup {backup}: name another place for the vault")
+    if target.exists() and not target.is_file():
+        raise StoreError(f"{path} is not a file: name a file for the vault")
+    if not target.parent.is_dir():
+        raise StoreError(f"{path} cannot be written: the folder {target.parent} does not exist")
+
+
+def _opened(backup: str) -> sqlite3.Connection:
+    """Open a backup of a known version."""
+    source = connect(os.path.abspath(absolute(backup)), mode="ro")  # noqa: PTH100
+    try:
+        with translated(backup):
+            if not version_of(source, backup):
+                raise NotAVault(f"{backup} contains no vault: name a file that Vault.backup wrote")
+    except BaseException:
+        source.close()
+        raise
+    return source
+
+
+def _checked(part: str, backup: str) -> int:
+    """Make sure that a copy of a backup is sound, and return how many entries it holds."""
+    with translated(backup), closing(sqlite3.connect(part, isolation_level=None)) as sql:
+        found = [str(row[0]) for row in sql.execute("PRAGMA quick_check(5)")]
+        is_of_today = version_of(sql, backup) == SCHEMA_VERSION
+        count = int(sql.execute("SELECT count(*) FROM entries WHERE live").fetchone()[0])
+    faults = found if found != ["ok"] else []
+    if not faults and is_of_today:
+        faults = full_text_faults(part)
+    if faults:
+        raise NotAVault(
+            f"the backup {backup} is damaged ({'; '.join(faults[:3])}): restore another one; the vault was not touched"
+        )
+    return count
+
+
+@contextmanager
+def _locked(target: Path, step: Callable[[str], None]) -> Iterator[bool]:
+    """Keep everybody from the vault that is there; False if there is none that SQLite can read, so none to keep from.
+
+    Raises:
+        StoreBusy: somebody has it open.
+        NotAVault: it is no vault.
+    """
+    if is_open_here(str(target)):
+        raise _busy(target)
+    if not target.exists():
+        yield False
+        return
+    step("lock")
+    sql = sqlite3.connect(target, timeout=WAIT_S, isolation_level=None)
+    try:
+        sound = _lock(sql, target)
+        if not sound:
+            sql.close()
+            _refuse_others(target)
+        yield sound
+    finally:
+        # Nothing was written, and a file that was renamed over stays as it is.
+        sql.close()
+
+
+def _lock(sql: sqlite3.Connection, target: Path) -> bool:
+    """Take SQLite's exclusive lock, after which there is no log any more; False for a file that SQLite cannot read."""
+    deadline = time.monotonic() + WAIT_S
+    while True:
+        try:
+            application = int(sql.execute("PRAGMA application_id").fetchone()[0])
+            tables = int(sql.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+            if tables and application != APPLICATION_ID:
+                raise NotAVault(f"{target} is a database of another program: name another place for the vault")
+            if sql.execute("PRAGMA journal_mode = DELETE").fetchone()[0] == "delete":
+                sql.execute("BEGIN EXCLUSIVE")
+                return True
+        except sqlite3.OperationalError as fault:
+            if "locked" not in str(fault):
+                raise target_fault(target, str(fault)) from fault
+        except (sqlite3.DatabaseError, UnicodeDecodeError):
+            return False
+        # Removing the log fails at once while others have the file open, but they may be about to close it.
+        if time.monotonic() > deadline:
+            raise _busy(target)
+        time.sleep(0.01)
+
+
+def _busy(target: Path) -> StoreBusy:
+    return StoreBusy(
+        f"{target} is open: close it in every program before it is restored (`fuser {target}` or `lsof {target}` lists "
+        "them); nothing was changed"
+    )
+
+
+def _refuse_others(target: Path) -> None:
+    """Refuse a file that SQLite cannot read, if it is no damaged vault, or somebody has it open."""
+    with target.open("r+b") as file:
+        head = file.read(100)
+        if head and (head[:16] != b"SQLite format 3\0" or head[68:72] != _APPLICATION):
+            raise NotAVault(f"{target} is no vault: move it away, or name another place for the vault")
+        try:
+            # The bytes on which SQLite's readers hold their lock, in WAL mode as long as they have the file open.
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000000 + 2)
+        except OSError as fault:
+            raise _busy(target) from fault
+
+
+_APPLICATION = APPLICATION_ID.to_bytes(4, "big")
+
+
+def _put_aside(target: Path, step: Callable[[str], None]) -> list[tuple[Path, Path]]:
+    """Rename the logs of a vault that is gone or damaged, which SQLite would play over the new one."""
+    moved = []
+    name = os.urandom(4).hex()
+    for ending in BESIDE:
+        log = Path(f"{target}{ending}")
+        if os.path.lexists(log):
+            step(f"aside{ending}")
+            aside = Path(f"{target}.before-{name}{ending}")
+            log.replace(aside)
+            moved.append((log, aside))
+    if moved:
+        sync_folder(target.parent)
+    return moved
+
+
+def put_log_aside(path: str, logs: Mapping[str, tuple[int, int] | None]) -> None:
+    """Take the log of a file that was replaced away from the new one, unless somebody has it open.
+
+    SQLite leaves it there, and would play it over the new file when that is opened. It may hold writes that are
+    nowhere else, for a file that was only moved, so it is kept under another name.
+
+    Args:
+        path: the vault, closed in this process.
+        logs: device and number of the log and of its index, by path.
+    """
+    log, index = sorted(map(Path, logs), reverse=True)
+    if is_open_here(path):
+        return
+    with suppress(OSError):
+        for one in (log, index):
+            found = one.lstat()
+            if (found.st_dev, found.st_ino) != logs[str(one)]:
+                return
+        with index.open("r+b") as file:
+            # The bytes of SQLite's locks: every process that has the log open holds one of them.
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 9, 120)
+            if log.stat().st_size:
+                log.rename(f"{str(log)[: -len('-wal')]}.before-{os.urandom(4).hex()}-wal")
+            else:
+                log.unlink()
+            index.unlink()
+
+
+def _remove_arrays(target: Path) -> None:
+    """Remove what searches kept of the old vault; it would be ignored."""
+    folder = Path(f"{target}{ARRAYS}")
+    if folder.is_symlink():
+        # It may lead anywhere.
+        return
+    with suppress(OSError):
+        for file in folder.iterdir():
+            if file.suffix in (".arrays", ".part") or file.name == "lock":
+                file.unlink()
+        folder.rmdir()

@@ -1,0 +1,400 @@
+"""Which rows of a vault's file hold values that Septet does not write: damaged ones, and those of other programs.
+
+Rows are looked at when a read fails, by `septet doctor` and by an export. What is found can be hidden from connections
+that read, so that searches and exports go on without it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import lru_cache, partial
+from itertools import islice
+from math import inf
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from septet.errors import SeptetError, StoreError
+from septet.inputs.arguments import shown
+from septet.model.entry import SEVERITIES, TRUSTS, json_of, tags_of
+from septet.sqlite.store.connection import MEMORY, RESTORE, SCHEMA_VERSION, connect, schema, translated
+from septet.sqlite.store.forks import using_sqlite
+
+__all__ = ["Unsound", "hide", "table_faults", "traced", "unsound", "unsound_error", "unsound_rows"]
+
+#: A look at all rows ends after so many steps of SQLite without a row, as a view in the place of a table may give none.
+_STEPS = 50_000_000
+
+#: The columns without which rows of a table cannot be looked at, where those are more than its key.
+_NEEDED: Mapping[str, set[str]] = {
+    "meta": {"key", "value"},
+    "spaces": {"space", "dimensions"},
+    "vectors": {"space", "key", "row", "vector"},
+}
+
+_Wrong = Callable[[Any], "str | None"]
+_INFINITE = frozenset({inf, -inf})
+
+
+class Unsound(NamedTuple):
+    """A value that no row of its table may hold.
+
+    Attributes:
+        key: the values of the primary key.
+        found: what the column holds, and what is wanted.
+        generation: of a row that has one, what is in this column.
+    """
+
+    table: str
+    key: tuple[Any, ...]
+    column: str
+    found: str
+    generation: Any = None
+
+    def __str__(self) -> str:
+        row = ", ".join(map(shown, self.key))
+        return f"{self.table} row {row}, column {self.column}: {self.found}"
+
+
+class _Table(NamedTuple):
+    """A table of the schema: its columns with what finds fault with a value, and those of its primary key."""
+
+    name: str
+    columns: Mapping[str, partial[str | None]]
+    key: Sequence[str]
+    known: set[tuple[type, ...]]
+
+    def fault(self, named: Sequence[str], row: tuple[Any, ...]) -> tuple[str, str] | None:
+        """Return the first column that holds what it may not, and what, given the columns that were read."""
+        for name, value in zip(named, row):
+            if said := self.columns[name](value):
+                return name, said
+        self.known.add(tuple(map(type, row)))
+        return None
+
+    def quick(self, named: Sequence[str]) -> Callable[[tuple[Any, ...]], bool]:
+        """Return what says of most sound rows that they are, if their texts are UTF-8."""
+        looked_at = [(at, _MORE[self.name, name]) for at, name in enumerate(named) if (self.name, name) in _MORE]
+        known, times = self.known, [at for at, name in enumerate(named) if self.columns[name].args[0] is _KINDS["REAL"]]
+
+        def is_sound(row: tuple[Any, ...]) -> bool:
+            if tuple(map(type, row)) not in known or not _INFINITE.isdisjoint([row[at] for at in times]):
+                return False
+            found = [wrong(row[at]) for at, wrong in looked_at]
+            return not any(found)
+
+        return is_sound
+
+
+class traced(translated):
+    """Raises also what unsound rows lead to as Septet's: only a read that failed has its rows looked at."""
+
+    __slots__ = ()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, fault, trace)
+        if isinstance(fault, _OF_VALUES) and not isinstance(fault, SeptetError) and self.path != MEMORY:
+            found, _ = unsound_rows(self.path)
+            if found:
+                raise unsound_error(self.path, found[0]) from fault
+
+
+def unsound_error(path: str, found: Unsound) -> StoreError:
+    """Return the error about a vault's file of which a value could not be gone past."""
+    return StoreError(f"{path} holds what Septet does not write, {found}: {RESTORE}")
+
+
+#: What code raises that is given values of another kind than it knows.
+_OF_VALUES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
+_EMPTY = {"tags": "'[]'", "attrs": "'{}'"}
+
+
+def unsound(sql: sqlite3.Connection) -> Iterator[Unsound]:
+    """Yield the first value of each row that its column may not hold, over all tables.
+
+    Args:
+        sql: a connection that is used for nothing else.
+
+    Raises:
+        sqlite3.Error: the file is damaged.
+    """
+    dimensions: dict[Any, Any] = {}
+    for table in _tables():
+        there = [name for _, name, *_ in sql.execute(f"PRAGMA main.table_info({table.name})")]
+        named = [name for name in table.columns if name in there]
+        if not _NEEDED.get(table.name, {*table.key}) <= set(named):
+            # An older vault, or one that `table_faults` tells of.
+            continue
+        keys, age = [named.index(name) for name in table.key], named.index("generation") if "generation" in named else 0
+        is_sound, lacking = table.quick(named), {"generation", "store_id"} if table.name == "meta" else set()
+        for row in _rows(sql, f"SELECT {', '.join(named)} FROM main.{table.name}"):
+            found = None if sql.text_factory is str and is_sound(row) else table.fault(named, row)
+            if found is None and table.name == "spaces":
+                dimensions[row[0]] = row[named.index("dimensions")]
+            elif found is None and table.name == "vectors":
+                held = dict(zip(named, row))
+                found = _wrong_vector(held["vector"], dimensions.get(held["space"]))
+            elif found is None and table.name == "meta":
+                found = _wrong_meta(*row)
+                lacking.discard(row[0])
+            if found is not None:
+                yield Unsound(table.name, tuple(row[at] for at in keys), *found, row[age] if age else None)
+        for name in sorted(lacking):
+            yield Unsound(table.name, (name,), "value", "nothing, where a vault says what it is")
+
+
+def _rows(sql: sqlite3.Connection, asked: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a table, those too that hold text that is no UTF-8, in which surrogates stand for its bytes."""
+    sql.text_factory, given = str, 0
+    try:
+        for row in sql.execute(asked):
+            yield row
+            given += 1
+    except sqlite3.OperationalError as fault:
+        if "decode" not in str(fault):
+            raise
+        sql.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+        yield from islice(sql.execute(asked), given, None)
+
+
+def unsound_rows(path: str) -> tuple[list[Unsound], str]:
+    """Return the first unsound value of each row of a vault's file, and why not all rows could be read, or nothing."""
+    found: list[Unsound] = []
+    try:
+        with using_sqlite(), closing(connect(path, mode="ro")) as sql:
+            _bound(sql)
+            # One snapshot: another writer may add a space, and its vectors, between two tables.
+            sql.execute("BEGIN")
+            found.extend(unsound(sql))
+    except (sqlite3.Error, StoreError) as fault:
+        return found, str(fault)
+    return found, ""
+
+
+def _bound(sql: sqlite3.Connection) -> None:
+    left = iter(range(_STEPS // 1_000))
+    sql.set_progress_handler(lambda: next(left, None) is None, 1_000)
+
+
+def table_faults(sql: sqlite3.Connection) -> list[str]:
+    """Return what stands in the place of tables, of the view, and what would run when they are written."""
+    held = {name: (kind, root, text) for kind, name, root, text in sql.execute(_MASTER)}
+    # An older vault has fewer tables and columns.
+    is_whole = int(sql.execute("PRAGMA user_version").fetchone()[0]) == SCHEMA_VERSION
+    faults = []
+    for table in _tables():
+        kind, root, _ = held.get(table.name, ("table", int(not is_whole), ""))
+        if table.name not in held and is_whole:
+            faults.append(f"there is no table {table.name}")
+        elif kind != "table" or not root:
+            faults.append(f"{table.name} is a {kind if kind != 'table' else 'virtual table'}, not a table")
+        elif is_whole:
+            there = {name for _, name, *_ in sql.execute(f"PRAGMA main.table_info({table.name})")}
+            lacking = [name for name in table.columns if name not in there]
+            faults += [f"{table.name} has no column {name}" for name in lacking]
+    kind, _, text = held.get("memories", ("view", 0, None))
+    if kind != "view" or (text is not None and " ".join(text.split()) != _view()):
+        faults.append("the view memories is another one than Septet makes")
+    names = ", ".join(f"'{table.name}'" for table in _tables())
+    triggers = sql.execute(f"SELECT name, tbl_name FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN ({names})")
+    faults += [f"the trigger {shown(name)} of {table} is none that Septet makes" for name, table in triggers]
+    return faults
+
+
+_MASTER = "SELECT type, name, rootpage, sql FROM sqlite_master WHERE type IN ('table', 'view')"
+
+
+def hide(sql: sqlite3.Connection, found: Sequence[Unsound]) -> None:
+    """Hide rows from one connection; one that is written again, with another generation, is seen again.
+
+    Raises:
+        sqlite3.Error: the connection has views of its own, as for a file of an older version.
+    """
+    for table in _tables():
+        # Without what it keeps about itself a vault is none.
+        own = [one for one in found if one.table == table.name != "meta"]
+        if not own:
+            continue
+        aged = ["generation"] if "generation" in table.columns and "generation" not in table.key else []
+        columns, hidden = [*table.key, *aged], f"hidden_{table.name}"
+        sql.execute(f"CREATE TEMP TABLE {hidden} ({', '.join(columns)})")
+        sql.execute(f"CREATE INDEX temp.{hidden}_by_key ON {hidden} ({', '.join(table.key)})")
+        rows = [(*one.key, *([one.generation] if aged else [])) for one in own]
+        sql.executemany(f"INSERT INTO {hidden} VALUES ({', '.join('?' * len(columns))})", map(_plain, rows))
+        same = " AND ".join(f"h.{name} IS e.{name}" for name in columns)
+        is_hidden = f"EXISTS (SELECT 1 FROM temp.{hidden} h WHERE {same})"
+        # SQLite may ask other conditions first, and fails where one looks into such a value. Indexes need the column.
+        odd = {"tags", "attrs", *(one.column for one in own)} - {*table.key, "id", "generation", "parent"}
+        sql.execute(
+            f"CREATE TEMP VIEW {table.name} AS SELECT "
+            + ", ".join(
+                f"CASE WHEN {is_hidden} THEN {_EMPTY.get(name, 'NULL')} ELSE e.{name} END AS {name}"
+                if name in odd
+                else f"e.{name}"
+                for name in table.columns
+            )
+            + f" FROM main.{table.name} e WHERE NOT {is_hidden}"
+        )
+
+
+def _plain(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    # A key that is no UTF-8 cannot be given back as text.
+    return tuple(
+        value.encode("utf-8", "surrogateescape") if isinstance(value, str) and not _is_utf8(value) else value
+        for value in values
+    )
+
+
+@lru_cache(1)
+def _tables() -> tuple[_Table, ...]:
+    """Return the tables of the schema, as SQLite understands it."""
+    with closing(sqlite3.connect(":memory:")) as sql:
+        sql.executescript(schema())
+        made = []
+        names = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY rowid"
+        for (name,) in sql.execute(names).fetchall():
+            if "_fts" in name or name.startswith("sqlite_"):
+                continue
+            columns: dict[str, partial[str | None]] = {}
+            keys: list[tuple[int, str]] = []
+            for _, column, kind, required, _, key in sql.execute(f"PRAGMA table_info({name})"):
+                columns[column] = partial(_wrong, _KINDS[kind], not required and not key, _MORE.get((name, column)))
+                keys += [(key, column)] if key else []
+            made.append(_Table(name, columns, [column for _, column in sorted(keys)], set()))
+    # What vectors are compared with is read first.
+    return tuple(sorted(made, key=lambda table: table.name == "vectors"))
+
+
+@lru_cache(1)
+def _view() -> str:
+    with closing(sqlite3.connect(":memory:")) as sql:
+        sql.executescript(schema())
+        (text,) = sql.execute("SELECT sql FROM sqlite_master WHERE name = 'memories'").fetchone()
+        return " ".join(text.split())
+
+
+def _wrong(kind: _Kind, optional: bool, more: _Wrong | None, value: Any) -> str | None:
+    if value is None:
+        return None if optional else f"nothing, where {kind.wanted} is wanted"
+    if type(value) not in kind.types:
+        return f"{shown(value)}, where {kind.wanted} is wanted"
+    if type(value) is str and not (value.isascii() or _is_utf8(value)):
+        return "text that is no UTF-8"
+    if kind.wanted == "a time" and value in _INFINITE:
+        return f"{value}, where a time is wanted"
+    return None if more is None else more(value)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class _Kind(NamedTuple):
+    types: tuple[type, ...]
+    wanted: str
+
+
+#: Every real number of the schema is a time.
+_KINDS = {
+    "TEXT": _Kind((str,), "text"),
+    "INTEGER": _Kind((int,), "a whole number"),
+    "REAL": _Kind((float, int), "a time"),
+    "BLOB": _Kind((bytes,), "bytes"),
+    "": _Kind((str, int), "text or a whole number"),
+}
+
+
+def _no_object(text: str) -> str | None:
+    try:
+        json_of(text, dict)
+    except StoreError:
+        return f"{shown(text)}, where a JSON object is wanted"
+    return None
+
+
+def _no_version(text: str) -> str | None:
+    """A version has columns of entries."""
+    said = _no_object(text)
+    entries = next(table for table in _tables() if table.name == "entries")
+    return said or (None if json_of(text, dict).keys() <= entries.columns.keys() else f"other columns: {shown(text)}")
+
+
+def _no_tags(text: str) -> str | None:
+    try:
+        tags_of(text)
+        if {*map(type, json_of(text, list))} <= {str}:
+            return None
+    except StoreError:
+        pass
+    return f"{shown(text)}, where a JSON list of texts is wanted"
+
+
+def _none_of(names: Sequence[Any], value: Any) -> str | None:
+    return None if value in names else f"{shown(value)}, where one of {', '.join(map(str, names))} is wanted"
+
+
+def _no_dimensions(size: int) -> str | None:
+    from septet.model.vector import MOST_DIMENSIONS
+
+    return None if 0 < size <= MOST_DIMENSIONS else f"{size}, where 1 to {MOST_DIMENSIONS:,} is wanted"
+
+
+def _wrong_vector(vector: bytes, dimensions: int | None) -> tuple[str, str] | None:
+    said = _no_vector(vector, dimensions)
+    return None if said is None else ("vector", said)
+
+
+def _no_vector(vector: bytes, dimensions: int | None) -> str | None:
+    if dimensions is None:
+        return "a vector of a space that is not there"
+    if len(vector) != 4 * dimensions:
+        return f"{len(vector):,} bytes, where {dimensions:,} float32 numbers are wanted"
+    import numpy as np
+
+    numbers = np.frombuffer(vector, dtype="<f4")
+    if not np.isfinite(numbers).all():
+        return "a number that is NaN or infinite"
+    return None if numbers.any() else "zeros alone"
+
+
+def _wrong_meta(key: str, value: Any) -> tuple[str, str] | None:
+    if key.startswith(("generation", "purged", "emptied:")):
+        sound, wanted = type(value) is int and value >= 0, "a whole number"
+    elif key.startswith(("store_id", "state:", "pooling:", "mark:", "writer:")):
+        sound, wanted = type(value) is str, "text"
+    elif key.startswith("device:"):
+        sound, wanted = type(value) is str and value.isdecimal(), "a number in digits"
+    elif key.startswith("staged:"):
+        sound, wanted = _is_pair(value), "a JSON list of two"
+    else:
+        return None
+    return None if sound else ("value", f"{shown(value)}, where {wanted} is wanted")
+
+
+def _is_pair(text: str) -> bool:
+    try:
+        return len(json_of(text, list)) == 2
+    except StoreError:
+        return False
+
+
+_MORE: Mapping[tuple[str, str], _Wrong] = {
+    ("entries", "tags"): _no_tags,
+    ("entries", "attrs"): _no_object,
+    ("entries", "severity"): partial(_none_of, SEVERITIES),
+    ("entries", "trust"): partial(_none_of, TRUSTS),
+    ("entries", "live"): partial(_none_of, (0, 1)),
+    ("history", "columns"): _no_version,
+    ("roots", "options"): _no_object,
+    ("files", "state"): _no_object,
+    ("staged", "entry"): _no_object,
+    ("spaces", "dimensions"): _no_dimensions,
+    ("spaces", "keyed_by"): partial(_none_of, ("text", "entry")),
+}

@@ -1,0 +1,400 @@
+"""Store: one SQLite file, its readers, its one writer, and its clock, the generation."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from operator import itemgetter
+from typing import Any, ClassVar, NamedTuple
+
+from septet._core import Lock, Readers, ReadTransaction, WriteTransaction
+from septet.errors import Closed, ReadOnly, StoreError
+from septet.inputs.arguments import absolute
+from septet.notes import Note
+from septet.sqlite.store.connection import BUSY_TIMEOUT_S, MEMORY, SQLITE_FAULTS, connect, prepare, store_error
+from septet.sqlite.store.forks import (
+    Connection,
+    close_before_forks,
+    is_open,
+    may_use_copies,
+    renew_in_children,
+    using_sqlite,
+)
+from septet.sqlite.store.identity import NOTHING, Identity, Look, State, look, sign, writer_of
+from septet.sqlite.store.place import place_note
+from septet.sqlite.store.soundness import Unsound, traced
+from septet.sqlite.tables import LOCAL
+
+__all__ = ["ReadTransaction", "Reading", "Store", "Writing", "store_id", "writer_at"]
+
+IDLE_READERS = 8
+#: How long closing waits for reads that other threads have not finished.
+CLOSE_WAIT_S = 10.0
+
+
+class _Read(NamedTuple):
+    sql: sqlite3.Connection
+    generation: int
+    writer: str = ""
+
+
+class Reading(_Read):
+    """A read transaction: everything read through it belongs to one generation.
+
+    Attributes:
+        writer: who wrote the generation, see `writer_at`. A file that is restored in place goes back, and comes to the
+            same generations again with other entries: generation and writer together name a state.
+        tables: what it reads from, for those that do not know which store they have.
+        state: generation and writer.
+    """
+
+    __slots__ = ()
+    tables: ClassVar[Any] = LOCAL
+    # Asked in every search, and so no function of Python.
+    state = property(itemgetter(slice(1, None)))
+
+
+class _Write(NamedTuple):
+    sql: sqlite3.Connection
+    generation: int
+    indexes: bool = True
+
+
+class Writing(_Write):
+    """A write transaction; rows written carry its generation.
+
+    Attributes:
+        indexes: whether each change of entries changes the full-text tables; else they are filled anew at the end.
+        tables: as of `Reading`.
+    """
+
+    __slots__ = ()
+    tables: ClassVar[Any] = LOCAL
+
+
+class Store:
+    """One SQLite file. Threads may share it: each read borrows a connection, writes take turns."""
+
+    #: Nothing of a write is done before its transaction.
+    prepare = None
+
+    def __init__(self, path: str, *, read_only: bool = False, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+        self.path = path
+        # A relative path keeps its meaning for connections opened after a change of the working directory.
+        self._file = path if path == MEMORY else absolute(path)
+        self.read_only = read_only
+        self._busy_timeout_s = busy_timeout_s
+        self._closed = False
+        #: The state that this store wrote last, and that it is about to write.
+        self._last_written = self._next = NOTHING
+        self.identity = Identity(self._file, in_memory=self.in_memory)
+        #: What there is to say of the folder; None where it is this machine's alone.
+        self.place = None if self.in_memory else place_note(self._file)
+        self._untold = self.place
+        #: Taken by whoever writes; in memory, where there is one connection, by whoever reads too.
+        self._turn = Lock(gated=True, again=True)
+        self._readers = Readers(IDLE_READERS)
+        #: What searches read by, of which some rows may be hidden.
+        self._searched: tuple[Readers, Callable[..., Connection] | None, type[Reading]] = self._readers, None, Reading
+        #: Rows that searches and exports are kept from, see `septet.sqlite.store.aside`.
+        self.left_out: Sequence[Unsound] = ()
+        #: Raises SQLite's errors, and what unsound rows lead to, as Septet's.
+        self._faults = traced(self._file).__exit__
+        self._writer: Connection | None = None
+        #: How the file looked when it was opened as one that nobody writes; None if it was not.
+        self.at_rest: Look | None = None
+        with using_sqlite():
+            first = self._connect("rwc", writer=True)
+            try:
+                prepare(first, self._file, read_only=read_only, busy_timeout_s=busy_timeout_s, alone=self.place is None)
+            except BaseException:
+                first.close()
+                self.identity.closed()
+                raise
+            if not read_only:
+                self.identity.switched()
+            self._writer = first
+        close_before_forks(self)
+        renew_in_children(self)
+
+    def close(self) -> None:
+        """Close every connection; reads of other threads finish first. Closing twice is fine."""
+        with self._turn.hold():
+            self._closed = True
+            orphans = self.identity.orphans()
+            # The last connection that closes removes SQLite's log, and the caller may expect this one to.
+            self._readers.close(CLOSE_WAIT_S)
+            self._searched[0].close(CLOSE_WAIT_S)
+            self._close_writer()
+            self.identity.closed()
+            if orphans:
+                from septet.sqlite.store.restoring import put_log_aside
+
+                put_log_aside(self._file, orphans)
+
+    def close_connections(self) -> None:
+        """Close every connection before a fork, unless this thread is reading or writing; they are opened again."""
+        if not (self.in_memory or self._readers.out or self._searched[0].out or self._turn.mine):
+            self._readers.close_idle()
+            self._searched[0].close_idle()
+            self._close_writer()
+
+    def after_fork(self) -> None:
+        """Begin without connections in a forked child; a database in memory is a copy."""
+        self._read_anew()
+        if not (self.in_memory and may_use_copies()):
+            self._writer = None
+            self.identity.released()
+        self._last_written = NOTHING
+
+    def _close_writer(self) -> None:
+        self.identity.released()
+        if self._writer is not None:
+            self._writer.close()
+        # Not before: an interrupt would leave it open, as part of a circle.
+        self._writer = None
+
+    @property
+    def last_generation(self) -> int:
+        """The generation that was written last by way of this object; 0 if none was."""
+        return max(self._last_written[0], 0)
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
+    @property
+    def file(self) -> str:
+        """The path of the file from the root; ``":memory:"`` without one."""
+        return self._file
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the store has no file."""
+        return self.path == MEMORY
+
+    def reading(self) -> AbstractContextManager[Reading]:
+        """Begin a read transaction, until the end of a ``with`` block.
+
+        Raises:
+            Closed: the vault was closed.
+            ForkedInUse: this process was forked from one in the middle of a read or a write.
+            StoreError: the file cannot be read.
+        """
+        return self.begin_reading(whole=True)
+
+    def begin_reading(self, *, whole: bool = False) -> ReadTransaction:
+        """Begin a read transaction, until its ``end``, at the latest when nothing refers to it any more.
+
+        In memory other threads wait until then.
+
+        Args:
+            whole: see rows that are left out, too.
+        """
+        if self.at_rest is not None and self.disturbed:
+            self._begin_anew()
+        # A statement with a row left holds the transaction. BEGIN and ROLLBACK would each give the interpreter's lock
+        # away twice, and other threads wait for it.
+        try:
+            if self.path == MEMORY:
+                return ReadTransaction.of_writer(self._turn, self._opened, _STATE_AND_MORE, Reading, self._faults)
+            readers, via, made = self._searched if not whole else (self._readers, None, Reading)
+            connect = self._connect if via is None else lambda: via(self._connect)
+            begun = readers.begin(connect, _STATE_AND_MORE, made, self._faults)
+        except SQLITE_FAULTS as fault:
+            self.identity.check_log()
+            raise store_error(fault, self._file) from fault
+        if begun is None:
+            raise self._is_closed()
+        return begun
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether a file that was opened as one that nobody writes was written since: what was read may be wrong."""
+        return self.at_rest is not None and look(self._file) != self.at_rest
+
+    def _begin_anew(self) -> None:
+        """Let go of connections that believe that nobody writes."""
+        with self._turn.hold():
+            if self.disturbed and not self._closed:
+                before, self.at_rest = (self._readers, self._searched[0]), None
+                self._read_anew()
+                for readers in before:
+                    readers.close_idle()
+
+    def _read_anew(self) -> None:
+        _, via, made = self._searched
+        self._readers = Readers(IDLE_READERS)
+        self._searched = Readers(IDLE_READERS) if self.left_out else self._readers, via, made
+
+    def search_by(self, via: Callable[..., Connection], made: type[Reading], left_out: Sequence[Unsound]) -> None:
+        """Have reads that are not whole begin on connections of their own."""
+        with self._turn.hold():
+            before = self._searched[0]
+            self._searched, self.left_out = (Readers(IDLE_READERS), via, made), left_out
+            if before is not self._readers:
+                before.close_idle()
+
+    def writing(self) -> AbstractContextManager[Writing]:
+        """Begin a write transaction: committed at the end of the ``with`` block, rolled back on any exception.
+
+        Raises:
+            Closed: the vault was closed.
+            ForkedInUse: this process was forked from one in the middle of a read or a write.
+            ReadOnly: opened for reading.
+            StoreBusy: another process held the lock for too long.
+        """
+        return self._transaction(self._next_generation, self._wrote)
+
+    def bookkeeping(self) -> AbstractContextManager[Writing]:
+        """Begin a write transaction that leaves the generation alone: no snapshot depends on what it writes."""
+        return self._transaction(self._same_generation, _nothing)
+
+    @contextmanager
+    def maintaining(self) -> Iterator[sqlite3.Connection]:
+        """Borrow the connection that writes, outside a transaction, for what SQLite does in none; others wait.
+
+        Raises:
+            Closed: the vault was closed.
+            ReadOnly: opened for reading.
+        """
+        with self._turn.hold():
+            sql = self._writable()
+            self.identity.check(sql, sql.execute(_STATE).fetchone())
+            yield sql
+
+    def _transaction(
+        self, begun: Callable[[sqlite3.Connection], Writing], committed: Callable[[], None]
+    ) -> AbstractContextManager[Writing]:
+        made: AbstractContextManager[Writing] = WriteTransaction(
+            self._turn, self._writable, begun, committed, self._faults, self.in_memory
+        )
+        return made
+
+    def _next_generation(self, sql: sqlite3.Connection) -> Writing:
+        before, writer = self._checked(sql)
+        generation = before + 1
+        sql.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (generation,))
+        if self._last_written != (before, writer):
+            writer = sign(sql, generation)
+        self._next = (generation, writer)
+        return Writing(sql, generation)
+
+    def _wrote(self) -> None:
+        self._last_written = self._next
+        self.identity.wrote(self._next)
+
+    def _same_generation(self, sql: sqlite3.Connection) -> Writing:
+        return Writing(sql, self._checked(sql)[0])
+
+    def _checked(self, sql: sqlite3.Connection) -> State:
+        """Return the state of the store in a write transaction, if it is still the store that was opened."""
+        if self.identity.touched():
+            # With a log SQLite trusts the pages that it remembers, also when a file was copied over this one.
+            sql.execute("PRAGMA shrink_memory")
+        state: State = sql.execute(_STATE).fetchone()
+        self.identity.check(sql, state)
+        return state
+
+    def size_bytes(self) -> int:
+        """Return how many bytes the file has; 0 in memory, and for one that was deleted."""
+        try:
+            return 0 if self.in_memory else os.stat(self._file).st_size  # noqa: PTH116
+        except OSError:
+            return 0
+
+    def notes(self, tier: str) -> list[Note]:
+        """Return what searches should say of the file."""
+        # Asked in every search.
+        try:
+            found = os.stat(self._file)  # noqa: PTH116
+            if (found.st_dev, found.st_ino) == self.identity.file and self._untold is None:
+                return []
+        except OSError:
+            pass
+        notes, untold = self.identity.notes(tier), self._untold
+        if untold is not None:
+            # Once is enough.
+            self._untold = None
+            notes.append(replace(untold, tier=tier))
+        return notes
+
+    def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """Copy the store to another file while it is in use, by SQLite's online backup.
+
+        The copy appears under its name only when it is complete.
+        """
+        from septet.sqlite.store.copying import copy_to
+
+        with self.reading() as read:
+            # Inside a read transaction the copy is of one generation, whatever is written meanwhile.
+            copy_to(path, read.sql, "" if self.in_memory else self._file, progress)
+
+    def _connect(self, mode: str = "rw", *, writer: bool = False) -> Connection:
+        # Only the first connection may make the file: a vault that was deleted must not come back empty.
+        mode = "ro" if self.read_only else mode
+        # Before too: SQLite would play the log that lies there over a file that it does not belong to.
+        before = self.identity.check_file()
+        now = look(self._file) if self.read_only else None
+        try:
+            connection = connect(
+                self._file, mode=mode, busy_timeout_s=self._busy_timeout_s, writer=writer, alone=self.place is None
+            )
+        except StoreError:
+            # A file that goes away just then, or whose log went, fails in ways of its own.
+            self.identity.check_log()
+            raise
+        try:
+            self.identity.opened(before, writer=writer and not self.read_only)
+        except BaseException:
+            connection.close()
+            raise
+        if connection.immutable:
+            self.at_rest = now
+        return connection
+
+    def _opened(self) -> Connection:
+        """Return the connection that writes; the turn is held."""
+        if self._closed:
+            raise self._is_closed()
+        # An interrupt may have come behind its closing.
+        if self._writer is None or not is_open(self._writer):
+            self._writer = self._connect(writer=True)
+        return self._writer
+
+    def _writable(self) -> Connection:
+        if self.read_only and not self._closed:
+            raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to change it")
+        return self._opened()
+
+    def _is_closed(self) -> Closed:
+        return Closed(f"the vault {self.path} was closed: open it again")
+
+
+_LATEST = "SELECT key || ':' || value FROM meta WHERE key BETWEEN 'writer:' AND 'writer;' ORDER BY key DESC LIMIT 1"
+#: The generation, and who wrote it.
+_KNOWN = "FROM meta WHERE key = 'generation' AND value IS NOT NULL"
+_STATE = f"SELECT CAST(value AS INTEGER), coalesce(({_LATEST}), '') {_KNOWN}"
+#: One row more than is fetched.
+_STATE_AND_MORE = f"{_STATE} UNION ALL SELECT NULL, NULL {_KNOWN}"
+
+
+def _nothing() -> None:
+    pass
+
+
+def store_id(read: Reading) -> str:
+    """Return the id that a store was given when it was made; copies have the same."""
+    return str(read.sql.execute("SELECT value FROM meta WHERE key = 'store_id'").fetchone()[0])
+
+
+def writer_at(read: Reading, generation: int) -> str:
+    """Return who wrote a generation: from which one on, and a name; empty where it is unknown.
+
+    Two copies of a store that were changed separately have the same generations, from different writers.
+    """
+    return writer_of(read.sql, generation)

@@ -1,0 +1,29 @@
+"""Files whose chunks were changed or deleted in the vault, so that they say what their file does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from septet.sqlite.store.store import Writing
+
+__all__ = ["ALTERED", "note_altered"]
+
+#: What is noted of such a file, until it is read again.
+ALTERED = "chunks of it were changed or deleted in the vault; a sync with force makes them what the file says"
+
+
+def note_altered(write: Writing, rows: Sequence[int]) -> None:
+    """Note of the files that rows are chunks of that these are no longer what the file says.
+
+    A sync that stores a file notes anew what there is to say of it.
+    """
+    if not rows:
+        return
+    write.sql.execute(
+        "UPDATE files SET problem = CASE WHEN problem IS NULL THEN ?1 ELSE problem || '; ' || ?1 END "
+        "WHERE id IN (SELECT e.parent FROM json_each(?2) j JOIN entries e ON e.row = j.value "
+        "WHERE e.live AND e.kind = 'chunk' AND e.parent IS NOT NULL) "
+        "AND (problem IS NULL OR instr(problem, ?1) = 0)",
+        (ALTERED, json.dumps(list(rows))),
+    )

@@ -1,0 +1,201 @@
+"""Changing and erasing many entries, named by their rows, with a statement for all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from septet._core import gram_text
+from septet.errors import EntryError
+from septet.model.drafts import MOST_CHARS
+from septet.model.entry import tags_of
+from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.tables import history, indexing, links, parts, vectors
+from septet.sqlite.tables.altered import note_altered
+from septet.sqlite.tables.conditions import filtered
+from septet.sqlite.tables.history import Keeping
+
+if TYPE_CHECKING:
+    from septet.query.filters import Filter
+
+__all__ = [
+    "INDEXED",
+    "attrs_at",
+    "contradiction",
+    "count_where",
+    "erase",
+    "erased",
+    "expired",
+    "rows_where",
+    "set_attrs",
+    "set_columns",
+    "set_tags",
+    "too_large",
+]
+
+_THESE = "row IN (SELECT value FROM json_each(?))"
+#: Columns that a full-text table has, or that decide which one has the entry.
+INDEXED = frozenset({"tags", "kind"})
+
+
+def rows_where(read: Reading | Writing, filters: Mapping[str, Filter]) -> list[int]:
+    """Return the rows of the live entries that pass all filters, ascending."""
+    asked = filtered(filters)
+    sql = f"SELECT e.row FROM entries e WHERE e.live AND {asked.sql}"
+    return sorted(row for (row,) in read.sql.execute(sql, asked.parameters))
+
+
+def count_where(read: Reading | Writing, filters: Mapping[str, Filter]) -> int:
+    """Return how many live entries pass all filters."""
+    asked = filtered(filters)
+    sql = f"SELECT count(*) FROM entries e WHERE e.live AND {asked.sql}"
+    return int(read.sql.execute(sql, asked.parameters).fetchone()[0])
+
+
+def expired(read: Reading | Writing, until: float, filters: Mapping[str, Filter]) -> list[int]:
+    """Return the rows of the live entries that pass all filters and whose validity ended at a time or before."""
+    asked = filtered(filters)
+    sql = f"SELECT e.row FROM entries e WHERE e.live AND e.valid_until <= ? AND {asked.sql}"
+    return sorted(row for (row,) in read.sql.execute(sql, (until, *asked.parameters)))
+
+
+def erased(read: Reading | Writing) -> int:
+    """Return how many rows are left of entries that were deleted."""
+    return int(read.sql.execute("SELECT count(*) FROM entries WHERE NOT live").fetchone()[0])
+
+
+def set_columns(
+    write: Writing, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping, *, touch: bool
+) -> None:
+    """Give entries, and their parts, the same values in some columns.
+
+    Args:
+        touch: also make ``updated_at`` the time of the call, unless it is among the columns.
+
+    Raises:
+        EntryError: the times of an entry would contradict each other; roll the transaction back.
+    """
+    history.keep(write, rows, columns, keeping)
+    note_altered(write, rows)
+    every = parts.with_parts(write, rows)
+    reindex = [] if INDEXED.isdisjoint(columns) else every
+    indexing.unindex(write, reindex)
+    said = [f"{name} = ?" for name in columns]
+    values = [*columns.values()]
+    if touch and "updated_at" not in columns:
+        said.append("updated_at = max(?, created_at)")
+        values.append(keeping.at)
+    write.sql.execute(
+        f"UPDATE entries SET {', '.join((*said, 'generation = ?'))} WHERE {_THESE}",
+        (*values, write.generation, json.dumps(every)),
+    )
+    if "tags" in columns:
+        _set_grams(write, every)
+    if reindex:
+        indexing.index(write, reindex, after=indexing.last_row(write), expected=0)
+    _check(write, every)
+    if "attrs" in columns:
+        _check_sizes(write, every)
+
+
+def attrs_at(read: Reading | Writing, rows: Sequence[int]) -> list[tuple[int, str]]:
+    """Return row and attrs, as JSON, of entries and of their parts."""
+    sql = "SELECT e.row, e.attrs FROM json_each(?) j JOIN entries e ON e.row = j.value"
+    return read.sql.execute(sql, (json.dumps(parts.with_parts(read, rows)),)).fetchall()
+
+
+def set_attrs(write: Writing, attrs: Sequence[tuple[int, str]], keeping: Keeping) -> None:
+    """Give entries attrs of their own each, and make ``updated_at`` the time of the call.
+
+    Raises:
+        EntryError: an entry would be too large; roll the transaction back.
+    """
+    note_altered(write, [row for row, _ in attrs])
+    if keeping.most:
+        before = dict(attrs_at(write, [row for row, _ in attrs]))
+        history.keep(write, [row for row, text in attrs if before[row] != text], {"attrs": ""}, keeping)
+    write.sql.executemany(
+        "UPDATE entries SET attrs = ?, updated_at = max(?, created_at), generation = ? WHERE row = ?",
+        [(text, keeping.at, write.generation, row) for row, text in attrs],
+    )
+    _check_sizes(write, [row for row, _ in attrs])
+
+
+def set_tags(write: Writing, rows: Sequence[int], tags: Sequence[str], keeping: Keeping) -> None:
+    """Give entries tags of their own each, as JSON; ``updated_at`` stays, for what they say is no newer."""
+    note_altered(write, rows)
+    indexing.unindex(write, rows)
+    history.keep(write, rows, {"tags": ""}, keeping)
+    write.sql.executemany(
+        "UPDATE entries SET tags = ?, generation = ? WHERE row = ?",
+        [(text, write.generation, row) for row, text in zip(rows, tags)],
+    )
+    _set_grams(write, rows)
+    indexing.index(write, rows, after=indexing.last_row(write), expected=0)
+
+
+def erase(write: Writing, rows: Sequence[int]) -> None:
+    """Empty entries and their parts, and remove their links, the vectors given with them and their earlier versions."""
+    every = parts.with_parts(write, rows)
+    if not every:
+        return
+    note_altered(write, every)
+    indexing.unindex(write, every)
+    vectors.drop_given(write, every)
+    links.remove_of_rows(write, every)
+    history.erase(write, every)
+    write.sql.execute(
+        "UPDATE entries SET live = 0, title = '', description = '', context = '', tags = '[]', grams = '', "
+        "attrs = '{}', type = '', domain = '', path = NULL, first_line = NULL, last_line = NULL, parent = NULL, "
+        f"source = NULL, text_hash = '', generation = ? WHERE {_THESE}",
+        (write.generation, json.dumps(every)),
+    )
+
+
+def contradiction(entry_id: str, validity: object) -> EntryError:
+    """Return the error about an entry whose times would contradict each other: those of its validity, or the others."""
+    ends = "valid_until would be before valid_from" if validity else "updated_at would be before created_at"
+    return EntryError(f"{ends} in {entry_id!r}: nothing was changed; leave it out by `where`, or change both times")
+
+
+def too_large(entry_id: str, chars: int) -> EntryError:
+    """Return the error about an entry that would be so many characters long."""
+    return EntryError(
+        f"texts and attrs of {entry_id!r} would have {chars:,} characters: an entry has at most {MOST_CHARS:,}; "
+        "nothing was changed"
+    )
+
+
+def _set_grams(write: Writing, rows: Sequence[int]) -> None:
+    """Make the terms of entries again whose tags have changed."""
+    sql = (
+        "SELECT e.row, e.id, e.title, e.description, e.context, e.tags, e.grams FROM json_each(?) j "
+        "JOIN entries e ON e.row = j.value"
+    )
+    made = []
+    for row, entry_id, title, description, context, tags, before in write.sql.execute(sql, (json.dumps(list(rows)),)):
+        text = gram_text(entry_id, title, (description, context, *tags_of(tags)))
+        if text != before:
+            made.append((text, row))
+    write.sql.executemany("UPDATE entries SET grams = ? WHERE row = ?", made)
+
+
+def _check(write: Writing, rows: Sequence[int]) -> None:
+    """Raise if the times of an entry contradict each other."""
+    sql = (
+        f"SELECT id, valid_until < valid_from FROM entries WHERE {_THESE} "
+        "AND (valid_until < valid_from OR updated_at < created_at) LIMIT 1"
+    )
+    wrong = write.sql.execute(sql, (json.dumps(list(rows)),)).fetchone()
+    if wrong is not None:
+        raise contradiction(*wrong)
+
+
+def _check_sizes(write: Writing, rows: Sequence[int]) -> None:
+    """Raise if the texts and attrs of an entry are too long together."""
+    size = "length(title) + length(description) + length(context) + length(attrs)"
+    sql = f"SELECT id, {size} FROM entries WHERE {_THESE} AND {size} > ? LIMIT 1"
+    wrong = write.sql.execute(sql, (json.dumps(list(rows)), MOST_CHARS)).fetchone()
+    if wrong is not None:
+        raise too_large(*wrong)

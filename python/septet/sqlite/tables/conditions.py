@@ -1,0 +1,272 @@
+"""A plan's filters as SQL over ``entries e``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from septet.query.plan import Plan
+from septet.ranking.pool import json_text
+from septet.sqlite.store.nul import among, escaped, escaped_json, plain
+from septet.sqlite.tables.fragments import FINDABLE, MEMORY, SEARCHABLE
+
+if TYPE_CHECKING:
+    from septet.query.filters import Compare, Filter, Holds, Scalar
+
+__all__ = ["Condition", "by_type", "chosen", "conditions", "conjunction", "filtered", "holding_all", "json_source"]
+__all__ += ["validity", "values_of"]
+
+_COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+#: Which members of a list are compared with texts, and which with numbers.
+_TEXT, _NUMBER = "j.type = 'text'", "j.type IN ('integer', 'real')"
+#: So many tags are looked for in the text of all tags before it is read as JSON, which takes ten times as long.
+FEW_TAGS = 8
+
+
+class Condition(NamedTuple):
+    """A piece of SQL with its parameters.
+
+    Attributes:
+        depth: how many joins are in each other.
+    """
+
+    sql: str
+    parameters: tuple[object, ...] = ()
+    depth: int = 0
+
+
+def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
+    """Return every condition that a candidate must pass, by name.
+
+    Args:
+        memories: the condition on kinds for memories alone, rather than for all that the plan asks for.
+    """
+    out = {"live": Condition(FINDABLE)}
+    if memories:
+        out["kind"] = Condition(MEMORY)
+    elif not plan.scores_memories:
+        out["kind"] = Condition(SEARCHABLE)
+    if not plan.include_expired:
+        out["valid"] = validity(plan.now)
+    out.update((name, _translate(f)) for name, f in plan.filters.items())
+    return out
+
+
+def chosen(plan: Plan) -> Condition | None:
+    """Return the caller's own filters joined, without validity and kinds; None when there are none."""
+    return filtered(plan.filters) if plan.filters else None
+
+
+def filtered(filters: Mapping[str, Filter]) -> Condition:
+    """Return filters joined: an entry must pass all of them. What is before or behind leaves them as they are."""
+    joined = conjunction([_translate(f) for f in filters.values()])
+    return Condition(f"({joined.sql})", *joined[1:])
+
+
+def validity(now: float) -> Condition:
+    """Return the condition that an entry is valid at a moment: ``valid_from <= now < valid_until``."""
+    return Condition(
+        "(e.valid_until IS NULL OR e.valid_until > ?) AND (e.valid_from IS NULL OR e.valid_from <= ?)", (now, now)
+    )
+
+
+def conjunction(parts: Mapping[str, Condition] | Sequence[Condition]) -> Condition:
+    """Join conditions by AND."""
+    listed = list(parts.values()) if isinstance(parts, Mapping) else list(parts)
+    return _joined(listed, " AND ", "1")
+
+
+def holding_all(words: Iterable[tuple[Sequence[str], Sequence[str]]], tables: Sequence[str]) -> Condition:
+    """Return the condition that an entry holds every word in one of its forms, or in all of its pieces.
+
+    Args:
+        words: forms and pieces of each; none at all hold nothing.
+        tables: those of full text where they are looked for; each term in any of them.
+    """
+
+    def holds(terms: Sequence[str]) -> Condition:
+        match = " OR ".join(f'"{term}"' for term in terms)
+        rows = " UNION ALL ".join(f"SELECT rowid FROM {t} WHERE {t} MATCH ?" for t in tables)
+        return Condition(f"e.row IN ({rows})", (match,) * len(tables))
+
+    def held(forms: Sequence[str], pieces: Sequence[str]) -> Condition:
+        together = [_joined([holds([piece]) for piece in pieces], " AND ", "0")] if pieces else []
+        return _joined([*([holds(forms)] if forms else []), *together], " OR ", "0")
+
+    return _joined([held(forms, pieces) for forms, pieces in words], " AND ", "0")
+
+
+def _translate(item: Filter, *, negated: bool = False) -> Condition:
+    """Translate a filter, or what it does not let through.
+
+    Negations go down to the comparisons: around groups they would be deeper than SQLite's parser, however few.
+    """
+    # Here, because most searches have no filter.
+    from septet.query.filters import AllOf, AnyOf, Holds, Not
+
+    if isinstance(item, Not):
+        return _translate(item.part, negated=not negated)
+    if isinstance(item, (AllOf, AnyOf)):
+        parts = (_translate(part, negated=negated) for part in item.parts)
+        return _joined(parts, " AND ", "1") if isinstance(item, AllOf) != negated else _joined(parts, " OR ", "0")
+    found = _holds(item) if isinstance(item, Holds) else _compare(item)
+    return _negated(found) if negated else found
+
+
+#: Parts of identifiers are among the grams, those of memories in their own table.
+_FULL_TEXT = ("entries_fts", "grams_fts", "memories_fts")
+
+
+def _holds(item: Holds) -> Condition:
+    """The full text of the entry, or of the memory, matches, or its grams do."""
+    plain = _matching(item.match)
+    if not item.grams:
+        return plain
+    return _joined([plain, _joined([_matching(f'"{gram}"') for gram in item.grams], " AND ", "1")], " OR ", "0")
+
+
+def _matching(match: str) -> Condition:
+    rows = " UNION ALL ".join(f"SELECT rowid FROM {t} WHERE {t} MATCH ?" for t in _FULL_TEXT)
+    return Condition(f"e.row IN ({rows})", (match,) * len(_FULL_TEXT))
+
+
+def _negated(inner: Condition) -> Condition:
+    # Unknown counts as false, so that `not` of it is true.
+    return Condition(f"NOT coalesce(({inner.sql}), 0)", inner.parameters)
+
+
+def _joined(parts: Iterable[Condition], word: str, empty: str) -> Condition:
+    """Join conditions pairwise: SQLite bounds the depth of an expression, and a long chain is as deep as it is long."""
+    # The deepest comes first: SQLite's parser keeps what stands before a bracket until the bracket is closed.
+    listed = sorted(parts, key=attrgetter("depth"), reverse=True) or [Condition(empty)]
+    while len(listed) > 1:
+        pairs = [listed[i : i + 2] for i in range(0, len(listed), 2)]
+        listed = [
+            Condition(
+                word.join(f"({p.sql})" for p in pair), tuple(v for p in pair for v in p.parameters), pair[0].depth + 1
+            )
+            for pair in pairs
+        ]
+    return listed[0]
+
+
+def _compare(item: Compare) -> Condition:
+    if item.operator == "$ne":
+        return _negated(_compare(replace(item, operator="$eq")))
+    if item.operator == "$nin":
+        return _negated(_compare(replace(item, operator="$in")))
+    in_json = item.field == "tags" or item.field.startswith("attrs.")
+    if item.operator == "$all":
+        return _every_json(item) if in_json else _every(item)
+    if in_json:
+        return _compare_json(item)
+    column = f"e.{item.field}"
+    if item.operator == "$exists":
+        return Condition(f"{column} IS {'NOT ' if item.value else ''}NULL")
+    if item.operator == "$contains":
+        held = f"instr(casefold(CAST({column} AS TEXT)), ?) > 0"
+        return Condition(f"CASE WHEN {column} IS NULL THEN 0 ELSE {held} END", (cast("str", item.value).casefold(),))
+    if item.operator == "$in":
+        texts, numbers, others = by_type(values_of(item))
+        source, parameter, _ = among(texts or numbers)
+        inside = Condition(f"{column} IN (SELECT value FROM {source})", (parameter,))
+        return _joined([inside, Condition(f"{column} IS NULL")], " OR ", "0") if None in others else inside
+    if item.value is None:
+        return Condition(f"{column} IS NULL")
+    return Condition(f"{column} {_COMPARISONS[item.operator]} ?", (item.value,))
+
+
+def values_of(item: Compare) -> tuple[Scalar, ...]:
+    """Return what a field is compared with."""
+    return item.value if isinstance(item.value, tuple) else (item.value,)
+
+
+def _every(item: Compare) -> Condition:
+    """A column has one value."""
+    values = list(dict.fromkeys(values_of(item)))
+    if not values:
+        return Condition("1")
+    return Condition("0") if len(values) > 1 else _compare(replace(item, operator="$eq", value=values[0]))
+
+
+def _every_json(item: Compare) -> Condition:
+    """As many of the values are there as were asked for."""
+    texts, numbers, others = by_type(values_of(item))
+    parts = [_compare_json(replace(item, operator="$eq", value=value)) for value in others]
+    for kind, some in ((_TEXT, texts), (_NUMBER, numbers)):
+        if some:
+            _, parameter, wanted = among(some)
+            inside = Condition(f"{kind} AND j.value IN (SELECT value FROM json_each(?))", (parameter,))
+            parts.append(_of_members(item.field, f"(SELECT count(DISTINCT j.value) {{}}) = {wanted}", inside))
+    return _joined(parts, " AND ", "1")
+
+
+def _compare_json(item: Compare) -> Condition:
+    """Compare a JSON value: a list matches when one of its members does, a scalar counts as a list of one."""
+    source, path = json_source(item.field)
+    if item.operator == "$exists":
+        if item.field == "tags":
+            return Condition(f"e.tags {'<>' if item.value else '='} '[]'")
+        return Condition(f"json_type({source}) IS {'NOT ' if item.value else ''}NULL", path)
+    texts, numbers, others = by_type(values_of(item))
+    inside = _joined(_members(item.operator, texts, numbers, others), " OR ", "0")
+    some = _of_members(item.field, "EXISTS (SELECT 1 {})", inside)
+    if item.field == "tags" and item.operator in ("$eq", "$in") and 0 < len(texts) <= FEW_TAGS:
+        # Tags hold no numbers, so what is left are texts, written as `json_text` writes them.
+        written = [Condition("instr(e.tags, ?) > 0", (json_text(text),)) for text in texts]
+        some = _joined([_joined(written, " OR ", "0"), some], " AND ", "1")
+    if None not in others:
+        return some
+    return _joined([some, Condition(f"coalesce(json_type({source}), 'null') = 'null'", path)], " OR ", "0")
+
+
+def _of_members(field: str, sql: str, inside: Condition) -> Condition:
+    """Ask for members ``j`` of a field that pass a condition, where the braces are in the SQL."""
+    source, path = json_source(field)
+    asked = sql.format(f"FROM json_each({source}) j WHERE {inside.sql}")
+    if field == "tags":
+        return Condition(asked, inside.parameters)
+    # json_each would walk the values of an object like those of a list.
+    return Condition(f"json_type({source}) <> 'object' AND {asked}", (*path, *path, *inside.parameters))
+
+
+def json_source(field: str) -> tuple[str, tuple[object, ...]]:
+    """Return the arguments of a function of JSON that name a field, and their parameters; its texts are escaped."""
+    column = "tags" if field == "tags" else "attrs"
+    whole = escaped_json(f"e.{column}")
+    if field == "tags":
+        return whole, ()
+    # SQLite compares a path with the names in the JSON text as written there, so they are escaped in the same way.
+    return f"{whole}, ?", ("$" + "".join(f".{json_text(escaped(part))}" for part in field.split(".")[1:]),)
+
+
+def by_type(values: Sequence[Any]) -> tuple[Sequence[str], Sequence[float], Sequence[Scalar]]:
+    """Return the texts, the numbers, and the rest: JSON's booleans are not numbers."""
+    types = set(map(type, values))
+    if types == {str}:
+        return values, (), ()
+    if types <= {int, float}:
+        return (), values, ()
+    texts = [v for v in values if isinstance(v, str)]
+    numbers = [v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
+    return texts, numbers, [v for v in values if v is None or isinstance(v, bool)]
+
+
+def _members(
+    operator: str, texts: Sequence[str], numbers: Sequence[float], others: Sequence[Scalar]
+) -> list[Condition]:
+    """Compare one member ``j``; text is not ordered with numbers."""
+    if operator == "$contains":
+        held = f"CASE WHEN {_TEXT} THEN instr(casefold({plain('j.value')}), ?) > 0 ELSE 0 END"
+        return [Condition(held, (v.casefold(),)) for v in texts]
+    out = [Condition(f"j.type = '{'true' if v else 'false'}'") for v in others if v is not None]
+    for kind, some in ((_TEXT, texts), (_NUMBER, numbers)):
+        if operator == "$in":
+            inside = f"{kind} AND j.value IN (SELECT value FROM json_each(?))"
+            out += [Condition(inside, (among(some)[1],))] if some else []
+        else:
+            own = [escaped(v) if isinstance(v, str) else v for v in some]
+            out += [Condition(f"{kind} AND j.value {_COMPARISONS[operator]} ?", (v,)) for v in own]
+    return out

@@ -1,0 +1,400 @@
+"""Rows of `entries`: reading, upserting, deleting."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import repeat
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
+
+from septet._core import gram_text, plain_row
+from septet.errors import StoreError
+from septet.inputs.arguments import utf8
+from septet.model.drafts import Draft, attrs_text, checked_span, draft
+from septet.model.entry import Entry, tags_of
+from septet.ranking.pool import Candidate, json_text, searched_text
+from septet.sqlite.store.nul import listed
+from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.tables import history, indexing, links, texts
+from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE
+from septet.sqlite.tables.history import Keeping
+from septet.sqlite.tables.typed import Counted, typed, typed_pages
+
+__all__ = [
+    "CANDIDATE",
+    "EntryRow",
+    "MissingRows",
+    "any_searchable",
+    "begin_anew",
+    "checked_row",
+    "count",
+    "count_searchable",
+    "facts",
+    "facts_at",
+    "facts_changed",
+    "find",
+    "groups_at",
+    "ids_at",
+    "ids_beginning",
+    "kinds",
+    "live",
+    "plain_rows",
+    "purge",
+    "purged_at",
+    "read_rows",
+    "row_of",
+    "rows_of",
+    "tags_at",
+    "texts_at",
+    "titles_at",
+    "upsert",
+]
+
+_Found = TypeVar("_Found")
+
+
+class MissingRows(StoreError):
+    """Rows that arrays in memory name are not in the file."""
+
+
+PAGE_ROWS = 5_000
+
+#: The columns of a `Candidate`, in its order.
+CANDIDATE = (
+    "e.row, e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context, e.tags, e.attrs, "
+    "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent, "
+    "e.source, e.trust"
+)
+
+
+class EntryRow(NamedTuple):
+    """An entry on its way in: columns of the table ``entries``, and whether the caller gave its creation time.
+
+    `_core.plain_row` makes these values in this order.
+    """
+
+    id: str
+    kind: str
+    type: str
+    domain: str
+    severity: str
+    title: str
+    description: str
+    context: str
+    tags: str
+    grams: str
+    attrs: str
+    path: str | None
+    first_line: int | None
+    last_line: int | None
+    created_at: float
+    updated_at: float
+    valid_from: float | None
+    valid_until: float | None
+    parent: str | None
+    source: str | None
+    trust: str
+    text_hash: str
+    created_given: bool
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the texts and attrs take: their characters."""
+        return len(self.title) + len(self.description) + len(self.context) + len(self.attrs)
+
+
+_STORED = EntryRow._fields[:-1]
+_GIVEN, _GENERATION = len(_STORED) + 1, len(_STORED) + 2
+_REPLACED = [name for name in _STORED if name not in ("id", "created_at")]
+#: So many rows are read by a list of values, in half the time that `json_each` takes; a statement for each number.
+FEW_ROWS = 16
+_FEW = [
+    f"SELECT {CANDIDATE} FROM (VALUES {', '.join(['(?)'] * rows)}) j "
+    "CROSS JOIN entries e ON e.row = j.column1 WHERE e.live"
+    for rows in range(1, FEW_ROWS + 1)
+]
+
+# On conflict the row is updated, never replaced: a replaced row would get another number.
+# A revived entry (live = 0) starts a new life, so it takes the new creation time.
+_UPSERT = f"""
+INSERT INTO entries ({", ".join(_STORED)}, live, generation)
+VALUES ({", ".join(f"?{n}" for n in range(1, _GIVEN))}, 1, ?{_GENERATION})
+ON CONFLICT (id) DO UPDATE SET
+    {", ".join(f"{name} = excluded.{name}" for name in (*_REPLACED, "live", "generation"))},
+    created_at = CASE WHEN ?{_GIVEN} OR NOT entries.live THEN excluded.created_at
+                      ELSE min(entries.created_at, excluded.updated_at) END
+"""
+
+_REBUILD = "INSERT INTO meta VALUES ('purged', ?) ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)"
+
+
+def checked_row(fields: Mapping[str, Any], *, now: float) -> EntryRow:
+    """Return the row of an entry whose fields pass `draft`; plain ones take a short cut.
+
+    Raises:
+        EntryError: as `draft`.
+    """
+    row = plain_row(fields, now, attrs_text, _span_columns)
+    return row_of(draft(fields, now=now)) if row is None else EntryRow._make(row)
+
+
+def plain_rows(
+    items: Sequence[object],
+    *,
+    now: float,
+    attrs_json: Callable[[Any], str] | None = None,
+    span_columns: Callable[[Any], tuple[str | None, int | None, int | None]] | None = None,
+) -> list[EntryRow] | None:
+    """Return the rows of dicts of plain fields, as `checked_row` makes them; None if one of them wants more checks.
+
+    Args:
+        attrs_json: makes the column of what stands as ``attrs``, where the caller knows that it is sound.
+        span_columns: makes the columns of what stands as ``span``.
+    """
+    attrs_json, span_columns = attrs_json or attrs_text, span_columns or _span_columns
+    rows = [plain_row(fields, now, attrs_json, span_columns) for fields in items]
+    # No function of Python is called for each row.
+    made: Iterator[Any] = map(tuple.__new__, repeat(EntryRow), rows)  # type: ignore[arg-type]
+    return None if None in rows else list(made)
+
+
+def row_of(draft: Draft) -> EntryRow:
+    """Return the row of a checked entry."""
+    e = draft.entry
+    return EntryRow(
+        e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context,
+        json_text(e.tags), _grams(e), json_text(dict(e.attrs)), *_span_columns(e.span),
+        e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent, e.source, e.trust,
+        draft.text_hash, draft.created_given,
+    )  # fmt: skip
+
+
+def upsert(write: Writing, rows: Sequence[EntryRow], own: Sequence[EntryRow], keeping: Keeping) -> None:
+    """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given.
+
+    Args:
+        own: those of which earlier versions are kept.
+    """
+    known = indexing.rows_of(write, [row.id for row in rows])
+    last = indexing.last_row(write)
+    if known:
+        history.keep_replaced(write, own, keeping)
+    indexing.unindex(write, known)
+    write.sql.executemany(_UPSERT, ((*row, write.generation) for row in rows))
+    indexing.index(write, known, after=last, expected=len(rows))
+
+
+def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
+    """Return the live entries with the given ids, by id.
+
+    Raises:
+        EntryError: an id is not text.
+    """
+    wanted = [utf8(i, "id") for i in ids]
+    source, parameter = listed(wanted)
+    sql = f"SELECT {CANDIDATE} FROM {source} j JOIN entries e ON e.id = j.value WHERE e.live"
+    rows = read.sql.execute(sql, (parameter,))
+    return {c.id: c for c in typed(Candidate, rows)}
+
+
+def ids_beginning(read: Reading, text: str, limit: int) -> list[str]:
+    """Return the ids of live entries that begin with a text, ascending, at most so many; by the index of ids."""
+    sql = "SELECT id FROM entries WHERE id >= ? AND id < ? AND live ORDER BY id LIMIT ?"
+    # No text has a character behind the last one.
+    return [found for (found,) in read.sql.execute(sql, (text, f"{text}\U0010ffff", limit))]
+
+
+def rows_of(read: Reading | Writing, ids: Sequence[str], kind: str | None = None) -> list[int]:
+    """Return the rows of those of the ids that live entries have, or live entries of a kind, ascending."""
+    source, parameter = listed(ids)
+    which = "e.live" if kind is None else "e.live AND e.kind = ?"
+    sql = f"SELECT DISTINCT e.row FROM {source} j JOIN entries e ON e.id = j.value WHERE {which} ORDER BY e.row"
+    return [row for (row,) in read.sql.execute(sql, (parameter,) if kind is None else (parameter, kind))]
+
+
+def live(read: Reading) -> Iterator[Candidate]:
+    """Yield every live entry in the order of rows, those with a parent of their own behind all others."""
+    for condition in ("e.parent IS NULL OR e.parent = e.id", "e.parent <> e.id"):
+        sql = f"SELECT {CANDIDATE} FROM entries e WHERE e.live AND ({condition}) ORDER BY e.row"
+        yield from typed_pages(Candidate, read.sql.execute(sql))
+
+
+def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
+    """Return the live entries at the given rows, in that order.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    if not rows:
+        return []
+    if len(rows) <= FEW_ROWS:
+        cursor = read.sql.execute(_FEW[len(rows) - 1], rows)
+    else:
+        sql = f"SELECT {CANDIDATE} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live"
+        cursor = read.sql.execute(sql, (json.dumps(list(rows)),))
+    found = {candidate[0]: candidate for candidate in typed(Candidate, cursor)}
+    return _all_of(rows, [found[row] for row in rows if row in found])
+
+
+def facts(read: Reading, sources: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield pages of facts, expressions over ``entries e``, about every entry that is found, in the order of rows."""
+    cursor = read.sql.execute(f"SELECT {', '.join(sources)} FROM entries e WHERE {FINDABLE} ORDER BY e.row")
+    while page := cursor.fetchmany(PAGE_ROWS):
+        yield page
+
+
+def facts_changed(read: Reading, sources: Sequence[str], since: int) -> list[tuple[Any, ...]]:
+    """Return the facts about entries written after a generation, deleted ones included, in the order of rows.
+
+    The first of the facts must be the row.
+    """
+    # Sorted here: ordered by SQLite, the query would walk the whole table.
+    sql = f"SELECT {', '.join(sources)} FROM entries e WHERE e.generation > ?"
+    return sorted(read.sql.execute(sql, (since,)), key=itemgetter(0))
+
+
+def facts_at(read: Reading | Writing, sources: Sequence[str], rows: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Return the facts about the entries at the given rows, in their order.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    sql = f"SELECT {', '.join(sources)} FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
+    return _all_of(rows, read.sql.execute(sql, (json.dumps(list(rows)),)).fetchall())
+
+
+def texts_at(read: Reading, rows: Sequence[int]) -> list[str]:
+    """Return what the text legs see of the entries at the given rows, beside their ids (see `Candidate.text`).
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    found = facts_at(read, ("e.title", "e.description", "e.context", "e.tags"), rows)
+    return [searched_text(*texts) for texts in found]
+
+
+def ids_at(read: Reading, rows: Sequence[int]) -> list[str]:
+    """Return the ids of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [entry_id for (entry_id,) in facts_at(read, ("e.id",), rows)]
+
+
+def groups_at(read: Reading, rows: Sequence[int]) -> list[str]:
+    """Return the ids of the parents of the entries at the given rows, their own where they have none.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [group for (group,) in facts_at(read, ("coalesce(e.parent, e.id)",), rows)]
+
+
+def places_at(read: Reading, rows: Sequence[int]) -> list[tuple[str, int, int, str]]:
+    """Return path, first and last line, empty and 0 where there is none, and id of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    sources = ("coalesce(e.path, '')", "coalesce(e.first_line, 0)", "coalesce(e.last_line, 0)", "e.id")
+    return list(facts_at(read, sources, rows))
+
+
+def tags_at(read: Reading, rows: Sequence[int]) -> list[list[str]]:
+    """Return the tags of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [tags_of(tags) for (tags,) in facts_at(read, ("e.tags",), rows)]
+
+
+def attrs_at(read: Reading, rows: Sequence[int]) -> list[str]:
+    """Return the attrs of the entries at the given rows, as JSON.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [attrs for (attrs,) in facts_at(read, ("e.attrs",), rows)]
+
+
+def titles_at(read: Reading, rows: Sequence[int]) -> list[str]:
+    """Return the titles of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [title for (title,) in facts_at(read, ("e.title",), rows)]
+
+
+def purge(write: Writing) -> int:
+    """Remove deleted rows, and vectors of texts that no entry has any more; return how many rows."""
+    texts.drop_orphans(write)
+    latest = write.sql.execute("SELECT max(generation) FROM entries WHERE NOT live").fetchone()[0]
+    if latest is None:
+        return 0
+    # A missing row does not say that it was deleted: snapshots from before the delete must be rebuilt.
+    write.sql.execute(_REBUILD, (latest,))
+    links.purge(write)
+    return write.sql.execute("DELETE FROM entries WHERE NOT live").rowcount
+
+
+def begin_anew(write: Writing) -> None:
+    """Have all snapshots from before this transaction be rebuilt: they may hold words of texts that must be gone."""
+    write.sql.execute(_REBUILD, (write.generation,))
+
+
+def purged_at(read: Reading) -> int:
+    """Return the generation in which the last of the purged rows had been deleted, 0 when none was purged."""
+    found = read.sql.execute("SELECT value FROM meta WHERE key = 'purged'").fetchone()
+    # A value that is none says nothing of what was purged: no snapshot from before can be trusted.
+    return 0 if found is None else found[0] if type(found[0]) is int else read.generation
+
+
+def last_row(read: Reading) -> int:
+    """Return the number of the row that was made last; 0 without any."""
+    return int(read.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
+
+
+def count(read: Reading) -> int:
+    """Return the number of live entries, memories included."""
+    return int(read.sql.execute("SELECT count(*) FROM entries WHERE live").fetchone()[0])
+
+
+def count_searchable(read: Reading, *, memories: bool = False) -> int:
+    """Return the number of entries that searches look at; memories count if ``memories`` says so."""
+    condition = FINDABLE if memories else f"e.live AND {SEARCHABLE}"
+    return int(read.sql.execute(f"SELECT count(*) FROM entries e WHERE {condition}").fetchone()[0])
+
+
+def any_searchable(read: Reading, *, memories: bool) -> bool:
+    """Say whether there is a live entry; a memory counts if ``memories`` says so."""
+    condition = FINDABLE if memories else f"e.live AND {SEARCHABLE}"
+    return read.sql.execute(f"SELECT 1 FROM entries e WHERE {condition} LIMIT 1").fetchone() is not None
+
+
+def kinds(read: Reading) -> dict[str, int]:
+    """Return the number of live entries by kind."""
+    sql = "SELECT kind, count(*) FROM entries WHERE live GROUP BY kind ORDER BY kind"
+    return dict(typed(Counted, read.sql.execute(sql)))
+
+
+def _all_of(rows: Sequence[int], found: list[_Found]) -> list[_Found]:
+    # Callers match the answer to the rows by position: a missing one would shift all others.
+    if len(found) != len(rows):
+        raise MissingRows(
+            f"{len(rows) - len(found)} of {len(rows)} entries that the arrays in memory name are not in the file: "
+            "it was changed by another program than Septet; open the vault again"
+        )
+    return found
+
+
+def _span_columns(value: object) -> tuple[str | None, int | None, int | None]:
+    span = checked_span(value)
+    return (None, None, None) if span is None else (span.path, span.first_line, span.last_line)
+
+
+def _grams(entry: Entry) -> str:
+    return gram_text(entry.id, entry.title, (entry.description, entry.context, *entry.tags))

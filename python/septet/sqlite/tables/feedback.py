@@ -1,0 +1,80 @@
+"""Feedback rows: what users did with results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from septet.errors import EntryError
+from septet.inputs.arguments import exact, shown, utf8
+from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.tables.typed import Counted, typed, typed_pages
+
+__all__ = ["ACTIONS", "Feedback", "all_rows", "by_day", "checked", "clear", "counts", "record", "restore"]
+
+#: What a user can do with a result; ``failed`` is a system error and never counts.
+ACTIONS = ("accepted", "modified", "dismissed", "failed")
+#: Characters of a query that is remembered.
+MOST_QUERY_CHARS = 1_000_000
+_DAY_S = 86_400.0
+
+
+class Feedback(NamedTuple):
+    """What a user did with one result of a query, and when (epoch seconds)."""
+
+    query: str
+    entry_id: str
+    action: str
+    created_at: float
+
+
+def checked(query: object, entry_id: object, action: object, at: float) -> Feedback:
+    """Return a row.
+
+    Raises:
+        EntryError: a value is not text, the query is too long, or the action none of `ACTIONS`.
+    """
+    done = exact(action)
+    if not isinstance(done, str) or done not in ACTIONS:
+        raise EntryError(f"action is {shown(action)}: wanted one of {', '.join(ACTIONS)}")
+    return Feedback(utf8(query, "query", EntryError, MOST_QUERY_CHARS), utf8(entry_id, "id"), done, at)
+
+
+def all_rows(read: Reading) -> Iterator[Feedback]:
+    """Yield every row in the order in which they came."""
+    sql = "SELECT query, entry_id, action, created_at FROM feedback ORDER BY row"
+    return typed_pages(Feedback, read.sql.execute(sql))
+
+
+def record(write: Writing, row: Feedback) -> None:
+    """Store one row."""
+    write.sql.execute("INSERT INTO feedback (query, entry_id, action, created_at) VALUES (?, ?, ?, ?)", row)
+
+
+def restore(write: Writing, row: Feedback) -> None:
+    """Store a row of an export, unless it is there already: importing twice must not count twice."""
+    write.sql.execute(
+        "INSERT INTO feedback (query, entry_id, action, created_at) SELECT ?, ?, ?, ? WHERE NOT EXISTS ("
+        "SELECT 1 FROM feedback WHERE query = ? AND entry_id = ? AND action = ? AND created_at = ?)",
+        (*row, *row),
+    )
+
+
+def counts(read: Reading) -> dict[str, int]:
+    """Return the number of rows by action, in the order of actions."""
+    sql = "SELECT action, count(*) FROM feedback GROUP BY action ORDER BY action"
+    return dict(typed(Counted, read.sql.execute(sql)))
+
+
+def by_day(read: Reading) -> list[tuple[int, str, int]]:
+    """Return the number of rows by day (whole days since 1970, UTC) and action, in the order of days."""
+    sql = (
+        f"SELECT CAST(created_at / {_DAY_S} AS INTEGER) - (created_at < 0) AS day, action, count(*) FROM feedback "
+        "GROUP BY day, action ORDER BY day"
+    )
+    return read.sql.execute(sql).fetchall()
+
+
+def clear(write: Writing) -> int:
+    """Forget all feedback and return how many rows there were."""
+    return write.sql.execute("DELETE FROM feedback").rowcount

@@ -1,0 +1,347 @@
+"""Roots, their files, and the chunks of these."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from septet.sqlite.store.nul import listed
+from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.tables.entries import EntryRow
+from septet.sqlite.tables.typed import typed
+
+__all__ = [
+    "COMPARED",
+    "UNREAD",
+    "ChunkRow",
+    "FileRow",
+    "RootRow",
+    "add_root",
+    "anchors",
+    "any_root",
+    "at",
+    "chunks_of",
+    "count_chunks",
+    "count_files",
+    "device_of",
+    "file_ids_taken",
+    "first_chunk",
+    "folded",
+    "has_root",
+    "like",
+    "move_chunks",
+    "named",
+    "note_identity",
+    "note_root",
+    "of_root",
+    "others_with",
+    "own_links",
+    "owners_of",
+    "put",
+    "remove",
+    "remove_root",
+    "roots",
+    "rows_of",
+    "set_device",
+    "set_options",
+    "stem_of",
+    "touch",
+    "unknown",
+    "unlink",
+]
+
+#: The kind of the entries that files are made of.
+CHUNK = "chunk"
+#: The size of a file that was not read yet: its chunks came from somewhere else.
+UNREAD = -1
+
+
+class RootRow(NamedTuple):
+    """A row of `roots`."""
+
+    root: int
+    path: str
+    name: str
+    options: str
+    identity: str
+    synced_at: float | None
+    problem: str | None
+
+
+class FileRow(NamedTuple):
+    """A row of `files`, without what follows from its path."""
+
+    file: int
+    id: str
+    root: int
+    path: str
+    kind: str
+    size: int
+    mtime_ns: int
+    hash: str
+    state: str
+    synced_at: float
+    problem: str | None
+
+
+class ChunkRow(NamedTuple):
+    """A stored chunk: its row, and its columns in the order of `EntryRow`."""
+
+    row: int
+    columns: tuple[Any, ...]
+
+
+_ROOT = "SELECT root, path, name, options, identity, synced_at, problem FROM roots"
+_FILE = "SELECT file, id, root, path, kind, size, mtime_ns, hash, state, synced_at, problem FROM files"
+#: The columns of a chunk that a sync compares and writes.
+COMPARED = EntryRow._fields[:-1]
+_THESE = "(SELECT value FROM json_each(?))"
+
+
+def folded(text: str) -> str:
+    """Return a path, name or target as it is compared: NFC, case folded."""
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def stem_of(name: str) -> str:
+    """Return a name without its ending; a name that begins with its only dot has none."""
+    before, dot, _ = name.rpartition(".")
+    return before if dot and before else name
+
+
+# -- roots -------------------------------------------------------------------------------------------------------------
+
+
+def any_root(read: Reading | Writing) -> bool:
+    """Say whether the vault follows any root."""
+    return read.sql.execute("SELECT 1 FROM roots LIMIT 1").fetchone() is not None
+
+
+def roots(read: Reading | Writing) -> list[RootRow]:
+    """Return every root, in the order in which they came."""
+    return typed(RootRow, read.sql.execute(f"{_ROOT} ORDER BY root"))
+
+
+def has_root(read: Reading | Writing, root: int) -> bool:
+    """Say whether there is a root with this number."""
+    return read.sql.execute("SELECT 1 FROM roots WHERE root = ?", (root,)).fetchone() is not None
+
+
+def add_root(write: Writing, path: str, name: str, options: str, identity: str) -> int:
+    """Store a root and return its number."""
+    sql = "INSERT INTO roots (path, name, options, identity) VALUES (?, ?, ?, ?)"
+    return int(write.sql.execute(sql, (path, name, options, identity)).lastrowid or 0)
+
+
+def set_options(write: Writing, root: int, options: str) -> None:
+    """Store how a root is read from now on."""
+    write.sql.execute("UPDATE roots SET options = ? WHERE root = ?", (options, root))
+
+
+def note_root(write: Writing, root: int, synced_at: float | None, problem: str | None) -> None:
+    """Note how a sync of a root ended: when, if it was whole, and why it failed."""
+    sql = "UPDATE roots SET synced_at = coalesce(?, synced_at), problem = ? WHERE root = ?"
+    write.sql.execute(sql, (synced_at, problem, root))
+
+
+def note_identity(write: Writing, root: int, identity: str) -> None:
+    """Note what makes the chunks of a root."""
+    write.sql.execute("UPDATE roots SET identity = ?1 WHERE root = ?2 AND identity <> ?1", (identity, root))
+
+
+def remove_root(write: Writing, root: int) -> None:
+    """Remove a root whose files were removed."""
+    write.sql.execute("DELETE FROM roots WHERE root = ?", (root,))
+    write.sql.execute("DELETE FROM meta WHERE key = ?", (_device_key(root),))
+
+
+def device_of(read: Reading | Writing, root: int) -> int | None:
+    """Return on which file system a root was when it was last synced."""
+    found = read.sql.execute("SELECT value FROM meta WHERE key = ?", (_device_key(root),)).fetchone()
+    return None if found is None else int(found[0])
+
+
+def set_device(write: Writing, root: int, device: int) -> None:
+    """Note on which file system a root is."""
+    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_device_key(root), str(device)))
+
+
+def _device_key(root: int) -> str:
+    return f"device:{root}"
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def of_root(read: Reading | Writing, root: int, below: str = "") -> list[FileRow]:
+    """Return the files of a root in the order of their paths, or only those at a path and below it."""
+    where, given = ("AND (path = ? OR path > ? AND path < ?)", (below, f"{below}/", f"{below}0")) if below else ("", ())
+    return typed(FileRow, read.sql.execute(f"{_FILE} WHERE root = ? {where} ORDER BY path", (root, *given)))
+
+
+def at(read: Reading | Writing, root: int, paths: Sequence[str]) -> dict[str, FileRow]:
+    """Return the files of a root at paths, by path."""
+    source, parameter = listed(paths)
+    sql = f"{_FILE} WHERE root = ? AND path IN (SELECT value FROM {source})"
+    return {row.path: row for row in typed(FileRow, read.sql.execute(sql, (root, parameter)))}
+
+
+def like(read: Reading | Writing, root: int, hashes: Sequence[str]) -> list[FileRow]:
+    """Return the files of a root that have one of the hashes."""
+    sql = f"{_FILE} WHERE root = ? AND hash IN {_THESE} ORDER BY path"
+    return typed(FileRow, read.sql.execute(sql, (root, json.dumps(list(hashes)))))
+
+
+def rows_of(read: Reading | Writing, files: Iterable[int]) -> dict[int, FileRow]:
+    """Return files by their numbers."""
+    sql = f"{_FILE} WHERE file IN {_THESE}"
+    return {row.file: row for row in typed(FileRow, read.sql.execute(sql, (json.dumps(list(files)),)))}
+
+
+def file_ids_taken(read: Reading | Writing, ids: Sequence[str]) -> set[str]:
+    """Return those ids that files have."""
+    sql = f"SELECT id FROM files WHERE id IN {_THESE}"
+    return {found for (found,) in read.sql.execute(sql, (json.dumps(list(ids)),))}
+
+
+def put(write: Writing, row: FileRow) -> int:
+    """Store a file, new if its number is 0, and return its number."""
+    name = folded(row.path.rpartition("/")[2])
+    values = (*row[1:], name, stem_of(name))
+    if not row.file:
+        sql = (
+            "INSERT INTO files (id, root, path, kind, size, mtime_ns, hash, state, synced_at, problem, name, stem) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        )
+        return int(write.sql.execute(sql, values).lastrowid or 0)
+    write.sql.execute(
+        "UPDATE files SET id = ?, root = ?, path = ?, kind = ?, size = ?, mtime_ns = ?, hash = ?, state = ?, "
+        "synced_at = ?, problem = ?, name = ?, stem = ? WHERE file = ?",
+        (*values, row.file),
+    )
+    return row.file
+
+
+def touch(write: Writing, found: Iterable[tuple[int, int, float, int, str]]) -> None:
+    """Note size, time of change in nanoseconds and time of sync of files whose bytes are the same: number and hash."""
+    write.sql.executemany("UPDATE files SET size = ?, mtime_ns = ?, synced_at = ? WHERE file = ? AND hash = ?", found)
+
+
+def unknown(write: Writing, files: Sequence[int]) -> None:
+    """Forget what is known of the bytes of files, so that they are read again when they can be."""
+    write.sql.execute(f"UPDATE files SET hash = '', mtime_ns = 0 WHERE file IN {_THESE}", (json.dumps(list(files)),))
+
+
+def remove(write: Writing, files: Sequence[int]) -> None:
+    """Remove files and what they mention; their chunks are erased by the caller."""
+    these = json.dumps(list(files))
+    for table in ("mentions", "files", "staged"):
+        write.sql.execute(f"DELETE FROM {table} WHERE file IN {_THESE}", (these,))
+
+
+# -- chunks ------------------------------------------------------------------------------------------------------------
+
+
+def chunks_of(read: Reading | Writing, ids: Sequence[str]) -> dict[str, list[ChunkRow]]:
+    """Return the chunks of files, by the file's id, in their order."""
+    columns = ", ".join(f"e.{name}" for name in COMPARED)
+    sql = (
+        f"SELECT e.row, {columns} FROM json_each(?) j JOIN entries e ON e.parent = j.value "
+        f"WHERE e.live AND e.kind = '{CHUNK}' ORDER BY e.first_line, e.last_line, e.row"
+    )
+    place = COMPARED.index("parent")
+    found: dict[str, list[ChunkRow]] = {}
+    for row, *values in read.sql.execute(sql, (json.dumps(list(ids)),)):
+        found.setdefault(values[place], []).append(ChunkRow(row, tuple(values)))
+    return found
+
+
+def owners_of(read: Reading | Writing, source: str) -> dict[str, str]:
+    """Return by path the ids of files that the vault does not have, but chunks of, with this source."""
+    sql = (
+        "SELECT e.path, min(e.parent) FROM entries e WHERE e.source = ? AND e.live AND e.path IS NOT NULL "
+        f"AND e.kind = '{CHUNK}' AND e.parent GLOB 'file-*' "
+        "AND NOT EXISTS (SELECT 1 FROM files f WHERE f.id = e.parent) GROUP BY e.path"
+    )
+    return dict(read.sql.execute(sql, (source,)).fetchall())
+
+
+def count_files(read: Reading | Writing, root: int) -> int:
+    """Return how many files a root has."""
+    return int(read.sql.execute("SELECT count(*) FROM files WHERE root = ?", (root,)).fetchone()[0])
+
+
+def count_chunks(read: Reading | Writing, root: int) -> int:
+    """Return how many chunks the files of a root have."""
+    sql = (
+        "SELECT count(*) FROM files f JOIN entries e ON e.parent = f.id "
+        f"WHERE f.root = ? AND e.live AND e.kind = '{CHUNK}'"
+    )
+    return int(read.sql.execute(sql, (root,)).fetchone()[0])
+
+
+def others_with(read: Reading | Writing, parents: Mapping[str, str]) -> set[str]:
+    """Return those ids that live entries have which are not chunks of the parent named for the id."""
+    sql = "SELECT e.id, e.parent FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
+    rows = read.sql.execute(sql, (json.dumps(list(parents)),))
+    return {found for found, parent in rows if parent != parents[found]}
+
+
+def move_chunks(write: Writing, moves: Iterable[tuple[str, int, int, int]]) -> None:
+    """Give chunks other spans: path, first line, last line, row; no index has them."""
+    write.sql.executemany(
+        f"UPDATE entries SET path = ?, first_line = ?, last_line = ?, generation = {int(write.generation)} "
+        "WHERE row = ? AND live",
+        moves,
+    )
+
+
+def first_chunk(read: Reading | Writing, file_id: str) -> str | None:
+    """Return the id of the chunk that a file begins with."""
+    # Chunks of one long line have the same span; the first of them is no other's next.
+    sql = (
+        "SELECT e.id FROM entries e WHERE e.parent = ?1 AND e.live AND e.kind = 'chunk' AND e.first_line IS "
+        "(SELECT min(o.first_line) FROM entries o WHERE o.parent = ?1 AND o.live AND o.kind = 'chunk') "
+        "ORDER BY EXISTS (SELECT 1 FROM links l JOIN entries p ON p.id = l.source WHERE l.target = e.id "
+        "AND l.type = 'next' AND p.parent = ?1), e.last_line, e.row LIMIT 1"
+    )
+    found = read.sql.execute(sql, (file_id,)).fetchone()
+    return None if found is None else str(found[0])
+
+
+def anchors(read: Reading | Writing, file_id: str) -> list[tuple[str, str]]:
+    """Return id and headings, as JSON, of the chunks of a file that have any, in their order."""
+    sql = (
+        "SELECT e.id, json_extract(e.attrs, '$.headings') FROM entries e WHERE e.parent = ? AND e.live "
+        "AND e.kind = 'chunk' AND json_type(e.attrs, '$.headings') = 'array' ORDER BY e.first_line, e.last_line, e.row"
+    )
+    return read.sql.execute(sql, (file_id,)).fetchall()
+
+
+# -- links -------------------------------------------------------------------------------------------------------------
+
+
+def named(read: Reading | Writing, root: int, name: str, *, stem: bool) -> list[tuple[str, str]]:
+    """Return path and id of the files of a root with a folded name, or a folded stem, by path."""
+    column = "stem" if stem else "name"
+    # The plus keeps SQLite from reading all files of the root in the order of their paths.
+    sql = f"SELECT path, id FROM files WHERE {column} = ? AND +root = ? ORDER BY path"
+    return read.sql.execute(sql, (name, root)).fetchall()
+
+
+def own_links(read: Reading | Writing, chunks: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Return the types of the links from chunks, by source and target."""
+    sql = "SELECT l.source, l.target, l.type FROM json_each(?) j JOIN links l ON l.source = j.value"
+    return {(source, target): type for source, target, type in read.sql.execute(sql, (json.dumps(list(chunks)),))}
+
+
+def unlink(write: Writing, ends: Sequence[tuple[str, str]]) -> None:
+    """Remove links by their ends, and note that they changed."""
+    write.sql.executemany("DELETE FROM links WHERE source = ? AND target = ?", ends)
+    write.sql.executemany(
+        "INSERT INTO link_changes SELECT s.row, t.row, ? FROM entries s, entries t WHERE s.id = ? AND t.id = ? "
+        "ON CONFLICT (source, target) DO UPDATE SET generation = excluded.generation",
+        [(write.generation, *both) for both in ends],
+    )

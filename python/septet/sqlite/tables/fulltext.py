@@ -1,0 +1,331 @@
+"""The text leg: FTS5 finds and BM25 ranks, in SQL."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from septet.query.plan import Plan
+from septet.ranking.bm25_scale import TermCounts, factors, idf
+from septet.ranking.cuts import guarded
+from septet.sqlite.store.store import Reading
+from septet.sqlite.tables import indexing
+from septet.sqlite.tables.conditions import Condition, conditions, conjunction, holding_all
+
+__all__ = [
+    "FtsRows",
+    "Rank",
+    "candidate_count",
+    "cascade",
+    "count_memories",
+    "counts",
+    "matching",
+    "rank_of",
+    "recall",
+    "recall_memories",
+    "score_rows",
+    "whole_rows",
+]
+
+#: So many counts of terms are remembered.
+MOST_COUNTS = 10_000
+NOTHING = Condition("1")
+#: SQLite's errors when a build has no `bm25()` or its host forbids it.
+_MISSING = ("no such function: bm25", "not authorized to use function: bm25")
+
+
+class FtsRows(NamedTuple):
+    """Rows and their scores (BM25 made positive, higher is better), best first.
+
+    Attributes:
+        fallback: whether ``bm25()`` was missing and FTS5's default rank, all columns equal, was used.
+        matches: how many rows match, those beyond the limit too.
+        whole: how many of these hold every word that is needed; 0 where none is.
+    """
+
+    rows: list[int]
+    scores: list[float]
+    fallback: bool
+    matches: int
+    whole: int = 0
+
+
+class Rank(NamedTuple):
+    """The place of a row among all matches.
+
+    Attributes:
+        rank: from 1; None when the row does not match.
+        matches: how many rows match under the filters.
+    """
+
+    rank: int | None
+    matches: int
+    score: float | None
+
+
+def recall(read: Reading, plan: Plan, limit: int) -> FtsRows:
+    """Return the best ``limit`` rows for a plan's terms among those that pass its filters; ties by row.
+
+    Rows that hold every word that is needed come before all others.
+    """
+    passing = conjunction(conditions(plan))
+    first, whole = "", NOTHING
+    if plan.query.needed:
+        whole = _whole(read, plan)
+        first = f"({whole.sql}) DESC, "
+    found = _ranked(
+        read,
+        plan,
+        f"JOIN entries e ON e.row = t.row WHERE {passing.sql} ORDER BY {first}t.score DESC, t.row LIMIT ?",
+        (*passing.parameters, *whole.parameters, limit),
+    )
+    if plan.query.needed:
+        found = found._replace(whole=_count(read, plan, conjunction([passing, whole])))
+    return found if len(found.rows) < limit else found._replace(matches=_count(read, plan, passing))
+
+
+def cascade(read: Reading, plan: Plan, limit: int) -> tuple[FtsRows, int | None]:
+    """Return the best rows of the first step of a cascade that has any, as `recall`, and the number of the step."""
+    for step in range(len(plan.query.steps)):
+        found = recall(read, plan._replace(query=plan.query.at_step(step)), limit)
+        if found.rows:
+            return found, step
+    return FtsRows([], [], fallback=False, matches=0), None
+
+
+def _whole(read: Reading, plan: Plan, tables: Sequence[str] | None = None) -> Condition:
+    return holding_all(plan.query.needed, _tables(read, plan) if tables is None else tables)
+
+
+def whole_rows(read: Reading, plan: Plan, rows: Sequence[int] | None = None) -> frozenset[int]:
+    """Return those of the rows, or of all that pass the filters, that hold every word that a plan needs."""
+    whole = _whole(read, plan)
+    if rows is None:
+        return frozenset(
+            row for (row,) in _holding(read, plan, conjunction([*conditions(plan).values(), whole]), "e.row")
+        )
+    sql = f"SELECT e.row FROM entries e WHERE e.row IN (SELECT value FROM json_each(?)) AND ({whole.sql})"
+    return frozenset(row for (row,) in read.sql.execute(sql, (json.dumps(list(rows)), *whole.parameters)))
+
+
+def _count(read: Reading, plan: Plan, passing: Condition) -> int:
+    """Return how many rows hold a term of a plan and pass a condition: without scores this is much quicker."""
+    return int(_holding(read, plan, passing, "count(*)").fetchone()[0])
+
+
+def matching(read: Reading, plan: Plan) -> list[int]:
+    """Return the rows that hold a term of a plan and pass its filters, each once, in any order."""
+    return [row for (row,) in _holding(read, plan, conjunction(conditions(plan)), "e.row")]
+
+
+def _holding(read: Reading, plan: Plan, passing: Condition, what: str) -> sqlite3.Cursor:
+    tables = _tables(read, plan)
+    rows = " UNION ".join(f"SELECT rowid AS row FROM {t} WHERE {t} MATCH ?" for t in tables)
+    sql = f"SELECT {what} FROM ({rows}) t JOIN entries e ON e.row = t.row WHERE {passing.sql}"
+    return read.sql.execute(sql, (*map(plan.query.match_in, tables), *passing.parameters))
+
+
+def _tables(read: Reading, plan: Plan) -> list[str]:
+    tables = ["entries_fts"]
+    if plan.query.grams and _any_grams(read):
+        tables.append("grams_fts")
+    if plan.scores_memories:
+        tables.append("memories_fts")
+    return tables
+
+
+def score_rows(read: Reading, plan: Plan, rows: Sequence[int]) -> dict[int, float]:
+    """Return the scores of those of the given rows that match."""
+    if not rows:
+        return {}
+    found = _ranked(read, plan, "WHERE 1", (), only=rows)
+    return dict(zip(found.rows, found.scores))
+
+
+def rank_of(read: Reading, plan: Plan, row: int) -> Rank:
+    """Return where a row ranks among all matches that pass the filters."""
+    score = score_rows(read, plan, [row]).get(row)
+    passing = conjunction(conditions(plan))
+    found = _ranked(read, plan, f"JOIN entries e ON e.row = t.row WHERE {passing.sql}", passing.parameters)
+    if score is None:
+        return Rank(None, len(found.rows), None)
+    whole = whole_rows(read, plan, [*found.rows, row]) if plan.query.needed else frozenset[int]()
+    own = row not in whole, -score, row
+    before = sum((r not in whole, -s, r) < own for r, s in zip(found.rows, found.scores))
+    return Rank(before + 1, len(found.rows), score)
+
+
+def candidate_count(plan: Plan, matches: int, taken: int) -> int:
+    """Return how many of the matches become candidates: ``taken``, or all where the small-corpus guard applies."""
+    return matches if guarded(plan.profile.cuts, limit=plan.limit, matches=matches) else min(taken, matches)
+
+
+def counts(read: Reading, plan: Plan, known: dict[tuple[str, bool], int]) -> TermCounts:
+    """Count the entries of the store, and those that hold each term of the query.
+
+    Args:
+        known: what was counted at this generation before, to which this adds; threads may share it.
+    """
+    holding, grams = {}, plan.query.grams
+    for term in dict.fromkeys(plan.query.terms):
+        key = (plan.query.holding(term, "entries_fts") if plan.query.steps else term, grams)
+        found = known.get(key)
+        if found is None:
+            if len(known) >= MOST_COUNTS:
+                known.clear()
+            found = known[key] = _rows_matching(read, key[0]) if plan.query.steps else _rows_holding(read, term, grams)
+        holding[term] = found
+    if plan.scores_memories and not any(holding.values()):
+        # Then the scores are those of memories, as they are.
+        return _counts_of_memories(read, plan)
+    return TermCounts(indexing.totals(read, "entries_fts").rows, holding)
+
+
+def _counts_of_memories(read: Reading, plan: Plan) -> TermCounts:
+    sql = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
+    matches = {term: plan.query.holding(term, "memories_fts") for term in plan.query.terms}
+    holding = {term: int(read.sql.execute(sql, (match,)).fetchone()[0]) for term, match in matches.items()}
+    return TermCounts(indexing.totals(read, "memories_fts").rows, holding)
+
+
+def _scale_of_memories(read: Reading, plan: Plan) -> float | None:
+    """Return what brings the memories' BM25 to the scale of the entries'; None without memories that match.
+
+    FTS5 has statistics of each table alone.
+    """
+    own, others = _counts_of_memories(read, plan), counts(read, plan, {})
+    if not any(own.holding.values()):
+        return None
+    of_entries, of_memories = factors((others, own), plan.query.terms)
+    return of_memories / of_entries if of_entries else 1.0
+
+
+def _rows_matching(read: Reading, match: str) -> int:
+    return int(read.sql.execute("SELECT count(*) FROM entries_fts WHERE entries_fts MATCH ?", (match,)).fetchone()[0])
+
+
+def _rows_holding(read: Reading, term: str, grams: bool) -> int:
+    # No row holds a term as a word and as a gram.
+    tables = ("entries_fts", "grams_fts") if grams else ("entries_fts",)
+    return sum(_rows_with(read, table, term) for table in tables)
+
+
+def _rows_with(read: Reading, table: str, term: str) -> int:
+    return int(read.sql.execute(f"SELECT count(*) FROM {table} WHERE {table} MATCH ?", (f'"{term}"',)).fetchone()[0])
+
+
+def recall_memories(read: Reading, plan: Plan, limit: int) -> list[int]:
+    """Return the best memories for a plan's terms by FTS5's default rank."""
+    passing = conjunction(conditions(plan, memories=True))
+    sql = (
+        "SELECT e.row FROM memories_fts JOIN entries e ON e.row = memories_fts.rowid "
+        f"WHERE memories_fts MATCH ? AND {passing.sql} ORDER BY {{}}rank, e.row LIMIT ?"
+    )
+    whole, first = NOTHING, ""
+    if plan.query.needed:
+        whole = _whole(read, plan, ["memories_fts"])
+        first = f"({whole.sql}) DESC, "
+    given = (plan.query.match_in("memories_fts"), *passing.parameters, *whole.parameters, limit)
+    return [r[0] for r in read.sql.execute(sql.replace("{}", first), given)]
+
+
+def count_memories(read: Reading, plan: Plan, most: int) -> int:
+    """Return how many memories hold a term of a plan and pass its filters; ``most`` are counted, -1 for all."""
+    passing = conjunction(conditions(plan, memories=True))
+    sql = (
+        "SELECT count(*) FROM (SELECT 1 FROM memories_fts JOIN entries e ON e.row = memories_fts.rowid "
+        f"WHERE memories_fts MATCH ? AND {passing.sql} LIMIT ?)"
+    )
+    return int(read.sql.execute(sql, (plan.query.match_in("memories_fts"), *passing.parameters, most)).fetchone()[0])
+
+
+def _ranked(
+    read: Reading, plan: Plan, tail: str, parameters: Sequence[object], only: Sequence[int] | None = None
+) -> FtsRows:
+    with_grams = plan.query.grams and _any_grams(read)
+    scale = _scale_of_memories(read, plan) if plan.scores_memories else None
+    w = plan.profile.text.weights
+    of_entries = f"-bm25(entries_fts, {w.id!r}, {w.title!r}, {w.description!r}, {w.context!r}, {w.tags!r})"
+    scores = [_Scored("entries_fts", plan.query.match_in("entries_fts"), of_entries)]
+    if with_grams:
+        scores = _with_one_frequency(read, plan, of_entries)
+    if scale is not None:
+        weights = f"{w.id!r}, {w.title!r}, {w.description!r}, {w.tags!r}, {1.0 if plan.query.grams else 0.0!r}"
+        of_memories = f"{scale!r} * -bm25(memories_fts, {weights})"
+        scores.append(_Scored("memories_fts", plan.query.match_in("memories_fts"), of_memories))
+    try:
+        rows, found = _run(read, scores, tail, parameters, only)
+        return FtsRows(rows, found, fallback=False, matches=len(rows))
+    except sqlite3.Error as fault:
+        if not any(cause in str(fault) for cause in _MISSING):
+            raise
+    rows, found = _run(read, [one._replace(score="-rank") for one in scores], tail, parameters, only)
+    return FtsRows(rows, found, fallback=True, matches=len(rows))
+
+
+class _Scored(NamedTuple):
+    """What an expression of FTS5 finds in a table, and the score of a row."""
+
+    table: str
+    match: str
+    score: str
+
+
+def _with_one_frequency(read: Reading, plan: Plan, of_entries: str) -> list[_Scored]:
+    """Return the scores of words and grams by one document frequency, that over both tables.
+
+    FTS5 has one for each: what it gives for a term is scaled to the other. Terms that no entry has among its grams are
+    left to it together.
+    """
+    rows = indexing.totals(read, "entries_fts").rows
+    of_grams = indexing.totals(read, "grams_fts").rows
+    plain: list[str] = []
+    scores: list[_Scored] = []
+    for term, times in Counter(plan.query.terms).items():
+        words, grams = (_rows_with(read, table, term) for table in ("entries_fts", "grams_fts"))
+        if not grams:
+            plain += [term] * times
+            continue
+        match, both = f'"{term}"', times * idf(max(rows, of_grams), words + grams)
+        scores.append(_Scored("grams_fts", match, f"{both / idf(of_grams, grams)!r} * -bm25(grams_fts)"))
+        if words:
+            scores.append(_Scored("entries_fts", match, f"{both / idf(rows, words)!r} * {of_entries}"))
+    if plain or not scores:
+        match = " OR ".join(f'"{term}"' for term in plain) if plain else plan.query.match_in("entries_fts")
+        scores.insert(0, _Scored("entries_fts", match, of_entries))
+    if plan.query.begun:
+        begun = " OR ".join(f'"{word}" *' for word in plan.query.begun)
+        scores += [_Scored("entries_fts", begun, of_entries), _Scored("grams_fts", begun, "-bm25(grams_fts)")]
+    return scores
+
+
+def _run(
+    read: Reading,
+    scores: Sequence[_Scored],
+    tail: str,
+    parameters: Sequence[object],
+    only: Sequence[int] | None,
+) -> tuple[list[int], list[float]]:
+    # The plus keeps FTS5 from looking up row by row: each look-up would count every term's documents again.
+    inside = "" if only is None else f" AND +rowid IN ({', '.join('?' * len(only))})"
+    more = () if only is None else only
+    given = [value for one in scores for value in (one.match, *more)]
+    parts = [
+        f"SELECT rowid AS row, {one.score} AS score FROM {one.table} WHERE {one.table} MATCH ?{inside}"
+        for one in scores
+    ]
+    matches = parts[0]
+    if len(parts) > 1:
+        # Sums in another order than in memory: what is equal there would differ in the last bit. Words of most entries
+        # score a millionth, so that digits are counted from the first one.
+        total = "CAST(printf('%.14g', sum(score)) AS REAL)"
+        matches = f"SELECT row, {total} AS score FROM ({' UNION ALL '.join(parts)}) GROUP BY row"
+    found = read.sql.execute(f"SELECT t.row, t.score FROM ({matches}) t {tail}", (*given, *parameters)).fetchall()
+    return [r[0] for r in found], [r[1] for r in found]
+
+
+def _any_grams(read: Reading) -> bool:
+    return read.sql.execute("SELECT 1 FROM grams_fts_docsize LIMIT 1").fetchone() is not None

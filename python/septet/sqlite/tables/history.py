@@ -1,0 +1,236 @@
+"""History: what entries were before they were changed. A new entry has none, and costs nothing here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from septet.errors import StoreError
+from septet.inputs.arguments import shown
+from septet.model.entry import Entry, entries_of, json_of
+from septet.ranking.pool import Candidate, json_text
+from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.tables import parts
+from septet.sqlite.tables.altered import note_altered
+from septet.sqlite.tables.typed import typed
+
+__all__ = [
+    "COLUMNS",
+    "COMPARED",
+    "Keeping",
+    "Stored",
+    "columns_of",
+    "count_older",
+    "drop_older",
+    "erase",
+    "keep",
+    "keep_replaced",
+    "of_entry",
+    "replaced",
+    "versions",
+    "was",
+]
+
+#: Columns of an entry in the order of `septet.model.entry.StoredEntry`. Grams and the hash follow.
+COLUMNS = (
+    "kind", "type", "domain", "severity", "title", "description", "context", "tags", "attrs", "path", "first_line",
+    "last_line", "created_at", "updated_at", "valid_from", "valid_until", "parent", "source", "trust",
+)  # fmt: skip
+_KNOWN = frozenset(COLUMNS) | {"grams", "text_hash"}
+_TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
+#: What every write changes does not make a version.
+COMPARED = tuple(name for name in COLUMNS if name not in ("created_at", "updated_at"))
+#: Parts are made anew with each write of what was split, which is what has versions.
+_KEPT = f"{parts.IS_PART} IS NOT TRUE"
+_NEXT = "1 + coalesce((SELECT max(h.version) FROM history h WHERE h.entry = {}), 0)"
+
+
+class Keeping(NamedTuple):
+    """How earlier versions are kept.
+
+    Attributes:
+        call: the call that changes the entries.
+        at: when, epoch seconds.
+        most: so many versions of each entry.
+    """
+
+    call: str
+    at: float
+    most: int
+
+
+class Stored(NamedTuple):
+    """A version: the entry as it was, and what replaced it, when and by which call."""
+
+    entry: Entry
+    at: float
+    call: str
+    columns: tuple[str, ...]
+
+
+class _Kept(NamedTuple):
+    at: float
+    call: str
+    columns: str
+
+
+def keep(write: Writing, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping) -> None:
+    """Keep what entries hold in columns, of those in which one of them is about to get another value.
+
+    Args:
+        columns: their new values.
+    """
+    if not (keeping.most and rows and columns):
+        return
+    held = ", ".join(f"'{name}', {_as_json(name)}" for name in (*columns, "updated_at"))
+    changed = " OR ".join(f"p.{name} IS NOT ?" for name in columns)
+    write.sql.execute(
+        f"INSERT INTO history SELECT p.row, {_NEXT.format('p.row')}, ?, ?, json_object({held}) "
+        f"FROM json_each(?) j JOIN entries p ON p.row = j.value WHERE p.live AND ({changed}) AND {_KEPT}",
+        (keeping.at, keeping.call, json.dumps(list(rows)), *columns.values()),
+    )
+    _trim(write, rows, keeping.most)
+
+
+def keep_replaced(write: Writing, rows: Sequence[Any], keeping: Keeping) -> None:
+    """Keep of entries that are about to be overwritten what will be another then.
+
+    Args:
+        rows: what they will be, each an `EntryRow`.
+    """
+    coming = {row.id: row for row in rows}
+    own = "SELECT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
+    note_altered(write, [at for (at,) in write.sql.execute(own, (json.dumps(list(coming)),))] if coming else [])
+    if not keeping.most:
+        return
+    sql = (
+        f"SELECT p.id, p.row, p.created_at, p.updated_at, {', '.join(f'p.{name}' for name in COMPARED)} "
+        f"FROM json_each(?) j JOIN entries p ON p.id = j.value WHERE p.live AND {_KEPT}"
+    )
+    kept = []
+    for entry_id, at, *old in write.sql.execute(sql, (json.dumps(list(coming)),)):
+        held = replaced(old, coming[entry_id])
+        if held is not None:
+            kept.append((at, keeping.at, keeping.call, held))
+    if kept:
+        write.sql.executemany(f"INSERT INTO history SELECT ?1, {_NEXT.format('?1')}, ?2, ?3, ?4", kept)
+        _trim(write, [one[0] for one in kept], keeping.most)
+
+
+def replaced(old: Sequence[Any], row: Any) -> str | None:
+    """Return as JSON what of an entry another version replaces; None where both are the same.
+
+    Args:
+        old: ``created_at``, ``updated_at`` and `COMPARED` of the one that is stored.
+        row: an `EntryRow` that comes in its place.
+    """
+    created_at, updated_at, *before = old
+    new = (*row[1:9], *row[10:14], *row[16:21])
+    if tuple(before) == new:
+        return None
+    held = {name: value for name, value, other in zip(COMPARED, before, new) if value != other}
+    held["updated_at"] = updated_at
+    if row.created_given and row.created_at != created_at:
+        held["created_at"] = created_at
+    return json_text(held)
+
+
+def of_entry(read: Reading, entry_id: str) -> list[Stored]:
+    """Return the earlier versions of a live entry, the last one first."""
+    now = read.sql.execute(
+        f"SELECT e.row, e.id, {', '.join(f'e.{name}' for name in COLUMNS)} FROM entries e WHERE e.id = ? AND e.live",
+        (entry_id,),
+    ).fetchone()
+    if now is None or not _exists(read):
+        return []
+    sql = "SELECT at, call, columns FROM history WHERE entry = ? ORDER BY version DESC"
+    return versions(now, typed(_Kept, read.sql.execute(sql, (now[0],))))
+
+
+def versions(now: Sequence[Any], kept: Iterable[tuple[float, str, str]]) -> list[Stored]:
+    """Return the versions of an entry, the last one first.
+
+    Args:
+        now: its row, its id and `COLUMNS`.
+        kept: when each version was replaced, by which call, and the columns as JSON, the last one first.
+    """
+    found, state = [], dict(zip(COLUMNS, now[2:]))
+    for at, call, text in kept:
+        held = columns_of(text)
+        changed = tuple(name for name, value in held.items() if state[name] != value and name != "updated_at")
+        state.update(held)
+        entry = entries_of(typed(Candidate, [(*now[:2], *(state[name] for name in COLUMNS))]))[0]
+        found.append(Stored(entry, at, call, changed))
+    return found
+
+
+def was(read: Reading | Writing, row: int, call: str, column: str) -> Any:
+    """Return what an entry held in a column before the last such call that changed it; None if that was not kept."""
+    sql = (
+        "SELECT columns FROM history WHERE entry = ? AND call = ? AND json_type(columns, '$.' || ?) IS NOT NULL "
+        "ORDER BY version DESC LIMIT 1"
+    )
+    found = read.sql.execute(sql, (row, call, column)).fetchone()
+    return None if found is None else columns_of(found[0]).get(column)
+
+
+def erase(write: Writing, rows: Sequence[int]) -> None:
+    """Remove the versions of entries."""
+    write.sql.execute("DELETE FROM history WHERE entry IN (SELECT value FROM json_each(?))", (json.dumps(list(rows)),))
+
+
+def count_older(read: Reading, until: float, rows: Sequence[int] | None) -> int:
+    """Return how many versions were replaced at a time or before, of all entries or of some."""
+    if not _exists(read):
+        return 0
+    condition, parameters = _older(until, rows)
+    return int(read.sql.execute(f"SELECT count(*) FROM history WHERE {condition}", parameters).fetchone()[0])
+
+
+def drop_older(write: Writing, until: float, rows: Sequence[int] | None) -> int:
+    """Remove the versions that were replaced at a time or before, of all entries or of some; return how many."""
+    condition, parameters = _older(until, rows)
+    return write.sql.execute(f"DELETE FROM history WHERE {condition}", parameters).rowcount
+
+
+def _exists(read: Reading) -> bool:
+    """Say whether the file is of a version that has versions of entries; another process may make it one."""
+    return read.sql.execute("SELECT 1 FROM main.sqlite_master WHERE name = 'history'").fetchone() is not None
+
+
+def _older(until: float, rows: Sequence[int] | None) -> tuple[str, tuple[object, ...]]:
+    if rows is None:
+        return "at <= ?", (until,)
+    return "at <= ? AND entry IN (SELECT value FROM json_each(?))", (until, json.dumps(list(rows)))
+
+
+def _trim(write: Writing, rows: Sequence[int], most: int) -> None:
+    write.sql.execute(
+        "DELETE FROM history WHERE entry IN (SELECT value FROM json_each(?)) "
+        "AND version <= (SELECT max(h.version) FROM history h WHERE h.entry = history.entry) - ?",
+        (json.dumps(list(rows)), most),
+    )
+
+
+def _as_json(name: str) -> str:
+    # SQLite's JSON writes numbers with 15 digits.
+    column = f"p.{name}"
+    return f"CASE WHEN {column} IS NULL THEN NULL ELSE printf('%!.17g', {column}) END" if name in _TIMES else column
+
+
+def columns_of(text: str) -> dict[str, Any]:
+    """Return the columns of a version.
+
+    Raises:
+        StoreError: it is no JSON object of columns.
+    """
+    held = json_of(text, dict)
+    try:
+        for name in _TIMES & held.keys():
+            held[name] = None if held[name] is None else float(held[name])
+        if held.keys() <= _KNOWN:
+            return held
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise StoreError(f"an earlier version holds {shown(text)}: damaged, or of another program than Septet")

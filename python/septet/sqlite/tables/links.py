@@ -1,0 +1,189 @@
+"""Links between entries, and the walk that measures how far apart two entries are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from septet.errors import EntryError
+from septet.inputs.arguments import listed, shown, utf8
+from septet.model.entry import MAX_ID_CHARS
+from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.tables.typed import typed, typed_pages
+
+__all__ = [
+    "NEXT",
+    "Link",
+    "all_links",
+    "any_links",
+    "changed_row_links",
+    "checked",
+    "count",
+    "distances",
+    "linked_by",
+    "links_of",
+    "purge",
+    "put",
+    "remove",
+    "remove_of_rows",
+    "row_links",
+]
+
+#: The type of the links from each part of a text, or chunk of a file, to the one behind it.
+NEXT = "next"
+#: Links ``l`` from ``s`` to ``t`` that make neighbours near. Those from chunk to chunk of a file do not: all have them,
+#: so that they tell only that several chunks of a file match.
+_WALKED = f"(l.type <> '{NEXT}' OR s.kind <> 'chunk' OR t.kind <> 'chunk' OR t.parent IS NOT s.parent)"
+#: Characters of a link's note.
+MOST_NOTE_CHARS = 1_000_000
+
+
+class Link(NamedTuple):
+    """A typed link from one entry to another."""
+
+    source: str
+    target: str
+    type: str
+    note: str
+
+
+def checked(item: Sequence[Any]) -> Link:
+    """Return a link from ``(source, target[, type[, note]])``.
+
+    Raises:
+        EntryError: not all text, an empty type, or an entry linked to itself.
+    """
+    wanted = "(source, target, type, note), all text"
+    given = listed(item, "link", EntryError, wanted, 4)
+    if len(given) < 2 or not all(isinstance(part, str) for part in given):
+        raise EntryError(f"link {shown(item)} cannot be stored: wanted {wanted}")
+    texts = [utf8(part, f"link {name}", EntryError, MOST_NOTE_CHARS) for name, part in zip(Link._fields, given)]
+    link = Link(*texts, *("related", "")[len(texts) - 2 :])
+    if not link.type.strip() or len(link.type) > MAX_ID_CHARS:
+        raise EntryError(f"link type is {shown(link.type)}: wanted 1 to {MAX_ID_CHARS} characters")
+    if link.source == link.target:
+        raise EntryError(f"{shown(link.source)} cannot be linked to itself: name two entries")
+    return link
+
+
+def put(write: Writing, links: Iterable[Link]) -> None:
+    """Store links; a link that exists gets the new type and note, and counts as new."""
+    stored = list(links)
+    write.sql.executemany(
+        "INSERT INTO links VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (source, target) DO UPDATE SET type = excluded.type, note = excluded.note",
+        stored,
+    )
+    _note_changes(write, ((link.source, link.target) for link in stored))
+
+
+def remove(write: Writing, source: str, target: str) -> bool:
+    """Remove a link and say whether there was one."""
+    there = write.sql.execute("DELETE FROM links WHERE source = ? AND target = ?", (source, target)).rowcount > 0
+    if there:
+        _note_changes(write, [(source, target)])
+    return there
+
+
+def remove_of_rows(write: Writing, rows: Sequence[int]) -> None:
+    """Remove the links from and to the entries at the given rows."""
+    if not any_links(write):
+        return
+    these = "(SELECT e.id FROM json_each(?1) j JOIN entries e ON e.row = j.value)"
+    ends = write.sql.execute(
+        f"SELECT source, target FROM links WHERE source IN {these} "
+        f"UNION SELECT source, target FROM links WHERE target IN {these}",
+        (json.dumps(list(rows)),),
+    ).fetchall()
+    _note_changes(write, ends)
+    write.sql.executemany("DELETE FROM links WHERE source = ? AND target = ?", ends)
+
+
+def linked_by(read: Reading | Writing, target: str, type: str) -> str | None:
+    """Return an entry with a link of a type to another one, or None."""
+    found = read.sql.execute("SELECT source FROM links WHERE target = ? AND type = ?", (target, type)).fetchone()
+    return None if found is None else str(found[0])
+
+
+def _note_changes(write: Writing, ends: Iterable[tuple[str, str]]) -> None:
+    write.sql.executemany(
+        "INSERT INTO link_changes SELECT s.row, t.row, ? FROM entries s, entries t WHERE s.id = ? AND t.id = ? "
+        "ON CONFLICT (source, target) DO UPDATE SET generation = excluded.generation",
+        ((write.generation, source, target) for source, target in ends),
+    )
+
+
+def purge(write: Writing) -> None:
+    """Forget the links of deleted entries, whose rows are about to be removed."""
+    dead = "(SELECT row FROM entries WHERE NOT live)"
+    write.sql.execute(f"DELETE FROM link_changes WHERE source IN {dead} OR target IN {dead}")
+
+
+def row_links(read: Reading) -> list[tuple[int, int, int]]:
+    """Return every link that is walked as row, row and the generation that stored it, 0 where that is unknown."""
+    sql = (
+        "SELECT s.row, t.row, coalesce(c.generation, 0) FROM links l CROSS JOIN entries s ON s.id = l.source "
+        "CROSS JOIN entries t ON t.id = l.target LEFT JOIN link_changes c ON c.source = s.row AND c.target = t.row "
+        f"WHERE {_WALKED}"
+    )
+    return read.sql.execute(sql).fetchall()
+
+
+def changed_row_links(read: Reading, since: int) -> list[tuple[int, int, int, int]]:
+    """Return the links stored or removed after a generation: row, row, generation, and 1 for those that are walked."""
+    sql = (
+        "SELECT c.source, c.target, c.generation, EXISTS (SELECT 1 FROM links l WHERE l.source = s.id "
+        f"AND l.target = t.id AND {_WALKED}) FROM link_changes c CROSS JOIN entries s ON s.row = c.source "
+        "CROSS JOIN entries t ON t.row = c.target WHERE c.generation > ?"
+    )
+    return read.sql.execute(sql, (since,)).fetchall()
+
+
+def links_of(read: Reading, entry_id: str) -> list[Link]:
+    """Return the links from and to an entry."""
+    sql = "SELECT source, target, type, note FROM links WHERE source = ? OR target = ? ORDER BY source, target"
+    return typed(Link, read.sql.execute(sql, (entry_id, entry_id)))
+
+
+def all_links(read: Reading) -> Iterator[Link]:
+    """Yield every link."""
+    return typed_pages(Link, read.sql.execute("SELECT source, target, type, note FROM links"))
+
+
+def count(read: Reading) -> int:
+    """Return the number of links."""
+    return int(read.sql.execute("SELECT count(*) FROM links").fetchone()[0])
+
+
+def any_links(read: Reading | Writing) -> bool:
+    """Say whether the store holds any link."""
+    return read.sql.execute("SELECT 1 FROM links LIMIT 1").fetchone() is not None
+
+
+def distances(read: Reading, anchors: Sequence[str], depth: int) -> dict[str, int]:
+    """Return every entry within ``depth`` undirected steps of an anchor, with the smallest number of steps.
+
+    An anchor counts only as the neighbour of another anchor: links are never walked back to where they started.
+    """
+    nearest: dict[str, int] = {}
+    for anchor in anchors:
+        seen = {anchor}
+        frontier = [anchor]
+        for step in range(1, depth + 1):
+            frontier = [n for n in _neighbours(read, frontier) if n not in seen]
+            seen.update(frontier)
+            for found in frontier:
+                nearest[found] = min(nearest.get(found, step), step)
+    return nearest
+
+
+def _neighbours(read: Reading, ids: Sequence[str]) -> list[str]:
+    if not ids:
+        return []
+    wanted = json.dumps(list(ids))
+    sql = (
+        "SELECT l.target FROM json_each(?1) j JOIN links l ON l.source = j.value "
+        "UNION SELECT l.source FROM json_each(?1) j JOIN links l ON l.target = j.value"
+    )
+    return [row[0] for row in read.sql.execute(sql, (wanted,))]

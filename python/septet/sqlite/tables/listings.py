@@ -1,0 +1,158 @@
+"""What a listing reads of entries: rows, times, the values of a field, and which rows pass a condition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from septet.errors import StoreError
+from septet.ranking.pool import Candidate
+from septet.sqlite.store.nul import listed, unescaped
+from septet.sqlite.store.store import Reading
+from septet.sqlite.tables.conditions import Condition, json_source
+from septet.sqlite.tables.entries import CANDIDATE
+from septet.sqlite.tables.typed import typed_pages
+
+__all__ = [
+    "TIMES",
+    "Dated",
+    "changed",
+    "dated",
+    "held",
+    "ids",
+    "in_order_of_ids",
+    "last_row",
+    "members",
+    "passing",
+    "run",
+    "values",
+]
+
+#: Times of an entry, in the order in which they are read.
+TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
+#: What one page of `run` holds at most: entries, and characters of their texts.
+RUN_ROWS, RUN_CHARS = 250, 4 << 20
+
+_DATED = "e.row, e.live, " + ", ".join(f"e.{name}" for name in TIMES)
+
+
+class Dated(NamedTuple):
+    """A row, whether it is live, and its times; None without a limit."""
+
+    row: int
+    live: int
+    created_at: float
+    updated_at: float
+    valid_from: float | None
+    valid_until: float | None
+
+
+def dated(read: Reading) -> list[Dated]:
+    """Return all live entries in the order of rows."""
+    return read.sql.execute(f"SELECT {_DATED} FROM entries e WHERE e.live ORDER BY e.row").fetchall()
+
+
+def changed(read: Reading, since: int) -> list[Dated]:
+    """Return the entries written after a generation, deleted ones included, in the order of rows."""
+    return sorted(read.sql.execute(f"SELECT {_DATED} FROM entries e WHERE e.generation > ?", (since,)))
+
+
+def values(read: Reading, column: str, rows: Sequence[int] | None = None) -> Iterator[tuple[int, Any]]:
+    """Yield row and value of a column, where there is one.
+
+    Args:
+        rows: only these; None for every live entry.
+    """
+    source, parameters = _source(rows)
+    sql = f"SELECT e.row, e.{column} FROM {source} AND e.{column} IS NOT NULL"
+    found = read.sql.execute(sql, parameters).fetchall()
+    if bytes in set(map(type, map(itemgetter(1), found))):
+        raise StoreError(f"a {column} holds bytes: damaged, or of another program; `septet doctor` names all such rows")
+    return iter(found)
+
+
+def members(
+    read: Reading, field: str, rows: Sequence[int] | None = None, *, lists: bool = True
+) -> Iterator[tuple[int, Any]]:
+    """Yield row and value for each text, number and truth value in ``tags``, or at a path of attrs.
+
+    Each member of a list is one; objects, and lists in lists, are none.
+
+    Args:
+        rows: only these; None for every live entry.
+        lists: look into lists; False leaves them out.
+    """
+    source, parameters = _source(rows)
+    inside, path = json_source(field)
+    # json_each would walk the values of an object like those of a list.
+    without = "('object')" if lists else "('object', 'array')"
+    plain = "" if field == "tags" else f" AND json_type({inside}) NOT IN {without}"
+    sql = (
+        f"SELECT e.row, j.type, j.value FROM {source.replace(' WHERE ', f', json_each({inside}) j WHERE ')}{plain} "
+        "AND j.type IN ('text', 'integer', 'real', 'true', 'false')"
+    )
+    given = (*parameters, *path, *(path if plain else ()))
+    for row, kind, value in read.sql.execute(sql, given):
+        if kind == "text":
+            yield row, unescaped(value)
+        else:
+            yield row, value if kind in ("integer", "real") else kind == "true"
+
+
+def passing(read: Reading, condition: Condition, rows: Sequence[int] | None = None) -> list[int]:
+    """Return the rows of the live entries that pass a condition."""
+    source, parameters = _source(rows)
+    sql = f"SELECT e.row FROM {source} AND {condition.sql}"
+    return [row for (row,) in read.sql.execute(sql, (*parameters, *condition.parameters))]
+
+
+def in_order_of_ids(read: Reading) -> list[int]:
+    """Return the rows of all entries in the order of their ids, deleted ones too."""
+    # The index of ids has the rows: no row is read.
+    return [row for (row,) in read.sql.execute("SELECT row FROM entries ORDER BY id")]
+
+
+def ids(read: Reading, rows: Sequence[int] | None = None) -> Iterator[tuple[int, str]]:
+    """Yield row and id, deleted entries too unless rows are named."""
+    if rows is None:
+        return read.sql.execute("SELECT row, id FROM entries")
+    source, parameters = _source(rows)
+    return read.sql.execute(f"SELECT e.row, e.id FROM {source}", parameters)
+
+
+def held(read: Reading, wanted: Sequence[str]) -> frozenset[str]:
+    """Return those of the ids that are live."""
+    source, parameter = listed(list(wanted))
+    sql = f"SELECT e.id FROM {source} j CROSS JOIN entries e ON e.id = j.value WHERE e.live"
+    return frozenset(found for (found,) in read.sql.execute(sql, (parameter,)))
+
+
+def last_row(read: Reading) -> int:
+    """Return the highest row, 0 without any."""
+    return int(read.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
+
+
+def run(read: Reading, after: int, last: int) -> list[Candidate]:
+    """Return the next live entries in the order of rows: some hundred, or a few megabytes; none behind the last.
+
+    Args:
+        after: the row before the first.
+        last: the row that is looked at last.
+    """
+    sql = f"SELECT {CANDIDATE} FROM entries e WHERE e.row > ? AND e.row <= ? AND e.live ORDER BY e.row LIMIT {RUN_ROWS}"
+    found, chars = [], 0
+    for entry in typed_pages(Candidate, read.sql.execute(sql, (after, last))):
+        found.append(entry)
+        chars += len(entry.title) + len(entry.description) + len(entry.context) + len(entry.attrs_json)
+        if chars > RUN_CHARS:
+            break
+    return found
+
+
+def _source(rows: Sequence[int] | None) -> tuple[str, tuple[object, ...]]:
+    """Return what to select live entries ``e`` from, and its parameters."""
+    if rows is None:
+        return "entries e WHERE e.live", ()
+    return "json_each(?) r CROSS JOIN entries e ON e.row = r.value WHERE e.live", (json.dumps(list(rows)),)

@@ -1,0 +1,77 @@
+"""What chunks mention, by the names that stand in them, and which other names notes have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from septet.sqlite.store.nul import listed
+from septet.sqlite.store.store import Reading, Writing
+
+__all__ = ["ALIAS", "Mentioned", "aliased", "aliases_of", "naming", "of_chunks", "of_files", "put"]
+
+#: The type of a row that mentions nothing: its target is another name of the note whose first chunk has it.
+ALIAS = "alias"
+_THESE = "(SELECT value FROM json_each(?))"
+
+
+class Mentioned(NamedTuple):
+    """A row of `mentions`, without its file."""
+
+    chunk: str
+    target: str
+    anchor: str
+    type: str
+
+
+def put(write: Writing, file: int, mentions: Iterable[Mentioned]) -> None:
+    """Store what the chunks of a file mention, in place of what they did."""
+    write.sql.execute("DELETE FROM mentions WHERE file = ?", (file,))
+    write.sql.executemany(
+        "INSERT OR IGNORE INTO mentions (chunk, file, target, anchor, type) VALUES (?, ?, ?, ?, ?)",
+        [(one.chunk, file, one.target, one.anchor, one.type) for one in mentions],
+    )
+
+
+def of_files(read: Reading | Writing, files: Iterable[int]) -> set[str]:
+    """Return the chunks of files that mention anything."""
+    sql = f"SELECT DISTINCT chunk FROM mentions WHERE file IN {_THESE} AND type <> '{ALIAS}'"
+    return {chunk for (chunk,) in read.sql.execute(sql, (json.dumps(list(files)),))}
+
+
+def naming(read: Reading | Writing, root: int, targets: Sequence[str]) -> set[str]:
+    """Return the chunks of a root's files that mention one of the targets."""
+    source, parameter = listed(targets)
+    sql = (
+        f"SELECT DISTINCT m.chunk FROM {source} j CROSS JOIN mentions m ON m.target = j.value "
+        f"JOIN files f ON f.file = m.file WHERE f.root = ? AND m.type <> '{ALIAS}'"
+    )
+    return {chunk for (chunk,) in read.sql.execute(sql, (parameter, root))}
+
+
+def of_chunks(read: Reading | Writing, chunks: Sequence[str]) -> dict[str, list[tuple[Mentioned, str]]]:
+    """Return what chunks mention, by chunk, in an order of its own, with the path of the file that it stands in."""
+    sql = (
+        "SELECT m.chunk, m.target, m.anchor, m.type, f.path FROM json_each(?) j JOIN mentions m ON m.chunk = j.value "
+        f"JOIN files f ON f.file = m.file WHERE m.type <> '{ALIAS}' ORDER BY m.chunk, m.target, m.anchor"
+    )
+    found: dict[str, list[tuple[Mentioned, str]]] = {}
+    for *mention, path in read.sql.execute(sql, (json.dumps(list(chunks)),)):
+        found.setdefault(mention[0], []).append((Mentioned._make(mention), path))
+    return found
+
+
+def aliased(read: Reading | Writing, root: int, name: str) -> list[tuple[str, str]]:
+    """Return path and id of the files of a root that have a folded name for another one, by path."""
+    sql = (
+        "SELECT f.path, f.id FROM mentions m JOIN files f ON f.file = m.file "
+        f"WHERE m.target = ? AND m.type = '{ALIAS}' AND f.root = ? ORDER BY f.path"
+    )
+    return read.sql.execute(sql, (name, root)).fetchall()
+
+
+def aliases_of(read: Reading | Writing, files: Iterable[int]) -> set[str]:
+    """Return the other names, folded, of files."""
+    sql = f"SELECT DISTINCT target FROM mentions WHERE file IN {_THESE} AND type = '{ALIAS}'"
+    return {name for (name,) in read.sql.execute(sql, (json.dumps(list(files)),))}

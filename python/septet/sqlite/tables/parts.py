@@ -1,0 +1,51 @@
+"""Parts: what of `entries` was made by splitting a long text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from septet.sqlite.store.store import Reading, Writing
+
+__all__ = ["IS_PART", "of", "taken", "with_parts"]
+
+_PART = (
+    "substr(p.id, 1, length(e.id) + 1) = e.id || '#' AND length(p.id) > length(e.id) + 1 "
+    "AND substr(p.id, length(e.id) + 2) NOT GLOB '*[^0-9]*'"
+)
+#: Whether ``entries p`` is a part; one that only names a parent is none.
+IS_PART = (
+    "(p.parent <> p.id AND EXISTS (SELECT 1 FROM entries e "
+    f"WHERE e.id = p.parent AND e.parent = e.id AND e.live AND {_PART}))"
+)
+_ANY = "SELECT 1 FROM entries WHERE parent IS NOT NULL LIMIT 1"
+
+
+def of(read: Reading | Writing, ids: Sequence[str]) -> list[str]:
+    """Return the ids of the parts that entries were split into; entries that only name a parent are no parts of it."""
+    # Most vaults hold none, and this is asked with every write.
+    if read.sql.execute(_ANY).fetchone() is None:
+        return []
+    sql = (
+        "SELECT p.id FROM json_each(?) j JOIN entries e ON e.id = j.value AND e.live AND e.parent = e.id "
+        f"JOIN entries p ON p.parent = e.id AND p.live WHERE {_PART}"
+    )
+    return [found for (found,) in read.sql.execute(sql, (json.dumps(list(ids)),))]
+
+
+def with_parts(read: Reading | Writing, rows: Sequence[int]) -> list[int]:
+    """Return rows and those of the parts that the entries there were split into, ascending."""
+    if not rows or read.sql.execute(_ANY).fetchone() is None:
+        return [*rows]
+    sql = (
+        "SELECT p.row FROM json_each(?) j JOIN entries e ON e.row = j.value AND e.live AND e.parent = e.id "
+        f"JOIN entries p ON p.parent = e.id AND p.live WHERE {_PART}"
+    )
+    return sorted({*rows, *(row for (row,) in read.sql.execute(sql, (json.dumps(list(rows)),)))})
+
+
+def taken(read: Reading | Writing, parents: Mapping[str, str]) -> list[str]:
+    """Return those ids that live entries have already which are not parts of the parent named for the id."""
+    sql = "SELECT e.id, e.parent FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live ORDER BY j.key"
+    rows = read.sql.execute(sql, (json.dumps(list(parents)),))
+    return [found for found, parent in rows if parent != parents[found]]

@@ -1,0 +1,32 @@
+"""Settings of SQLite, as a connection that reads has them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from septet.sqlite.store.store import Reading
+
+__all__ = ["SqliteSettings", "sqlite_settings"]
+
+
+class SqliteSettings(NamedTuple):
+    """How SQLite works on a file.
+
+    Attributes:
+        journal_mode: ``wal``, ``delete`` or ``memory``.
+        fts5_reported: SQLite says that it was compiled with full-text search.
+        foreign_keys_on: references are checked.
+    """
+
+    journal_mode: str
+    fts5_reported: bool
+    foreign_keys_on: bool
+
+
+def sqlite_settings(read: Reading) -> SqliteSettings:
+    """Return the settings of a connection."""
+    mode, fts5, keys = read.sql.execute(
+        "SELECT (SELECT journal_mode FROM pragma_journal_mode), sqlite_compileoption_used('ENABLE_FTS5'), "
+        "(SELECT foreign_keys FROM pragma_foreign_keys)"
+    ).fetchone()
+    return SqliteSettings(str(mode), bool(fts5), bool(keys))

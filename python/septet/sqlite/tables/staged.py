@@ -1,0 +1,160 @@
+"""Rows of `staged`: chunks of a root made in another way, beside those that answer, until one transaction takes them.
+
+Of each file there is a first row, with an empty ``text_hash``, about the file itself, and then one for each chunk.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from septet.model.spaces import Space
+from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.tables.texts import joined
+
+__all__ = [
+    "Staged",
+    "Target",
+    "any_of",
+    "begin",
+    "count",
+    "count_new",
+    "drop",
+    "end",
+    "files",
+    "put",
+    "read",
+    "target",
+    "texts_of",
+]
+
+#: So many rows are removed in one transaction, so that no other writer waits long.
+DROPPED_ROWS = 2_000
+
+
+class Staged(NamedTuple):
+    """What was made of a file: facts about it, and the fields of its chunks, as JSON; by the bytes they are of."""
+
+    file: int
+    hash: str
+    facts: str
+    chunks: tuple[str, ...]
+
+
+class Target(NamedTuple):
+    """What the chunks of a root are being made with, and since when (epoch seconds)."""
+
+    identity: str
+    begun: float
+
+
+def target(read: Reading | Writing, root: int) -> Target | None:
+    """Return what the chunks of a root are being made with; None if they are not being made anew."""
+    found = read.sql.execute("SELECT value FROM meta WHERE key = ?", (_key(root),)).fetchone()
+    return None if found is None else Target(*json.loads(found[0]))
+
+
+def begin(write: Writing, root: int, made_with: Target) -> None:
+    """Note with what the chunks of a root are made from here on."""
+    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_key(root), json.dumps(made_with)))
+
+
+def end(write: Writing, root: int) -> None:
+    """Note that the chunks of a root are not being made anew any more."""
+    write.sql.execute("DELETE FROM meta WHERE key = ?", (_key(root),))
+
+
+def any_of(read: Reading | Writing) -> bool:
+    """Say whether there is anything staged."""
+    return read.sql.execute("SELECT 1 FROM staged LIMIT 1").fetchone() is not None
+
+
+def put(write: Writing, made: Sequence[Staged], hashes: Sequence[Sequence[str]]) -> None:
+    """Stage what was made of files, in place of what was made of them before.
+
+    Args:
+        hashes: of the texts of their chunks, file by file.
+    """
+    write.sql.execute(
+        "DELETE FROM staged WHERE file IN (SELECT value FROM json_each(?))", (json.dumps([one.file for one in made]),)
+    )
+    write.sql.executemany(
+        "INSERT INTO staged (file, hash, text_hash, entry) VALUES (?, ?, ?, ?)",
+        (
+            (one.file, one.hash, text_hash, entry)
+            for one, of_chunks in zip(made, hashes)
+            for text_hash, entry in (("", one.facts), *zip(of_chunks, one.chunks))
+        ),
+    )
+
+
+def files(read: Reading | Writing, root: int) -> dict[int, tuple[str, str]]:
+    """Return the files of a root that are staged, by number: the hash of their bytes and their path when read."""
+    sql = (
+        "SELECT s.file, s.hash, json_extract(s.entry, '$.path') FROM staged s JOIN files f ON f.file = s.file "
+        "WHERE f.root = ? AND s.text_hash = ''"
+    )
+    return {row[0]: row[1:] for row in read.sql.execute(sql, (root,))}
+
+
+def read(read: Reading | Writing, files: Iterable[int]) -> Iterator[Staged]:
+    """Yield what was made of staged files."""
+    for file in files:
+        sql = "SELECT hash, entry FROM staged WHERE file = ? ORDER BY row"
+        (hash, facts), *chunks = read.sql.execute(sql, (file,)).fetchall()
+        yield Staged(file, hash, facts, tuple(entry for _, entry in chunks))
+
+
+def count_new(read: Reading | Writing, root: int) -> int:
+    """Return how many staged chunks of a root have texts that no entry has."""
+    sql = (
+        "SELECT count(*) FROM staged s JOIN files f ON f.file = s.file WHERE f.root = ? AND s.text_hash <> '' "
+        "AND s.text_hash NOT IN (SELECT text_hash FROM entries WHERE live)"
+    )
+    return int(read.sql.execute(sql, (root,)).fetchone()[0])
+
+
+def count(read: Reading | Writing, root: int) -> int:
+    """Return how many chunks of a root are staged."""
+    sql = "SELECT count(*) FROM staged s JOIN files f ON f.file = s.file WHERE f.root = ? AND s.text_hash <> ''"
+    return int(read.sql.execute(sql, (root,)).fetchone()[0])
+
+
+def texts_of(read: Reading, space: Space | None, *, after: int, limit: int) -> tuple[int, list[tuple[str, str]]]:
+    """Return staged texts that lack a vector in a space, by hash, and the row of the last one.
+
+    Args:
+        space: None for one that does not exist yet: every text lacks its vector.
+        after: only rows behind this one.
+        limit: at most so many.
+    """
+    sql = (
+        "SELECT s.row, s.text_hash, json_extract(s.entry, '$.title'), json_extract(s.entry, '$.description'), "
+        "json_extract(s.entry, '$.context') FROM staged s WHERE s.row > ? AND s.text_hash <> '' "
+        "AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = s.text_hash AND v.space = ?) ORDER BY s.row LIMIT ?"
+    )
+    number = -1 if space is None else space.space
+    rows = read.sql.execute(sql, (after, number, limit)).fetchall()
+    found = [(key, joined([part or "" for part in parts])) for _, key, *parts in rows]
+    return (rows[-1][0] if rows else after), found
+
+
+def drop(write: Writing, root: int | None) -> int:
+    """Remove a share of what is staged of a root, or of roots that are gone, and return how many rows went.
+
+    With the last of them goes the note of the identity.
+    """
+    of = "f.root = ?1" if root is not None else "f.file IS NULL"
+    gone = write.sql.execute(
+        "DELETE FROM staged WHERE row IN (SELECT s.row FROM staged s LEFT JOIN files f ON f.file = s.file "
+        f"WHERE {of} LIMIT {DROPPED_ROWS})",
+        () if root is None else (root,),
+    ).rowcount
+    if gone < DROPPED_ROWS and root is not None:
+        end(write, root)
+    return gone
+
+
+def _key(root: int) -> str:
+    return f"staged:{root}"

@@ -1,0 +1,61 @@
+"""What is stored already just as it would be written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from septet.sqlite.store.nul import listed
+from septet.sqlite.store.store import Reading
+from septet.sqlite.tables.entries import EntryRow
+from septet.sqlite.tables.vectors import GivenVectors
+
+__all__ = ["SELECTED", "rows_stored", "same", "vectors_stored"]
+
+#: Compared apart: times may be the clock's.
+_TIMES = ("created_at", "updated_at")
+_COMPARED = [name for name in EntryRow._fields[:-1] if name not in _TIMES]
+#: What `same` takes of a stored entry, in its order.
+SELECTED = (*_TIMES, *_COMPARED)
+_PLACES = [EntryRow._fields.index(name) for name in _COMPARED]
+
+
+def rows_stored(read: Reading, rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
+    """Return of each row whether a live entry has exactly its values.
+
+    Args:
+        timed: whether the caller gave the row's times; others are the clock's and not compared.
+    """
+    source, parameter = listed([row.id for row in rows])
+    sql = (
+        f"SELECT {', '.join(f'e.{name}' for name in SELECTED)} FROM {source} j "
+        "JOIN entries e ON e.id = j.value WHERE e.live"
+    )
+    return same(read.sql.execute(sql, (parameter,)), rows, timed)
+
+
+def same(stored: Iterable[tuple[Any, ...]], rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
+    """Return of each row whether it is among the stored ones, each given as `SELECTED`; ``timed`` as above."""
+    # By id, the first of what is compared.
+    found = {values[2]: values for values in stored}
+    if not found:
+        return [False] * len(rows)
+    return [
+        (one := found.get(row.id)) is not None
+        and one[2:] == tuple(row[place] for place in _PLACES)
+        and (not given or (one[1] == row.updated_at and (not row.created_given or one[0] == row.created_at)))
+        for row, given in zip(rows, timed)
+    ]
+
+
+def vectors_stored(read: Reading, given: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
+    """Return the vectors that were given with entries of these ids and texts, as little-endian float32 by model."""
+    source, parameter = listed([f"{one.text_hash}:{one.entry_id}" for one in given])
+    sql = (
+        f"SELECT j.key, s.model, v.vector FROM {source} j JOIN vectors v ON v.key = j.value "
+        "JOIN spaces s ON s.space = v.space WHERE s.keyed_by = 'entry'"
+    )
+    found: dict[str, dict[str, bytes]] = {}
+    for at, model, blob in read.sql.execute(sql, (parameter,)):
+        found.setdefault(given[at].entry_id, {})[model] = bytes(blob)
+    return dict(found)

@@ -1,0 +1,303 @@
+"""Vectors as they are stored: spaces (a model with a dimension) and float32 rows as they were given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.errors import EntryError, StoreError, VectorError
+from septet.inputs.arguments import utf8
+from septet.model.spaces import Space
+from septet.model.vector import MOST_DIMENSIONS, entry_vector
+from septet.sqlite.store.nul import listed
+from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.tables.fragments import vector_key
+from septet.sqlite.tables.typed import typed
+
+if TYPE_CHECKING:
+    from septet.model.fields import VectorLike
+
+__all__ = [
+    "DEFAULT_MODEL",
+    "GivenVectors",
+    "StoredVector",
+    "all_spaces",
+    "checked",
+    "choose",
+    "drop_given",
+    "drop_stale",
+    "given",
+    "models_of",
+    "no_space",
+    "of_ids",
+    "of_rows",
+    "put",
+    "sized",
+    "spaces",
+    "typed_spaces",
+]
+
+_FOREIGN = "damaged, or of another program than Septet; `septet doctor` names all such rows"
+#: The model name of vectors given without one.
+DEFAULT_MODEL = "given"
+#: Characters of a model's name.
+MOST_MODEL_CHARS = 1_024
+
+
+class GivenVectors(NamedTuple):
+    """What a caller gave for one entry: float32 rows ``(d,)`` by model."""
+
+    entry_id: str
+    text_hash: str
+    by_model: Mapping[str, NDArray[np.float32]]
+
+
+class StoredVector(NamedTuple):
+    """One vector as little-endian float32.
+
+    Attributes:
+        at: the row of its entry, or the position of that row in the list given.
+    """
+
+    at: int
+    vector: bytes
+
+
+def checked(vector: VectorLike | None, model: object, entry_id: str) -> dict[str, NDArray[np.float32]]:
+    """Return the vectors given for one entry, by model, as float32 rows ``(d,)``.
+
+    Args:
+        vector: one vector, or a dict of vectors by model.
+        model: the model of a single vector; None for `DEFAULT_MODEL`.
+
+    Raises:
+        VectorError: not one-dimensional, NaN, infinite, or all zero.
+    """
+    if vector is None:
+        return {}
+    if isinstance(vector, Mapping):
+        if model is not None:
+            raise EntryError("vector is a dict by model: leave model out")
+        return {_model(m): entry_vector(v, f"vector of {entry_id!r}") for m, v in vector.items()}
+    return {DEFAULT_MODEL if model is None else _model(model): entry_vector(vector, f"vector of {entry_id!r}")}
+
+
+def put(write: Writing, given: Sequence[GivenVectors], *, one_per_entry: bool, now: float) -> None:
+    """Store vectors given for entries that are already written.
+
+    Args:
+        one_per_entry: remove an entry's given vectors of other models.
+
+    Raises:
+        VectorError: the model's vectors have another dimension.
+    """
+    known = {s.model: s for s in _given_spaces(write)}
+    rows: list[tuple[int, str, bytes]] = []
+    for one in given:
+        key = f"{one.text_hash}:{one.entry_id}"
+        if any(m not in known or known[m].dimensions != row.size for m, row in one.by_model.items()):
+            # Whether a space can change its dimension depends on the vectors in it.
+            _insert(write, rows)
+        spaces = [_space_for(write, known, m, row, one.entry_id, now) for m, row in one.by_model.items()]
+        if one_per_entry and len(known) > 1:
+            _insert(write, rows)
+            write.sql.execute("DELETE FROM vectors WHERE key = ?", (key,))
+        rows += [(space, key, _blob(row)) for space, row in zip(spaces, one.by_model.values())]
+    _insert(write, rows)
+
+
+def drop_stale(write: Writing, hashes: Mapping[str, str]) -> None:
+    """Remove the given vectors of entries whose text is about to change: they describe the old text.
+
+    Args:
+        hashes: the new text hash of each entry about to be written, by id.
+    """
+    if write.sql.execute("SELECT 1 FROM spaces WHERE keyed_by = 'entry' LIMIT 1").fetchone() is None:
+        return
+    sql = "SELECT e.id, e.text_hash FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
+    old = write.sql.execute(sql, (json.dumps(list(hashes)),)).fetchall()
+    stale = [(f"{text_hash}:{entry_id}",) for entry_id, text_hash in old if hashes[entry_id] != text_hash]
+    write.sql.executemany("DELETE FROM vectors WHERE key = ?", stale)
+
+
+def drop_given(write: Writing, rows: Sequence[int]) -> None:
+    """Remove the vectors that were given with entries, which are about to be emptied."""
+    if write.sql.execute("SELECT 1 FROM spaces WHERE keyed_by = 'entry' LIMIT 1").fetchone() is None:
+        return
+    write.sql.execute(
+        "DELETE FROM vectors WHERE key IN (SELECT e.text_hash || ':' || e.id FROM json_each(?) j "
+        "JOIN entries e ON e.row = j.value) AND space IN (SELECT space FROM spaces WHERE keyed_by = 'entry')",
+        (json.dumps(list(rows)),),
+    )
+
+
+def all_spaces(read: Reading) -> list[Space]:
+    """Return every space in order of its making, its entries not counted."""
+    sql = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces ORDER BY space"
+    return typed_spaces(read.sql.execute(sql))
+
+
+def spaces(read: Reading) -> list[Space]:
+    """Return all spaces that hold vectors of live entries, the fullest first."""
+    found = []
+    for space in all_spaces(read):
+        key = vector_key(space.keyed_by)
+        sql = f"SELECT count(*) FROM vectors v JOIN entries e ON v.key = {key} WHERE v.space = ? AND e.live"
+        found.append(space._replace(entries=read.sql.execute(sql, (space.space,)).fetchone()[0]))
+    return sorted((s for s in found if s.entries), key=lambda s: (-s.entries, s.space))
+
+
+def choose(read: Reading, model: str | None, dimensions: int) -> Space | None:
+    """Return the space that a query vector of so many dimensions is compared in; None without any.
+
+    With no model named: the only space; of several, the fullest one of that dimension.
+
+    Raises:
+        VectorError: the vault has vectors, but none that this query vector can be compared with.
+    """
+    sql = (
+        "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM spaces s "
+        "WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space)"
+    )
+    found = typed_spaces(read.sql.execute(sql))
+    named = found if model is None else [s for s in found if s.model == model]
+    fitting = [s for s in named if s.dimensions == dimensions]
+    if len(fitting) > 1:
+        return next(s for s in spaces(read) if s.dimensions == dimensions)
+    if fitting:
+        return fitting[0]
+    if not found:
+        return None
+    raise no_space(found, model, dimensions)
+
+
+def no_space(found: Sequence[Space], model: str | None, dimensions: int) -> VectorError:
+    """Return what to raise when no space that holds vectors is of a query vector's model and dimensions."""
+    here = ", ".join(f"{model} ({size})" for model, size in sorted((s.model, s.dimensions) for s in found))
+    asked = f"{dimensions} dimensions" if model is None else f"model {model!r} and {dimensions} dimensions"
+    return VectorError(f"query_vector has {asked}, the vault holds vectors of: {here}")
+
+
+def of_rows(read: Reading, space: Space, rows: Sequence[int]) -> list[StoredVector]:
+    """Return the vectors of the entries at the given rows in a space, by the position of the row, in order."""
+    sql = (
+        "SELECT j.key, v.vector FROM json_each(?) j JOIN entries e ON e.row = j.value "
+        f"JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? ORDER BY j.key"
+    )
+    return sized(space, read.sql.execute(sql, (json.dumps(list(rows)), space.space)))
+
+
+def of_ids(read: Reading, model: str, dimensions: int, ids: Sequence[str]) -> dict[str, bytes]:
+    """Return the vectors (little-endian float32) of live entries by id: one that was given before a provider's."""
+    source, parameter = listed(list(ids))
+    found: dict[str, bytes] = {}
+    # Those that were given come last, and stay.
+    for space in sorted(all_spaces(read), key=lambda s: s.keyed_by, reverse=True):
+        if (space.model, space.dimensions) == (model, dimensions):
+            sql = (
+                f"SELECT e.id, v.vector FROM {source} j CROSS JOIN entries e ON e.id = j.value "
+                f"JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? WHERE e.live"
+            )
+            rows = read.sql.execute(sql, (parameter, space.space)).fetchall()
+            held = sized(space, enumerate(vector for _, vector in rows))
+            found.update((entry_id, one.vector) for (entry_id, _), one in zip(rows, held))
+    return found
+
+
+def given(read: Reading) -> Iterator[tuple[str, str, bytes]]:
+    """Yield id, model and vector (little-endian float32) of all that callers gave for live entries."""
+    sql = (
+        f"SELECT e.id, s.model, v.vector FROM entries e JOIN vectors v ON v.key = {vector_key('entry')} "
+        "JOIN spaces s ON s.space = v.space AND s.keyed_by = 'entry' WHERE e.live"
+    )
+    return read.sql.execute(sql)
+
+
+def typed_spaces(rows: Iterable[tuple[Any, ...]]) -> list[Space]:
+    """Return rows as spaces.
+
+    Raises:
+        StoreError: a value is none that a space has.
+    """
+    found = typed(Space, rows)
+    for space in found:
+        if not 0 < space.dimensions <= MOST_DIMENSIONS:
+            raise StoreError(f"the space {space.space} has {space.dimensions} dimensions: {_FOREIGN}")
+    return found
+
+
+def sized(space: Space, rows: Iterable[tuple[Any, ...]]) -> list[StoredVector]:
+    """Return rows as vectors of a space.
+
+    Raises:
+        StoreError: one has not its dimension.
+    """
+    found = typed(StoredVector, rows)
+    if not {len(one.vector) for one in found} <= {4 * space.dimensions}:
+        raise StoreError(f"a vector of {space.model} has not {space.dimensions} numbers: {_FOREIGN}")
+    return found
+
+
+def models_of(read: Reading, dimensions: int) -> list[str]:
+    """Return the models that have vectors of so many dimensions."""
+    sql = (
+        "SELECT s.model FROM spaces s WHERE s.dimensions = ? "
+        "AND EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space) ORDER BY s.model"
+    )
+    return [r[0] for r in read.sql.execute(sql, (dimensions,))]
+
+
+def _insert(write: Writing, rows: list[tuple[int, str, bytes]]) -> None:
+    """Store rows of `vectors`, and empty the list."""
+    sql = (
+        "INSERT INTO vectors (space, key, vector) VALUES (?, ?, ?) "
+        "ON CONFLICT (key, space) DO UPDATE SET vector = excluded.vector"
+    )
+    write.sql.executemany(sql, rows)
+    rows.clear()
+
+
+def _space_for(
+    write: Writing, known: dict[str, Space], model: str, row: NDArray[np.float32], entry_id: str, now: float
+) -> int:
+    space = known.get(model)
+    if space is not None and space.dimensions != row.size:
+        if write.sql.execute("SELECT 1 FROM vectors WHERE space = ? LIMIT 1", (space.space,)).fetchone():
+            raise VectorError(
+                f"vector of {entry_id!r} has {row.size} dimensions, model {model!r} has {space.dimensions} "
+                "in this vault: name another model=, or re-add every vector"
+            )
+        space = None
+    if space is None:
+        write.sql.execute(
+            "INSERT INTO spaces (model, dimensions, keyed_by, created_at) VALUES (?, ?, 'entry', ?) "
+            "ON CONFLICT DO NOTHING",
+            (model, row.size, now),
+        )
+        space = next(s for s in _given_spaces(write) if s.model == model and s.dimensions == row.size)
+        known[model] = space
+    return space.space
+
+
+def _given_spaces(write: Writing) -> list[Space]:
+    # Those with vectors come last, so that a dict by model keeps the one in use.
+    sql = (
+        "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM spaces s WHERE keyed_by = 'entry' "
+        "ORDER BY EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space)"
+    )
+    return typed_spaces(write.sql.execute(sql))
+
+
+def _model(name: object) -> str:
+    text = utf8(name, "model", EntryError, MOST_MODEL_CHARS)
+    if not text.strip():
+        raise EntryError("model is empty: wanted a name, or None")
+    return text
+
+
+def _blob(row: NDArray[np.float32]) -> bytes:
+    return row.astype("<f4", copy=False).tobytes()

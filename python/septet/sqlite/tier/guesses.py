@@ -1,0 +1,17 @@
+"""Guesses: the words of a store that may be meant by a word that no entry holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from septet.query.plan import Plan
+from septet.sqlite.tier.read_view import ReadView
+from septet.tiers.misspelt import MOST_GUESSES, misspelt
+
+__all__ = ["guesses_of"]
+
+
+def guesses_of(view: ReadView, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
+    """Return the words of a query that no entry holds, each with the words near it, the nearest first."""
+    unknown = misspelt(plan, lambda: view.term_counts(plan).holding)
+    return {word: view.corpus.words_near(word, edits, MOST_GUESSES) or () for word, edits in unknown.items()}

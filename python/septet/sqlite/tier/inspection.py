@@ -1,0 +1,165 @@
+"""How one entry of a local store fares in a search: its place in each leg."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from septet import _core
+from septet.model.explanation import LegReport
+from septet.query.parse import Step
+from septet.query.plan import MEMORY, Plan
+from septet.ranking.pool import Candidate
+from septet.sqlite.tables import candidates, fulltext
+from septet.sqlite.tier.read_view import ReadView
+from septet.tiers.legs import answering_step, matched, memory_place, nothing_compared
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from septet.ranking.pool import Pool
+
+__all__ = ["filters_passed", "legs_of"]
+
+_EQUAL = np.ones(5)
+
+
+def filters_passed(view: ReadView, candidate: Candidate) -> dict[str, bool]:
+    """Return every filter of the search by name, and whether the entry passes it."""
+    return candidates.filters_passed(view.read, view.plan, candidate.row, memories=_as_memory(view, candidate))
+
+
+def legs_of(view: ReadView, candidate: Candidate, filters: Mapping[str, bool]) -> list[LegReport]:
+    """Return the entry's place in every leg that the search asks."""
+    passes = all(filters.values())
+    if _as_memory(view, candidate):
+        return [_memory_place(view, candidate, passes)]
+    legs = []
+    if "text" in view.plan.legs:
+        legs.append(_text_place(view, candidate, passes))
+    if view.plan.asks_vectors:
+        legs.append(_vector_place(view, candidate, passes))
+    if "text" in view.plan.legs and "path" in view.plan.profile.columns:
+        legs += _path_place(view, candidate, passes)
+    return legs
+
+
+def _as_memory(view: ReadView, candidate: Candidate) -> bool:
+    """Whether it is found by the leg that gives memories a fixed score."""
+    return view.plan.include_memories and not view.plan.scores_memories and candidate.kind == MEMORY
+
+
+def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
+    plan = view.at_step(view.plan)
+    if not plan.query.terms:
+        return LegReport("text", False, None, 0, view.taken, None, "no term is left of the query")
+    own = plan.scores_memories or plan.profile.text.constants is not None
+    known = not view.needs_fts5(plan)
+    native = own and known
+    rank, of, score = (_rank_in_memory if native else _rank_by_fts5)(view, candidate.row)
+    terms = list(dict.fromkeys(plan.query.terms))
+    # One that is split into parts is in no index.
+    known = known and view.snapshot.slots_of([candidate.row])[0] >= 0
+    indexed = native and known
+    holds = _holds_in_memory if indexed else _holds_by_fts5
+    hit = [t for t in terms if holds(view, _one_term(view, t), candidate.row)]
+    # FTS5 does not tell one table's part of a score.
+    by_parts = _in_memory(view, plan, candidate.row).columns["bm25_grams"][0] if known else 0.0
+    words = [t for t in hit if holds(view, _one_term(view, t, grams=False), candidate.row)]
+    detail = matched(terms, hit, words, by_parts)
+    if hit and plan.query.needed:
+        if indexed:
+            whole = _in_memory(view, plan, candidate.row).columns["all_words"][0] > 0
+        else:
+            whole = bool(fulltext.whole_rows(view.read, plan, [candidate.row]))
+        detail += "; strict wave: every word" if whole else f"; relaxed wave, behind {_whole(view)} with every word"
+    if plan.query.steps:
+        detail += f"; {answering_step(view.plan.query, view.answered.get(id(view.plan)))}"
+    taken = fulltext.candidate_count(plan, of, view.taken)
+    return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
+
+
+def _path_place(view: ReadView, candidate: Candidate, passes: bool) -> list[LegReport]:
+    """Return the place of an entry whose file the query names, if it does."""
+    from septet.sqlite.tier.named import named_by
+
+    named = named_by(view, view.plan.query.text)
+    exact = named.get(candidate.row)
+    if exact is None:
+        return []
+    rank = list(named).index(candidate.row) + 1 if passes else None
+    detail = f"the query is the {('stem', 'name', 'path')[exact - 1]} of its file"
+    return [LegReport("path", True, rank, len(named), len(named), float(exact), detail)]
+
+
+def _rank_by_fts5(view: ReadView, row: int) -> fulltext.Rank:
+    return fulltext.rank_of(view.read, view.at_step(view.plan), row)
+
+
+def _rank_in_memory(view: ReadView, row: int) -> fulltext.Rank:
+    """Rank by statistics of entries and memories together, which FTS5 does not have."""
+    found = view.matches()
+    order = found.rows
+    if row not in order:
+        return fulltext.Rank(None, len(order), None)
+    place = order.index(row)
+    return fulltext.Rank(place + 1, len(order), float(found.columns["bm25"][place]))
+
+
+def _in_memory(view: ReadView, plan: Plan, row: int, weights: NDArray[np.float64] | None = None) -> Pool:
+    return view.corpus.candidates_at(
+        view._query(plan, None),
+        view.snapshot.slots_of([row]),
+        tier=0,
+        weights=plan.profile.text.weights.array if weights is None else weights,
+        columns={"bm25", "bm25_grams"},
+        constants=plan.profile.text.constants,
+    )
+
+
+def _holds_in_memory(view: ReadView, plan: Plan, row: int) -> bool:
+    # Columns without a weight are looked at, too, but in a cascade.
+    weights = None if plan.query.steps else _EQUAL
+    return bool(_in_memory(view, plan, row, weights).columns["bm25"][0] > 0)
+
+
+def _holds_by_fts5(view: ReadView, plan: Plan, row: int) -> bool:
+    return bool(fulltext.score_rows(view.read, plan, [row]))
+
+
+def _whole(view: ReadView) -> str:
+    count = view.whole.get(id(view.plan))
+    if count is None:
+        count = len(fulltext.whole_rows(view.read, view.plan))
+    return "1 entry" if count == 1 else f"{count} entries"
+
+
+def _one_term(view: ReadView, term: str, *, grams: bool = True) -> Plan:
+    query = view.plan.query
+    steps = (Step("all", True, (0,)),) if query.steps else ()
+    own = query._replace(terms=(term,), needed=(), steps=steps, grams=query.grams and grams)
+    return view.plan._replace(query=own)
+
+
+def _memory_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
+    plan = view.plan
+    rows = fulltext.recall_memories(view.read, view.at_step(plan), -1) if plan.asks_text else []
+    return memory_place(plan, rows, candidate.row, passes=passes)
+
+
+def _vector_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
+    vectors, plan = view.vectors, view.plan
+    if vectors is None or plan.vector is None or view.space is None:
+        return nothing_compared(plan, view.mismatch)
+    allowed = view.mask()[vectors.slots]
+    of = int(np.count_nonzero(allowed))
+    at = vectors.at(view.snapshot.slots_of([candidate.row]))
+    if at[0] < 0:
+        return LegReport("vector", False, None, of, view.taken, None, f"no vector of model {view.space.model!r}")
+    own = float(_core.cosine_at(plan.vector.exact, vectors.rows, at)[0])
+    order, _ = vectors.nearest(plan.vector.scan, of, allowed)
+    place = np.flatnonzero(order == at[0])
+    rank = int(place[0]) + 1 if len(place) and passes else None
+    return LegReport("vector", True, rank, of, view.taken, own, f"cosine {own:.4f}")

@@ -1,0 +1,398 @@
+"""What a batch of queries reads of a local store: a transaction, and the snapshot of its generation."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.errors import StoreBusy, StoreError, VectorError
+from septet.model.spaces import Space
+from septet.query.plan import Plan
+from septet.ranking.bm25_scale import TermCounts
+from septet.ranking.pool import Pool
+from septet.sqlite.snapshot.manager import SnapshotManager
+from septet.sqlite.snapshot.snapshot import Snapshot, VectorRows
+from septet.sqlite.store.store import Reading, ReadTransaction, Store
+from septet.sqlite.tables import entries
+from septet.tiers.agreement import RULE, measured
+
+if TYPE_CHECKING:
+    from septet.sqlite.snapshot.arrays import Mask, Slots
+    from septet.sqlite.tables.conditions import Condition
+
+__all__ = ["ReadView", "open_read_view"]
+
+_Answer = TypeVar("_Answer")
+
+#: So often a search begins to read again because other threads moved on.
+TURNS = 1_000
+
+
+class ReadView:
+    """A read transaction with the snapshot of exactly its generation.
+
+    The plans differ in their queries and query vectors; filters, limits and profile are those of the first.
+
+    Attributes:
+        space: the vectors that query vectors are compared with; None without any.
+        mismatch: why there are none, when the store has vectors of other models or dimensions only.
+        disagrees: words decide, because vectors hardly agree with them.
+        fallbacks: the identities of plans for which ``bm25()`` was missing, and FTS5's default rank stood in.
+        unknown: the identities of plans with a term that no entry holds.
+        whole: by identity of plans that need words, how many matches hold all of them.
+        answered: by identity of plans that cascade, the step that has an answer.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[Plan],
+        transaction: ReadTransaction,
+        manager: SnapshotManager,
+        snapshot: Snapshot,
+        space: Space | None,
+        mismatch: VectorError | None,
+    ) -> None:
+        self.plans, self.plan = plans, plans[0]
+        self.transaction, self.read = transaction, transaction.reading
+        self.manager, self.snapshot = manager, snapshot
+        self.corpus = snapshot.corpus_with_memories if self.plan.scores_memories else snapshot.corpus
+        self.space, self.mismatch = space, mismatch
+        #: Entries that have no vector of the space, and how many there are; with memories, if they are searched.
+        self.without_vectors = NONE_OF_NONE
+        if space is not None:
+            memories = self.plan.scores_memories
+            # Asked for in every search, made once.
+            self.without_vectors = snapshot.unembedded.get((space.space, memories)) or snapshot.without_vectors(
+                space.space, memories
+            )
+        self.disagrees = False
+        self.fallbacks: set[int] = set()
+        self.unknown: set[int] = set()
+        self.whole: dict[int, int] = {}
+        self.answered: dict[int, int | None] = {}
+
+    def __enter__(self) -> ReadView:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the transaction."""
+        self.transaction.end()
+
+    def remembered(self, key: object, ask: Callable[[], _Answer]) -> _Answer:
+        """Return what the store answered at this generation, asking only the first time."""
+        return self.manager.remembered(self.read, key, ask)
+
+    @property
+    def taken(self) -> int:
+        """How many candidates each leg takes for the first plan."""
+        return self.plan.taken(compared=self.space is not None and self.plan.asks_vectors)
+
+    @property
+    def vectors(self) -> VectorRows | None:
+        """The rows of the space."""
+        return None if self.space is None else self.snapshot.vectors[self.space.space]
+
+    def links(self) -> _core.Links:
+        """Return the links of the store."""
+        self.snapshot = self.manager.linked(self.snapshot, self.read)
+        assert self.snapshot.links is not None
+        return self.snapshot.links
+
+    def recall(self, tier: int) -> list[tuple[Pool, int]]:
+        """Return the candidates of each plan, and how many entries its full text matches, before they were cut.
+
+        Args:
+            tier: the place of the tier among those that are searched.
+        """
+        plan = self.plan
+        if plan.scans_words:
+            return [self._nearest_by_words(tier, query) for query in range(len(self.plans))]
+        cuts, space = plan.profile.cuts, self._space()
+        if space is not None and plan.profile.balance is not None:
+            agreement, large = space[5].agreement, space[5].population >= RULE.least_entries
+            if agreement is None and large and self.snapshot.postings is not None:
+                agreement = self._measured_agreement(space[0], space[5])
+            self.disagrees = agreement is not None and agreement < RULE.low
+        by_fts5 = [self._by_fts5(p) for p in self.plans]
+        found = self.corpus.recall(
+            [self._query(p, None if hits is None else hits[:2]) for p, hits in zip(self.plans, by_fts5)],
+            tier=tier,
+            k=(plan.candidates, plan.taken(compared=True)),
+            guard=None if plan.limit is not None else (cuts.guard_below, cuts.limit),
+            weights=plan.profile.text.weights.array,
+            columns=plan.corpus_columns,
+            space=space,
+            selection=self.selection(),
+            constants=plan.profile.text.constants,
+            feedback=None if self.space is not None and not self.without_vectors[0] else self._feedback(),
+        )
+        if plan.profile.text.match == "all":
+            for p, hits, one in zip(self.plans, by_fts5, found):
+                self.whole[id(p)] = one[4] if hits is None else hits[3]
+        elif plan.profile.text.match == "cascade":
+            for p, hits, one in zip(self.plans, by_fts5, found):
+                self.answered[id(p)] = one[5] if hits is None else hits[4]
+        if plan.typos:
+            for p, one in zip(self.plans, found):
+                if one[3]:
+                    self.unknown.add(id(p))
+        return [
+            (self._completed(p, pool, None if hits is None else by_text), matches if hits is None else hits[2])
+            for p, hits, (pool, matches, by_text, *_) in zip(self.plans, by_fts5, found)
+        ]
+
+    def candidates_at(self, tier: int, query: int, slots: Slots) -> Pool:
+        """Return slots ``(m,)`` as candidates of a plan, every column filled."""
+        plan = self.at_step(self.plans[query])
+        pool = self.corpus.candidates_at(
+            self._query(plan, _NONE if self.needs_fts5(plan) else None),
+            slots,
+            tier=tier,
+            weights=plan.profile.text.weights.array,
+            columns=plan.corpus_columns,
+            space=self._space(),
+            constants=plan.profile.text.constants,
+        )
+        if plan.scans_words:
+            from septet.sqlite.tier.likeness import cosines_of
+
+            pool = pool.with_columns(
+                {"tfidf": cosines_of(self.snapshot, plan.query.text, slots, memories=plan.scores_memories)}
+            )
+        return self._completed(plan, pool, 0 if self.needs_fts5(plan) else None)
+
+    def _measured_agreement(self, space: int, sample: _core.Sample) -> float:
+        snapshot, vectors = self.snapshot, self.snapshot.vectors[space]
+        at = np.flatnonzero(vectors.keys <= sample.limit(sample.population))
+        drawn = snapshot.alive if self.plan.scores_memories else snapshot.alive & snapshot.searchable
+        at = at[drawn[vectors.slots[at]]]
+        # Rows of equal keys are equal: the first of each is drawn. `np.unique` would load numpy.ma.
+        first = dict(zip(vectors.keys[at[::-1]].tolist(), at[::-1].tolist()))
+        chosen = [first[key] for key in sorted(first)[: RULE.entries]]
+        agreement = measured(
+            self.plan,
+            entries.read_rows(self.read, snapshot.rows[vectors.slots[chosen]].tolist()),
+            lambda plans: ReadView(plans, self.transaction, self.manager, snapshot, None, None),
+            lambda rows: vectors.unit_rows(snapshot.slots_of(rows)),
+            sample.pairs,
+        )
+        sample.agree(agreement)
+        return agreement
+
+    def _nearest_by_words(self, tier: int, query: int) -> tuple[Pool, int]:
+        from septet.sqlite.tier.likeness import nearest_by_words
+
+        plan = self.plans[query]
+        allowed, memories = self.selection(), plan.scores_memories
+        slots = nearest_by_words(self.snapshot, plan.query.text, allowed, plan.candidates, memories=memories)
+        return self.candidates_at(tier, query, slots), len(slots)
+
+    def matches(self, query: int = 0) -> Pool:
+        """Return every full-text match of a plan, best first, where memory ranks them."""
+        plan = self.plans[query]
+        every = max(1, len(self.snapshot.rows))
+        (found,) = self.corpus.recall(
+            [self._query(plan, None)],
+            tier=0,
+            k=(every, every),
+            guard=None,
+            weights=plan.profile.text.weights.array,
+            columns={"bm25"},
+            selection=self.selection(),
+            constants=plan.profile.text.constants,
+        )
+        return found[0]
+
+    def at_step(self, plan: Plan) -> Plan:
+        """Return a plan of a cascade with the step that has an answer alone; the last one where none has."""
+        if len(plan.query.steps) < 2:
+            return plan
+        step = self.answered.get(id(plan))
+        return plan._replace(query=plan.query.at_step(-1 if step is None else step))
+
+    def needs_fts5(self, plan: Plan) -> bool:
+        """Say whether SQLite ranks the full text of a plan: it is not in memory yet, or a term is a phrase."""
+        return plan.asks_text and (self.snapshot.postings is None or plan.query.has_phrase)
+
+    def term_counts(self, plan: Plan) -> TermCounts:
+        """Return the number of entries, and how many of them hold each term of a plan."""
+        terms = plan.query.terms
+        begun = plan.profile.text.weights.array if plan.query.steps else None
+        if not self.needs_fts5(plan) and (found := self.corpus.term_counts(terms, plan.query.grams, begun)):
+            return TermCounts(found[0], dict(zip(terms, found[1])), plan.profile.text.k1)
+        from septet.sqlite.tables import fulltext
+
+        return fulltext.counts(self.read, plan, self.remembered("term counts", dict[tuple[str, bool], int]))
+
+    def mask(self) -> Mask:
+        """Return which slots pass every filter ``(s,)``."""
+        return self.snapshot.mask(self._now(), self.plan.scores_memories, self._filter()[1])
+
+    def _by_fts5(self, plan: Plan) -> tuple[Slots, NDArray[np.float64], int, int, int | None] | None:
+        """Return the best slots and scores as FTS5 ranks them, the number of all, and of those that hold every word.
+
+        And the step of a cascade that has an answer. None where memory does it all.
+        """
+        if not self.needs_fts5(plan):
+            return None
+        from septet.sqlite.tables import fulltext
+
+        step: int | None = None
+        if plan.query.steps:
+            hits, step = fulltext.cascade(self.read, plan, self._look(plan))
+        else:
+            hits = fulltext.recall(self.read, plan, self._look(plan))
+        if hits.fallback:
+            self.fallbacks.add(id(plan))
+        scores = np.array(hits.scores, dtype=np.float64)
+        return self.snapshot.slots_of(hits.rows), scores, hits.matches, hits.whole, step
+
+    def _look(self, plan: Plan) -> int:
+        # To know whether the small-corpus guard fires, look far enough to count.
+        return plan.candidates if plan.limit is not None else max(plan.candidates, plan.profile.cuts.guard_below)
+
+    def _query(self, plan: Plan, found: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
+        query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
+        terms = query.terms if plan.asks_text else ()
+        steps = [step[1:] for step in query.steps] if query.steps else ()
+        return query.text, terms, query.words, query.grams, vector, found, query.needed, steps
+
+    def _space(self) -> tuple[Any, ...] | None:
+        space = self.space
+        if space is None:
+            return None
+        vectors = self.snapshot.vectors[space.space]
+        if self.plan.scores_memories:
+            return (space.space, *vectors[:4], self.snapshot.sample_with_memories(space.space))
+        return (space.space, *vectors[:5])
+
+    def _feedback(self) -> tuple[int, int, int, float] | None:
+        """Return how much feedback counts; None where most entries have vectors, or several tiers must compare."""
+        missing, of = self.without_vectors
+        if self.plan.needs_ids or (self.space is not None and 3 * missing < 2 * of):
+            return None
+        if self.space is None and "feedback" not in self.plan.profile.text_columns:
+            return None
+        rule = self.plan.profile.text.feedback
+        return rule.rows, rule.terms, rule.agreeing, rule.covered
+
+    def _now(self) -> float | None:
+        return None if self.plan.include_expired else self.plan.now
+
+    def selection(self) -> _core.Selection | None:
+        """Return which slots pass every filter; None for all."""
+        if not self.plan.filters:
+            return self.snapshot.selection(self._now(), self.plan.scores_memories)
+        return self.snapshot.selection(self._now(), self.plan.scores_memories, *self._filter())
+
+    def _filter(self) -> tuple[Condition | None, Callable[[], Sequence[int]] | None]:
+        """Return the filters that the caller named, joined, and what asks SQLite for the rows that pass them."""
+        if not self.plan.filters:
+            return None, None
+        from septet.sqlite.tables.candidates import rows_where
+        from septet.sqlite.tables.conditions import chosen
+
+        own = chosen(self.plan)
+        return (None, None) if own is None else (own, lambda: rows_where(self.read, own))
+
+    def _completed(self, plan: Plan, pool: Pool, by_text: int | None) -> Pool:
+        """Fill what a pool lacks and SQLite has.
+
+        Args:
+            by_text: the candidates whose BM25 score FTS5 gave already, the first ones; None when memory gave all.
+        """
+        late = self.without_vectors[0] > 0 and plan.asks_text and plan.vector is not None
+        if by_text is None and not plan.tags and not plan.needs_ids and not late:
+            return pool
+        rows = pool.rows
+        if plan.asks_text and by_text is not None:
+            from septet.sqlite.tier.completion import ranked_by_fts5
+
+            pool = ranked_by_fts5(self.read, self.at_step(plan), pool, by_text, self.term_counts(plan))
+        if late:
+            from septet.sqlite.tier.completion import titled
+
+            pool = titled(plan, pool, lambda at: entries.titles_at(self.read, at))
+        if plan.tags:
+            tags = _core.jaccard(list(plan.tags), entries.tags_at(self.read, rows))
+            pool = pool.with_columns({"tags": tags})
+        return pool.with_ids(entries.ids_at(self.read, rows)) if plan.needs_ids else pool
+
+
+NONE_OF_NONE = (0, 0)
+_NONE = (np.empty(0, dtype=np.int64), np.empty(0))
+
+
+def open_read_view(store: Store, manager: SnapshotManager, *plans: Plan) -> ReadView:
+    """Begin a transaction and take the snapshot of its generation, again when another thread moved on in between.
+
+    Raises:
+        StoreError: the file cannot be read.
+        StoreBusy: other threads moved on again and again.
+    """
+    plan = plans[0]
+    vector, asks_text = plan, False
+    for one in plans:
+        vector = vector if one.vector is None else one
+        asks_text = asks_text or one.asks_text
+    for _ in range(TURNS):
+        seen = manager.current
+        transaction = store.begin_reading()
+        try:
+            read = transaction.reading
+            space, mismatch = _chosen_space(read, manager, vector)
+            snapshot = manager.view(
+                read, plan.now, text=asks_text, terms="tfidf" in plan.corpus_columns, space=space, seen=seen
+            )
+            if snapshot is not None and store.at_rest is not None and snapshot is not seen and store.disturbed:
+                # It was read while somebody wrote a file of which nobody was expected to.
+                manager.forget()
+                snapshot = None
+            if snapshot is not None:
+                if snapshot is not seen and read[1:] != store.identity.seen:
+                    store.identity.saw(read.sql, read[1:])
+                if asks_text:
+                    manager.schedule(store)
+                # As `Plan.begins_words`, without a call in every search.
+                if plan.query.begun or (plan.asked is not None and plan.asked.without):
+                    from septet.sqlite.tier.beginnings import completed
+
+                    plans = tuple(completed(plans, snapshot))
+                return ReadView(plans, transaction, manager, snapshot, space, mismatch)
+        except BaseException as fault:
+            transaction.end()
+            if isinstance(fault, (sqlite3.Error, StoreError)) and store.at_rest is not None and store.disturbed:
+                continue
+            raise
+        transaction.end()
+    raise StoreBusy(f"{store.path} changed {TURNS} times while a search began to read it: search again")
+
+
+def _chosen_space(read: Reading, manager: SnapshotManager, plan: Plan) -> tuple[Space | None, VectorError | None]:
+    """Return the space that query vectors are compared in; without one that fits, None and why."""
+    if plan.vector is None or "vector" not in plan.legs:
+        return None, None
+    if plan.space is not None:
+        return plan.space, None
+    model, dimensions = plan.model, plan.vector.scan.size
+
+    def choose() -> tuple[Space | None, VectorError | None]:
+        from septet.sqlite.tables import vectors
+
+        try:
+            return vectors.choose(read, model, dimensions), None
+        except VectorError as fault:
+            return None, fault
+
+    return manager.remembered(read, ("space", model, dimensions), choose)

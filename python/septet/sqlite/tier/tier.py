@@ -1,0 +1,400 @@
+"""A tier over a store on this machine."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, wraps
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.errors import SeptetError, StoreError
+from septet.model.results import Note
+from septet.model.spaces import Space
+from septet.query.plan import Plan
+from septet.ranking.facts import numbers_of
+from septet.ranking.pool import EMPTY, Candidate, Pool
+from septet.sqlite.snapshot.manager import SnapshotManager
+from septet.sqlite.store.connection import SQLITE_FAULTS, store_error
+from septet.sqlite.store.store import Store
+from septet.sqlite.tables import entries
+from septet.sqlite.tables.entries import MissingRows
+from septet.sqlite.tier.read_view import ReadView, open_read_view
+from septet.tiers.notes import (
+    constants_of_fts5,
+    model_assumed,
+    no_vectors,
+    rows_left_out,
+    vectors_disagree,
+    vectors_incomplete,
+)
+from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, Standing
+
+if TYPE_CHECKING:
+    from septet.query.facets import Faceted
+    from septet.query.filters import Filter
+    from septet.sqlite.listing import Listings
+    from septet.sqlite.listing.counting import Counted
+    from septet.sqlite.store.soundness import Unsound
+
+__all__ = ["LateListings", "LocalSession", "LocalTier"]
+
+NO_GUESSES: Mapping[str, Sequence[tuple[str, int, int]]] = MappingProxyType({})
+
+_Method = TypeVar("_Method", bound=Callable[..., object])
+
+
+class LateListings:
+    """The listings of a store, made when they are first needed: most searches do without."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @cached_property
+    def made(self) -> Listings:
+        """The listings."""
+        from septet.sqlite.listing import Listings
+
+        return Listings(self._store)
+
+
+class LocalTier(NamedTuple):
+    """A store with a name and a priority."""
+
+    name: str
+    priority: float
+    store: Store
+    manager: SnapshotManager
+    listings: LateListings
+
+    @property
+    def crosses_threads(self) -> bool:
+        """Whether a session may be used by one thread after another: in memory, a transaction holds a lock."""
+        return not self.store.in_memory
+
+    def open(self, plans: Sequence[Plan], place: int) -> LocalSession:
+        """Begin a search (see `Tier`)."""
+        plans = [plan.of_tier(self.name) if plan.embeddings else plan for plan in plans]
+        known = self.store.left_out
+        if known is not self.manager.left_out:
+            self.manager.forget()
+            self.manager.left_out = known
+        try:
+            return LocalSession(self, place, open_read_view(self.store, self.manager, *plans), known)
+        except _FAULTS as fault:
+            self._recover(fault, known)
+            if isinstance(fault, SQLITE_FAULTS):
+                raise store_error(fault, self.store.path) from fault
+            raise
+
+    def recovers(self, fault: Exception, known: Sequence[Unsound]) -> bool:
+        """Leave out rows that hold what Septet does not write, if that is where an error came from.
+
+        Args:
+            known: what was left out when it came.
+        """
+        if isinstance(fault, SeptetError) and type(fault) is not StoreError:
+            return False
+        from septet.sqlite.store.aside import set_aside  # a sound vault needs none of it
+
+        return set_aside(self.store, known)
+
+    def _recover(self, fault: Exception, known: Sequence[Unsound]) -> None:
+        if self.recovers(fault, known):
+            raise SearchAgain(f"rows of {self.store.path} hold what Septet does not write") from fault
+        if self.store.left_out and not isinstance(fault, (SeptetError, sqlite3.Error, MemoryError)):
+            from septet.sqlite.store.soundness import unsound_error  # about what a vault keeps about itself
+
+            raise unsound_error(self.store.path, self.store.left_out[0]) from fault
+
+
+#: What reading damaged arrays or rows may lead to.
+_FAULTS = (
+    sqlite3.Error, OSError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, MemoryError,
+    RecursionError, StoreError,
+)  # fmt: skip
+
+
+def _translated(method: _Method) -> _Method:
+    """Let a method raise SQLite's errors as Septet's, so that one tier can fail and the others answer.
+
+    What damaged arrays or rows lead to is none: they are let go, and the search begins again.
+    """
+
+    @wraps(method)
+    def translated(session: LocalSession, *arguments: object) -> object:
+        try:
+            return method(session, *arguments)
+        except _FAULTS as fault:
+            manager = session.tier.manager
+            is_own = isinstance(fault, SeptetError) and not isinstance(fault, MissingRows)
+            # Another thread may have let it go before.
+            if not (is_own or isinstance(fault, sqlite3.Error)) and (manager.give_up(fault) or manager.damaged):
+                raise SearchAgain(f"arrays in the folder beside {session.tier.store.path} are damaged") from fault
+            session.close()
+            session.tier._recover(fault, session.left_out)
+            if isinstance(fault, SQLITE_FAULTS):
+                raise store_error(fault, session.tier.store.path) from fault
+            raise
+
+    return translated  # type: ignore[return-value]
+
+
+class LocalSession:
+    """A batch of queries over one store, inside one read transaction (see `Session`)."""
+
+    __slots__ = ("generation", "left_out", "place", "tier", "view")
+
+    def __init__(self, tier: LocalTier, place: int, view: ReadView, left_out: Sequence[Unsound] = ()) -> None:
+        self.tier, self.place, self.view, self.left_out = tier, place, view, left_out
+        #: The generation that is read.
+        self.generation = view.read.generation
+
+    def close(self) -> None:
+        """End the transaction."""
+        self.view.close()
+
+    def recovers(self, fault: Exception) -> bool:
+        """Leave out what an error came from (see `Session`)."""
+        return self.tier.recovers(fault, self.left_out)
+
+    @property
+    def plans(self) -> Sequence[Plan]:
+        """The queries."""
+        return self.view.plans
+
+    def holds(self, rows: Sequence[int]) -> bool:
+        """Say whether there is an entry at each of the rows."""
+        return not len(rows) or int(self.view.snapshot.slots_of(rows).min()) >= 0
+
+    def labels(self, rows: Sequence[int]) -> Mapping[str, Sequence[str]]:
+        """Return kinds, severities and domains of candidates."""
+        snapshot = self.view.snapshot
+        slots, names = snapshot.slots_of(rows), snapshot.names
+        return {
+            name: [names[at] for at in snapshot.columns[name][slots].tolist()]
+            for name in ("kind", "severity", "domain")
+        }
+
+    @_translated
+    def standing(self) -> Standing:
+        """Return what ranking needs to know of the store."""
+        return self.view.remembered("standing", self._standing)
+
+    def _standing(self) -> Standing:
+        from septet.sqlite.tables import feedback, links
+
+        return Standing(feedback.counts(self.view.read), links.any_links(self.view.read))
+
+    @_translated
+    def recall(self) -> Sequence[Recalled]:
+        """Return the candidates of each query."""
+        view = self.view
+        found = view.recall(self.place)
+        if "path" in view.plan.profile.columns:
+            # Few profiles read what files are called.
+            from septet.sqlite.tier.named import with_paths
+
+            found = [
+                (with_paths(view, self.place, query, pool), matches) for query, (pool, matches) in enumerate(found)
+            ]
+        notes, hidden = self._notes(), view.snapshot.hidden
+        apart = view.plan.include_memories and not view.plan.scores_memories
+        return [
+            Recalled(
+                pool,
+                matches,
+                view.space is not None and plan.vector is not None,
+                view.mismatch,
+                self._memories(plan) if apart else (),
+                view.term_counts(plan) if plan.comparable else None,
+                notes
+                if not hidden and id(plan) not in view.fallbacks and plan.profile.text.constants is None
+                else self._notes_of(plan, notes),
+                self._memories_matching(plan) if apart else 0,
+                NO_GUESSES if not view.unknown or id(plan) not in view.unknown else self._guesses(plan),
+                view.whole[id(plan)] if plan.query.needed and view.whole else None,
+                view.answered.get(id(plan)) if plan.query.steps else None,
+            )
+            for plan, (pool, matches) in zip(view.plans, found)
+        ]
+
+    @_translated
+    def ids(self, rows: Sequence[int]) -> Sequence[str]:
+        """Return the ids of candidates."""
+        return entries.ids_at(self.view.read, rows)
+
+    @_translated
+    def groups(self, rows: Sequence[int]) -> Sequence[str]:
+        """Return the ids of the parents of candidates, their own where they have none."""
+        return entries.groups_at(self.view.read, rows)
+
+    @_translated
+    def neighbours(self, query: int, anchors: Sequence[int], known: Pool) -> Neighbours:
+        """Walk the links from the anchors."""
+        if not self.standing().linked:
+            return Neighbours([0] * len(known), EMPTY, ())
+        # Most vaults hold no links.
+        from septet.sqlite.tables.candidates import rows_of
+        from septet.sqlite.tier.neighbours import near
+        from septet.tiers.walking import rows_in
+
+        rows = rows_in(known, self.place, lambda ids: rows_of(self.view.read, ids))
+        steps, slots, more = near(self.view, [rows[at] for at in anchors], rows)
+        pool = self.view.candidates_at(self.place, query, slots)
+        return Neighbours(steps, pool, more)
+
+    @_translated
+    def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
+        """Say which of the ids the store holds, and bring those that pass the filters."""
+        from septet.sqlite.tables import candidates
+
+        read, plan = self.view.read, self.view.plans[query]
+        held = candidates.valid_ids(read, plan, ids)
+        if not held:
+            return Overrides(held, EMPTY)
+        passing = candidates.passing_rows(read, plan, [i for i in ids if i in held])
+        return Overrides(held, self._pool(query, passing))
+
+    @_translated
+    def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
+        """Return whole candidates in the order of the rows."""
+        return entries.read_rows(self.view.read, rows)
+
+    @_translated
+    def inspect(self, entry_id: str) -> Inspected | None:
+        """Return how an entry fares."""
+        # A search needs none of it.
+        from septet.sqlite.tier.inspection import filters_passed, legs_of
+
+        candidate = entries.find(self.view.read, [entry_id]).get(entry_id)
+        if candidate is None:
+            return None
+        filters = filters_passed(self.view, candidate)
+        legs = legs_of(self.view, candidate, filters)
+        # Arrays were looked at here, too, not in native calls alone.
+        self.view.snapshot.check()
+        return Inspected(candidate, filters, legs)
+
+    @_translated
+    def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
+        """Return for each path into attrs the numbers of candidates ``(m,)``, NaN where there is none."""
+        return numbers_of(entries.attrs_at(self.view.read, rows), paths)
+
+    @_translated
+    def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
+        """Return path, first and last line and id of candidates."""
+        return entries.places_at(self.view.read, rows)
+
+    @_translated
+    def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
+        """Return the model of the vectors that queries are compared with, and those of candidates, NaN without one."""
+        view = self.view
+        if view.space is None or view.vectors is None:
+            return "", None
+        found = view.vectors.unit_rows(view.snapshot.slots_of(rows))
+        self.view.snapshot.check()
+        return view.space.model, found
+
+    @_translated
+    def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
+        """Return what entries like one are compared with, None when the store does not hold it."""
+        # A search needs none of it.
+        from septet.sqlite.tier.likeness import likeness_of
+
+        return likeness_of(self.view.read, entry_id, model)
+
+    @_translated
+    def facets(self, query: int, asked: Sequence[Faceted]) -> Sequence[Counted]:
+        """Return by values of fields how many entries match a query and pass the filters."""
+        from septet.sqlite.tier.facets import counted_matches
+
+        found = counted_matches(self.view, query, self.tier.listings.made, asked)
+        self.view.snapshot.check()
+        return found
+
+    @_translated
+    def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
+        """Say for each filter whether an entry passes it."""
+        from septet.sqlite.tables import candidates
+
+        return candidates.any_passing(self.view.read, self.view.plan, filters)
+
+    def _pool(self, query: int, rows: Sequence[int]) -> Pool:
+        pool = self.view.candidates_at(self.place, query, self.view.snapshot.slots_of(rows))
+        return pool if pool.ids is not None else pool.with_ids(entries.ids_at(self.view.read, rows))
+
+    def _memories(self, plan: Plan) -> list[Candidate]:
+        if not plan.asks_text:
+            return []
+        from septet.sqlite.tables import fulltext
+
+        rows = fulltext.recall_memories(self.view.read, self.view.at_step(plan), plan.candidates)
+        return entries.read_rows(self.view.read, rows)
+
+    def _guesses(self, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
+        from septet.sqlite.tier.guesses import guesses_of
+
+        return guesses_of(self.view, plan)
+
+    def _memories_matching(self, plan: Plan) -> int:
+        if not plan.asks_text:
+            return 0
+        from septet.sqlite.tables import fulltext
+
+        return fulltext.count_memories(self.view.read, self.view.at_step(plan), -1)
+
+    def _notes_of(self, plan: Plan, notes: Sequence[Note]) -> Sequence[Note]:
+        """Return the notes about one query, given those about all."""
+        view = self.view
+        if id(plan) in view.fallbacks:
+            notes = [self._no_bm25(), *notes]
+        if plan.profile.text.constants is not None and view.needs_fts5(plan):
+            notes = [*notes, constants_of_fts5(self.tier.name)]
+        if not plan.include_memories and len(view.snapshot.memories):
+            from septet.sqlite.tier.memories import left_out
+
+            note = left_out(view, plan, self.tier.name)
+            notes = notes if note is None else [*notes, note]
+        return notes
+
+    def _no_bm25(self) -> Note:
+        cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, stood in"
+        return Note("bm25_unavailable", cause, "use a SQLite built with FTS5's ranking", self.tier.name)
+
+    def _notes(self) -> list[Note]:
+        name, view, manager, plan = self.tier.name, self.view, self.tier.manager, self.view.plan
+        notes = self.tier.store.notes(name)
+        if self.left_out:
+            notes.append(rows_left_out(self.left_out, name))
+        if manager.mistrusted:
+            cause = "full text in memory does not agree with FTS5's totals; FTS5 answers, more slowly"
+            notes.append(Note("index_mismatch", cause, "check the file with SQLite's integrity_check", name))
+        if manager.damaged:
+            cause = "a file of the sidecar was damaged, and was removed; its content is made anew"
+            notes.append(Note("sidecar_damaged", cause, "nothing, or look after the disk if it comes again", name))
+        space = view.space
+        if space is None and plan.vector is not None and plan.asks_vectors and view.mismatch is None:
+            notes.append(no_vectors(name))
+        spells = plan.asks_text and "trigram" in plan.profile.columns
+        if spells and view.snapshot.postings is None and not manager.mistrusted:
+            cause = "full text is not in memory yet: FTS5 ranks it, and the spelling of words is not compared"
+            notes.append(Note("index_building", cause, "nothing, or optimize() once for later processes", name))
+        missing, of = view.without_vectors
+        if missing and plan.asks_vectors:
+            notes.append(vectors_incomplete(plan, missing, of, name))
+        if space is not None and view.disagrees and plan.asks_text:
+            notes.append(vectors_disagree(space.model, name))
+        if space is not None and plan.model is None and (others := self._other_models(space)):
+            notes.append(model_assumed(space.model, others, name))
+        return notes
+
+    def _other_models(self, space: Space) -> list[str]:
+        from septet.sqlite.tables.vectors import models_of
+
+        read, dimensions = self.view.read, space.dimensions
+        models = self.view.remembered(("models", dimensions), lambda: models_of(read, dimensions))
+        return [model for model in models if model != space.model]

@@ -1,0 +1,84 @@
+"""What each backend gives, held against what is asked of it: by the type checker, as nothing here is ever run.
+
+A new backend adds its own two functions: one gives its store and its transactions, one the modules of its tables.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import NamedTuple, TypeAlias
+
+    from septet.postgres.store.store import PostgresReading, PostgresStore, PostgresWriting
+    from septet.sqlite.store import store
+    from septet.store import protocol
+    from septet.store import table_protocols as of
+
+    class _Given(NamedTuple):
+        """`septet.store.protocol.Tables`, of modules."""
+
+        changing: of.Changing
+        claims: of.Claims
+        entries: of.Entries
+        feedback: of.FeedbackRows
+        history: of.History
+        indexing: of.Indexing
+        jobs: of.Jobs
+        links: of.Links
+        listings: of.Runs
+        marks: of.Marks
+        parts: of.Parts
+        texts: of.Texts
+        unchanged: of.Unchanged
+        vectors: of.Vectors
+
+    _Store: TypeAlias = tuple[protocol.Store, protocol.Reading, protocol.Writing]
+
+    def _file(kept: store.Store, read: store.Reading, write: store.Writing) -> _Store:
+        return kept, read, write
+
+    def _tables_of_a_file() -> protocol.Tables:
+        from septet.sqlite.tables import (
+            changing,
+            claims,
+            entries,
+            feedback,
+            history,
+            indexing,
+            jobs,
+            links,
+            listings,
+            marks,
+            parts,
+            texts,
+            unchanged,
+            vectors,
+        )
+
+        first = (changing, claims, entries, feedback, history, indexing, jobs)
+        return _Given(*first, links, listings, marks, parts, texts, unchanged, vectors)
+
+    def _server(kept: PostgresStore, read: PostgresReading, write: PostgresWriting) -> _Store:
+        return kept, read, write
+
+    def _tables_of_a_server() -> protocol.Tables:
+        from septet.postgres.tables import (
+            changing,
+            claims,
+            entries,
+            feedback,
+            history,
+            indexing,
+            jobs,
+            links,
+            listings,
+            marks,
+            parts,
+            texts,
+            unchanged,
+            vectors,
+        )
+
+        first = (changing, claims, entries, feedback, history, indexing, jobs)
+        return _Given(*first, links, listings, marks, parts, texts, unchanged, vectors)
