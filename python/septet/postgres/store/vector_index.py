@@ -221,6 +221,8 @@ def _recall_of(read: PostgresReading, space: Space, queries: int, k: int) -> Rec
     for query, cosines in zip(asked, best):
         asking = nearest.nearest(read.vault, space, query, k, condition, indexed=True, narrowed=False)
         *_, rows = together(read, [*nearest.settings(read.vault, k), asking])
+        if read.vault.distributed:
+            (rows,) = nearest.entries(read, space, [nearest.Leg(query, k, condition)], [rows])
         (found_rows,) = together(read, [found.of_rows(read.vault, nearest.near(rows, k), space)])
         there = _core.unit_rows(unpacked(read.vault.vectors, [row[0] for row in found_rows], space.dimensions)) @ query
         hit += int((np.sort(there)[::-1][: len(cosines)] >= cosines[-1] - _EQUAL).sum())

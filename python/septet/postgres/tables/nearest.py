@@ -7,10 +7,10 @@ and nearly always the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from septet.postgres.store.packing import COLUMNS, asked, sent
-from septet.postgres.store.pipeline import Statement
+from septet.postgres.store.pipeline import Statement, together
 from septet.postgres.tables.fragments import FINDABLE, SEARCHABLE
 
 if TYPE_CHECKING:
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from septet.model.spaces import Space
+    from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables.conditions import Condition
 
-__all__ = ["drawn", "index_name", "indexed_expression", "near", "nearest", "passed", "passing", "sampled", "settings"]
+__all__ = ["Leg", "drawn", "entries", "index_name", "indexed_expression", "near", "nearest", "sampled", "settings"]
 
 #: pgvector adds in float32, and misses distances by less than this. So more are looked at than are wanted, as one may
 #: be nearer than the last of them; those that are farther by more are left there.
@@ -124,7 +125,7 @@ def nearest(
     """Return what asks for the entries that pass a condition and are the nearest to a unit vector ``(d,)``.
 
     Each row has the row of an entry and its distance, the nearest first; `near` leaves out those that are too many.
-    On a cluster that is not narrowed rows have a bucket, a key and its distance instead, for `passing`.
+    On a cluster that is not narrowed rows have a bucket, a key and its distance instead, for `entries`.
 
     Args:
         indexed: the space has an index; send `settings` before.
@@ -158,26 +159,48 @@ def nearest(
     return Statement(sql, parameters)
 
 
-def passing(
-    vault: VaultRow, space: Space, vectors: Sequence[tuple[int, str, float]], condition: Condition
-) -> Statement:
-    """Return the statement for the entries of the nearest vectors of a cluster that pass a condition."""
-    sql = _PASSING.format(joined=_BY[space.keyed_by], condition=condition.sql)
-    buckets, keys = [bucket for bucket, _, _ in vectors], [key for _, key, _ in vectors]
-    return Statement(sql, (buckets, keys, vault.number, *condition.parameters))
+class Leg(NamedTuple):
+    """A query whose nearest entries are wanted, without a filter: its unit vector ``(d,)``, how many, which may be."""
+
+    query: NDArray[np.float32]
+    most: int
+    condition: Condition
 
 
-def passed(
-    vectors: Sequence[tuple[int, str, float]], entries: Sequence[tuple[int, str, int]], most: int
-) -> list[tuple[int, float]] | None:
-    """Return the rows of the nearest entries and their distances, as `nearest` gives them to `near`.
-
-    None where an entry that was not looked up may be among the ``most`` nearest.
+def entries(
+    read: PostgresReading, space: Space, legs: Sequence[Leg], vectors: Sequence[Sequence[tuple[int, str, float]]]
+) -> list[list[tuple[int, float]]]:
+    """Return the rows of the nearest entries and their distances by leg, as one server answers `nearest`.
 
     Args:
-        vectors: the answer to `nearest` on a cluster.
-        entries: the answer to `passing`.
+        vectors: by leg what a cluster answered.
     """
+    vault, joined = read.vault, _BY[space.keyed_by]
+    asked = [
+        Statement(
+            _PASSING.format(joined=joined, condition=leg.condition.sql),
+            (
+                [bucket for bucket, _, _ in nearby],
+                [key for _, key, _ in nearby],
+                vault.number,
+                *leg.condition.parameters,
+            ),
+        )
+        for leg, nearby in zip(legs, vectors)
+    ]
+    rows = [_passed(nearby, answer, leg.most) for leg, nearby, answer in zip(legs, vectors, together(read, asked))]
+    # Many vectors have no entry that passes, or many are equally near: all are joined with their entries.
+    missing = [at for at, answer in enumerate(rows) if answer is None]
+    again = [nearest(vault, space, *legs[at]) for at in missing]
+    for at, answer in zip(missing, together(read, again)):
+        rows[at] = answer
+    return [answer or [] for answer in rows]
+
+
+def _passed(
+    vectors: Sequence[tuple[int, str, float]], entries: Sequence[tuple[int, str, int]], most: int
+) -> list[tuple[int, float]] | None:
+    """Return rows and distances; None where an entry that was not looked up may be among the ``most`` nearest."""
     distances = {(bucket, key): distance for bucket, key, distance in vectors}
     rows = sorted((distances[bucket, key], row) for bucket, key, row in entries)
     wanted = most + MORE

@@ -16,6 +16,9 @@ from septet.postgres.tier.whole import holds_all
 from septet.tiers.notes import MOST_MEMORIES
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from septet.model.spaces import Space
     from septet.postgres.store.store import PostgresReading
     from septet.postgres.store.vaults import VaultRow
@@ -91,7 +94,7 @@ def read_candidates(
             indexed = space.space in statistics.indexed
             if indexed:
                 asked += [(at, "settings", one) for one in nearest.settings(read.vault, legs[at].candidates)]
-            asked.append((at, "vector", _nearest(read, legs[at], space, indexed=indexed, narrowed=bool(chosen(plan)))))
+            asked.append((at, "vector", _nearest(read, legs[at], space, indexed=indexed)))
         if plan.asks_text and statistics.held_memories and not plan.scores_memories and not plan.query.steps:
             asked += [(at, leg, statement) for leg, statement in memories_leg(read, plan, statistics, terms)]
     # One statement for all queries: they read the same changes.
@@ -342,29 +345,25 @@ def _phrases(plan: Plan, statistics: Statistics, terms: QueryTerms) -> list[Post
     return [one for name in terms.phrases() if name in named for one in statistics.phrases.postings[name]]
 
 
-def _nearest(read: PostgresReading, plan: Plan, space: Space, *, indexed: bool, narrowed: bool) -> Statement:
+def _nearest(read: PostgresReading, plan: Plan, space: Space, *, indexed: bool) -> Statement:
+    passing, narrowed = conjunction(conditions(plan)), bool(chosen(plan))
+    return nearest.nearest(read.vault, space, _unit(plan), plan.candidates, passing, indexed=indexed, narrowed=narrowed)
+
+
+def _unit(plan: Plan) -> NDArray[np.float32]:
     assert plan.vector is not None
-    passing = conjunction(conditions(plan))
-    return nearest.nearest(
-        read.vault, space, plan.vector.scan, plan.candidates, passing, indexed=indexed, narrowed=narrowed
-    )
+    return plan.vector.scan
 
 
 def _look_up(read: PostgresReading, plans: Sequence[Plan], space: Space, rows: dict[tuple[int, str], Any]) -> None:
-    """Put the nearest entries of a cluster in the place of the nearest vectors, for the plans without filters."""
-    found = {at: rows[at, "vector"] for at, plan in enumerate(plans) if (at, "vector") in rows and not chosen(plan)}
-    if not found:
-        return
-    passing = [conjunction(conditions(plans[at])) for at in found]
-    asked = [nearest.passing(read.vault, space, own, one) for own, one in zip(found.values(), passing)]
-    missing = []
-    for at, answer in zip(found, together(read, asked)):
-        rows[at, "vector"] = nearest.passed(found[at], answer, plans[at].candidates)
-        if rows[at, "vector"] is None:
-            missing.append(at)
-    # Many vectors have no entry, or many are equally near: all are joined with their entries.
-    again = [_nearest(read, plans[at], space, indexed=False, narrowed=True) for at in missing]
-    rows.update(((at, "vector"), answer) for at, answer in zip(missing, together(read, again)))
+    """Replace the nearest vectors of a cluster by the nearest entries, for the plans without filters."""
+    legs = {
+        (at, "vector"): nearest.Leg(_unit(plan), plan.candidates, conjunction(conditions(plan)))
+        for at, plan in enumerate(plans)
+        if (at, "vector") in rows and not chosen(plan)
+    }
+    if legs:
+        rows.update(zip(legs, nearest.entries(read, space, [*legs.values()], [rows[leg] for leg in legs])))
 
 
 def memories_leg(
