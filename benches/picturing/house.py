@@ -11,17 +11,20 @@ FLOORS = (
     ("Ways in", "commands, HTTP, MCP, frameworks", ("cli", "server", "mcp", "adapters", "service")),
     (
         "What you import", "Vault, Federation, their async and remote twins",
-        ("septet", "external", "evaluation", "client", "aio", "tfidf", "index", "federation", "stats", "vault",
-         "exchange"),
+        ("septet", "evaluation", "client", "postgres.aio", "aio", "tfidf", "index", "federation", "postgres.vault",
+         "vault", "exchange"),
     ),
     ("Several corpora", "waves of questions, one fused answer", ("retrieval",)),
     ("Folders of files", "in step with the disk, cut into chunks", ("files",)),
-    ("A search", "from a plan to hits, over one or many stores", ("searchable", "search", "tiers")),
+    ("A search", "from a plan to hits, over one or many stores", ("search", "postgres.tier", "sqlite.tier", "tiers")),
     ("Vectors", "providers, local models, caches", ("embedding",)),
-    ("Arrays", "what is derived from a store, at one generation", ("listing", "snapshot")),
-    ("The truth", "SQLite or PostgreSQL; all SQL is here", ("storage",)),
+    ("Arrays", "what is derived from a store, at one generation", ("sqlite.listing", "sqlite.snapshot")),
+    (
+        "The truth", "SQLite or PostgreSQL; all SQL is here",
+        ("postgres.tables", "postgres.store", "sqlite.tables", "sqlite.store", "store"),
+    ),
     ("Decisions", "pure: queries, profiles, scores", ("query", "profiles", "ranking")),
-    ("Values", "entries, errors, notes, results", ("_core", "filesystem", "threads", "entry", "fields", "errors")),
+    ("Values", "entries, errors, notes, results", ("_core", "system", "inputs", "model", "notes", "errors")),
 )  # fmt: skip
 #: The floors that ask the Rust core most, and what of it.
 RUST = ("recall and fusion", "full text: postings, BM25", "vectors: exact top-k", "array files", "local models")
@@ -40,7 +43,8 @@ def house(_: object) -> str:
         drawing.rect(left, y, wide, high - 5, "pale" if name in ("A search", "The truth") else "wash", round=5)
         drawing.text(left + 12, y + 17, name, size=13, bold=True)
         drawing.text(left + wide - 12, y + 17, what, "soft", anchor="end", size=12)
-        drawing.text(left + 12, y + 34, " · ".join(packages), "ours", size=11)
+        # PostgreSQL's rooms stand beside SQLite's.
+        drawing.text(left + 12, y + 34, " · ".join(p for p in packages if "postgres." not in p), "ours", size=11)
     x = left + wide + 22
     first, last = 4, 8
     y = top + high * first

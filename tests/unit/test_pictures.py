@@ -43,7 +43,7 @@ def test_the_committed_pictures_are_those_of_the_committed_numbers(module, found
 def test_the_floors_of_the_house_are_the_layers_of_the_architecture(module):
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     section = text.partition("## Layers")[2].partition("\n## ")[0]
-    told = re.findall(r"[a-z_]+", " ".join(re.findall(r"`([a-z_ \n]+)`", section.partition("Inside")[0])))
+    told = re.findall(r"[a-z_.]+", " ".join(re.findall(r"`([a-z_. \n]+)`", section.partition("Inside")[0])))
     drawn = [name for _, _, packages in module("picturing.house").FLOORS for name in packages]
     # Of the values only some are named.
     values = told[: told.index("ranking")]
