@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import pytest
 
-from septet.sqlite.store import forks
+from septet.system import forks
 
 __all__ = ["Connections", "until_end"]
 

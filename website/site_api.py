@@ -67,7 +67,7 @@ PAGES = (
         "results",
         "Results",
         "What searches, explanations, lists and counts return, and their options.",
-        "model.results model.explanation model.matches model.pages sqlite.listing query",
+        "model.results model.explanation model.matches model.pages listing query",
     ),
     Subject(
         "observing",

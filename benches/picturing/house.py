@@ -18,7 +18,7 @@ FLOORS = (
     ("Folders of files", "in step with the disk, cut into chunks", ("files",)),
     ("A search", "from a plan to hits, over one or many stores", ("search", "postgres.tier", "sqlite.tier", "tiers")),
     ("Vectors", "providers, local models, caches", ("embedding",)),
-    ("Arrays", "what is derived from a store, at one generation", ("sqlite.listing", "sqlite.snapshot")),
+    ("Arrays", "what is derived from a store, at one generation", ("listing", "sqlite.snapshot")),
     (
         "The truth", "SQLite or PostgreSQL; all SQL is here",
         ("postgres.tables", "postgres.store", "sqlite.tables", "sqlite.store", "store"),

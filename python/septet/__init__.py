@@ -141,8 +141,8 @@ if TYPE_CHECKING:
         VectorIndex as VectorIndex,
         top_k as top_k,
     )
-    from septet.sqlite.listing.counting import Bucket as Bucket
-    from septet.sqlite.listing.request import OrderBy as OrderBy
+    from septet.listing.counting import Bucket as Bucket
+    from septet.listing.request import OrderBy as OrderBy
     from septet.notes import Note as Note, NoteCode as NoteCode
     from septet.model.pages import Facets as Facets, FacetValue as FacetValue, Page as Page
     from septet.profiles.load import ProfileLike as ProfileLike
@@ -274,8 +274,8 @@ else:
         "files.secrets": "RedactionRule",
         "model.flush": "FlushLimits flush_limits flush_prompt should_flush",
         "index": "Metric Nearest VectorIds VectorIndex top_k",
-        "sqlite.listing.counting": "Bucket",
-        "sqlite.listing.request": "OrderBy",
+        "listing.counting": "Bucket",
+        "listing.request": "OrderBy",
         "notes": "Note NoteCode",
         "model.pages": "FacetValue Facets Page",
         "profiles.load": "ProfileLike",

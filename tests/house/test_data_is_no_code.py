@@ -10,7 +10,7 @@ UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "marshal", "she
 #: Functions of other packages that do so for some files.
 LOADING = {"yaml.unsafe_load", "yaml.full_load", "yaml.load_all", "numpy.load", "np.load"}
 #: Where a module is imported by a name that stands in the source, or that this Python lists.
-IMPORTING = {"sqlite/store/forks.py"}
+IMPORTING = {"system/forks.py"}
 
 
 def called(nodes):

@@ -27,7 +27,7 @@ FLOORS = (
     {"query"},
     {"store", "sqlite", "sqlite.store", "sqlite.tables", "postgres", "postgres.store", "postgres.tables"},
     {"sqlite.snapshot"},
-    {"sqlite.listing"},
+    {"listing"},
     {"embedding"},
     {"tiers", "sqlite.tier", "postgres.tier"},
     {"search"},

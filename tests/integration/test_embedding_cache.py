@@ -11,7 +11,7 @@ import pytest
 
 from septet import CallableEmbedder, OllamaEmbedder, OpenAICompatibleEmbedder, OpenAIEmbedder, Vault
 from septet.embedding.cache import CacheNamespace, EmbeddingCache, namespace_of
-from septet.sqlite.store import forks
+from septet.system import forks
 from small_files import no_larger_than
 
 MADE = CacheNamespace("test", "letters", "document")

@@ -10,7 +10,7 @@ import pytest
 
 from septet import Vault
 from septet.sqlite.store import connection
-from septet.sqlite.store.forks import Connection
+from septet.system.forks import Connection
 
 
 @pytest.mark.parametrize("function", ["begin_reading", "open_read_view", "open", "recall", "ranked", "read", "close"])

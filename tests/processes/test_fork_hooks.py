@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from septet import Vault
-from septet.sqlite.store import forks
+from septet.system import forks
 
 #: Threads search while they hold a lock that a hook takes for each fork; a child says 2 where it may not use the vault.
 HOLDING = """
@@ -75,7 +75,7 @@ def forked(vault):
 #: A thread that reads wants a lock in the middle of a fork; its parts say what is loaded when, and what is wanted.
 WANTED = """
 {before}
-import septet, septet.sqlite.store.forks
+import septet, septet.system.forks
 {between}
 vault = septet.Vault(sys.argv[1])
 vault.add(id="a", title="word")

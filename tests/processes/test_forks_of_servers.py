@@ -10,7 +10,7 @@ import pytest
 
 from children import ended, forked
 from septet import ForkedInUse, Vault
-from septet.sqlite.store import forks
+from septet.system import forks
 
 
 def test_threads_that_fork_at_once_have_children_that_use_the_vault(tmp_path):

@@ -8,7 +8,7 @@ from septet import NotAVault, StoreError, Vault
 from septet.sqlite.store import connection
 from septet.sqlite.store.connection import prepare
 from septet.sqlite.store.engine import OLDEST_SQLITE, require_version
-from septet.sqlite.store.forks import is_open
+from septet.system.forks import is_open
 
 
 class WithoutFullText(sqlite3.Connection):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 from septet.aio.workers import Workers, ended
 from septet.errors import Closed
-from septet.sqlite.store.forks import OfOneProcess
+from septet.system.forks import OfOneProcess
 from septet.system.threads import call_on_thread
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from septet.aio.mirror import mirrored
 from septet.aio.workers import Workers
 from septet.retrieval.retriever import Retriever
-from septet.sqlite.store.forks import OfOneProcess
+from septet.system.forks import OfOneProcess
 
 if TYPE_CHECKING:
     from typing_extensions import Self

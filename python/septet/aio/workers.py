@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from septet.errors import Closed, StoreError
 from septet.inputs.arguments import whole
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
 __all__ = ["MOST_WORKERS", "Workers", "workers_of"]

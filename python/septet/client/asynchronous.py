@@ -29,7 +29,7 @@ from septet.client.transport import (
 )
 from septet.errors import Closed, EntryError
 from septet.model.entry import Entry
-from septet.sqlite.store.forks import OfOneProcess, renew_in_children
+from septet.system.forks import OfOneProcess, renew_in_children
 from septet.tiers.remote.shapes import shape_of
 from septet.vault.alike import KEEP, SIMILARITY
 

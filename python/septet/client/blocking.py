@@ -25,7 +25,7 @@ from septet.client.transport import (
 )
 from septet.errors import Closed
 from septet.model.entry import Entry
-from septet.sqlite.store.forks import OfOneProcess, renew_in_children
+from septet.system.forks import OfOneProcess, renew_in_children
 
 if TYPE_CHECKING:
     import httpx

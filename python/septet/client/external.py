@@ -18,7 +18,7 @@ from septet.model.results import Hit, Note, Results, Scored, TierReport, hits_of
 from septet.query.options import OPTIONS, SearchOptions, takes_options
 from septet.query.plan import Plan
 from septet.search.searchable import Searchable
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
 if TYPE_CHECKING:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Unpack
 
+    from septet.listing.counting import Bucket
+    from septet.listing.request import OrderBy
     from septet.model.entry import Version
     from septet.model.explanation import Explanation
     from septet.model.fields import Time
@@ -51,8 +53,6 @@ if TYPE_CHECKING:
     from septet.profiles import ProfileLike
     from septet.query.options import Mode
     from septet.ranking.adaptive import Weights
-    from septet.sqlite.listing.counting import Bucket
-    from septet.sqlite.listing.request import OrderBy
     from septet.sqlite.tables.links import Link
 
 __all__ = ["Reads"]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.sqlite.listing.asked import AskedListing
-    from septet.sqlite.listing.shadows import Mirror, Shadowing
+    from septet.listing.asked import AskedListing
+    from septet.listing.shadows import Mirror, Shadowing
     from septet.sqlite.snapshot.arrays import Mask
     from septet.vault.vectors import Layout
 

@@ -15,8 +15,8 @@ from septet.embedding.chain import Chain
 from septet.embedding.report import EmbedReport, Tally, log_report
 from septet.errors import Closed, SeptetError
 from septet.model.results import Note
-from septet.sqlite.store.forks import renew_in_children
 from septet.sqlite.tables.claims import new_owner
+from septet.system.forks import renew_in_children
 from septet.watch import log
 
 __all__ = ["Activity", "Automatic", "EmbeddingStatus", "ModelStatus"]

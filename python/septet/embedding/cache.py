@@ -23,8 +23,8 @@ from septet.inputs.arguments import file_path, listed, real, shown, utf8, whole
 from septet.model.results import Note
 from septet.model.vector import MOST_DIMENSIONS, entry_vector
 from septet.sqlite.store.connection import SQLITE_FAULTS
-from septet.sqlite.store.forks import Connection, close_before_forks, refuse_inherited, renew_in_children
 from septet.system.filesystem import create_private
+from septet.system.forks import Connection, close_before_forks, refuse_inherited, renew_in_children
 
 __all__ = ["CACHE_LIMIT", "CacheNamespace", "EmbeddingCache", "namespace_of"]
 

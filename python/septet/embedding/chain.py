@@ -17,8 +17,8 @@ from septet.embedding.pipeline import TEXT_STATUSES, Pipeline, Progress
 from septet.embedding.report import EmbedReport, Tally
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.model.results import Note
-from septet.sqlite.store.forks import renew_in_children
 from septet.store.protocol import Store
+from septet.system.forks import renew_in_children
 from septet.system.threads import call_within
 
 __all__ = ["Chain"]

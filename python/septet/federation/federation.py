@@ -21,7 +21,7 @@ from septet.model.entry import MAX_ID_CHARS
 from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
 from septet.search.tier_threads import TierThreads
-from septet.sqlite.store.forks import OfOneProcess
+from septet.system.forks import OfOneProcess
 from septet.tiers import Tier
 from septet.vault.anywhere import AnyVault
 from septet.vault.retrieved import Retrievable

@@ -11,12 +11,12 @@ from septet.model.entry import Entry
 
 if TYPE_CHECKING:
     from septet.federation.member import Member
+    from septet.listing.asked import AskedListing
+    from septet.listing.counting import Bucket
+    from septet.listing.request import OrderBy
+    from septet.listing.shadows import Shadowing, Shadows
     from septet.model.fields import Time
     from septet.model.pages import Facets, Page
-    from septet.sqlite.listing.asked import AskedListing
-    from septet.sqlite.listing.counting import Bucket
-    from septet.sqlite.listing.request import OrderBy
-    from septet.sqlite.listing.shadows import Shadowing, Shadows
     from septet.sqlite.snapshot.arrays import Mask
 
 __all__ = ["ListedTiers"]
@@ -57,9 +57,9 @@ class ListedTiers(Parts):
             TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
-        from septet.sqlite.listing import Request
-        from septet.sqlite.listing.asked import PageAsked
-        from septet.sqlite.listing.paging import in_order, the_page
+        from septet.listing import Request
+        from septet.listing.asked import PageAsked
+        from septet.listing.paging import in_order, the_page
 
         request = Request.of(where, as_of).paged(order_by, limit, after)
         found = self._listings(tier, request.as_of, PageAsked(request))
@@ -80,8 +80,8 @@ class ListedTiers(Parts):
             TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
-        from septet.sqlite.listing import Request
-        from septet.sqlite.listing.asked import NumberAsked
+        from septet.listing import Request
+        from septet.listing.asked import NumberAsked
 
         request = Request.of(where, as_of)
         return sum(self._listings(tier, request.as_of, NumberAsked(request)))
@@ -111,10 +111,10 @@ class ListedTiers(Parts):
             TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
-        from septet.sqlite.listing import Request
-        from septet.sqlite.listing.asked import CountsAsked
-        from septet.sqlite.listing.counting import Faceted, facets_of
-        from septet.sqlite.listing.request import limit_of
+        from septet.listing import Request
+        from septet.listing.asked import CountsAsked
+        from septet.listing.counting import Faceted, facets_of
+        from septet.listing.request import limit_of
 
         what, request, most = Faceted.of(field, by), Request.of(where, as_of), limit_of(limit)
         # What is rare in each of several tiers may be frequent in all.
@@ -166,7 +166,7 @@ class ListedTiers(Parts):
         self, asked: AskedListing[_Answer], as_of: float | None, tiers: frozenset[str] | None
     ) -> list[tuple[str, _Answer]]:
         """Do the same with the names of the tiers; ``tiers`` are the only ones that are asked, None for all."""
-        from septet.sqlite.listing.shadows import Shadows
+        from septet.listing.shadows import Shadows
 
         shadows = self._known_shadows = self._known_shadows or Shadows()
         higher: list[Shadowing] = []

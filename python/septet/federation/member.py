@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from septet.listing.asked import AskedListing
+    from septet.listing.shadows import Shadowing
     from septet.model.entry import Entry, Version
     from septet.model.fields import Action
     from septet.model.stats import Stats
-    from septet.sqlite.listing.asked import AskedListing
-    from septet.sqlite.listing.shadows import Shadowing
     from septet.sqlite.snapshot.arrays import Mask
     from septet.sqlite.tables.links import Link
     from septet.tiers import Tier

@@ -20,8 +20,8 @@ from septet.sqlite.tables.settings import sqlite_settings
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from septet.listing.request import OrderBy
     from septet.model.pages import Page
-    from septet.sqlite.listing.request import OrderBy
 
 __all__ = ["Knowledge", "OpenVault", "items_of", "key_of", "settings_of", "store_of"]
 

@@ -23,7 +23,7 @@ from septet.retrieval.planning.policy import Policy
 from septet.retrieval.planning.query_words import normalized
 from septet.retrieval.rules import Rules
 from septet.retrieval.running import Runner
-from septet.sqlite.store.forks import OfOneProcess
+from septet.system.forks import OfOneProcess
 from septet.watch.hooks import Watch
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from septet.model.results import Note
 from septet.query.deadline import Deadline
 from septet.retrieval.answers import NoAnswer, checked_answer
 from septet.retrieval.corpus import Answered, Asked, Corpus
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 from septet.watch import log
 

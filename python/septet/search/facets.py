@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from septet.listing.counting import facets_of
 from septet.model.pages import Facets
 from septet.model.results import Note
 from septet.search.federated import FederatedSearch
-from septet.sqlite.listing.counting import facets_of
 
 __all__ = ["facets_of_all"]
 

@@ -20,9 +20,9 @@ from septet.system.threads import call_on_thread
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Session, Standing, Tier
 
 if TYPE_CHECKING:
+    from septet.listing.counting import Counted
     from septet.query.facets import Faceted
     from septet.query.filters import Filter
-    from septet.sqlite.listing.counting import Counted
 
 __all__ = ["LATE", "Outcome", "nothing_found", "recalled_until"]
 

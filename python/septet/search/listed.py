@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from septet.listing.asked import CountsAsked, NumberAsked, PageAsked
+from septet.listing.counting import facets_of
+from septet.listing.request import Key, Request
 from septet.model.results import Hit, Note, Results, hits_of
 from septet.query.filters import Compare, Filter
 from septet.query.plan import MEMORY, Plan
 from septet.search.facets import MOST_VALUES
-from septet.sqlite.listing.asked import CountsAsked, NumberAsked, PageAsked
-from septet.sqlite.listing.counting import facets_of
-from septet.sqlite.listing.request import Key, Request
 
 if TYPE_CHECKING:
-    from septet.sqlite.listing.paging import Placed
+    from septet.listing.paging import Placed
 
 __all__ = ["as_list"]
 
@@ -66,7 +66,7 @@ def _answers(asked: Asked, plan: Plan, request: Request, what: Any) -> list[Any]
 
 def _wanted(asked: Asked, plan: Plan, request: Request) -> list[tuple[str, Placed]]:
     """Return the entries of the page with their tiers: one of each group, and none that was split, as its parts are."""
-    from septet.sqlite.listing.paging import in_order
+    from septet.listing.paging import in_order
 
     last = plan.offset + plan.most_hits
     most = last

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 
 __all__ = ["TierThreads"]
 

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, create_model
 
+from septet.listing.counting import Bucket
 from septet.model.fields import Action, OnSimilar, Severity, Trust
 from septet.profiles.builtin import BUILTIN
 from septet.query.options import OPTIONS, GroupBy, Leg, Mode, Syntax
 from septet.retrieval.config import RetrievalProfile
-from septet.sqlite.listing.counting import Bucket
 
 __all__ = [
     "AddRequest",

@@ -15,11 +15,11 @@ from septet import __version__
 from septet.errors import QueryError, SeptetError, TierError
 from septet.federation import Federation
 from septet.inputs.arguments import listed, shown, utf8, whole
+from septet.listing.asked import MirrorAsked
+from septet.listing.shadows import Shadowing
 from septet.service.operations import Operation
 from septet.service.requests import Request
 from septet.service.running import Memory, Serving
-from septet.sqlite.listing.asked import MirrorAsked
-from septet.sqlite.listing.shadows import Shadowing
 from septet.sqlite.snapshot.arrays import Mask
 from septet.tiers.protocol import SearchAgain
 from septet.tiers.remote.listings import answer_data, asked_of, hidden_of, mirror_data

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from septet.errors import ReadOnly, StoreError
 from septet.inputs.arguments import BEGIN_OF_DATES, END_OF_DATES, called, clock_time, whole
 from septet.profiles import ProfileLike, resolve
-from septet.sqlite.store.forks import OfOneProcess
 from septet.store.protocol import Store
+from septet.system.forks import OfOneProcess
 from septet.vault.copies import Copied
 from septet.vault.embedded import Embedded
 from septet.vault.listed import Listed

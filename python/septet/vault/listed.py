@@ -10,14 +10,14 @@ from septet.model.entry import Entry
 from septet.store.protocol import Store
 
 if TYPE_CHECKING:
+    from septet.listing import Listings
+    from septet.listing.asked import AskedListing
+    from septet.listing.counting import Bucket
+    from septet.listing.request import OrderBy
+    from septet.listing.shadows import Shadowing
     from septet.model.fields import Time
     from septet.model.pages import Facets, Page
     from septet.ranking.pool import Candidate
-    from septet.sqlite.listing import Listings
-    from septet.sqlite.listing.asked import AskedListing
-    from septet.sqlite.listing.counting import Bucket
-    from septet.sqlite.listing.request import OrderBy
-    from septet.sqlite.listing.shadows import Shadowing
     from septet.sqlite.snapshot.arrays import Mask
     from septet.sqlite.tier.tier import LocalTier
 
@@ -62,9 +62,9 @@ class Listed(ABC):
             QueryError: an argument cannot be understood, or ``after`` belongs to another listing.
             StoreError: the vault cannot be read.
         """
-        from septet.sqlite.listing import Request
-        from septet.sqlite.listing.asked import PageAsked
-        from septet.sqlite.listing.paging import the_page
+        from septet.listing import Request
+        from septet.listing.asked import PageAsked
+        from septet.listing.paging import the_page
 
         request = Request.of(where, as_of).paged(order_by, limit, after)
         return the_page(self._listed(PageAsked(request), None)[0], request)
@@ -80,8 +80,8 @@ class Listed(ABC):
             QueryError: an argument cannot be understood.
             StoreError: the vault cannot be read.
         """
-        from septet.sqlite.listing import Request
-        from septet.sqlite.listing.asked import NumberAsked
+        from septet.listing import Request
+        from septet.listing.asked import NumberAsked
 
         return self._listed(NumberAsked(Request.of(where, as_of)), None)[0]
 
@@ -110,10 +110,10 @@ class Listed(ABC):
             QueryError: an argument cannot be understood.
             StoreError: the vault cannot be read.
         """
-        from septet.sqlite.listing import Request
-        from septet.sqlite.listing.asked import CountsAsked
-        from septet.sqlite.listing.counting import Faceted, facets_of
-        from septet.sqlite.listing.request import limit_of
+        from septet.listing import Request
+        from septet.listing.asked import CountsAsked
+        from septet.listing.counting import Faceted, facets_of
+        from septet.listing.request import limit_of
 
         what, request, most = Faceted.of(field, by), Request.of(where, as_of), limit_of(limit)
         return facets_of(what, [self._listed(CountsAsked(what, request, most), None)[0]], most)

@@ -19,7 +19,7 @@ from septet.embedding.rows import float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.model.results import Note
 from septet.model.vector import QueryVector, query_vector
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
 __all__ = ["QUERY_TIMEOUT_S", "WITHOUT", "QueryEmbedder"]

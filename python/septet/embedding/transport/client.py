@@ -19,7 +19,7 @@ from septet.embedding.transport.exchange import CallContext, Send, Steps, exchan
 from septet.embedding.transport.keys import KeyRing
 from septet.embedding.transport.masking import mask_logs
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 from septet.system.threads import call_within
 
 if TYPE_CHECKING:

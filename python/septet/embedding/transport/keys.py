@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from septet._core import Lock
 from septet.embedding.transport.masking import Masker
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 
 __all__ = ["COOL_DOWN_S", "Key", "KeyRing"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from septet._core import Lock
 from septet.errors import SeptetError, Unreachable
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 
 __all__ = ["Breaker"]
 

@@ -23,7 +23,7 @@ from septet.errors import Closed, StoreBusy
 from septet.postgres.store.dsn import without_frames
 from septet.postgres.store.faults import is_full
 from septet.postgres.store.link import Link
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
 __all__ = ["Pool"]

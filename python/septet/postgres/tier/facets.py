@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from septet.listing.counting import Counted
 from septet.postgres.tables.conditions import Condition, among, conditions, conjunction
 from septet.postgres.tables.listed import Listed, values
 from septet.postgres.tier.matching import matches, memories_matching
 from septet.query.facets import Faceted
-from septet.sqlite.listing.counting import Counted
 
 if TYPE_CHECKING:
     from septet.postgres.tier.view import PostgresView

@@ -7,14 +7,14 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from septet.listing.asked import AskedListing, CountsAsked, MirrorAsked, NumberAsked, PageAsked
+from septet.listing.counting import Counted
+from septet.listing.paging import Placed
+from septet.listing.request import Cursor, Request
+from septet.listing.shadows import Mirror, Shadowing
 from septet.postgres.store.store import PostgresReading, PostgresStore
 from septet.postgres.tables import listed as table
 from septet.postgres.tables.listed import Listed
-from septet.sqlite.listing.asked import AskedListing, CountsAsked, MirrorAsked, NumberAsked, PageAsked
-from septet.sqlite.listing.counting import Counted
-from septet.sqlite.listing.paging import Placed
-from septet.sqlite.listing.request import Cursor, Request
-from septet.sqlite.listing.shadows import Mirror, Shadowing
 from septet.sqlite.snapshot.arrays import Mask
 
 __all__ = ["PostgresListings"]

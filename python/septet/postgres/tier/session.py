@@ -28,12 +28,12 @@ from septet.tiers.notes import (
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Standing, TierLost
 
 if TYPE_CHECKING:
+    from septet.listing.counting import Counted
     from septet.postgres.store.store import PostgresStore
     from septet.postgres.tier.view import PostgresView
     from septet.query.facets import Faceted
     from septet.query.filters import Filter
     from septet.query.plan import Plan
-    from septet.sqlite.listing.counting import Counted
 
 __all__ = ["PostgresSession"]
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from septet.vault.listed import Listed
 
 if TYPE_CHECKING:
+    from septet.listing.asked import AskedListing
+    from septet.listing.shadows import Shadowing
     from septet.postgres.store.store import PostgresStore
     from septet.postgres.tier.listing import PostgresListings
-    from septet.sqlite.listing.asked import AskedListing
-    from septet.sqlite.listing.shadows import Shadowing
     from septet.sqlite.snapshot.arrays import Mask
 
 __all__ = ["PostgresListed"]

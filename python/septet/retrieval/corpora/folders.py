@@ -14,7 +14,7 @@ from septet.errors import QueryError
 from septet.inputs.arguments import file_path, listed, utf8, whole
 from septet.model.entry import MAX_ID_CHARS
 from septet.model.results import Note
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
 __all__ = ["IGNORE_FILES", "MOST_FILES", "SKIPPED", "Folder", "Listed", "entry_id", "natural_words"]

@@ -18,7 +18,7 @@ from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import items_of
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
 __all__ = ["Asks", "FunctionCorpus", "made_hits"]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from septet._core import Lock
 from septet.model.entry import Entry
 from septet.model.results import Hit
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 
 __all__ = ["MOST_KEPT", "Kept"]
 

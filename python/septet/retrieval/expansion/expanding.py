@@ -14,7 +14,7 @@ from septet.inputs.arguments import cut, printable, real, shown, whole
 from septet.notes import Note
 from septet.query.deadline import Deadline
 from septet.retrieval.expansion.phrasings import MOST_PHRASINGS, variants_of
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
 __all__ = ["Begun", "Expander", "Expanding", "Expansion", "Unnamed"]

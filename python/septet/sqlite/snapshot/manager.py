@@ -21,8 +21,8 @@ from septet.sqlite.snapshot.schedule import Schedule, Task
 from septet.sqlite.snapshot.sidecar import Sidecar
 from septet.sqlite.snapshot.sidecar_state import Coverage, SidecarState
 from septet.sqlite.snapshot.snapshot import Snapshot
-from septet.sqlite.store.forks import renew_in_children
 from septet.sqlite.store.store import Reading, Store
+from septet.system.forks import renew_in_children
 
 __all__ = ["BUILT_AT_ONCE", "SnapshotManager"]
 

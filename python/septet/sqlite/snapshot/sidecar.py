@@ -22,9 +22,9 @@ from weakref import ref
 from septet import _core
 from septet.inputs.arguments import absolute
 from septet.model.spaces import Space
-from septet.sqlite.store.forks import renew_in_children
 from septet.sqlite.store.store import Reading, store_id, writer_at
 from septet.sqlite.tables.entries import purged_at
+from septet.system.forks import renew_in_children
 
 if TYPE_CHECKING:
     from io import FileIO

@@ -8,9 +8,9 @@ from contextlib import suppress
 from functools import partial
 
 from septet.errors import StoreError
-from septet.sqlite.store.forks import Connection
 from septet.sqlite.store.soundness import Unsound, hide, unsound_rows
 from septet.sqlite.store.store import Reading, Store
+from septet.system.forks import Connection
 
 __all__ = ["PartReading", "set_aside"]
 

@@ -6,8 +6,8 @@ import sqlite3
 from contextlib import closing
 
 from septet.sqlite.store.connection import connect, translated
-from septet.sqlite.store.forks import using_sqlite
 from septet.sqlite.tables.fragments import MEMORY, SEARCHABLE
+from septet.system.forks import using_sqlite
 
 __all__ = ["full_text_faults"]
 

@@ -13,9 +13,9 @@ from types import TracebackType
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
 from septet.inputs.arguments import absolute
 from septet.sqlite.store.engine import lacking_full_text, require_version
-from septet.sqlite.store.forks import Connection, refuse_inherited
 from septet.sqlite.store.migrations import OLDEST, stand_ins, upgrade
 from septet.system.filesystem import create_private
+from septet.system.forks import Connection, refuse_inherited
 
 __all__ = [
     "APPLICATION_ID",

@@ -16,8 +16,8 @@ from septet.inputs.arguments import absolute
 from septet.sqlite.store.checking import full_text_faults
 from septet.sqlite.store.connection import APPLICATION_ID, SCHEMA_VERSION, connect, translated, version_of
 from septet.sqlite.store.copying import copied
-from septet.sqlite.store.forks import using_sqlite
 from septet.sqlite.store.identity import is_open_here
+from septet.system.forks import using_sqlite
 from septet.system.target import ARRAYS, BESIDE, belongs, complete, sync_folder, target_fault, unfinished
 
 __all__ = ["put_log_aside", "restore"]

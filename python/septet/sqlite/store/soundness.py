@@ -19,7 +19,7 @@ from septet.errors import SeptetError, StoreError
 from septet.inputs.arguments import shown
 from septet.model.entry import SEVERITIES, TRUSTS, json_of, tags_of
 from septet.sqlite.store.connection import MEMORY, RESTORE, SCHEMA_VERSION, connect, schema, translated
-from septet.sqlite.store.forks import using_sqlite
+from septet.system.forks import using_sqlite
 
 __all__ = ["Unsound", "hide", "table_faults", "traced", "unsound", "unsound_error", "unsound_rows"]
 

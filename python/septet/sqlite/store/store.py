@@ -15,7 +15,11 @@ from septet.errors import Closed, ReadOnly, StoreError
 from septet.inputs.arguments import absolute
 from septet.notes import Note
 from septet.sqlite.store.connection import BUSY_TIMEOUT_S, MEMORY, SQLITE_FAULTS, connect, prepare, store_error
-from septet.sqlite.store.forks import (
+from septet.sqlite.store.identity import NOTHING, Identity, Look, State, look, sign, writer_of
+from septet.sqlite.store.place import place_note
+from septet.sqlite.store.soundness import Unsound, traced
+from septet.sqlite.tables import LOCAL
+from septet.system.forks import (
     Connection,
     close_before_forks,
     is_open,
@@ -23,10 +27,6 @@ from septet.sqlite.store.forks import (
     renew_in_children,
     using_sqlite,
 )
-from septet.sqlite.store.identity import NOTHING, Identity, Look, State, look, sign, writer_of
-from septet.sqlite.store.place import place_note
-from septet.sqlite.store.soundness import Unsound, traced
-from septet.sqlite.tables import LOCAL
 
 __all__ = ["ReadTransaction", "Reading", "Store", "Writing", "store_id", "writer_at"]
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from septet.listing import Listings
+from septet.listing.counting import Counted, counted_in
 from septet.query.facets import Faceted
-from septet.sqlite.listing import Listings
-from septet.sqlite.listing.counting import Counted, counted_in
 from septet.sqlite.tier.read_view import ReadView
 
 __all__ = ["counted_matches"]

@@ -34,10 +34,10 @@ from septet.tiers.notes import (
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, Standing
 
 if TYPE_CHECKING:
+    from septet.listing import Listings
+    from septet.listing.counting import Counted
     from septet.query.facets import Faceted
     from septet.query.filters import Filter
-    from septet.sqlite.listing import Listings
-    from septet.sqlite.listing.counting import Counted
     from septet.sqlite.store.soundness import Unsound
 
 __all__ = ["LateListings", "LocalSession", "LocalTier"]
@@ -56,7 +56,7 @@ class LateListings:
     @cached_property
     def made(self) -> Listings:
         """The listings."""
-        from septet.sqlite.listing import Listings
+        from septet.listing import Listings
 
         return Listings(self._store)
 

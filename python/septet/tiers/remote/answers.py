@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.errors import QueryError, VectorError
+from septet.listing.counting import Counted
 from septet.model.explanation import LegReport
 from septet.model.results import Note
 from septet.query.facets import Faceted
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import EMPTY, Pool
-from septet.sqlite.listing.counting import Counted
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled
 from septet.tiers.remote.packing import floats, singles, wholes, wholes_of
 from septet.tiers.remote.shapes import (

@@ -9,14 +9,14 @@ import numpy as np
 
 from septet.errors import QueryError
 from septet.inputs.arguments import listed, real, shown, utf8
+from septet.listing.asked import AskedListing, CountsAsked, NumberAsked, PageAsked
+from septet.listing.names import Value
+from septet.listing.paging import Placed
+from septet.listing.request import Cursor, Request, limit_of
+from septet.listing.shadows import Mirror
 from septet.model.entry import Entry
 from septet.query.facets import Faceted
 from septet.ranking.pool import Candidate, json_text
-from septet.sqlite.listing.asked import AskedListing, CountsAsked, NumberAsked, PageAsked
-from septet.sqlite.listing.names import Value
-from septet.sqlite.listing.paging import Placed
-from septet.sqlite.listing.request import Cursor, Request, limit_of
-from septet.sqlite.listing.shadows import Mirror
 from septet.sqlite.snapshot.arrays import Mask
 from septet.tiers.remote.answers import counted_data, counted_of
 from septet.tiers.remote.packing import floats, packed, unpacked

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from septet.errors import QueryError, SeptetError, Unreachable
 from septet.inputs.arguments import cut, printable
+from septet.listing.counting import Counted
 from septet.model.results import Note
 from septet.query.facets import Faceted
 from septet.query.filters import Filter
 from septet.query.plan import Plan
 from septet.ranking.pool import Candidate, Pool
-from septet.sqlite.listing.counting import Counted
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, Standing, TierLost
 from septet.tiers.remote.answers import (
     counted_of,

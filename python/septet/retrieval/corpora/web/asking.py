@@ -13,7 +13,7 @@ from septet.retrieval.corpora.web.backends import MOST_QUERY_CHARS, Backend, Sen
 from septet.retrieval.corpora.web.calls import WebFault
 from septet.retrieval.corpora.web.courtesy import Rest
 from septet.retrieval.corpora.web.results import WebResult
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 
 __all__ = ["Found", "Tiers"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from septet._core import Lock
 from septet.notes import Note
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 
 if TYPE_CHECKING:
     from septet.embedding.transport.calls import Answer, Call

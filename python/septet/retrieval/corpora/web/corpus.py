@@ -38,7 +38,7 @@ from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
 from septet.retrieval.planning.policy import Policy
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 
 __all__ = ["WebCorpus", "WebOptions"]
 

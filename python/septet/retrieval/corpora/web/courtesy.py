@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from septet._core import Lock
 from septet.retrieval.corpora.web.calls import WebFault
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 
 __all__ = ["Courtesy", "Rest"]
 

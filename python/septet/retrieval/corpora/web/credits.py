@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from septet._core import Lock
 from septet.errors import QueryError
 from septet.inputs.arguments import whole
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 
 __all__ = ["LOW_CREDITS", "CreditBudget", "Outcome", "credits_of", "tavily_outcome"]
 

@@ -14,7 +14,7 @@ from septet.inputs.arguments import cut, printable
 from septet.model.entry import Entry
 from septet.retrieval.corpora.web.entries import DAY_S, KIND
 from septet.retrieval.knowledge import Knowledge
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
 __all__ = ["Keeper"]

@@ -16,7 +16,7 @@ from septet.retrieval.corpora.web.calls import USER_AGENT, WebCalls, WebFault, f
 from septet.retrieval.corpora.web.courtesy import Courtesy
 from septet.retrieval.corpora.web.html_text import PageText, decoded, text_of_html
 from septet.retrieval.corpora.web.robots import MAX_ROBOTS_BYTES, NOTHING, Robots, robots_of
-from septet.sqlite.store.forks import renew_in_children
+from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from septet.listing.columns import Positions
+from septet.listing.listing import Listing, View
+from septet.listing.names import Value, sort_key
+from septet.listing.request import UNSET, Cursor, Key, Request
 from septet.model.entry import Entry
 from septet.model.pages import Page
-from septet.sqlite.listing.columns import Positions
-from septet.sqlite.listing.listing import Listing, View
-from septet.sqlite.listing.names import Value, sort_key
-from septet.sqlite.listing.request import UNSET, Cursor, Key, Request
 from septet.sqlite.store.store import Reading
 from septet.sqlite.tables import entries
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from septet.listing.columns import Column, is_json
 from septet.query.filters import AllOf, AnyOf, Compare, Filter, Not
-from septet.sqlite.listing.columns import Column, is_json
 from septet.sqlite.snapshot.arrays import Mask
 
 __all__ = ["Arrays", "passing"]

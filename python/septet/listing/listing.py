@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from septet._core import Lock
 from septet.errors import StoreBusy
+from septet.listing.columns import Column, Moved, Positions, loaded
+from septet.listing.filtering import Arrays, passing
 from septet.query.filters import AllOf, Filter
-from septet.sqlite.listing.columns import Column, Moved, Positions, loaded
-from septet.sqlite.listing.filtering import Arrays, passing
 from septet.sqlite.snapshot.arrays import Mask
-from septet.sqlite.store.forks import renew_in_children
 from septet.sqlite.store.store import Reading, Store, writer_at
 from septet.sqlite.tables import entries, listings
 from septet.sqlite.tables.conditions import Condition, filtered
 from septet.sqlite.tables.listings import TIMES, Dated
+from septet.system.forks import renew_in_children
 
 __all__ = ["Listing", "Listings", "View"]
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from septet.errors import QueryError
 from septet.inputs.arguments import as_epoch, exact, printable, shown, utf8, whole
+from septet.listing.names import Value
 from septet.query.facets import field_of
 from septet.query.filters import Filter, parse_where
-from septet.sqlite.listing.names import Value
 
 __all__ = ["ORDER_FIELDS", "Cursor", "Key", "OrderBy", "Request", "limit_of"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol, TypeVar
 
+from septet.listing.counting import Counted, counted, number_of
+from septet.listing.listing import View
+from septet.listing.paging import Placed, placed
+from septet.listing.request import Request
+from septet.listing.shadows import Mirror
 from septet.query.facets import Faceted
-from septet.sqlite.listing.counting import Counted, counted, number_of
-from septet.sqlite.listing.listing import View
-from septet.sqlite.listing.paging import Placed, placed
-from septet.sqlite.listing.request import Request
-from septet.sqlite.listing.shadows import Mirror
 
 __all__ = ["AskedListing", "CountsAsked", "MirrorAsked", "NumberAsked", "PageAsked"]
 

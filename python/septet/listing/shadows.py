@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.sqlite.listing.columns import Positions
+from septet.listing.columns import Positions
 from septet.sqlite.snapshot.arrays import Mask
 
 __all__ = ["Mirror", "Shadowing", "Shadows"]

@@ -1,6 +1,6 @@
 """Listings: entries by filter, order and page, counts and facets, from arrays that follow the store."""
 
-from septet.sqlite.listing.listing import Listing, Listings, View
-from septet.sqlite.listing.request import Request
+from septet.listing.listing import Listing, Listings, View
+from septet.listing.request import Request
 
 __all__ = ["Listing", "Listings", "Request", "View"]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.sqlite.listing.names import Names, Order, Value
+from septet.listing.names import Names, Order, Value
 from septet.sqlite.snapshot.arrays import Mask
 from septet.sqlite.store.store import Reading
 from septet.sqlite.tables import listings

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from septet.listing.listing import View
+from septet.listing.names import Value, sort_key
+from septet.listing.request import Request
 from septet.model.pages import Facets, FacetValue
 from septet.query.facets import Bucket, Faceted
-from septet.sqlite.listing.listing import View
-from septet.sqlite.listing.names import Value, sort_key
-from septet.sqlite.listing.request import Request
 from septet.sqlite.snapshot.arrays import Mask
 
 __all__ = ["Bucket", "Counted", "Faceted", "counted", "counted_in", "facets_of", "number_of"]
