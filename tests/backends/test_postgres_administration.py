@@ -176,6 +176,10 @@ def test_tables_of_later_versions_are_for_readers_and_writers_too(empty, monkeyp
 
 
 def test_init_by_one_who_may_make_no_roles_prints_how_and_again_changes_nothing(empty, septet, monkeypatch):
+    with psycopg.connect(empty) as sql:
+        citus = sql.execute("SELECT extversion FROM pg_extension WHERE extname = 'citus'").fetchone()
+    if citus and int(citus[0].partition(".")[0]) < 14:
+        pytest.skip(f"on Citus {citus[0]} the owner of the extension vector is the only one to distribute it")
     run(empty, "DROP ROLE IF EXISTS dora", "CREATE ROLE dora LOGIN", "CREATE EXTENSION vector")
     run(empty, f"GRANT CREATE ON DATABASE {empty.rpartition('/')[2]} TO dora")
     text = administration._text
