@@ -100,8 +100,8 @@ def asked(query: NDArray[np.float32]) -> object:
 
 def unpacked(kind: str, values: Sequence[bytes], dimensions: int) -> NDArray[np.float32]:
     """Return what pgvector sent as rows ``(n, d)``."""
-    joined = b"".join([bytes(value)[_HEAD.size :] for value in values])
-    return np.frombuffer(joined, dtype=_TYPES[kind]).reshape(len(values), dimensions).astype("<f4")
+    joined, head = np.frombuffer(b"".join(values), dtype=_TYPES[kind]), _HEAD.size // np.dtype(_TYPES[kind]).itemsize
+    return joined.reshape(len(values), head + dimensions)[:, head:].astype("<f4", order="C")
 
 
 def copied(write: PostgresWriting, rows: Sequence[PackedVector], generation: int) -> None:
