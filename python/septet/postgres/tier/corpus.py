@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -50,20 +50,20 @@ def small_corpus(
     terms: QueryTerms,
     *,
     told: Mapping[bytes, str] | None = None,
-    tfidf: bool = False,
+    columns: Collection[str] = (),
     space: Compared | None = None,
 ) -> SmallCorpus:
     """Return entries as a corpus, in the order of their rows, by which equals are ordered.
 
     Args:
         told: terms beside those of the queries that were counted in the vault, and what stands for each there.
-        tfidf: fill what TF-IDF needs, given that the counts of all terms of the entries are among the statistics.
+        columns: those that are wanted; for TF-IDF the counts of all terms of the entries are among the statistics.
     """
     found = sorted(found, key=lambda one: one.candidate.row)
     names = NameTable()
     values = zip(*[one.candidate for one in found]) if found else ((),) * len(Candidate._fields)
     facts: dict[str, Sequence[Any]] = dict(zip(Candidate._fields, values))
-    columns: dict[str, NDArray[Any]] = {
+    arrays: dict[str, NDArray[Any]] = {
         "rows": np.array(facts["row"], dtype=np.int64),
         "created_at": np.array(facts["created_at"], dtype=np.float64),
         "updated_at": np.array(facts["updated_at"], dtype=np.float64),
@@ -74,16 +74,17 @@ def small_corpus(
         "domain": np.array(names.numbers(facts["domain"]), dtype=np.int32),
     }
     texts = list(zip(*[facts[name] for name in COLUMNS]))
-    searched = [searched_text(*columns[1:]) for columns in texts]
+    searched = [] if {"trigram", "tfidf"}.isdisjoint(columns) else [searched_text(*one[1:]) for one in texts]
     text = _full_text(
         texts,
         [one.grams for one in found],
-        searched,
+        searched if "trigram" in columns else (),
         statistics,
         {**terms.stored, **(told or {})},
         terms.trigrams,
     )
-    corpus = _core.Corpus(columns, names.native, text=text, terms=_terms(searched, statistics) if tfidf else None)
+    counted = _terms(searched, statistics) if "tfidf" in columns else None
+    corpus = _core.Corpus(arrays, names.native, text=text, terms=counted)
     of_rows = dict(zip(facts["row"], range(len(found))))
     return SmallCorpus(corpus, of_rows, None if space is None else _vectors(found, space))
 

@@ -293,7 +293,7 @@ class PostgresView:
             self.statistics,
             self.terms,
             told=self._told.stored,
-            tfidf="tfidf" in self.plan.corpus_columns,
+            columns=self.plan.corpus_columns,
             space=self._compared,
         )
 
