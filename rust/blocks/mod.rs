@@ -73,7 +73,7 @@ struct Reader<'a>(&'a [u8]);
 impl<'a> Reader<'a> {
     #[inline(always)]
     fn byte(&mut self) -> Result<u8> {
-        let (&first, rest) = self.0.split_first().ok_or(DAMAGED)?;
+        let (&first, rest) = self.0.split_first().ok_or_else(|| DAMAGED)?;
         self.0 = rest;
         Ok(first)
     }
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
 
     fn bytes(&mut self) -> Result<&'a [u8]> {
         let length = usize::try_from(self.number()?).map_err(|_| DAMAGED)?;
-        let (bytes, rest) = self.0.split_at_checked(length).ok_or(DAMAGED)?;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or_else(|| DAMAGED)?;
         self.0 = rest;
         Ok(bytes)
     }
@@ -155,7 +155,10 @@ impl<'a> Iterator for Blocks<'a> {
             return None;
         }
         let mut read = || {
-            let span = i64::try_from(self.0.number()?).ok().filter(|&span| span <= span_of(i64::MAX)).ok_or(DAMAGED)?;
+            let span = i64::try_from(self.0.number()?)
+                .ok()
+                .filter(|&span| span <= span_of(i64::MAX))
+                .ok_or_else(|| DAMAGED)?;
             let body = self.0.bytes()?;
             Ok(Block { span, whole: &before[..before.len() - self.0.0.len()], body })
         };
@@ -186,7 +189,8 @@ impl Postings<'_> {
     /// The row of the next posting, and its flags, as [`Self::read`] reads them on.
     #[inline(always)]
     fn head(&mut self) -> Result<(i64, u8)> {
-        let offset = self.reader.number()?.checked_add(self.next).filter(|&at| at <= ROW_MASK).ok_or(DAMAGED)?;
+        let offset =
+            self.reader.number()?.checked_add(self.next).filter(|&at| at <= ROW_MASK).ok_or_else(|| DAMAGED)?;
         self.next = offset + 1;
         Ok((self.first | offset as i64, self.reader.byte()?))
     }

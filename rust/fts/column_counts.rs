@@ -113,6 +113,9 @@ pub(crate) fn weighted(counts: &[u32], weights: &[f64]) -> f64 {
 }
 
 fn add_times(start: f64, weight: f64, count: u32) -> f64 {
+    if count == 0 {
+        return start;
+    }
     let whole = |x: f64| x.trunc() == x && x < f64::from(1 << 20);
     if whole(start) && whole(weight) {
         // Whole numbers this small add up without rounding.
