@@ -3,13 +3,18 @@
 use std::ops::Range;
 
 use super::{porter, unicode61};
+use crate::terms::for_each_run;
 
 /// FTS5 keeps so many bytes of a token (`FTS5_MAX_TOKEN_SIZE`), be it in the middle of a letter.
 const MOST_BYTES: usize = 32_768;
 
 /// Pass on the folded words of a text, not stemmed yet. `buffer` is scratch.
 pub(super) fn for_each_word(text: &str, buffer: &mut Vec<u8>, mut each: impl FnMut(&[u8])) {
-    unicode61::split(text, buffer, |word| each(word));
+    if text.is_ascii() {
+        for_each_run(text, buffer, |line, run| each(&line[run]));
+    } else {
+        unicode61::split(text, buffer, |word| each(word));
+    }
 }
 
 /// Turn a folded word into its index term.
@@ -54,7 +59,21 @@ pub fn tokens(text: &str) -> Vec<Token> {
 
 #[cfg(test)]
 mod tests {
-    use super::index_terms;
+    use proptest::prelude::*;
+
+    use super::{for_each_word, index_terms, unicode61};
+
+    proptest! {
+        #![proptest_config(crate::seeded(512))]
+
+        #[test]
+        fn words_of_ascii_are_those_of_any_text(text in "([A-Za-z0-9]{1,9}[ -~]|[\\x00-\\x7f]|[a-z]{60,70}){0,30}") {
+            let (mut some, mut all) = (Vec::new(), Vec::new());
+            for_each_word(&text, &mut Vec::new(), |word| some.push(word.to_vec()));
+            unicode61::split(&text, &mut Vec::new(), |word| all.push(word.clone()));
+            prop_assert_eq!(some, all);
+        }
+    }
 
     #[test]
     fn terms() {

@@ -1,5 +1,6 @@
 //! Terms: what counts as a word in any script, extra index terms, TF-IDF.
 
+mod ascii;
 mod contents;
 mod cosine;
 mod counting;
@@ -24,6 +25,7 @@ mod token_lists;
 mod tokens;
 mod words;
 
+pub(crate) use ascii::for_each_run;
 pub use fold::fold;
 pub use frequencies::Frequencies;
 pub use grams::{Needed, grams, needed, places_with_grams, query_grams, words_of_names};
