@@ -11,7 +11,7 @@ use super::postings::Details;
 use super::tokens::{for_each_word, word_to_term};
 use super::write::write;
 use crate::arrays::{ArrayFile, ArrayWriter, Source};
-use crate::collections::{Interner, Lexicon, Term};
+use crate::collections::{BitMask, Interner, Lexicon, Term};
 use crate::error::{Error, Result};
 
 /// Rows as term numbers of their own, counted from 0 in order of first sight.
@@ -22,8 +22,8 @@ struct Batch {
     /// By word its term, None for one that is not wanted.
     term_of: Vec<Option<u32>>,
     terms: Lexicon,
-    /// Whether other terms than these are wanted too.
-    open: bool,
+    /// How these begin; None where other terms are wanted too.
+    wanted: Option<Beginnings>,
     /// Term and column.
     occurrences: Vec<(u32, u32)>,
     /// By row where its occurrences end, and how many tokens it and its title have.
@@ -32,24 +32,29 @@ struct Batch {
 
 impl Batch {
     fn new(only: Option<&Lexicon>) -> Self {
-        Self { terms: only.cloned().unwrap_or_default(), open: only.is_none(), ..Self::default() }
+        Self { terms: only.cloned().unwrap_or_default(), wanted: only.map(Beginnings::of), ..Self::default() }
     }
 
     fn push<T: AsRef<str>>(&mut self, row: &[T], buffer: &mut Vec<u8>) {
         let (mut stem, mut tokens, mut title) = (Vec::new(), 0, TitleTokens::default());
         for (column, text) in row.iter().enumerate() {
             for_each_word(text.as_ref(), buffer, |word| {
-                // A word is never empty and holds no NUL, nor does its stem.
-                let Some(name) = Term::of_bytes(word) else { return };
                 tokens += 1;
                 title.count(column == TITLE, word);
+                if self.wanted.as_ref().is_some_and(|wanted| !wanted.may_hold(word)) {
+                    return;
+                }
+                // A word is never empty and holds no NUL, nor does its stem.
+                let Some(name) = Term::of_bytes(word) else { return };
                 let at = self.words.number(name) as usize;
                 if at == self.term_of.len() {
                     stem.clear();
                     stem.extend_from_slice(word);
                     word_to_term(&mut stem);
                     let name = Term::of_bytes(&stem);
-                    let number = |name| if self.open { Some(self.terms.number(name)) } else { self.terms.find(name) };
+                    let number = |name| {
+                        if self.wanted.is_none() { Some(self.terms.number(name)) } else { self.terms.find(name) }
+                    };
                     self.term_of.push(name.and_then(number));
                 }
                 if let Some(term) = self.term_of[at] {
@@ -58,6 +63,37 @@ impl Batch {
             });
         }
         self.rows.push((self.occurrences.len(), (tokens, title.number())));
+    }
+}
+
+/// How terms begin, by the lowest six bits of their first two bytes: those of all words that have the terms for stems.
+struct Beginnings(BitMask);
+
+impl Beginnings {
+    fn of(terms: &Lexicon) -> Self {
+        let mut held = BitMask::default();
+        for name in terms.names() {
+            match *name {
+                // A word may end behind its first byte that loses the rest to its stem.
+                [first] => (0..64).for_each(|second| held.insert(Self::place(&[first, second]))),
+                _ => held.insert(Self::place(name)),
+            }
+        }
+        Self(held)
+    }
+
+    /// Whether a word may have one of the terms for its stem, which begins with the first two bytes of the word, but that a
+    /// `y` may become an `i`.
+    fn may_hold(&self, word: &[u8]) -> bool {
+        self.0.contains(Self::place(word))
+    }
+
+    fn place(word: &[u8]) -> usize {
+        let low = |at: usize| match word.get(at) {
+            Some(b'y') if at > 0 => usize::from(b'i' & 0x3f),
+            byte => usize::from(byte.copied().unwrap_or(0) & 0x3f),
+        };
+        low(0) << 6 | low(1)
     }
 }
 
@@ -201,7 +237,26 @@ impl TextIndex {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::fts::index_terms;
+
+    proptest! {
+        #![proptest_config(crate::seeded(4_096))]
+
+        #[test]
+        fn a_term_begins_as_its_word_does(
+            word in "[aeiouybst]{0,3}([a-zé]{0,4}|y|ies|sses|eed|ed|ing|at|bl|iz)(ational|ful|ness|ement|ion|e|ll|s|y)?",
+        ) {
+            for term in index_terms(&word) {
+                let mut terms = Lexicon::default();
+                terms.number(Term::of_bytes(&term).unwrap());
+                let wanted = Beginnings::of(&terms);
+                prop_assert!(wanted.may_hold(word.replace('é', "e").as_bytes()), "{term:?}");
+            }
+        }
+    }
 
     #[test]
     fn rows_become_postings() {
