@@ -41,6 +41,11 @@ const REMOVED: u8 = 1 << 7;
 
 const DAMAGED: Error = Error::Damaged { what: "a block of postings" };
 
+/// The same, made only where it is needed: that takes longer than to read a number.
+fn damaged() -> Error {
+    DAMAGED
+}
+
 /// A term in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Posting {
@@ -73,7 +78,7 @@ struct Reader<'a>(&'a [u8]);
 impl<'a> Reader<'a> {
     #[inline(always)]
     fn byte(&mut self) -> Result<u8> {
-        let (&first, rest) = self.0.split_first().ok_or_else(|| DAMAGED)?;
+        let (&first, rest) = self.0.split_first().ok_or_else(damaged)?;
         self.0 = rest;
         Ok(first)
     }
@@ -106,7 +111,7 @@ impl<'a> Reader<'a> {
 
     fn bytes(&mut self) -> Result<&'a [u8]> {
         let length = usize::try_from(self.number()?).map_err(|_| DAMAGED)?;
-        let (bytes, rest) = self.0.split_at_checked(length).ok_or_else(|| DAMAGED)?;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or_else(damaged)?;
         self.0 = rest;
         Ok(bytes)
     }
@@ -155,10 +160,8 @@ impl<'a> Iterator for Blocks<'a> {
             return None;
         }
         let mut read = || {
-            let span = i64::try_from(self.0.number()?)
-                .ok()
-                .filter(|&span| span <= span_of(i64::MAX))
-                .ok_or_else(|| DAMAGED)?;
+            let span =
+                i64::try_from(self.0.number()?).ok().filter(|&span| span <= span_of(i64::MAX)).ok_or_else(damaged)?;
             let body = self.0.bytes()?;
             Ok(Block { span, whole: &before[..before.len() - self.0.0.len()], body })
         };
@@ -189,8 +192,7 @@ impl Postings<'_> {
     /// The row of the next posting, and its flags, as [`Self::read`] reads them on.
     #[inline(always)]
     fn head(&mut self) -> Result<(i64, u8)> {
-        let offset =
-            self.reader.number()?.checked_add(self.next).filter(|&at| at <= ROW_MASK).ok_or_else(|| DAMAGED)?;
+        let offset = self.reader.number()?.checked_add(self.next).filter(|&at| at <= ROW_MASK).ok_or_else(damaged)?;
         self.next = offset + 1;
         Ok((self.first | offset as i64, self.reader.byte()?))
     }
