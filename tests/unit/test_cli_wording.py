@@ -17,7 +17,10 @@ ROOT = Path(__file__).parent.parent.parent / "python" / "septet"
 #: Rooms and files whose messages no command prints: other programs call them.
 ELSEWHERE = frozenset("adapters aio index server tables tfidf".split())
 FILES = frozenset(
-    "notebook.py external.py watch/spans.py retrieval/corpora/functions.py __init__.py checked.py".split()
+    (
+        "model/notebook.py client/external.py watch/spans.py retrieval/corpora/functions.py __init__.py "
+        "inputs/checked.py"
+    ).split()
 )
 #: What is no message, or no call of Python though it looks like one.
 NO_CALLS = re.compile(

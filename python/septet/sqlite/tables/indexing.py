@@ -135,10 +135,10 @@ def remade(write: Writing) -> Writing:
 
 def _begin_anew(write: Writing, name: str) -> None:
     """Give a full-text table what a new one has in the tables that FTS5 keeps it in; it cannot even be dropped."""
-    from pathlib import Path
+    from septet.sqlite.store.connection import schema
 
     with closing(sqlite3.connect(":memory:")) as fresh:
-        fresh.executescript(Path(__file__).parent.with_name("schema.sql").read_text(encoding="utf-8"))
+        fresh.executescript(schema())
 
         def create(one: str) -> bool:
             """Create a table that is gone; say whether it was."""
