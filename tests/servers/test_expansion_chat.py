@@ -124,7 +124,7 @@ def bytes_of(size):
 BROKEN = {
     "slow": (faults.slow_body, "no answer within"),
     "trickling": (faults.trickling_body, "no answer within"),
-    "endless": (faults.endless_body, "no answer to this request takes"),
+    "endless": (faults.endless_body, "the maximum for this request"),
     "10 MB": (bytes_of(10 * 2**20), "more than 1,048,576 bytes"),
     "500": (faults.status(500), "answered 500: told to fail"),
     "429": (faults.status(429, retry_after="60"), "which is too late"),

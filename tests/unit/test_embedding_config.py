@@ -131,7 +131,7 @@ def test_an_explicit_key_wins_over_the_pool_and_the_pool_over_the_environment(fi
     config = config_of({"provider": "openai", **fields})
     assert key_source(config, environment) == source
     if source is None:
-        with pytest.raises(EmbeddingConfigError, match="set NOT_SET, or give apiKey"):
+        with pytest.raises(EmbeddingConfigError, match="set NOT_SET or apiKey"):
             embedder_from(config, environment=environment)
         return
     ring = embedder_from(config, environment=environment).client.context.keys

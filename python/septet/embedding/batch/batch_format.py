@@ -1,4 +1,4 @@
-"""BatchFormat: how the requests of a provider's batch API are written and its answers read, without a network."""
+"""BatchFormat: writes the requests of a provider's batch API and reads its answers, without a network."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _ENDED: Mapping[str, JobState] = {
 
 @dataclass(frozen=True, slots=True)
 class JobLimits:
-    """The most texts, and bytes of its input file, that one batch job may hold."""
+    """Maximum texts and input file bytes of one batch job."""
 
     texts: int
     bytes: int
@@ -53,11 +53,11 @@ class JobLimits:
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """What a provider reports about a batch job.
+    """A provider's report on a batch job.
 
     Attributes:
-        files: its results and errors; expired and cancelled jobs may have some too.
-        cause: why it failed, as the provider says.
+        files: of results and errors; expired and cancelled jobs may have some too.
+        cause: the provider's reason for a failure.
     """
 
     state: JobState
@@ -71,8 +71,7 @@ class JobResult:
 
     Attributes:
         key: the text's key, as submitted.
-        body: what the provider's `ProviderFormat` reads one vector from; None for a text that failed.
-        cause: why it failed.
+        body: the input of the provider's `ProviderFormat.read` for one vector; None for a text that failed.
     """
 
     key: str
@@ -81,18 +80,18 @@ class JobResult:
 
 
 class BatchFormat(Protocol):
-    """One provider's batch API. Answers are given as parsed JSON.
+    """One provider's batch API. Answers are passed as parsed JSON.
 
     Every method that reads an answer raises `EmbeddingUnavailable` when a required field is missing.
     """
 
     @property
     def limits(self) -> JobLimits:
-        """The most that one job may hold."""
+        """The limits of one job."""
 
     @property
     def base_url(self) -> str:
-        """The address that jobs are known at."""
+        """The address of the API, which identifies its jobs."""
 
     def line(self, key: str, text: str) -> bytes:
         """Write the input line of a text, newline included."""
@@ -125,7 +124,7 @@ class BatchFormat(Protocol):
         """Write the call that lists jobs, from the start when `after` is empty."""
 
     def listed_jobs(self, body: Any) -> tuple[Mapping[str, str], str]:
-        """Read the ids of jobs by name, and where the next page starts; empty on the last page."""
+        """Read the ids of jobs by name, and the start of the next page; empty on the last page."""
 
 
 def field_of(body: Any, name: str, provider: str) -> str:
@@ -134,10 +133,10 @@ def field_of(body: Any, name: str, provider: str) -> str:
     Raises:
         EmbeddingUnavailable: the field is missing, empty or no text.
     """
-    found = body.get(name) if isinstance(body, Mapping) else None
-    if not isinstance(found, str) or not 0 < len(found) <= MAX_ID_CHARS:
+    value = body.get(name) if isinstance(body, Mapping) else None
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_ID_CHARS:
         raise EmbeddingUnavailable(f"{provider} sent an answer without {name!r} about a batch job", provider=provider)
-    return found
+    return value
 
 
 def mapping_of(value: Any) -> Mapping[str, Any]:
@@ -151,17 +150,17 @@ def list_of(value: Any) -> list[Any]:
 
 
 def cause_of(error: Any) -> str:
-    """Return what an error object says, or the error itself."""
+    """Return the message of an error object, or the error itself."""
     return shortened(said_of(error.get("message", error) if isinstance(error, Mapping) else error))
 
 
-def named_jobs(found: Iterable[tuple[Any, Any]]) -> dict[str, str]:
-    """Return ids by name, of those jobs that have both."""
-    return {name: id for name, id in found if isinstance(name, str) and isinstance(id, str) and name and id}
+def named_jobs(jobs: Iterable[tuple[Any, Any]]) -> dict[str, str]:
+    """Return ids by name, skipping jobs without either."""
+    return {name: id for name, id in jobs if isinstance(name, str) and isinstance(id, str) and name and id}
 
 
 def job_state(word: str) -> JobState:
-    """Return the state that a provider's word means; an unknown word means that the job still runs."""
+    """Map a provider's status to a state; an unknown one counts as running."""
     return _ENDED.get(word.lower(), "running")
 
 

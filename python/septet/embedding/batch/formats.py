@@ -1,4 +1,4 @@
-"""Which provider has which batch API."""
+"""The batch format of each provider."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ GEMINI_JOB = JobLimits(100_000, 2_000_000_000)
 
 @dataclass(frozen=True, slots=True)
 class GeminiBatchFormat:
-    """The format of ``asyncBatchEmbedContent``. A 404 on creation means that the model or address has no batch API."""
+    """The format of ``asyncBatchEmbedContent``. The creation answers 404 if the model or address has no batch API."""
 
     provider_format: GeminiFormat
     limits: JobLimits = GEMINI_JOB
@@ -42,7 +42,7 @@ class GeminiBatchFormat:
         return self.provider_format.base_url.rstrip("/").removesuffix("/v1beta")
 
     def line(self, key: str, text: str) -> bytes:
-        """Write the request of one text, without the model, which the batch names."""
+        """Write the request of one text, without the model, which the batch specifies."""
         request = self.provider_format.request(text, "document")
         del request["model"]
         return json_line({"key": key, "request": request})
@@ -65,7 +65,7 @@ class GeminiBatchFormat:
         Raises:
             EmbeddingUnavailable: the answer lacks it.
         """
-        return field_of(body.get("file") if isinstance(body, Mapping) else None, "name", self.provider_format.provider)
+        return field_of(mapping_of(body).get("file"), "name", self.provider_format.provider)
 
     def create(self, file: str, name: str) -> Call:
         """Write the batch."""
@@ -86,18 +86,16 @@ class GeminiBatchFormat:
 
     def status(self, body: Any) -> JobStatus:
         """Read the state, written as ``BATCH_STATE_SUCCEEDED``, and the file of results."""
-        metadata = body.get("metadata") if isinstance(body, Mapping) else None
-        if not isinstance(metadata, Mapping):
-            metadata = {}
+        metadata = mapping_of(mapping_of(body).get("metadata"))
         state = job_state(said_of(metadata.get("state")).rpartition("STATE_")[2])
-        error = body.get("error") if isinstance(body, Mapping) else None
-        if error:
-            # An operation with an error has ended, whatever its state says.
-            state = "failed" if state == "running" else state
-        found = [metadata.get("output"), body.get("response") if isinstance(body, Mapping) else None]
-        files = [one.get("responsesFile") for one in found if isinstance(one, Mapping)]
-        said = cause_of(error.get("message")) if isinstance(error, Mapping) else ""
-        return JobStatus(state, tuple(dict.fromkeys(file for file in files if isinstance(file, str))), said)
+        error = mapping_of(body).get("error")
+        if error and state == "running":
+            # An operation with an error has ended, whatever its state.
+            state = "failed"
+        outputs = [metadata.get("output"), mapping_of(body).get("response")]
+        files = [mapping_of(output).get("responsesFile") for output in outputs]
+        cause = cause_of(error.get("message")) if isinstance(error, Mapping) else ""
+        return JobStatus(state, tuple(dict.fromkeys(file for file in files if isinstance(file, str))), cause)
 
     def download(self, file: str) -> Call:
         """Write the request for the file's content."""
@@ -119,7 +117,7 @@ class GeminiBatchFormat:
 
     def listed_jobs(self, body: Any) -> tuple[Mapping[str, str], str]:
         """Read the names in the operations' metadata."""
-        found = [mapping_of(one) for one in list_of(mapping_of(body).get("operations"))]
+        jobs = [mapping_of(job) for job in list_of(mapping_of(body).get("operations"))]
         after = mapping_of(body).get("nextPageToken")
-        names = named_jobs((mapping_of(one.get("metadata")).get("displayName"), one.get("name")) for one in found)
+        names = named_jobs((mapping_of(job.get("metadata")).get("displayName"), job.get("name")) for job in jobs)
         return names, after if isinstance(after, str) else ""

@@ -1,7 +1,7 @@
 """Batch jobs: large corpora through a provider's batch API, submitted, awaited and collected, across crashes.
 
-A job is recorded in the vault, with its texts claimed in its name, before anything is sent. So neither this process nor
-another one sends its texts again while it runs. After a crash, the next run asks the provider what became of it.
+A job is recorded in the vault, with its texts claimed in its name, before anything is sent, so no process sends them
+again while it runs. After a crash, the next run looks for the job at the provider.
 """
 
 from __future__ import annotations
@@ -34,29 +34,25 @@ from septet.system.threads import call_uninterrupted
 
 __all__ = ["BatchJobs", "batch_jobs_of"]
 
-#: Jobs that may fail in a row before the remaining texts are embedded one request at a time.
+#: After this many failed jobs in a row, the remaining texts are embedded request by request.
 MAX_FAILED_JOBS = 2
-#: How long a job's texts stay claimed: longer than any provider keeps a job.
+#: The lease of a job's texts: longer than any provider keeps a job.
 TEXTS_LEASE_S = 3 * 86_400.0
-#: How long a process owns its jobs without a sign of life: longer than a file takes to upload or download.
+#: The lease of a process on its jobs: longer than the upload or download of a file.
 JOBS_LEASE_S = 3_600.0
 FIRST_POLL_S = 1.0
-#: A larger file of results is not read. Jobs are made for a quarter of it, with a dimension that may be assumed.
+#: Maximum file of results. Jobs are sized for a quarter of it, because the dimension may be a guess.
 MAX_FILE_BYTES = 4 * MAX_RESULT_BYTES
-#: Results that are stored at a time.
+#: Results per transaction.
 PAGE = 1_000
-#: Pages of the provider's list of jobs that are searched for one name.
+#: Maximum pages of the provider's list of jobs to search for a name.
 MAX_LIST_PAGES = 20
-#: The provider knows no such job, or no such method.
+#: Statuses of an unknown job or method.
 UNKNOWN = frozenset({404, 405, 410})
 
 
 def batch_jobs_of(pipeline: Pipeline, *, poll_s: float, at_once: int, max_texts: int) -> BatchJobs | None:
-    """Return the batch jobs of a pipeline's embedder, or of the first one in a fallback chain.
-
-    Returns:
-        None when it has no batch API.
-    """
+    """Return the batch jobs of a pipeline's embedder, or of the first in a fallback chain; None without a batch API."""
     embedder = pipeline.embedder
     if isinstance(embedder, FallbackEmbedder):
         embedder = embedder.embedders[0]
@@ -71,14 +67,14 @@ class _Run:
     """The state of one run.
 
     Attributes:
-        owner: in whose name jobs are owned.
+        owner: the name under which this run owns jobs.
         report_progress: called after each step.
-        open: the jobs that are running, by number.
-        after: the hash up to which texts have been submitted.
-        tried: texts that no further job of this run takes.
+        open: running jobs by number.
+        after: the hash of the last text submitted.
+        tried: texts that later jobs of this run skip.
         failed_jobs: jobs that failed in a row.
         failed_calls: calls that failed in a row.
-        disabled: whether no more jobs are submitted.
+        disabled: True if no more jobs are submitted.
     """
 
     tally: Tally
@@ -95,12 +91,12 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class BatchJobs:
-    """Embeds the missing texts of a vault by batch jobs. The pipeline embeds afterwards what jobs leave out.
+    """Embeds the missing texts of a vault by batch jobs. The pipeline embeds the remaining texts afterwards.
 
     Attributes:
-        poll_s: the longest wait between two polls; the first ones are shorter.
-        at_once: jobs that are awaited at the same time.
-        max_texts: of one job, unless the provider allows fewer.
+        poll_s: maximum wait between two polls; the first waits are shorter.
+        at_once: maximum running jobs.
+        max_texts: of one job; the provider may allow fewer.
     """
 
     pipeline: Pipeline
@@ -111,12 +107,12 @@ class BatchJobs:
     max_texts: int
 
     def run(self, tally: Tally, progress: Progress | None, *, wait: bool) -> None:
-        """Collect earlier jobs, submit what is missing as new ones, and wait for all of them.
+        """Collect earlier jobs, submit the missing texts as new ones, and wait for all of them.
 
         Args:
-            progress: called with the number of texts processed and the number of all.
-            wait: until every job has ended; if False, submit everything, collect what has ended, and leave the
-                remaining jobs to the next run.
+            progress: called with the numbers of processed texts and of all texts.
+            wait: for every job to end; if False, submit everything, collect the ended jobs, and leave the others to
+                the next run.
 
         Raises:
             StoreError: the vault cannot be read or written.
@@ -149,7 +145,7 @@ class BatchJobs:
     # -- submitting --------------------------------------------------------------------------------------------------
 
     def _submit_all(self, run: _Run, wait: bool) -> bool:
-        """Submit jobs until enough are open or no texts are left, and say whether any was submitted."""
+        """Submit jobs until enough are open or no texts remain. Return True if any was submitted."""
         before = len(run.open)
         while not run.disabled and run.tally.stopped_by is None and (not wait or len(run.open) < self.at_once):
             if not self._submit(run):
@@ -157,9 +153,9 @@ class BatchJobs:
         return len(run.open) > before
 
     def _submit(self, run: _Run) -> bool:
-        """Submit the next job and say whether there were texts for one."""
+        """Submit the next job. Return False if no texts remain."""
         pipeline = self.pipeline
-        found = gather(
+        job_input = gather(
             pipeline,
             self.embedder,
             self.batch_format,
@@ -168,8 +164,8 @@ class BatchJobs:
             skip=run.tried,
             max_texts=self.max_texts,
         )
-        run.after = found.after
-        if not found.texts:
+        run.after = job_input.after
+        if not job_input.texts:
             return False
         name = f"septet-{uuid.uuid4().hex}"
         with pipeline.store.bookkeeping() as write:
@@ -178,17 +174,17 @@ class BatchJobs:
             job = write.tables.jobs.make(write, pipeline.model, address, name, run.owner, now, now + JOBS_LEASE_S)
             owner = owner_of(job)
             claimed = write.tables.claims.claim(
-                write, pipeline.model, owner, list(found.texts), now, now + TEXTS_LEASE_S
+                write, pipeline.model, owner, list(job_input.texts), now, now + TEXTS_LEASE_S
             )
             missing = write.tables.texts.lacking(write, pipeline.space(write, run.tally), claimed)
             write.tables.claims.settle(write, pipeline.model, sorted(set(claimed).difference(missing)))
-        batch = [(key, found.texts[key]) for key in missing]
-        uncached = pipeline.fill_from_cache(run.tally, batch) if batch else ()
+        pending = [(key, job_input.texts[key]) for key in missing]
+        uncached = pipeline.fill_from_cache(run.tally, pending) if pending else ()
         run.report_progress()
         if not uncached or run.tally.stopped_by is not None:
             self._drop(job)
             return True
-        content = b"".join(found.lines[key] for key, _ in uncached)
+        content = b"".join(job_input.lines[key] for key, _ in uncached)
         call_uninterrupted(lambda: self._send(run, Job(job, name, None), content))
         return True
 
@@ -199,7 +195,7 @@ class BatchJobs:
             file = self.batch_format.file_id(self._ask(run, self.batch_format.upload(content, job.name)))
             job_id = self._create(run, file, job.name)
         except _Unsure as fault:
-            # Its texts stay claimed, and the next run looks for it.
+            # The job's texts stay claimed, and the next run looks for it.
             run.tally.stopped_by = _unreachable(str(fault))
             return
         except EmbeddingError as fault:
@@ -208,26 +204,26 @@ class BatchJobs:
                 run.tally.remarks.append(_no_batch_api(str(fault)))
                 self._drop(job.job)
                 return
-            self._fail(run, job, f"was not accepted: {fault}")
+            self._fail(run, job, f"was rejected: {fault}")
             return
         self._opened(run, job, job_id)
 
     def _create(self, run: _Run, file: str, name: str) -> str:
-        """Create a job, once, and return its id; when the answer is lost, look for the job before giving up.
+        """Create a job without retries and return its id; if the answer is lost, look the job up by name.
 
         Raises:
-            _Unsure: looking for it failed too.
+            _Unsure: the lookup failed too.
         """
         try:
             return self.batch_format.job_id(self._ask(run, self.batch_format.create(file, name), once=True))
         except EmbeddingUnavailable as fault:
             try:
-                found = self._find(run, name)
+                job_id = self._find(run, name)
             except EmbeddingUnavailable as second:
                 raise _Unsure(str(second)) from fault
-            if found is None:
+            if job_id is None:
                 raise
-            return found
+            return job_id
 
     def _opened(self, run: _Run, job: Job, job_id: str) -> None:
         with self.pipeline.store.bookkeeping() as write:
@@ -237,12 +233,12 @@ class BatchJobs:
     # -- after a crash -----------------------------------------------------------------------------------------------
 
     def _resume(self, run: _Run) -> None:
-        """Take over the jobs that no process owns; a job whose id was not stored is looked for by its name."""
+        """Take over the jobs that no process owns; look up a job without a stored id by its name."""
         with self.pipeline.store.bookkeeping() as write:
             now = self.pipeline.clock()
             address = self.batch_format.base_url
-            found = write.tables.jobs.take(write, self.pipeline.model, address, run.owner, now, now + JOBS_LEASE_S)
-        for job in found:
+            jobs = write.tables.jobs.take(write, self.pipeline.model, address, run.owner, now, now + JOBS_LEASE_S)
+        for job in jobs:
             if job.batch is not None:
                 run.open[job.job] = job
                 continue
@@ -257,7 +253,7 @@ class BatchJobs:
                 self._opened(run, job, job_id)
 
     def _find(self, run: _Run, name: str) -> str | None:
-        """Return the provider's id of the job with a name; None when there is none, or jobs cannot be listed."""
+        """Return the provider's id of a job by its name; None if there is none, or jobs cannot be listed."""
         after = ""
         for _ in range(MAX_LIST_PAGES):
             try:
@@ -273,7 +269,7 @@ class BatchJobs:
     # -- collecting --------------------------------------------------------------------------------------------------
 
     def _collect(self, run: _Run, job: Job) -> bool:
-        """Poll a job, store its results when it has ended, and say whether it has."""
+        """Poll a job and store its results if it has ended. Return True if it has."""
         if run.tally.stopped_by is not None or job.batch is None:
             return False
         with self.pipeline.store.bookkeeping() as write:
@@ -285,7 +281,7 @@ class BatchJobs:
                 return False
             stored, cause = self._store_results(run, job, status)
         except EmbeddingRefused as fault:
-            # What is too large will be so at every run.
+            # An answer that is too large will be too large again.
             if fault.status not in UNKNOWN and not isinstance(fault, AnswerTooLarge):
                 run.tally.stopped_by = _unreachable(str(fault))
                 return False
@@ -301,10 +297,10 @@ class BatchJobs:
         return True
 
     def _store_results(self, run: _Run, job: Job, status: JobStatus) -> tuple[int, str]:
-        """Store a job's vectors; return how many of its texts have one, and why the first other one failed."""
+        """Store a job's vectors. Return their number and the cause of the first failure."""
         with self.pipeline.store.reading() as read:
             claimed = read.tables.jobs.keys(read, job.job)
-        # Vectors stored before a crash are not stored again, and are no failures either.
+        # Vectors that were stored before a crash are skipped, and are no failures.
         stored = 0
         cause = ""
         for file in status.files:
@@ -320,7 +316,7 @@ class BatchJobs:
         return stored, cause
 
     def _store(self, run: _Run, claimed: set[str], vectors: Mapping[str, NDArray[np.float32]]) -> None:
-        """Store vectors of the vault's texts; a text deleted since keeps its vector, in case it comes back."""
+        """Store vectors of the vault's texts, also of texts deleted since: they may be added again."""
         if not vectors:
             return
         run.tally.dimensions = len(next(iter(vectors.values())))
@@ -339,35 +335,38 @@ class BatchJobs:
     # -- ending ------------------------------------------------------------------------------------------------------
 
     def _end(self, run: _Run, job: Job, status: JobStatus, stored: int, cause: str) -> None:
-        """End a job: without a single vector it has failed, and texts without a vector are free again."""
+        """End a job and free its texts without a vector; a job without any vector has failed."""
         if not stored:
             self._fail(run, job, f"{status.state}{f': {cause}' if cause else ', without a vector'}")
             return
         run.failed_jobs = 0
-        left_out = self._forget(run, job)
-        if left_out:
-            said = f"a batch job ({status.state}) left out {left_out} of its texts{f': {cause}' if cause else ''}"
-            run.tally.remarks.append(Note("job_incomplete", said, "they are embedded request by request"))
+        missing = self._forget(run, job)
+        if missing:
+            reason = f"a batch job ({status.state}) returned no vector for {missing} of its texts"
+            remedy = "they are embedded request by request"
+            run.tally.remarks.append(Note("job_incomplete", f"{reason}{f': {cause}' if cause else ''}", remedy))
 
     def _fail(self, run: _Run, job: Job, cause: str) -> None:
-        """Count a job without results; after two in a row no more are submitted."""
+        """Count a job without results; disable jobs after two in a row."""
         run.failed_jobs += 1
-        cure = "its texts are embedded request by request"
-        run.tally.remarks.append(Note("job_failed", f"a batch job of {self.embedder.provider} {cause}", cure))
+        remedy = "its texts are embedded request by request"
+        run.tally.remarks.append(Note("job_failed", f"a batch job of {self.embedder.provider} {cause}", remedy))
         if run.failed_jobs >= MAX_FAILED_JOBS and not run.disabled:
             run.disabled = True
-            said = f"{run.failed_jobs} batch jobs in a row failed: the remaining texts are embedded request by request"
-            run.tally.remarks.append(Note("batches_given_up", said, "the next run tries batch jobs again"))
+            reason = (
+                f"{run.failed_jobs} batch jobs in a row failed: the remaining texts are embedded request by request"
+            )
+            run.tally.remarks.append(Note("batches_given_up", reason, "the next run tries batch jobs again"))
         self._forget(run, job)
 
     def _forget(self, run: _Run, job: Job) -> int:
-        """Forget a job that has ended, and return how many of its texts have no vector; this run skips them."""
+        """Drop a job that has ended. Return the number of its texts without a vector; this run skips them."""
         with self.pipeline.store.reading() as read:
-            left_out = read.tables.jobs.keys(read, job.job)
-        run.tried |= left_out
+            missing = read.tables.jobs.keys(read, job.job)
+        run.tried |= missing
         self._drop(job.job)
         run.open.pop(job.job, None)
-        return len(left_out)
+        return len(missing)
 
     def _drop(self, job: int) -> None:
         with self.pipeline.store.bookkeeping() as write:
@@ -379,18 +378,20 @@ class BatchJobs:
             return parsed(run.client.send(call, once=once))
         except Garbled as fault:
             provider = self.embedder.provider
-            said = run.client.context.keys.scrub(f"{provider} sent {fault}")
-            raise EmbeddingUnavailable(said, provider=provider) from None
+            message = run.client.context.keys.scrub(f"{provider} sent {fault}")
+            raise EmbeddingUnavailable(message, provider=provider) from None
 
 
 class _Unsure(Exception):
-    """It is unknown whether a job was created."""
+    """The answer to a job's creation was lost, and so was its lookup."""
 
 
 def _unreachable(cause: str) -> Note:
-    return Note("jobs_unreachable", cause, "the jobs go on there: embed(batch=True) collects them later")
+    return Note(
+        "jobs_unreachable", cause, "the jobs keep running at the provider: embed(batch=True) collects them later"
+    )
 
 
 def _no_batch_api(cause: str) -> Note:
-    said = f"there is no batch API, so texts are embedded request by request: {cause}"
-    return Note("no_batch_api", said, "leave out batch=True")
+    message = f"the provider has no batch API; texts are embedded request by request: {cause}"
+    return Note("no_batch_api", message, "leave out batch=True")

@@ -35,7 +35,7 @@ class OpenAIBatchFormat:
 
     Attributes:
         provider_format: the format of a single request.
-        url: the address that `provider_format` sends requests to.
+        url: the address of single requests.
         window: the time within which the provider completes a job.
     """
 
@@ -99,8 +99,8 @@ class OpenAIBatchFormat:
         state = job_state(field_of(body, "status", self.provider_format.provider))
         files = tuple(body[name] for name in ("output_file_id", "error_file_id") if isinstance(body.get(name), str))
         errors = body.get("errors")
-        said = [cause_of(mapping_of(one).get("message")) for one in list_of(mapping_of(errors).get("data"))[:3]]
-        return JobStatus(state, files, "; ".join(filter(None, said)))
+        causes = [cause_of(mapping_of(error).get("message")) for error in list_of(mapping_of(errors).get("data"))[:3]]
+        return JobStatus(state, files, "; ".join(filter(None, causes)))
 
     def download(self, file: str) -> Call:
         """Write the request for the file's content."""
@@ -124,7 +124,7 @@ class OpenAIBatchFormat:
 
     def listed_jobs(self, body: Any) -> tuple[Mapping[str, str], str]:
         """Read the names in the metadata."""
-        batches = [mapping_of(one) for one in list_of(mapping_of(body).get("data"))]
-        last = batches[-1].get("id") if batches and body.get("has_more") else ""
-        names = named_jobs((mapping_of(one.get("metadata")).get("job"), one.get("id")) for one in batches)
+        jobs = [mapping_of(job) for job in list_of(mapping_of(body).get("data"))]
+        last = jobs[-1].get("id") if jobs and body.get("has_more") else ""
+        names = named_jobs((mapping_of(job.get("metadata")).get("job"), job.get("id")) for job in jobs)
         return names, last if isinstance(last, str) else ""

@@ -1,4 +1,4 @@
-"""The vectors in a file of batch results, line by line: each line may fail on its own."""
+"""The vectors in a file of batch results: each line may fail on its own."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["read_vectors"]
 def read_vectors(
     content: bytes | bytearray, batch_format: BatchFormat, provider_format: ProviderFormat, dimensions: int | None
 ) -> Iterator[tuple[str, NDArray[np.float32] | str]]:
-    """Yield the key of each text in a file, with its unit vector ``(d,)``, or with the reason why it has none.
+    """Yield the key of each text in a file, with its unit vector ``(d,)`` or the cause of its failure.
 
     Args:
         batch_format: reads a line.
         provider_format: reads the vector in it.
-        dimensions: of the vectors; None takes the first vector's.
+        dimensions: of the vectors; None for the first vector's.
     """
     for line in _lines(content, answer_bytes(1, dimensions)):
         result = _result(line, batch_format)
@@ -44,7 +44,7 @@ def read_vectors(
 
 
 def _lines(content: bytes | bytearray, most: int) -> Iterator[bytes | bytearray]:
-    """Yield lines one by one: a list of them would take as much memory again. Longer ones than `most` are left out."""
+    """Yield lines of at most `most` bytes; a list of all lines would double the memory."""
     start = 0
     while start < len(content):
         end = content.find(b"\n", start)
@@ -58,5 +58,4 @@ def _result(line: bytes | bytearray, batch_format: BatchFormat) -> JobResult | N
     try:
         return batch_format.read(from_json(line))
     except ValueError:
-        # An unreadable line is a text without a vector.
         return None

@@ -27,8 +27,8 @@ class VoyageBatchFormat(OpenAIBatchFormat):
         return json_line({"custom_id": key, "body": {"input": [text]}})
 
     def settings(self, file: str) -> dict[str, Any]:
-        """Return the settings of a batch, with everything that its lines leave out."""
+        """Return the settings of a batch, including the options that its lines omit."""
         params = from_json(self.provider_format.call([], "document").body)
         del params["input"]
-        # Named explicitly: a dataclass with slots is a new class, which a bare super() does not know.
+        # A bare super() fails here: a dataclass with slots is a new class.
         return {**OpenAIBatchFormat.settings(self, file), "request_params": params}

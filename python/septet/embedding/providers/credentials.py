@@ -1,4 +1,4 @@
-"""Credentials: where a provider's API keys come from."""
+"""Credentials: the sources of a provider's API keys."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "openai": ("OPENAI_API_KEY",),
     "voyage": ("VOYAGE_API_KEY",),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    # A key is never sent to an address that it was not meant for: these two use a key only when told which.
+    # These two may be any server, so no variable is sent to them unless apiKeyEnv names it.
     "openai-compatible": (),
     "ollama": (),
 }
 
 
 def key_source(config: EmbeddingConfig, environment: Mapping[str, str] | None = None) -> str | None:
-    """Return where the provider's key comes from: ``apiKey``, ``apiKeys`` or a variable's name; None for nowhere."""
+    """Return the source of the provider's key: ``apiKey``, ``apiKeys`` or a variable's name; None without one."""
     if config.api_key is not None:
         return "apiKey"
     if config.api_keys:
@@ -34,7 +34,7 @@ def key_source(config: EmbeddingConfig, environment: Mapping[str, str] | None = 
 
 
 def find_keys(config: EmbeddingConfig, environment: Mapping[str, str]) -> list[SecretStr]:
-    """Return the provider's keys; none for a provider that needs none.
+    """Return the provider's keys; empty for a provider that needs none.
 
     Raises:
         EmbeddingConfigError: the key is missing, or the environment's is malformed.
@@ -46,14 +46,14 @@ def find_keys(config: EmbeddingConfig, environment: Mapping[str, str]) -> list[S
         return list({key.get_secret_value(): key for key in config.api_keys}.values())
     if source is not None:
         try:
-            found = config_of({"api_key": environment[source]}).api_key
+            key = config_of({"api_key": environment[source]}).api_key
         except EmbeddingConfigError as fault:
             message = f"{source} in the environment: {fault}"
             raise EmbeddingConfigError(message, provider=config.provider) from None
-        return [found] if found else []
+        return [key] if key else []
     if variables := _variables(config):
         names = " or ".join(name if name.isprintable() and len(name) < 200 else shown(name) for name in variables)
-        message = f"no API key for {config.provider}: set {names}, or give apiKey"
+        message = f"no API key for {config.provider}: set {names} or apiKey"
         raise EmbeddingConfigError(message, provider=config.provider)
     return []
 

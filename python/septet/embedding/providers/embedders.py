@@ -57,16 +57,16 @@ class _Provider(HttpEmbedder, ABC):
 
     Args:
         model: the provider's default if None.
-        environment: variables that may hold keys and addresses; the process's own if None.
+        environment: variables that may hold keys and addresses; ``os.environ`` if None.
         outside: clock, sleep, random numbers and transport; the real ones if None.
         fields: those of `EmbeddingConfig`, in snake_case.
 
     Raises:
-        EmbeddingConfigError: a field is invalid, the key is missing, or the model where there is no default.
+        EmbeddingConfigError: a field is invalid, the key is missing, or the model is missing and has no default.
     """
 
     _name: str
-    #: The provider's own address; None where everybody has a server of his own.
+    #: The provider's address; None if it has no public one.
     _home: str | None = None
 
     def __init__(
@@ -84,7 +84,7 @@ class _Provider(HttpEmbedder, ABC):
             provider_format = self._format(config, env)
             keys = find_keys(config, env)
         except EmbeddingConfigError as fault:
-            # The frames of a traceback hold what was given, the environment, and this, which has no repr yet.
+            # A traceback's frames would hold the fields, the environment, and self, which has no repr yet.
             del fields, environment, env, self
             raise fault.with_traceback(None) from None
         super().__init__(
@@ -101,29 +101,29 @@ class _Provider(HttpEmbedder, ABC):
 
     @property
     def address(self) -> str | None:
-        """Where its server is; None at its provider's own."""
-        found = str(getattr(self.format, "url", None) or getattr(self.format, "base_url", ""))
-        return None if self._home is not None and found.startswith(self._home) else found
+        """The server's address; None for the provider's default."""
+        url = str(getattr(self.format, "url", None) or getattr(self.format, "base_url", ""))
+        return None if self._home is not None and url.startswith(self._home) else url
 
     @classmethod
     def of(
         cls, config: EmbeddingConfig, environment: Mapping[str, str] | None = None, outside: IO | None = None
     ) -> _Provider:
-        """Return the embedder that a configuration describes.
+        """Return the embedder of a configuration.
 
         Raises:
-            EmbeddingConfigError: the key is missing, or the model where there is no default, or the address is invalid.
+            EmbeddingConfigError: the key, or a model without a default, is missing, or the address is invalid.
         """
         config = config_of(config)
-        given = {name: getattr(config, name) for name in config.model_fields_set & Fields.__annotations__.keys()}
-        return cls(config.model, environment=environment, outside=outside, **cast("Fields", given))
+        fields = {name: getattr(config, name) for name in config.model_fields_set & Fields.__annotations__.keys()}
+        return cls(config.model, environment=environment, outside=outside, **cast("Fields", fields))
 
     @classmethod
     def space_of(cls, config: EmbeddingConfig, environment: Mapping[str, str]) -> SpaceIdentity:
         """Return the space of a configuration's embedder, without needing a key.
 
         Raises:
-            EmbeddingConfigError: the model is missing where there is no default, or the address is invalid.
+            EmbeddingConfigError: the model is missing and has no default, or the address is invalid.
         """
         config = config_of(config)
         provider_format = cls._format(config, environment)
@@ -152,12 +152,12 @@ class OpenAIEmbedder(_Provider):
         model = config.model or OPENAI_MODEL
         # On other servers, the part before the slash may belong to the model's name.
         model = model.removeprefix("openai/") if home else model
-        # Every server sends numbers; only some send base64.
+        # Every server supports JSON numbers; only some support base64.
         return OpenAIFormat(model, embeddings_url(base), config.dimensions, packed=home, limits=OPENAI)
 
 
 class OpenAICompatibleEmbedder(_Provider):
-    """Any server with OpenAI's format. Requires `base_url` and `model`. Sends a key only if one is given."""
+    """Any server with OpenAI's format. Requires `base_url` and `model`. Sends a key only if it is configured."""
 
     _name = "openai-compatible"
 
@@ -165,7 +165,7 @@ class OpenAICompatibleEmbedder(_Provider):
     def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
         if config.base_url is None or config.model is None:
             raise EmbeddingConfigError(
-                "openai-compatible has no default address or model: give baseUrl and model", provider=cls._name
+                "openai-compatible has no default address or model: set baseUrl and model", provider=cls._name
             )
         url = embeddings_url(_checked(config.base_url, cls._name))
         return OpenAIFormat(config.model, url, config.dimensions, provider=cls._name, limits=OPENAI_COMPATIBLE)
@@ -206,9 +206,7 @@ class OllamaEmbedder(_Provider):
     @classmethod
     def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
         if config.model is None:
-            raise EmbeddingConfigError(
-                "ollama has no default model: give model, such as all-minilm", provider=cls._name
-            )
+            raise EmbeddingConfigError("ollama has no default model: set model, such as all-minilm", provider=cls._name)
         base = ollama_url(config.base_url or env.get("OLLAMA_HOST", "") or OLLAMA_URL)
         return OllamaFormat(config.model, _checked(base, cls._name), config.dimensions)
 
@@ -234,7 +232,7 @@ def _address(url: str, provider: str) -> tuple[str, str]:
         parts, port = urlsplit(""), None
     if parts.username or parts.password or parts.query:
         raise EmbeddingConfigError(
-            f"the address of {provider} contains a name, a password or a query: give the key as apiKey",
+            f"the address of {provider} contains a name, a password or a query: set the key as apiKey",
             provider=provider,
         )
     if parts.scheme not in ("http", "https") or not parts.hostname or any(map(str.isspace, url)):

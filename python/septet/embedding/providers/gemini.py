@@ -23,7 +23,7 @@ TASK_TYPES: Mapping[Kind, str] = {"document": "RETRIEVAL_DOCUMENT", "query": "RE
 
 
 def models_url(base_url: str, model: str, method: str) -> str:
-    """Return the address of a model's method; appends ``/v1beta`` if it is missing."""
+    """Return the address of a model's method, with ``/v1beta`` appended if it is missing."""
     base = base_url.rstrip("/").removesuffix("/v1beta")
     return f"{base}/v1beta/models/{model}:{method}"
 

@@ -22,14 +22,14 @@ __all__ = ["HttpEmbedder", "Prefixes", "space_model"]
 
 Matrix = NDArray[np.float32]
 
-#: A text this short is never refused for its length.
+#: Shorter texts are never split.
 _SHORT_BYTES = 64
 #: The timeout of one attempt to upload or download a file.
 FILE_ATTEMPT_S = 600.0
 
 
 class Prefixes(dict[Kind, str]):
-    """Prefixes of texts by kind, for models that expect them."""
+    """Prefixes of texts by kind, for models that need them."""
 
 
 def space_model(provider_format: ProviderFormat, prefixes: Prefixes) -> str:
@@ -43,12 +43,12 @@ class HttpEmbedder:
 
     Args:
         provider_format: the provider's format.
-        keys: API keys, possibly none. When one is limited, the next is used.
+        keys: API keys; may be empty. If one is rate-limited, the next is used.
         dimensions: the length of the vectors; None if it is unknown before the first answer.
-        batch_size: the most texts per request; the provider's default if None.
+        batch_size: maximum texts per request; the provider's default if None.
         max_input_tokens: longer texts are split into pieces whose vectors are averaged; the provider's limit if None.
-        kind: of texts, when the caller names none.
-        prefixes: put before each text.
+        kind: of texts for calls without one.
+        prefixes: prepended to each text.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class HttpEmbedder:
 
     @property
     def model(self) -> str:
-        """The model's name, with the document prefix if there is one: it makes a space of its own."""
+        """The model's name, with the document prefix if any: prefixed vectors have a separate space."""
         return space_model(self.format, self._prefixes)
 
     @property
@@ -94,21 +94,21 @@ class HttpEmbedder:
 
     @property
     def batch_size(self) -> int:
-        """The most texts per request."""
+        """Maximum texts per request."""
         return self._batch_size
 
     def embed(self, texts: Sequence[str], kind: Kind | None = None, *, timeout_s: float | None = None) -> Matrix:
         """Return one vector of unit length for each text, in order, shape ``(n, d)``.
 
         Args:
-            kind: of the texts; None for the embedder's own.
+            kind: of the texts; None for the embedder's default.
             timeout_s: the time limit of the whole call; None allows each request twice as long as an attempt may take.
 
         Raises:
             EmbeddingRefused: a wrong key, no quota, a blank text, or a request that the provider refuses.
             EmbeddingUnavailable: no valid answer in three attempts, or in time.
 
-            The ``rows`` of either error hold the vectors received by then.
+            The ``rows`` of either error hold the vectors received so far.
         """
         return self.client.run(lambda: self._vectors(texts, kind, self.client.ends_at(timeout_s)), timeout_s)
 
@@ -117,16 +117,16 @@ class HttpEmbedder:
         return await self.client.arun(lambda: self._vectors(texts, kind, self.client.ends_at(timeout_s)), timeout_s)
 
     def whole(self, text: str, kind: Kind) -> str | None:
-        """Return a text as it is sent; None if it is blank or must be split."""
-        sent = pieces(text, self._tokens_each) if text.strip() else []
-        return self._prefixes.get(kind, "") + sent[0] if len(sent) == 1 else None
+        """Return a text with its prefix; None if it is blank or must be split."""
+        parts = pieces(text, self._tokens_each) if text.strip() else []
+        return self._prefixes.get(kind, "") + parts[0] if len(parts) == 1 else None
 
     def file_client(self) -> Client:
-        """Return a client for files. It uses only the first key, because a file belongs to the key that uploads it."""
+        """Return a client for files. It uses only the first key: a file belongs to the key that uploads it."""
         return self._file_client()
 
     def close(self) -> None:
-        """Close connections; the next call opens new ones. Closing twice is fine."""
+        """Close connections; the next call opens new ones. Idempotent."""
         self.client.close()
 
     async def aclose(self) -> None:
@@ -134,33 +134,33 @@ class HttpEmbedder:
         await self.client.aclose()
 
     def _vectors(self, texts: Sequence[str], kind: Kind | None, ends_at: float) -> Steps[Matrix]:
-        """Return the rows of all texts, from as many requests as needed."""
+        """Return the rows of all texts."""
         kind = kind or self._kind
         checked_call(kind, None)
         parts = self._parts(checked_texts(texts), kind)
         flat = [piece for part in parts for piece in part]
-        found: list[Matrix] = []
+        matrices: list[Matrix] = []
         try:
             for run in batches(flat, self.format.limits, self._batch_size):
-                found += [(yield from self._batch(flat[run.start : run.stop], kind, ends_at))]
+                matrices += [(yield from self._batch(flat[run.start : run.stop], kind, ends_at))]
         except EmbeddingError as error:
-            error.rows = self._joined(parts, found)
+            error.rows = self._joined(parts, matrices)
             raise
-        return self._joined(parts, found)
+        return self._joined(parts, matrices)
 
     def _parts(self, texts: Sequence[str], kind: Kind) -> list[list[str]]:
-        """Return the pieces of each text, prefixed, as they are sent."""
+        """Return the prefixed pieces of each text."""
         blank = next((i for i, text in enumerate(texts) if not text.strip()), None)
         if blank is not None:
             raise EmbeddingRefused(
-                f"text {blank} of {len(texts)} is blank, which {self.provider} refuses: leave it out",
+                f"text {blank} of {len(texts)} is blank: {self.provider} refuses blank texts, remove it",
                 provider=self.provider,
             )
         prefix = self._prefixes.get(kind, "")
         return [[prefix + piece for piece in pieces(text, self._tokens_each)] for text in texts]
 
     def _batch(self, texts: list[str], kind: Kind, ends_at: float) -> Steps[Matrix]:
-        """Return the rows of one request, or of several smaller ones if it is too large."""
+        """Return the rows of one request; a request that is too large is split."""
         try:
             return (yield from self._request(texts, kind, ends_at))
         except InputTooLong as error:
@@ -177,7 +177,7 @@ class HttpEmbedder:
         return joined
 
     def _smaller(self, texts: list[str]) -> list[list[str]] | None:
-        """Return the halves of a batch or the pieces of a single text; None when nothing can be divided."""
+        """Return the halves of a batch or the pieces of a single text; None if neither can be split."""
         if len(texts) > 1:
             middle = len(texts) // 2
             return [texts[:middle], texts[middle:]]
@@ -196,17 +196,17 @@ class HttpEmbedder:
         try:
             rows = finish(self.format.read(body, len(texts)), self.provider, self._dimensions)
         except EmbeddingError as error:
-            # The frames below hold the answer, which may echo a key.
+            # The traceback's frames hold the answer, which may echo a key.
             del body
             raise error.with_traceback(None) from None
         self._dimensions = rows.shape[1]
         return rows
 
-    def _joined(self, parts: list[list[str]], found: list[Matrix]) -> Matrix:
-        """Return one row for each text whose pieces have all arrived."""
-        if not found:
+    def _joined(self, parts: list[list[str]], matrices: list[Matrix]) -> Matrix:
+        """Return one row for each text with complete pieces."""
+        if not matrices:
             return np.empty((0, self._dimensions or 0), np.float32)
-        rows = np.concatenate(found)
+        rows = np.concatenate(matrices)
         if len(rows) == len(parts) == sum(map(len, parts)):
             return rows
         texts: list[Matrix] = []
@@ -215,7 +215,7 @@ class HttpEmbedder:
             end = start + len(part)
             if end > len(rows):
                 break
-            here = rows[start:end]
-            texts.append(here[0] if len(part) == 1 else mean_row(here, [len(piece) for piece in part]))
+            span = rows[start:end]
+            texts.append(span[0] if len(part) == 1 else mean_row(span, [len(piece) for piece in part]))
             start = end
         return np.stack(texts) if texts else np.empty((0, rows.shape[1]), np.float32)

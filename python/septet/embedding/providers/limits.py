@@ -1,4 +1,4 @@
-"""Limits: what providers accept in one request, and the dimensions of their models."""
+"""Limits of a provider's requests, and the dimensions of its models."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["DIMENSIONS", "GEMINI", "OLLAMA", "OPENAI", "OPENAI_COMPATIBLE", "Lim
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one request may contain.
+    """Limits of one request.
 
     Attributes:
-        inputs: the most texts.
+        inputs: maximum texts.
         batch_size: the texts per request unless configured otherwise.
-        tokens: the most tokens of all texts together; None without a stated limit.
-        tokens_each: the most tokens of one text; None when the model decides and the provider reports it.
-        bytes: the most bytes of all texts together, leaving room for the JSON around them; None without a limit.
+        tokens: maximum tokens of all texts together; None without a stated limit.
+        tokens_each: maximum tokens of one text; None if it depends on the model and the provider reports it.
+        bytes: maximum bytes of all texts together, with room for the JSON around them; None without a limit.
     """
 
     inputs: int
@@ -30,7 +30,7 @@ class Limits:
 OPENAI = Limits(inputs=2048, batch_size=2048, tokens=300_000, tokens_each=8192)
 #: Self-hosted servers often accept only 32 texts; a larger batch is split when the server refuses it.
 OPENAI_COMPATIBLE = Limits(inputs=2048, batch_size=32, tokens=300_000, tokens_each=8192)
-#: A body may have 4 MiB, escaping and the fields around each text included.
+#: The body's limit is 4 MiB, including escapes and the fields around each text.
 GEMINI = Limits(inputs=100, batch_size=100, tokens_each=2048, bytes=2_000_000)
 OLLAMA = Limits(inputs=512, batch_size=64)
 

@@ -27,12 +27,12 @@ def ollama_url(host: str) -> str:
         parts = urlsplit(f"//{text}")
         name = parts.hostname or "127.0.0.1"
         name = f"[{name}]" if ":" in name else name
-        # A port that is none stays as it is, for the check of the whole address.
+        # An invalid port is kept, for the check of the whole address to report.
         port = parts.netloc.rpartition("]")[2].partition(":")[2]
         text = f"http://{name}:{port or 11434}{parts.path}"
     for tail in ("/api", "/v1"):
         text = text.removesuffix(tail)
-    # A server may listen on every address, but none can be called so.
+    # A server can listen on the wildcard address, but clients cannot connect to it.
     return text.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]")
 
 

@@ -1,4 +1,4 @@
-"""OpenAI's format, which many other servers speak too."""
+"""OpenAI's format, also used by many other servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ProviderFormat: how a provider's requests are written and its answers read, without a network."""
+"""ProviderFormat: writes a provider's requests and reads its answers, without a network."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class ProviderFormat(Protocol):
 
     @property
     def model(self) -> str:
-        """The model, as the provider writes it."""
+        """The provider's name of the model."""
 
     @property
     def limits(self) -> Limits:
-        """What one request may contain."""
+        """The limits of one request."""
 
     def call(self, texts: Sequence[str], kind: Kind) -> Call:
         """Write the request for texts, which must be within the limits."""

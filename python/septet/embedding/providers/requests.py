@@ -1,4 +1,4 @@
-"""Requests: texts within the limits of one, long texts split into pieces, sizes estimated without a tokenizer."""
+"""Requests within a provider's limits: texts grouped, long texts split, sizes estimated without a tokenizer."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from septet.embedding.transport.calls import MAX_ANSWER_BYTES
 __all__ = ["answer_bytes", "batches", "estimate_tokens", "pieces", "split_bytes"]
 
 
-#: The most bytes of one number in indented JSON, and of the fields around one vector.
+#: Maximum bytes of one number in indented JSON, and of the fields around one vector.
 _NUMBER_BYTES, _FIELDS_BYTES = 40, 1024
 #: Assumed while the dimension is unknown; models rarely exceed it.
 _ASSUMED_DIMENSIONS = 8192
 
 
 def answer_bytes(texts: int, dimensions: int | None) -> int:
-    """Return the bound of an answer: the most bytes that its vectors take as JSON, and 16 MiB for everything else."""
+    """Return the maximum size of an answer in bytes: its vectors as JSON, and 16 MiB for everything else."""
     return MAX_ANSWER_BYTES + texts * (_FIELDS_BYTES + _NUMBER_BYTES * (dimensions or _ASSUMED_DIMENSIONS))
 
 
 def estimate_tokens(text: str) -> int:
-    """Return an estimate of a text's tokens, rather too high than too low.
+    """Return an estimate of a text's tokens, too high rather than too low.
 
-    A token has three ASCII characters (prose has four, code three), or two bytes of other scripts. When an estimate is
-    too low, the provider refuses the request, and it is halved.
+    A token has three ASCII characters (prose has four, code three), or two bytes of other scripts. If an estimate is
+    too low, the provider refuses the request, and the batch is split.
     """
     size = len(text.encode("utf-8", "replace"))
     ascii_size = size if text.isascii() else len(text.encode("ascii", "ignore"))
@@ -35,7 +35,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def batches(texts: Sequence[str], limits: Limits, batch_size: int) -> Iterator[range]:
-    """Yield runs of texts, in order, that each make one request within the limits."""
+    """Yield runs of texts, in order; each fits into one request."""
     tokens = limits.tokens
     for run in group([estimate_tokens(t) for t in texts], most=min(batch_size, limits.inputs), budget=tokens):
         sizes = [len(texts[i].encode("utf-8", "replace")) for i in run]
@@ -44,7 +44,7 @@ def batches(texts: Sequence[str], limits: Limits, batch_size: int) -> Iterator[r
 
 
 def pieces(text: str, limit: int | None) -> list[str]:
-    """Split a text into as few pieces as its estimated tokens require; none exceeds the limit on average."""
+    """Split a text into the fewest pieces that its estimated tokens allow."""
     tokens = estimate_tokens(text)
     if limit is None or tokens <= limit:
         return [text]
@@ -54,16 +54,16 @@ def pieces(text: str, limit: int | None) -> list[str]:
 def split_bytes(text: str, most: int) -> list[str]:
     """Split a text into pieces of at most `most` UTF-8 bytes, as long as possible, never inside a character.
 
-    A single character beyond the bound makes a piece of its own; 0 or less means no bound.
+    A single character beyond the bound makes a separate piece; 0 or less means no bound.
     """
     if most <= 0 or len(text) * 4 <= most:
         return [text]
-    found: list[str] = []
+    parts: list[str] = []
     start = size = 0
     for position, char in enumerate(text):
         width = len(char.encode("utf-8", "replace"))
         if size + width > most and position > start:
-            found.append(text[start:position])
+            parts.append(text[start:position])
             start, size = position, 0
         size += width
-    return [*found, text[start:]]
+    return [*parts, text[start:]]

@@ -32,7 +32,7 @@ class VoyageFormat:
 
     @property
     def limits(self) -> Limits:
-        """What one request may contain; the number of tokens depends on the model."""
+        """The limits of one request; the number of tokens depends on the model."""
         return voyage_limits(self.model)
 
     def call(self, texts: Sequence[str], kind: Kind) -> Call:

@@ -1,4 +1,4 @@
-"""Body: the answer of a provider as it comes in, within its time and its size, compressed or not."""
+"""Body: reads a response body within bounds of time and size, and decompresses it."""
 
 from __future__ import annotations
 
@@ -14,33 +14,32 @@ if TYPE_CHECKING:
 
 __all__ = ["ENCODINGS", "Body", "GaveUp", "late"]
 
-#: What answers may be compressed with. Other ways cannot be undone up to a bound with Python's own means.
+#: Accepted encodings. The standard library cannot decompress others up to a bound.
 ENCODINGS = ("gzip", "x-gzip")
 _PLAIN = ("", "identity")
 _GZIP = 16 + zlib.MAX_WBITS
 
 
 class GaveUp(Exception):
-    """Reading a body ended before the body did."""
+    """Reading stopped before the end of the body."""
 
     def __init__(self, error: TransportError) -> None:
         self.error = error
 
 
 class Body:
-    """A body as it comes in, chunk by chunk, within its time and its size.
+    """A body read chunk by chunk, within bounds of time and size.
 
-    The timeout of httpx limits silence only, so a body that trickles would never end. A body that is complete is
-    accepted even when it is late: it is paid for. What is compressed counts as what it becomes, and becomes no more
-    than the bound.
+    The timeout of httpx limits silence only, so a trickling body would never end. A complete body is accepted even if
+    it is late: it is paid for. The size is that after decompression, which stops at the bound.
 
     Args:
-        response: its status and headers are there already, its body is not read.
+        response: with status and headers, its body not yet read.
         clock: monotonic seconds.
         ends_at: the deadline, on that clock.
 
     Raises:
-        GaveUp: it is compressed in a way that was not asked for.
+        GaveUp: the body's encoding was not requested.
     """
 
     def __init__(self, response: httpx.Response, step: Send, clock: Callable[[], float], ends_at: float) -> None:
@@ -50,32 +49,32 @@ class Body:
         self._ends_at = ends_at
         self._late = False
         self._read = bytearray()
-        # A test's transport may have read, and expanded, the whole body.
+        # A mock transport may have read and decompressed the body already.
         encoding = "" if response.is_stream_consumed else response.headers.get("content-encoding", "").strip().lower()
         if encoding not in (*_PLAIN, *ENCODINGS):
-            raise GaveUp(TransportError(f"sent a body in the encoding {encoding[:80]!r}, which was not asked for"))
+            raise GaveUp(TransportError(f"sent a body in the encoding {encoding[:80]!r}, which was not requested"))
         self._inflating = None if encoding in _PLAIN else zlib.decompressobj(_GZIP)
 
     def add(self, chunk: bytes) -> None:
-        """Append a chunk, as it came over the wire.
+        """Append a chunk, still compressed.
 
         Raises:
-            GaveUp: the time is over, the body is larger than `max_bytes`, or not compressed as it says.
+            GaveUp: the deadline has passed, the body is larger than `max_bytes`, or its compression is invalid.
         """
         if self._late:
             raise GaveUp(late(self._step.timeout_s))
         room = self._step.max_bytes - len(self._read)
         self._read += chunk if self._inflating is None else self._inflated(chunk, room + 1)
         if len(self._read) > self._step.max_bytes:
-            said = f"sent more than {self._step.max_bytes:,} bytes, which no answer to this request takes"
-            raise GaveUp(TransportError(f"{said}: is the address (baseUrl) right?", too_large=True))
+            limit = f"{self._step.max_bytes:,} bytes, the maximum for this request"
+            raise GaveUp(TransportError(f"sent more than {limit}: check the address (baseUrl)", too_large=True))
         self._late = self._clock() > self._ends_at
 
     def answer(self) -> Answer:
-        """Return the answer whose body this is.
+        """Return the complete answer.
 
         Raises:
-            GaveUp: a compressed body ended too early.
+            GaveUp: a compressed body is truncated.
         """
         if self._inflating is not None and self._read and not self._inflating.eof:
             raise GaveUp(TransportError("broke off: the compressed body is truncated"))
@@ -89,9 +88,9 @@ class Body:
         try:
             return inflating.decompress(chunk, most)
         except zlib.error:
-            raise GaveUp(TransportError("sent a body that is not compressed as it says")) from None
+            raise GaveUp(TransportError("sent a body that is not valid gzip")) from None
 
 
 def late(timeout_s: float) -> TransportError:
-    """Return that the time of an attempt is over."""
+    """Return the error of an attempt that timed out."""
     return TransportError(f"gave no answer within {timeout_s:g} s")

@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["MAX_ANSWER_BYTES", "Answer", "Call", "TransportError", "bearer", "json_call"]
 
-#: The default bound of an answer; one without vectors, such as a status or an error, is far smaller.
+#: Maximum answer by default; answers without vectors, such as errors, are far smaller.
 MAX_ANSWER_BYTES = 16 * 2**20
 
 
@@ -18,7 +18,7 @@ class Call:
     """One request, without a key.
 
     Attributes:
-        headers: those of the call itself, such as its content type.
+        headers: such as the content type.
     """
 
     method: str
@@ -46,10 +46,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class TransportError:
-    """Why a request got no complete response: no connection, a truncated body, a timeout, too many bytes.
+    """The failure of a request without a complete response: no connection, a truncated body, a timeout, a large body.
 
     Attributes:
-        cause: what happened, in words. API keys never appear in it.
+        cause: a message. It never contains API keys.
         too_large: the body is larger than any answer to the request can be.
     """
 

@@ -33,20 +33,20 @@ Result = TypeVar("Result")
 
 ATTEMPT_TIMEOUT_S = 60.0
 _HEADERS = {"user-agent": "septet", "accept-encoding": ENCODINGS[0]}
-#: Proxies of the environment serve the network, not servers on this machine.
+#: Proxies of the environment do not apply to servers on this machine.
 _NO_PROXY: Mapping[str, None] = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))
 
 
 @dataclass(frozen=True, slots=True)
 class IO:
-    """Time, chance and the network as values, so that tests can supply their own.
+    """Clock, sleep, random numbers and network as values, for tests to replace.
 
     Attributes:
         clock: monotonic seconds.
         now: seconds since 1970.
-        sleep: blocks for some seconds; `asleep` is its asyncio form.
+        sleep: blocks for a number of seconds; `asleep` is its asyncio form.
         random: a number from 0 to 1.
-        transport: sends requests; None for the network. `aembed` needs one that is asynchronous too.
+        transport: sends requests; None for the network. `aembed` needs an asynchronous one.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -63,8 +63,8 @@ class Client:
     Args:
         authorise: returns the headers that carry a key.
         io: clock, sleep, random numbers and transport; the real ones if None.
-        attempt_timeout_s: how long one attempt may take.
-        resolve: says to which addresses connections may go; see `septet.embedding.transport.network`.
+
+        resolve: returns the allowed addresses of a host; see `septet.embedding.transport.network`.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Client:
         self._async = weakref.WeakKeyDictionary()
 
     def ends_at(self, timeout_s: float | None) -> float:
-        """Return the time on the clock that is `timeout_s` ahead."""
+        """Return the deadline on the clock; infinity without a timeout."""
         return float("inf") if timeout_s is None else self._io.clock() + timeout_s
 
     def send(
@@ -111,8 +111,8 @@ class Client:
         """Send a call, with retries, and return its answer with a 2xx status.
 
         Args:
-            once: retry only when the provider has surely not accepted the call.
-            max_bytes: the most bytes of the answer; reading stops there.
+            once: retry only if the provider has certainly not accepted the call.
+            max_bytes: maximum size of the answer.
 
         Raises:
             EmbeddingRefused, EmbeddingUnavailable: see `exchange`.
@@ -128,7 +128,7 @@ class Client:
         self._io.sleep(seconds)
 
     def run(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
-        """Run steps on this thread; with a timeout, on another one, so that the deadline always holds.
+        """Run steps on this thread; with a timeout, on another one, to enforce the deadline.
 
         Raises:
             EmbeddingUnavailable: no result within `timeout_s`. Errors of the steps are raised unchanged.
@@ -243,7 +243,7 @@ class Client:
             if self._sync is None:
                 client = _with_proxies(lambda: httpx.Client(**self._options()))
                 keep_deadlines(client, self._resolve)
-                # No request belongs to another; a jar of cookies would say so to servers, and grow with each.
+                # Cookies would link requests for servers, and accumulate.
                 client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
                 mask_logs(self.context.keys.masker)
                 self._sync = client
@@ -265,12 +265,12 @@ class Client:
 
 
 def _with_proxies(make: Callable[[], Result]) -> Result:
-    """Return a client; an error about a proxy of the environment holds nothing of its address, which may have a key."""
+    """Return a client; hide a proxy's address in errors, because it may contain a password."""
     try:
         return make()
     except (ImportError, ValueError) as error:
-        cure = "pip install 'httpx[socks]'" if isinstance(error, ImportError) else "check HTTP_PROXY and ALL_PROXY"
-    raise EmbeddingConfigError(f"the environment names a proxy that httpx cannot use: {cure}")
+        remedy = "pip install 'httpx[socks]'" if isinstance(error, ImportError) else "check HTTP_PROXY and ALL_PROXY"
+    raise EmbeddingConfigError(f"the environment names a proxy that httpx cannot use: {remedy}")
 
 
 def _request(step: Send) -> dict[str, Any]:
@@ -280,12 +280,12 @@ def _request(step: Send) -> dict[str, Any]:
 
 
 def _described(error: httpx.RequestError | httpx.InvalidURL, timeout_s: float) -> TransportError:
-    """Return an error of httpx in words: the error itself holds the request, and with it the key."""
+    """Return the message of an httpx error: the error itself holds the request with its key."""
     import httpx
 
     if isinstance(error, httpx.TimeoutException):
         return late(timeout_s)
-    words = str(error) or "no reason given"
+    reason = str(error) or "no reason given"
     if isinstance(error, httpx.ConnectError):
-        return TransportError(f"cannot be reached: {words}")
-    return TransportError(f"broke off: {type(error).__name__}: {words}")
+        return TransportError(f"cannot be reached: {reason}")
+    return TransportError(f"broke off: {type(error).__name__}: {reason}")

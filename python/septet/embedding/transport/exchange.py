@@ -1,7 +1,7 @@
-"""Exchange: one call from its first attempt to its answer, as steps without network, clock or thread.
+"""Exchange: one call with its retries, as a generator without network, clock or thread.
 
-A generator yields what to do (`Send`, `Wait`) and receives the outcome. So the rules for retries stand here once, and
-`client` runs them with threads or with asyncio.
+It yields steps (`Send`, `Wait`) and receives their outcome, so `client` runs the same retry rules with threads and with
+asyncio.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ __all__ = ["CallContext", "Send", "Steps", "Wait", "exchange"]
 Result = TypeVar("Result")
 
 ATTEMPTS = 3
-#: All attempts of a call together take at most so many times as long as one may.
+#: All attempts of a call together take at most this multiple of the timeout of one.
 MOST_ATTEMPT_TIMES = 2
 FIRST_WAIT_S = 1.0
 MAX_WAIT_S = 30.0
-#: Waits vary by this share, so that clients rejected together do not return together.
+#: Waits vary by this share, so that clients rejected together do not retry together.
 JITTER = 0.1
-#: When a provider asks for a longer wait than this, the call fails.
+#: The call fails if the provider requests a longer wait.
 MAX_HINTED_WAIT_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send a call with the headers that carry its key; accept at most `max_bytes`, within `timeout_s`."""
+    """Send a call with the headers of its key; accept at most `max_bytes`, within `timeout_s`."""
 
     call: Call
     key_headers: Mapping[str, str]
@@ -55,14 +55,14 @@ Steps: TypeAlias = Generator["Send | Wait", "Answer | TransportError | None", Re
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """What all calls to one provider share.
+    """State and settings shared by all calls to one provider.
 
     Attributes:
         authorise: returns the headers that carry a key.
         clock: monotonic seconds.
         now: seconds since 1970.
         random: a number from 0 to 1.
-        attempt_timeout_s: how long one attempt may take.
+        attempt_timeout_s: maximum duration of one attempt.
     """
 
     provider: str
@@ -83,35 +83,35 @@ def exchange(
     once: bool = False,
     max_bytes: int = MAX_ANSWER_BYTES,
 ) -> Steps[Result]:
-    """Return what `read` makes of a call's answer, after up to three attempts.
+    """Return the result of `read` for a call's answer, after at most three attempts.
 
-    Retries rate limits, server errors, broken connections, timeouts and garbled answers, while all attempts together
-    take less than twice the time of one. Moves to the next key when one has no quota. Everything else is final.
+    Retries rate limits, server errors, broken connections, timeouts and garbled answers, as long as all attempts take
+    less than twice the timeout of one. Switches to the next key if one has no quota. All other errors are final.
 
     Args:
-        read: raises `Garbled` for a body that another attempt may fix.
+        read: parses an answer; raises `Garbled` for a body that a retry may fix.
         ends_at: the deadline, on the context's clock.
-        once: retry only after 429, which means that nothing was accepted: for calls that must not run twice.
-        max_bytes: the bound of an answer; reading stops there.
+        once: retry only after 429 (nothing was accepted), for calls that must not run twice.
+        max_bytes: maximum size of the answer.
 
     Raises:
-        EmbeddingRefused: the provider refuses the call. `InputTooLong` when a smaller one may pass, `AnswerTooLarge`
-            when the answer exceeds `max_bytes`.
+        EmbeddingRefused: the provider refuses the call. `InputTooLong` if a smaller one may pass, `AnswerTooLarge` if
+            the answer exceeds `max_bytes`.
         EmbeddingUnavailable: no answer in three attempts, or in time.
     """
     attempt, spent_s = 0, 0.0
     without_quota: set[Key] = set()
     while True:
-        left_s = ends_at - context.clock()
-        if left_s <= 0:
+        remaining_s = ends_at - context.clock()
+        if remaining_s <= 0:
             raise _late(context)
         key = context.keys.take()
-        # No local name holds the key: an error's traceback holds the names of this frame.
-        within_s = min(left_s, context.attempt_timeout_s, _most_s(context) - spent_s)
-        begun = context.clock()
-        reply = yield Send(call, _authorised(context, key), within_s, max_bytes)
-        # One that is late by the time that giving up takes counts as one in time.
-        spent_s += min(context.clock() - begun, within_s)
+        # No local variable holds the key: tracebacks expose them.
+        timeout_s = min(remaining_s, context.attempt_timeout_s, _most_s(context) - spent_s)
+        started = context.clock()
+        reply = yield Send(call, _authorised(context, key), timeout_s, max_bytes)
+        # Cancelling takes time too; do not count it.
+        spent_s += min(context.clock() - started, timeout_s)
         outcome = _judge(reply, context, read)
         if not isinstance(outcome, Fault):
             context.keys.worked(key)
@@ -143,13 +143,13 @@ def _authorised(context: CallContext, key: Key | None) -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read(Generic[Result]):
+class _Success(Generic[Result]):
     value: Result
 
 
 def _judge(
     reply: Answer | TransportError | None, context: CallContext, read: Callable[[Answer], Result]
-) -> _Read[Result] | Fault:
+) -> _Success[Result] | Fault:
     if not isinstance(reply, Answer):
         too_large = reply is not None and reply.too_large
         return Fault(reply.cause if reply else "was not called", passing=not too_large, too_large=too_large)
@@ -157,13 +157,13 @@ def _judge(
     if fault is not None:
         return fault
     try:
-        return _Read(read(reply))
+        return _Success(read(reply))
     except Garbled as garbled:
         return Fault(f"sent {garbled}", status=reply.status, passing=True)
 
 
 def _pause(attempt: int, hint_s: float | None, random: float) -> float:
-    """Return how long to wait after a failed attempt: the provider's hint, else about 1 s, then 2 s."""
+    """Return the wait after a failed attempt in seconds: the provider's hint, else about 1 s, then 2 s."""
     if hint_s is not None:
         # Never shorter than the hint.
         return hint_s * (1.0 + JITTER * random)

@@ -1,4 +1,4 @@
-"""Faults: what is wrong with a provider's answer, and whether to retry."""
+"""Faults of a provider's answer, classified for retries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["AnswerTooLarge", "Fault", "Garbled", "InputTooLong", "fault_of", "pa
 
 _PASSING = frozenset({408, 409, 429})
 _QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-#: Reasons of Gemini, which answers 400 to a wrong key as it does to a malformed text.
+#: Gemini's reasons for a wrong key: its status is 400, as for a malformed text.
 _WRONG_KEY = frozenset({"API_KEY_INVALID", "API_KEY_EXPIRED"})
 _TOO_LONG = re.compile(
     r"context length|input length|too (?:long|large|many)|max(?:imum)? allowed|at most \d|batch size"
@@ -34,7 +34,7 @@ class Garbled(Exception):
 
 
 class AnswerTooLarge(EmbeddingRefused):
-    """The answer exceeds every size that the request can call for; it is not read to its end."""
+    """The answer is larger than any valid answer to the request; the rest was not read."""
 
 
 class InputTooLong(EmbeddingRefused):
@@ -43,19 +43,19 @@ class InputTooLong(EmbeddingRefused):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong, and what to do about it.
+    """The fault of an attempt, and its remedy.
 
     Attributes:
-        status: the answer's; 401 for a key that was refused with another one.
+        status: of the answer; 401 for a key that was refused with another status.
         passing: a retry may help.
         quota: this key has no quota left; another one may.
         limited: the provider limits the rate of this key.
         too_long: a smaller request may pass.
-        too_large: the answer exceeds every size that the request can call for.
-        wait_s: how long the provider asks to wait; None without a hint.
+        too_large: the answer is larger than any valid one.
+        wait_s: the wait that the provider requests; None without a hint.
     """
 
-    #: It may echo a key until it is scrubbed.
+    #: May echo a key until it is scrubbed.
     message: str = field(repr=False)
     status: int | None = None
     passing: bool = False
@@ -78,47 +78,47 @@ def parsed(answer: Answer) -> Any:
         pass
     kind = answer.headers.get("content-type", "no content type").split(";")[0]
     if "html" in kind or answer.body.lstrip()[:1] == b"<":
-        raise Garbled(f"a page of {kind} instead of JSON: is the address (baseUrl) right?")
+        raise Garbled(f"a page of {kind} instead of JSON: check the address (baseUrl)")
     raise Garbled(f"{len(answer.body)} bytes of {kind} that are not JSON, or are truncated")
 
 
 def fault_of(answer: Answer, now: float) -> Fault | None:
-    """Return what is wrong with an answer, by its status; None for 2xx.
+    """Return the fault of an answer, by its status; None for 2xx.
 
     Args:
-        now: seconds since 1970, for waits given as a date.
+        now: seconds since 1970, for waits expressed as a date.
     """
     status = answer.status
     if 200 <= status < 300:
         return None
     body = _body(answer)
-    said = _said(body) or _plain(answer)
+    message = _message(body) or _plain(answer)
     quota = bool(_QUOTA & set(_codes(body)))
-    over_rate = status == 429 and _OVER_RATE.search(said) is not None
+    over_rate = status == 429 and _OVER_RATE.search(message) is not None
     passing = (status in _PASSING or status >= 500) and not over_rate
     advice = answer.headers.get("x-should-retry", "").lower()
     if advice in ("true", "false"):
         passing = advice == "true"
     return Fault(
-        f"answered {status}{f': {said}' if said else ''}{_advice(status, quota, said)}",
+        f"answered {status}{f': {message}' if message else ''}{_advice(status, quota, message)}",
         status=status if _WRONG_KEY.isdisjoint(_reasons(body)) else 401,
         passing=passing and not quota,
         quota=quota,
         limited=status == 429 and not over_rate,
-        too_long=over_rate or status == 413 or (status in (400, 422) and _TOO_LONG.search(said) is not None),
+        too_long=over_rate or status == 413 or (status in (400, 422) and _TOO_LONG.search(message) is not None),
         wait_s=_wait_s(answer.headers, body, now),
     )
 
 
-def _advice(status: int, quota: bool, said: str) -> str:
+def _advice(status: int, quota: bool, message: str) -> str:
     if quota:
         return " (no quota left: check the plan of this key)"
-    if status in (401, 403, 498) or "api key" in said.lower():
+    if status in (401, 403, 498) or "api key" in message.lower():
         return " (check the key)"
     if status == 404:
         return " (check the model and the address, baseUrl)"
     if 300 <= status < 400:
-        return " (redirects are not followed: set baseUrl to where it leads)"
+        return " (redirects are not followed: set baseUrl to the final URL)"
     return ""
 
 
@@ -129,22 +129,20 @@ def _body(answer: Answer) -> Any:
         return None
 
 
-def _said(body: Any) -> str:
-    """Return the message of an error body, which providers put under error.message, error, detail or message."""
+def _message(body: Any) -> str:
+    """Return the message of an error body, under error.message, error, detail or message."""
     if isinstance(body, list) and body:
         body = body[0]
-    found = body
-    for name in ("error", "detail", "message"):
-        if isinstance(body, Mapping) and body.get(name):
-            found = body[name]
-            break
-    if isinstance(found, Mapping):
-        found = found.get("message") or found.get("status") or ""
-    return shortened(said_of(found))
+    error = body
+    if isinstance(body, Mapping):
+        error = next((body[name] for name in ("error", "detail", "message") if body.get(name)), body)
+    if isinstance(error, Mapping):
+        error = error.get("message") or error.get("status") or ""
+    return shortened(said_of(error))
 
 
 def said_of(value: Any) -> str:
-    """Return a value of an answer as text; an integer of too many digits has none."""
+    """Return a value of an answer as text; empty for an integer with too many digits to print."""
     try:
         return value if isinstance(value, str) else "" if value is None else str(value)
     except ValueError:
@@ -152,7 +150,7 @@ def said_of(value: Any) -> str:
 
 
 def _plain(answer: Answer) -> str:
-    """Return the beginning of a plain-text body; HTML pages do not help."""
+    """Return the start of a plain-text body; empty for HTML and JSON."""
     text = answer.body[:2000].decode("utf-8", "replace").strip()
     return "" if text[:1] in ("", "<", "{", "[") else shortened(text)
 
@@ -190,12 +188,12 @@ def _details(body: Any) -> list[Mapping[str, Any]]:
     """Return the details of Google's errors."""
     error = body.get("error") if isinstance(body, Mapping) else None
     details = error.get("details") if isinstance(error, Mapping) else None
-    return [one for one in details if isinstance(one, Mapping)] if isinstance(details, list) else []
+    return [detail for detail in details if isinstance(detail, Mapping)] if isinstance(details, list) else []
 
 
 def _reasons(body: Any) -> Iterator[str]:
     """Yield the reasons in ``google.rpc.ErrorInfo`` details."""
-    yield from (one["reason"] for one in _details(body) if isinstance(one.get("reason"), str))
+    yield from (detail["reason"] for detail in _details(body) if isinstance(detail.get("reason"), str))
 
 
 def _retry_info(body: Any) -> Iterator[float]:

@@ -1,4 +1,4 @@
-"""KeyRing: the keys of one provider, and which one to use next."""
+"""KeyRing: the keys of one provider, with rotation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["COOL_DOWN_S", "Key", "KeyRing"]
 #: After this many failures in a row, a key cools down for COOL_DOWN_S.
 MAX_FAILURES = 3
 COOL_DOWN_S = 30.0
-#: A key rests no longer, whatever the provider asks for.
+#: Maximum cool-down, even if the provider requests a longer one.
 MAX_COOL_DOWN_S = 3_600.0
 
 
@@ -30,7 +30,7 @@ class Key:
 
 
 class KeyRing:
-    """Keys in a ring: each is used until the provider limits it, then the next healthy one. Thread-safe."""
+    """Keys in rotation: each is used until it is rate-limited, then the next healthy one. Thread-safe."""
 
     def __init__(self, secrets: Sequence[SecretStr], clock: Callable[[], float]) -> None:
         self._keys = [Key(secret) for secret in secrets]
@@ -51,7 +51,7 @@ class KeyRing:
         self._lock = Lock()
 
     def take(self) -> Key | None:
-        """Return the key to use: the current one, else the next healthy one, else the one that is ready soonest."""
+        """Return the current key, else the next healthy one, else the one that cools down first; None without keys."""
         with self._lock.hold():
             if not self._keys:
                 return None
@@ -63,7 +63,7 @@ class KeyRing:
             return best
 
     def worked(self, key: Key | None) -> None:
-        """Record that the provider accepted a key; its failures are forgotten."""
+        """Reset the failures of a key that the provider accepted."""
         if key is not None:
             with self._lock.hold():
                 key.failures, key.cool_until = 0, float("-inf")
@@ -72,11 +72,11 @@ class KeyRing:
         """Record a rate limit or spent quota, and move on to the next healthy key.
 
         Args:
-            wait_s: how long the provider asks this key to wait; None without a hint.
-            spent: whether the key's quota is spent.
+            wait_s: the wait that the provider requests; None without a hint.
+            spent: True if the key's quota is spent.
 
         Returns:
-            Whether another key is healthy, so that no wait for this one is needed.
+            True if another key is healthy: no wait is needed.
         """
         with self._lock.hold():
             if key is None:
@@ -95,5 +95,5 @@ class KeyRing:
             return healthy is not None
 
     def scrub(self, text: str) -> str:
-        """Return a text with every key, and what part of one it holds in whatever encoding, replaced by ``[key]``."""
+        """Return a text with every key and part of a key, in any encoding, replaced by ``[key]``."""
         return self.masker(text)

@@ -1,4 +1,4 @@
-"""Masking: API keys that a provider echoes, whole or in part, plainly or in some encoding, are taken out of a text."""
+"""Masks API keys that a provider echoes, whole or in part, plain or encoded."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 __all__ = ["MASK", "SHOWN_CHARS", "Masker", "mask_logs"]
 
 MASK = "[key]"
-#: So many letters and digits of a key in a row are masked; fewer tell nobody anything, and occur by chance.
+#: Minimum letters and digits of a key in a row to mask; shorter runs occur by chance and reveal nothing.
 SHOWN_CHARS = 8
 
-#: One character, written in one of the usual ways; escapes may be escaped again.
+#: One character, plain or in a common escape; escapes may be nested.
 _CHARACTER = re.compile(
     r"%(?:25)*(?P<percent>[0-9a-f]{2})"
     r"|\\+u\{?(?P<unicode>[0-9a-f]{4,6})\}?"
@@ -28,18 +28,18 @@ _CHARACTER = re.compile(
 )
 
 
-#: Text in which each character stands for itself, and what is no letter or digit in it.
+#: ASCII text without escapes; characters other than its letters and digits.
 _PLAIN, _MARKS = re.compile(r"[^%&\\\x80-\U0010ffff]*"), re.compile(r"[^a-z0-9]")
 
 
 class Masker:
-    """Takes keys out of texts.
+    """Replaces keys in texts by a mark.
 
-    Only letters and digits are compared, without their case, so blanks, lines and marks between them hide nothing; a
-    key is looked for as it is, backwards, and in base64, base32 and hexadecimal digits.
+    Compares only letters and digits, ignoring case, so spaces and punctuation between them hide nothing. Matches a key
+    plain, reversed, and in base64, base32 and hexadecimal.
 
     Args:
-        keys: of ASCII. Those of fewer than eight letters and digits are found only as a whole.
+        keys: ASCII. Keys of fewer than eight letters and digits are matched only as a whole.
     """
 
     def __init__(self, keys: Iterable[str]) -> None:
@@ -60,12 +60,12 @@ class Masker:
             text = text.replace(key, MASK)
         if not self._parts or (_PLAIN.fullmatch(text) and not self._shows(_MARKS.sub("", text.lower()))):
             return text
-        found = list(_characters(text))
-        letters = "".join(letter for letter, _, _ in found)
+        characters = list(_characters(text))
+        letters = "".join(letter for letter, _, _ in characters)
         hidden: list[list[int]] = []
         for at in range(len(letters) - SHOWN_CHARS + 1):
             if letters[at : at + SHOWN_CHARS] in self._parts:
-                start, end = found[at][1], found[at + SHOWN_CHARS - 1][2]
+                start, end = characters[at][1], characters[at + SHOWN_CHARS - 1][2]
                 if hidden and start <= hidden[-1][1]:
                     hidden[-1][1] = end
                 else:
@@ -87,7 +87,7 @@ def _forms(key: str) -> Iterator[str]:
     yield _folded(key[::-1])
     content = key.encode("ascii", "replace")
     yield content.hex()
-    # What comes before a key shifts its encoding; the first characters then belong to both.
+    # Bytes before a key shift its encoding; skip the characters that encode both.
     for before in range(3):
         yield _folded(base64.b64encode(bytes(before) + content).decode().rstrip("=")[2 * (before > 0) + (before > 1) :])
     for before in range(5):
@@ -95,38 +95,38 @@ def _forms(key: str) -> Iterator[str]:
 
 
 def _characters(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the letters and digits that a text shows, without their case, and where each is written."""
-    for found in _CHARACTER.finditer(text):
-        kind, value = found.lastgroup or "plain", found[found.lastgroup or "plain"]
+    """Yield the decoded, case-folded letters and digits of a text, each with its start and end."""
+    for match in _CHARACTER.finditer(text):
+        kind, value = match.lastgroup or "plain", match[match.lastgroup or "plain"]
         if kind == "plain":
-            shown = unicodedata.normalize("NFKC", value)
+            decoded = unicodedata.normalize("NFKC", value)
         elif kind == "entity":
-            shown = html.unescape(f"&{value};")
+            decoded = html.unescape(f"&{value};")
         else:
             number = int(value, 8 if kind == "octal" else 16)
-            shown = chr(number) if number < 0x110000 else ""
-        for char in _folded(shown):
-            yield char, found.start(), found.end()
+            decoded = chr(number) if number < 0x110000 else ""
+        for char in _folded(decoded):
+            yield char, match.start(), match.end()
 
 
 _maskers: weakref.WeakSet[Callable[[str], str]] = weakref.WeakSet()
-#: What httpx and httpcore write of requests and answers, with the headers of answers.
+#: Loggers of requests and of answers with their headers.
 _LOGGERS = ("httpx", "httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy", "httpcore.socks")
 
 
 def mask_logs(masker: Callable[[str], str]) -> None:
-    """Mask keys in what the HTTP libraries log, for as long as the masker is in use."""
+    """Mask keys in the logs of the HTTP libraries, for the lifetime of the masker."""
     _maskers.add(masker)
     for name in _LOGGERS:
-        # The same filter is added once only.
+        # Adding a filter twice is a no-op.
         logging.getLogger(name).addFilter(_masked)
 
 
 def _masked(record: logging.LogRecord) -> bool:
-    said = record.getMessage()
-    hidden = said
+    message = record.getMessage()
+    masked = message
     for masker in list(_maskers):
-        hidden = masker(hidden)
-    if hidden != said:
-        record.msg, record.args = hidden, ()
+        masked = masker(masked)
+    if masked != message:
+        record.msg, record.args = masked, ()
     return True

@@ -1,7 +1,7 @@
-"""Network: connections that keep to a deadline in every read and write.
+"""Network: connections with a deadline for every read and write.
 
-The timeouts of httpx count the silence between two bytes, so a head that comes byte by byte would keep a thread for as
-long as its server likes. Here each wait is cut to what is left until the deadline of the thread that waits.
+The timeouts of httpx limit the silence between two bytes, so a server that sends its headers byte by byte would block a
+thread forever. Here each wait ends at the deadline of its thread.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Resolve", "keep_deadlines", "until"]
 #: Returns the addresses of a host and port, or raises to refuse it.
 Resolve: TypeAlias = Callable[[str, int], Sequence[str]]
 
-#: A peer that takes byte by byte is looked at after so many.
+#: Bytes per write: the deadline is checked between writes, for peers that read slowly.
 _WRITTEN_BYTES = 16_384
 
 _thread = threading.local()
@@ -28,7 +28,7 @@ _thread = threading.local()
 
 @contextmanager
 def until(ends_at: float) -> Iterator[None]:
-    """Let connections of this thread wait no longer than until `ends_at`, in seconds of `time.monotonic`."""
+    """Set the deadline of this thread's connections, in seconds of `time.monotonic`."""
     _thread.ends_at = ends_at
     try:
         yield
@@ -37,13 +37,13 @@ def until(ends_at: float) -> Iterator[None]:
 
 
 def keep_deadlines(client: httpx.Client, resolve: Resolve | None = None) -> None:
-    """Make the connections of a client keep to `until`, those through proxies too.
+    """Enforce the deadline of `until` on the connections of a client, including those through proxies.
 
     Args:
-        resolve: says to which addresses a connection without a proxy may go. They are those that it then goes to, so
-            that a name cannot mean one thing when it is looked at and another when it is used.
+        resolve: returns the allowed addresses of a direct connection. It connects to these addresses without a second
+            lookup, so the name cannot resolve differently after the check (DNS rebinding).
     """
-    # httpx has no public way to change the network below its transports.
+    # httpx has no public API for the network backend of its transports.
     mounted: dict[Any, Any] = getattr(client, "_mounts", {})
     direct = getattr(client, "_transport", None)
     for transport in (direct, *mounted.values()):
@@ -52,18 +52,18 @@ def keep_deadlines(client: httpx.Client, resolve: Resolve | None = None) -> None
             pool._network_backend = _Backend(pool._network_backend, resolve if transport is direct else None)
 
 
-def _left(timeout: float | None, error: type[Exception]) -> float | None:
+def _remaining(timeout: float | None, error: type[Exception]) -> float | None:
     ends_at: float | None = getattr(_thread, "ends_at", None)
     if ends_at is None:
         return timeout
-    left = ends_at - time.monotonic()
-    if left <= 0:
-        raise error("the time is over")
-    return left if timeout is None else min(timeout, left)
+    remaining_s = ends_at - time.monotonic()
+    if remaining_s <= 0:
+        raise error("the deadline has passed")
+    return remaining_s if timeout is None else min(timeout, remaining_s)
 
 
 class _Backend(httpcore.NetworkBackend):
-    """Another backend, whose connections keep to deadlines."""
+    """Wraps a backend; its connections have deadlines."""
 
     def __init__(self, inner: httpcore.NetworkBackend, resolve: Resolve | None) -> None:
         self._inner = inner
@@ -77,31 +77,31 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        places = (host,) if self._resolve is None else self._resolve(host, port)
-        for place in places[:-1]:
+        addresses = (host,) if self._resolve is None else self._resolve(host, port)
+        for address in addresses[:-1]:
             with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
-                left = _left(timeout, httpcore.ConnectTimeout)
-                return _Stream(self._inner.connect_tcp(place, port, left, local_address, socket_options))
-        left = _left(timeout, httpcore.ConnectTimeout)
-        return _Stream(self._inner.connect_tcp(places[-1], port, left, local_address, socket_options))
+                remaining_s = _remaining(timeout, httpcore.ConnectTimeout)
+                return _Stream(self._inner.connect_tcp(address, port, remaining_s, local_address, socket_options))
+        remaining_s = _remaining(timeout, httpcore.ConnectTimeout)
+        return _Stream(self._inner.connect_tcp(addresses[-1], port, remaining_s, local_address, socket_options))
 
     def sleep(self, seconds: float) -> None:
         self._inner.sleep(seconds)
 
 
 class _Stream(httpcore.NetworkStream):
-    """A connection that keeps to deadlines."""
+    """Wraps a connection; its reads and writes have deadlines."""
 
     def __init__(self, inner: httpcore.NetworkStream) -> None:
         self._inner = inner
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._inner.read(max_bytes, _left(timeout, httpcore.ReadTimeout))
+        return self._inner.read(max_bytes, _remaining(timeout, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         for start in range(0, len(buffer), _WRITTEN_BYTES):
             part = buffer[start : start + _WRITTEN_BYTES]
-            self._inner.write(part, _left(timeout, httpcore.WriteTimeout))
+            self._inner.write(part, _remaining(timeout, httpcore.WriteTimeout))
 
     def close(self) -> None:
         self._inner.close()
@@ -109,8 +109,8 @@ class _Stream(httpcore.NetworkStream):
     def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
-        left = _left(timeout, httpcore.ConnectTimeout)
-        return _Stream(self._inner.start_tls(ssl_context, server_hostname, left))
+        remaining_s = _remaining(timeout, httpcore.ConnectTimeout)
+        return _Stream(self._inner.start_tls(ssl_context, server_hostname, remaining_s))
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)
