@@ -23,7 +23,7 @@ from septet import (
     top_k,
 )
 from septet.embedding.batching import group
-from septet.embedding.choose import configured
+from septet.embedding.choose import configured_models
 from septet.embedding.config import config_of
 from septet.embedding.pipeline import MAX_FAILURES
 from septet.embedding.providers.gemini import GeminiFormat
@@ -225,7 +225,7 @@ def test_a_provider_is_chosen_as_recorded(case, monkeypatch):
         with pytest.raises(EmbeddingConfigError, match="cannot be combined with fallback"):
             embedder_from({"provider": "auto", "fallback": case["fallback"]}, environment=environment)
     config = config_of_case(case["provider"], case["fallback"])
-    links = configured(config_of(config), environment=environment)
+    links = configured_models(config_of(config), environment=environment)
     ready = [link.embedder for link in links if link.embedder is not None]
     if "error" in recorded:
         assert not ready
@@ -255,7 +255,7 @@ def test_providers_models_and_fallbacks_have_the_recorded_defaults(case):
         assert given.get("provider", "auto") == "auto" and config_of({}).provider == "none"
         assert config_of({"provider": "auto"}).model is None and (model or not recorded["model"])
         return
-    links = configured(config_of(config), environment=keys)
+    links = configured_models(config_of(config), environment=keys)
     assert links[0].embedder is not None
     assert (links[0].embedder.provider, links[0].embedder.model) == expected(provider, recorded["model"], model)
     others = [] if recorded["fallback"] in ("none", provider) else [recorded["fallback"]]

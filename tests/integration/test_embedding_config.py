@@ -53,7 +53,7 @@ def test_a_block_without_a_provider_is_named_where_searches_miss_it(tmp_path, co
         vault.add(title="red apples")
         (note,) = vault.search("apples").notes
         assert note.code == "no_embedder" and "no provider" in note.cause and "secret" not in str(note)
-        with pytest.raises(EmbeddingConfigError, match="write a provider, such as openai"):
+        with pytest.raises(EmbeddingConfigError, match="add provider, such as openai"):
             vault.embed()
     # Who writes that there is none means it.
     with Vault(tmp_path / "v.db", embedder={"provider": "none", "model": "voyage-3.5"}) as vault:

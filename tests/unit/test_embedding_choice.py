@@ -138,7 +138,7 @@ def test_an_address_in_the_environment_may_hold_no_password_either():
 def test_a_server_of_ones_own_needs_an_address_and_a_model():
     with pytest.raises(EmbeddingConfigError, match="set baseUrl and model"):
         made("openai-compatible", model="m")
-    with pytest.raises(EmbeddingConfigError, match="give model, such as all-minilm"):
+    with pytest.raises(EmbeddingConfigError, match="set model, such as all-minilm"):
         made("ollama")
 
 

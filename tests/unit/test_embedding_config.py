@@ -70,7 +70,7 @@ def test_a_file_without_the_block_embeds_nothing(text, tmp_path):
         ({"provider": "openai", "apiKeys": [SECRET, 7]}, "apiKeys.1: a key must be a string"),
         ({"provider": "openai", "baseUrl": f"https://me:{SECRET}@host"}, "baseUrl: contains a name, a password"),
         ({"provider": "openai", "baseUrl": f"https://host/?key={SECRET}"}, "baseUrl: contains a name, a password"),
-        ({"provider": "openai", "fallback": [{"provider": "auto"}]}, "fallback: each fallback must name a provider"),
+        ({"provider": "openai", "fallback": [{"provider": "auto"}]}, "fallback: each fallback must have a provider"),
         (["openai"], "the top"),
     ],
 )

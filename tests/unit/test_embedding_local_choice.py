@@ -16,7 +16,7 @@ def test_a_local_model_is_chosen_by_its_package():
 def test_auto_takes_a_local_model_that_is_named_and_no_other():
     assert isinstance(embedder_from({"provider": "auto", "modelPath": PACKAGE}, environment={}), LocalEmbedder)
     assert isinstance(embedder_from("auto", environment={"SEPTET_MODEL": PACKAGE}), LocalEmbedder)
-    with pytest.raises(EmbeddingConfigError, match="local: no model: give modelPath or SEPTET_MODEL"):
+    with pytest.raises(EmbeddingConfigError, match="local: no model: set modelPath or SEPTET_MODEL"):
         embedder_from("auto", environment={})
 
 

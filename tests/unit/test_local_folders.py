@@ -135,7 +135,7 @@ def test_a_model_in_a_download_cache_has_the_name_it_was_published_under(tmp_pat
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
 def test_a_missing_file_is_named(folder, name):
     (folder / name).unlink()
-    with pytest.raises(EmbeddingConfigError, match=f"has no {name}: (give|save)"):
+    with pytest.raises(EmbeddingConfigError, match=f"has no {name}: (use|save)"):
         LocalEmbedder(folder)
 
 
@@ -164,7 +164,7 @@ def test_a_configuration_that_cannot_be_run_is_told(folder, changes, said):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"hidden_size": 16}, r"shape \(30, 8\), config.json says \(30, 16\)"),
+        ({"hidden_size": 16}, r"shape \(30, 8\), config.json requires \(30, 16\)"),
         ({"vocab_size": 31}, r"word_embeddings.weight has shape"),
         ({"intermediate_size": 17}, r"intermediate.dense.weight has shape"),
         ({"num_hidden_layers": 3}, "no tensor encoder.layer.2"),
@@ -218,7 +218,7 @@ def test_a_tokenizer_of_another_model_is_told(folder):
     data = json.loads(path.read_text())
     data["model"]["vocab"]["z"] = 4000
     path.write_text(json.dumps(data))
-    with pytest.raises(EmbeddingConfigError, match="30 words, the tokenizer beside it asks for number 4000"):
+    with pytest.raises(EmbeddingConfigError, match="30 words, the tokenizer beside it uses number 4000"):
         LocalEmbedder(folder).embed(["z"])
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from septet.cli.settings import Settings
-from septet.embedding.choose import configured
+from septet.embedding.choose import configured_models
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.embedding.embedder import space_name
 from septet.embedding.local.folder import MODEL_VARIABLE, local_models
@@ -103,7 +103,7 @@ def _used(settings: Settings) -> tuple[str | None, str]:
         says = "no provider is configured" if settings.source is None else f"{settings.source} says so"
         return None, settings.config.without_provider or says
     try:
-        models = configured(settings.config)
+        models = configured_models(settings.config)
     except EmbeddingConfigError as fault:
         return None, str(fault)
     made = [one.embedder for one in models if one.embedder is not None]

@@ -19,7 +19,7 @@ from septet.cli.places import shown
 from septet.cli.settings import Settings, cache_file, default_files, find
 from septet.cli.vault_checks import vault_checks
 from septet.embedding.cache import EmbeddingCache
-from septet.embedding.choose import Configured, configured
+from septet.embedding.choose import ConfiguredModel, configured_models
 from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.providers.credentials import key_source
 from septet.errors import EmbeddingConfigError, EmbeddingError
@@ -59,9 +59,9 @@ def checkup(embedding: str | None, vault: VaultPlace | None, *, timeout_s: float
         found.append(Check("configuration", "fault", str(fault), {}, USAGE))
         return found + _vault(vault, ())
     found.append(_configuration(settings))
-    models: list[Configured] = []
+    models: list[ConfiguredModel] = []
     try:
-        models = configured(settings.config)
+        models = configured_models(settings.config)
     except EmbeddingConfigError as fault:
         found.append(Check("provider", "fault", str(fault), {"provider": settings.config.provider}, USAGE))
     made = [one.embedder for one in models if one.embedder is not None]
@@ -87,7 +87,7 @@ def _vault(place: VaultPlace | None, models: Sequence[Embedder]) -> list[Check]:
     return vault_checks(None if place is None else Path(place), models)
 
 
-def _model_checks(settings: Settings, one: Configured, timeout_s: float | None) -> list[Check]:
+def _model_checks(settings: Settings, one: ConfiguredModel, timeout_s: float | None) -> list[Check]:
     """Check one model of those that a configuration names."""
     if one.embedder is not None:
         return _provider_checks(settings, one.embedder, timeout_s)

@@ -3,7 +3,7 @@
 Modules import downward only. From the ground up:
 
 1. ``embedder`` (the protocol), ``report``, ``rows`` (numbers into unit rows), ``threads``
-2. ``cache``, ``config``, ``pooling`` (long texts made anew), ``handover`` (from one model to another), ``transport``
+2. ``cache``, ``config``, ``pooling`` (re-embeds long texts), ``handover`` (from one model to another), ``transport``
    (calls, retries, keys; knows no provider)
 3. ``providers``, ``local``, ``function``, ``fallback``: the embedders
 4. ``choose`` (configuration to embedder), ``pipeline`` (fills a space)
@@ -11,8 +11,8 @@ Modules import downward only. From the ground up:
 6. ``automatic`` (the chain in the background), ``ahead`` (of staged texts), ``batch`` (the providers' batch APIs),
    ``options``
 7. ``query`` (queries as vectors, and the space that answers)
-8. ``embeddings`` (all of this, for one vault)
-9. ``attach`` (a plan gets its query vectors, tier by tier) and this package, which loads its public names on demand
+8. ``embeddings`` (all of the above, for one vault)
+9. ``attach`` (adds query vectors to a plan, tier by tier) and this package, which loads its public names on demand
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from septet.embedding.embedder import (
 )
 
 if TYPE_CHECKING:
-    # What type checkers and editors see; the table below holds the same names, and a test says so.
+    # For type checkers and editors; a test compares these names with the table below.
     from septet.embedding.cache import CacheNamespace as CacheNamespace
     from septet.embedding.choose import embedder_from as embedder_from
     from septet.embedding.config import EmbeddingConfig as EmbeddingConfig
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 else:
     from importlib import import_module
 
-    #: Loaded when they are first asked for: a program that embeds nothing should not wait for an HTTP client.
+    #: Loaded on first access: programs that embed nothing should not import an HTTP client.
     _NAMES = {
         "cache": "CacheNamespace",
         "choose": "embedder_from",
@@ -64,9 +64,9 @@ else:
     def __getattr__(name):
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        globals()[name] = found
-        return found
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
 
     def __dir__():
         return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""Vectors ahead of their entries: staged texts, which are about to take the place of others, are embedded before."""
+"""Embeds staged texts before they become entries."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["embed_staged"]
 def embed_staged(
     pipeline: Pipeline, *, stopped: Callable[[], bool] = lambda: False, skip: Collection[str] = ()
 ) -> Tally:
-    """Embed staged texts, as `Pipeline.run` embeds those of entries, and return what was done.
+    """Embed staged texts, as `Pipeline.run` embeds those of entries, and return the counters of the run.
 
-    Texts that others have claimed are left to them. It ends early when the provider refuses, or five batches in a row
-    have failed: what is staged does not wait for a provider that is away, and is embedded when it has become entries.
+    Skips texts claimed by others. Ends early if the provider refuses, or five batches in a row have failed: the
+    remaining texts are embedded after they have become entries.
 
     Args:
         stopped: called before each batch; True ends it.
-        skip: texts by hash to leave out.
+        skip: hashes of texts to skip.
 
     Raises:
         StoreError: the store cannot be read or written.
@@ -41,16 +41,16 @@ def embed_staged(
         while not stopped() and tally.stopped_by is None:
             with pipeline.store.reading() as read:
                 space = pipeline.space(read, tally)
-                # Only a store in a file follows folders, of whose chunks these texts are.
+                # Staged texts are chunks of folders, which only a store in a file follows.
                 after, page = staged.texts_of(cast("Reading", read), space, after=after, limit=batching.texts)
             if not page:
                 break
             texts = {key: text for key, text in page if not (key in tally.failed or key in skip)}
-            mine = pipeline.claim(tally, owner, list(texts)) if texts else []
-            for at, run in enumerate(batching.runs([texts[key] for key in mine])):
-                # Before the first batch of a page it was asked above.
+            claimed = pipeline.claim(tally, owner, list(texts)) if texts else []
+            for at, run in enumerate(batching.runs([texts[key] for key in claimed])):
+                # The loop has checked `stopped` for the first batch of the page.
                 if tally.stopped_by is None and not (at and stopped()):
-                    pipeline.fill(tally, [(key, texts[key]) for key in mine[run.start : run.stop]])
+                    pipeline.fill(tally, [(key, texts[key]) for key in claimed[run.start : run.stop]])
     finally:
         pipeline.release(owner)
     return tally

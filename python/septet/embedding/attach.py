@@ -1,4 +1,4 @@
-"""A plan gets its query vectors: the query is embedded once per model, and every tier gets the vector of its space."""
+"""Adds query vectors to a plan: embeds the query once per model, and gives each tier the vector of its space."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def with_query_vectors(
 ) -> Plan:
     """Return the plan with a query vector for each tier with vectors of an available model, and notes on the others.
 
-    A tier may use another tier's embedder when its vectors are of that model. Never raises: a search uses what it has.
+    A tier may use another tier's embedder of the same model. Never raises: the search degrades with a note.
 
     Args:
-        kind: ``document`` embeds the query as entries are.
+        kind: ``document`` embeds the query like an entry.
     """
     if plan.vector is not None or "vector" not in plan.legs or not plan.query.text.strip():
         return plan
@@ -36,24 +36,24 @@ def with_query_vectors(
         return plan
     embedders = _query_embedders(tiers)
     if plan.model is not None:
-        embedders = {model: one for model, one in embedders.items() if model == plan.model}
+        embedders = {model: embedder for model, embedder in embedders.items() if model == plan.model}
     notes = [replace(n, tier=name) for name, e in tiers.items() for n in e.faults]
     if plan.model is not None and not embedders:
         cause = f"no embedder of the model {plan.model!r} is available; searched without vectors"
         notes.append(Note("no_embedder", cause, "give query_vector=, or leave out model="))
     if not embedders:
         return plan._replace(notes=(*plan.notes, *notes))
-    asked = _asked(plan, tiers, embedders, pool, kind)
+    vectors = _embed_for_tiers(plan, tiers, embedders, pool, kind)
     embeddings_of, refusals = {}, []
-    for name, one in asked.items():
-        selection, answer = one.selection, one.answer
+    for name, result in vectors.items():
+        selection, answer = result.selection, result.answer
         trouble = tiers[name].trouble if selection.notes else ()
         several = len(tiers[name].chain) > 1
-        notes += [replace(n, tier=name) for n in (*_told(one, several), *trouble)]
+        notes += [replace(n, tier=name) for n in (*_selection_notes(result, several), *trouble)]
         if selection.space is None or answer is None:
             continue
         if isinstance(answer, Note):
-            if not (several and selection.space.model in one.failed):
+            if not (several and selection.space.model in result.failed):
                 refusals.append(answer)
             continue
         space = selection.space
@@ -62,80 +62,79 @@ def with_query_vectors(
             notes.append(Note("vector_mismatch", cause, "call embed() to embed again", name))
             continue
         embeddings_of[name] = QueryEmbedding(space, answer)
-    # Tiers whose vectors are of one model are told once that it does not answer.
+    # Report the failure of a model once for all its tiers.
     return plan._replace(embeddings=embeddings_of, notes=(*plan.notes, *notes, *dict.fromkeys(refusals)))
 
 
-class _Asked(NamedTuple):
-    """What a tier has got: its space, the query's vector there or why there is none, and models that failed before."""
+class _TierVector(NamedTuple):
+    """A tier's space, the query's vector there or the note on its absence, and the notes of models that failed."""
 
     selection: Selection
     answer: QueryVector | Note | None
     failed: Mapping[str, Note]
 
 
-def _asked(
+def _embed_for_tiers(
     plan: Plan,
     tiers: Mapping[str, Embeddings],
     embedders: Mapping[str, QueryEmbedder],
     pool: Executor | None,
     kind: Kind,
-) -> dict[str, _Asked]:
-    """Embed the query for each tier; where a model fails, by the next one of its chain that has vectors there."""
-    found: dict[str, _Asked] = {}
+) -> dict[str, _TierVector]:
+    """Embed the query for each tier; if a model fails, by the next model of its chain with vectors there."""
+    results: dict[str, _TierVector] = {}
     answers: dict[str, QueryVector | Note] = {}
-    waiting, left = dict(tiers), dict(embedders)
-    while waiting:
-        dimensions = _dimensions(left)
+    pending, working = dict(tiers), dict(embedders)
+    while pending:
+        dimensions = _dimensions(working)
         selections: dict[str, Selection] = {}
-        for name, embeddings in waiting.items():
+        for name, embeddings in pending.items():
             try:
                 selections[name] = embeddings.select(dimensions)
             except SeptetError:
-                # The search itself meets the same error and reports it.
+                # The search itself raises the same error and reports it.
                 continue
         models = dict.fromkeys(s.space.model for s in selections.values() if s.space is not None)
-        new = {model: left[model] for model in models if model not in answers}
+        new = {model: working[model] for model in models if model not in answers}
         answers |= _answers(plan.query.text, new, pool, kind, plan.deadline)
         failed = {model: answer for model, answer in answers.items() if isinstance(answer, Note)}
-        left = {model: one for model, one in left.items() if model not in failed}
+        working = {model: embedder for model, embedder in working.items() if model not in failed}
         for name, selection in selections.items():
             answer = None if selection.space is None else answers[selection.space.model]
-            before = {model: note for model, note in failed.items() if model in tiers[name].chain}
-            found[name] = _Asked(selection, answer, before)
-        waiting = {
+            failures = {model: note for model, note in failed.items() if model in tiers[name].chain}
+            results[name] = _TierVector(selection, answer, failures)
+        pending = {
             name: tiers[name]
             for name in selections
-            if isinstance(found[name].answer, Note) and any(model in left for model in tiers[name].chain)
+            if isinstance(results[name].answer, Note) and any(model in working for model in tiers[name].chain)
         }
-    return found
+    return results
 
 
-def _told(one: _Asked, several: bool) -> list[Note]:
-    """Return what is said of a tier's choice: which models failed, and what answers in their place.
+def _selection_notes(result: _TierVector, several: bool) -> list[Note]:
+    """Return the notes on a tier's selection: failed models, and the model used instead.
 
     Args:
-        several: whether its chain has several models, so that each reason says whose it is.
+        several: True if the chain has several models; each cause then starts with its model.
     """
-    notes = list(one.selection.notes)
-    if not one.failed:
+    space, answer, notes = result.selection.space, result.answer, list(result.selection.notes)
+    if not result.failed:
         return notes
-    failed = [replace(note, cause=f"{model}: {note.cause}") if several else note for model, note in one.failed.items()]
-    if isinstance(one.answer, Note):
-        # Of a single model it is told once for all tiers.
+    failed = [replace(n, cause=f"{model}: {n.cause}") if several else n for model, n in result.failed.items()]
+    if isinstance(answer, Note):
+        # The caller reports a single model once for all tiers.
         return [*failed, *notes] if several else notes
-    if one.selection.space is None:
+    if space is None:
         return [*failed, *(note for note in notes if note.code not in ("other_model", "no_vectors"))]
-    model = one.selection.space.model
     reasons = "; ".join(note.cause.removesuffix(WITHOUT) for note in failed)
-    cause = f"{reasons}; searched by {model}"
+    cause = f"{reasons}; searched by {space.model}"
     return [Note("embedding_fallback", cause, "it is tried again automatically"), *notes]
 
 
 def can_embed_queries(tiers: Mapping[str, Embeddings]) -> bool:
-    """Say whether a query would be embedded now: a space answers, and its embedder is not backing off."""
+    """Return True if a query would be embedded now: a space answers, and its embedder is not backing off."""
     embedders = _query_embedders(tiers)
-    answering = {model: one for model, one in embedders.items() if not one.backing_off}
+    answering = {model: embedder for model, embedder in embedders.items() if not embedder.backing_off}
     for embeddings in tiers.values():
         try:
             if answering and embeddings.select(_dimensions(answering)).space is not None:
@@ -147,22 +146,22 @@ def can_embed_queries(tiers: Mapping[str, Embeddings]) -> bool:
 
 def _query_embedders(tiers: Mapping[str, Embeddings]) -> dict[str, QueryEmbedder]:
     """Return the available query embedders by model; of several for one model, the first tier's."""
-    found: dict[str, QueryEmbedder] = {}
+    embedders: dict[str, QueryEmbedder] = {}
     for embeddings in tiers.values():
-        found = {**embeddings.query_embedders, **found}
-    return found
+        embedders = {**embeddings.query_embedders, **embedders}
+    return embedders
 
 
 def _dimensions(embedders: Mapping[str, QueryEmbedder]) -> dict[str, int | None]:
-    return {model: one.embedder.dimensions for model, one in embedders.items()}
+    return {model: embedder.embedder.dimensions for model, embedder in embedders.items()}
 
 
 def _answers(
     text: str, embedders: Mapping[str, QueryEmbedder], pool: Executor | None, kind: Kind, deadline: Deadline | None
 ) -> dict[str, QueryVector | Note]:
-    # What is found without vectors must still be found in time: half of it is left for that, however many queries ask.
+    # Keep half of the time for the search without vectors.
     within_s = None if deadline is None else max(0.0, deadline.left_s - deadline.timeout_s / 2)
     if pool is None or len(embedders) < 2:
-        return {model: one.embed(text, kind, within_s) for model, one in embedders.items()}
-    # In parallel, so that all share one deadline.
-    return dict(zip(embedders, pool.map(lambda one: one.embed(text, kind, within_s), embedders.values())))
+        return {model: embedder.embed(text, kind, within_s) for model, embedder in embedders.items()}
+    # In parallel: all share one deadline.
+    return dict(zip(embedders, pool.map(lambda embedder: embedder.embed(text, kind, within_s), embedders.values())))

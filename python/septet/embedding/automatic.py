@@ -21,17 +21,16 @@ from septet.watch import log
 
 __all__ = ["Activity", "Automatic", "EmbeddingStatus", "ModelStatus"]
 
-#: What the thread does: nothing, embedding, or waiting to retry what failed.
+#: State of the thread: nothing to do, embedding, or waiting to retry a failure.
 Activity: TypeAlias = Literal["idle", "running", "waiting"]
 
-#: Writes in quick succession are embedded together.
+#: Wait for further writes, to embed them together.
 GATHER_S = 0.05
-#: Pause after the last write before a batch begins, and the longest wait for a pause, in seconds.
+#: Pause after the last write before a batch begins, and maximum wait for such a pause.
 QUIET_S, LONGEST_WAIT_S = 0.1, 10.0
-#: An embedder that computes in Python computes so long for a batch, in seconds: a write that begins meanwhile shares
-#: the interpreter with it until the batch ends.
+#: Maximum duration of a batch of an embedder that computes in Python: concurrent writes share the interpreter with it.
 BATCH_S = 0.05
-#: The waits after failed runs; each is twice the one before.
+#: First and last wait after failed runs; each wait is twice the previous one.
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 60.0
 
 
@@ -41,8 +40,8 @@ class ModelStatus:
 
     Attributes:
         model: its space; empty for a local model that could not be read.
-        fault: why it is not used: what it lacks, or how it last failed; None while it answers, as far as is known.
-        configured: whether it has what it needs, such as a key.
+        fault: the missing requirement or the last failure that keeps it from being used; None if none is known.
+        configured: True if nothing is missing, such as a key.
     """
 
     model: str
@@ -55,11 +54,11 @@ class EmbeddingStatus:
     """The state of a vault's embedding.
 
     Attributes:
-        model: the space of the vault's embedder, the first one of a chain that can be used; None without one.
+        model: the space of the vault's embedder, the first usable one of a chain; None without one.
         activity: of automatic embedding: ``idle``, ``running``, or ``waiting`` to retry what failed.
-        asking: whether queries are embedded; False while the embedder backs off after a failure.
+        asking: True if queries are embedded; False while the embedder backs off after a failure.
         report: of the last automatic run; None before the first.
-        notes: what went wrong, in the last automatic run and before.
+        notes: problems of the configuration and of the last automatic run.
         models: the embedder and its fallbacks, in order.
     """
 
@@ -72,10 +71,10 @@ class EmbeddingStatus:
 
 
 class Automatic:
-    """Embeds missing texts in the background. One run at a time, by this thread or by the holder of `lock`.
+    """Embeds missing texts in the background, one run at a time, by this thread or by the holder of `lock`.
 
     Args:
-        close_wait_s: how long `close` and the program's exit wait for a running batch.
+        close_wait_s: maximum wait of `close` and of the program's exit for a running batch.
     """
 
     def __init__(self, chain: Chain, close_wait_s: float) -> None:
@@ -97,19 +96,19 @@ class Automatic:
         self._woken = False
         self._closing = False
         self.activity: Activity = "idle"
-        #: What the run in progress has done, or the last one.
+        #: Counters of the current or last run.
         self._tally = Tally()
-        #: Calls that wait for `lock`, and whether a run made way for one.
-        self._asking, self._cut_short = 0, False
-        #: Calls that write many entries, and when the last write was, in monotonic seconds.
+        #: Number of calls waiting for `lock`; True if a run stopped early for one.
+        self._waiting, self._cut_short = 0, False
+        #: Number of calls that write many entries; time of the last write in monotonic seconds.
         self._loads, self._written_at = 0, -QUIET_S
 
     def after_fork(self) -> None:
-        """Start afresh in a forked child, which has no such thread."""
+        """Reset the state in a forked child, which does not have the thread."""
         self._renew()
 
     def wake(self) -> None:
-        """Embed what was written, soon."""
+        """Start a run for new texts soon."""
         with self._state:
             if self._closing:
                 return
@@ -121,7 +120,7 @@ class Automatic:
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """Put off the next batches while many entries are written, 10 s each at most."""
+        """Delay the next batches while many entries are written, each by at most 10 s."""
         with self._state:
             self._loads += 1
         try:
@@ -133,11 +132,11 @@ class Automatic:
 
     @contextmanager
     def taken_over(self) -> Iterator[Tally]:
-        """Hold `lock` once the current batch has ended; yield a tally of what was embedded since the call."""
+        """Hold `lock` after the current batch; yield a tally of the texts embedded since the call."""
         with self._state:
             running, gained = self._tally, Tally()
             before = running.embedded, running.cached, running.requests
-            self._asking += 1
+            self._waiting += 1
             self._state.notify_all()
         try:
             with self.lock:
@@ -148,25 +147,25 @@ class Automatic:
                 yield gained
         finally:
             with self._state:
-                self._asking -= 1
-                again = self._cut_short and not self._asking
+                self._waiting -= 1
+                again = self._cut_short and not self._waiting
                 self._cut_short = self._cut_short and not again
             if again:
-                # The caller may have been interrupted before everything was embedded.
+                # The caller may have been interrupted before all texts were embedded.
                 self.wake()
 
     def _stopped(self) -> bool:
-        """Wait for a pause between writes, `LONGEST_WAIT_S` at most; return whether the run must stop."""
+        """Wait at most `LONGEST_WAIT_S` for a pause between writes. Return True if the run must stop."""
         until = time.monotonic() + LONGEST_WAIT_S
         with self._state:
-            while not (self._closing or self._asking):
+            while not (self._closing or self._waiting):
                 now = time.monotonic()
                 quiet_at = until if self._loads else min(until, self._written_at + QUIET_S)
                 if now >= quiet_at:
                     break
                 self._state.wait(quiet_at - now)
-            self._cut_short = self._cut_short or self._asking > 0
-            return self._closing or self._asking > 0
+            self._cut_short = self._cut_short or self._waiting > 0
+            return self._closing or self._waiting > 0
 
     def _begin(self) -> None:
         thread = threading.Thread(target=self._drain, name="septet-embedding", daemon=True)
@@ -174,24 +173,21 @@ class Automatic:
             self._thread = thread
             thread.start()
         except RuntimeError:
-            # The interpreter is exiting, or out of threads: the next write tries again.
+            # The interpreter is exiting, or out of threads: the next write retries.
             self._thread = None
         except BaseException:
-            # An interrupt: a thread that did not begin would be waited for.
+            # An interrupt: `wait` would block forever on a thread that did not start.
             if not thread.is_alive():
                 self._thread = None
             raise
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Wait until the thread is idle, and say whether it is. Waiting to retry is not idle."""
+        """Wait until the thread is idle. Return True if it is; waiting to retry is not idle."""
         with self._state:
             return self._state.wait_for(lambda: self._thread is None, timeout_s)
 
     def close(self) -> None:
-        """End the thread. Wait for the running batch, within bounds; leave failed texts to the next run.
-
-        Closing again returns at once.
-        """
+        """End the thread after the running batch, or after `close_wait_s`; do not retry failed texts. Idempotent."""
         with self._state:
             if self._closing:
                 return
@@ -201,7 +197,7 @@ class Automatic:
             self._state.notify_all()
             ended = self._state.wait_for(lambda: self._thread is None, max(0.0, until - time.monotonic()))
         if not ended:
-            # Its answer comes too late to be stored; other processes need not wait for its claims to expire.
+            # The answer will not be stored; let other processes claim its texts at once.
             self._chain.release(self._owner)
 
     def _drain(self) -> None:
@@ -217,13 +213,13 @@ class Automatic:
         retry_s = FIRST_RETRY_S
         while True:
             with self._state:
-                # Gather writes. The wait ends early only when the vault is being closed.
+                # Gather writes; closing ends the wait early.
                 self._state.wait_for(lambda: self._closing, GATHER_S)
                 self._woken = False
                 self.activity = "running"
-            wants_retry = self._run()
+            retry = self._run()
             with self._state:
-                if not (self._closing or self._woken) and wants_retry:
+                if not (self._closing or self._woken) and retry:
                     self.activity = "waiting"
                     self._state.notify_all()
                     self._state.wait_for(lambda: self._closing or self._woken, retry_s)
@@ -235,7 +231,7 @@ class Automatic:
                     return
 
     def _run(self) -> bool:
-        """Run the pipeline once and say whether a later retry may help."""
+        """Run the chain once. Return True if a retry may help."""
         try:
             with self.lock:
                 if not self._chain.begun():
@@ -262,7 +258,7 @@ class Automatic:
         return tally.wants_retry
 
     def _other_model(self) -> Note:
-        cause = f"the vault's vectors are not of {self._chain.model}: nothing is embedded automatically"
+        cause = f"the vault's vectors are not of {self._chain.model}: automatic embedding is paused"
         return Note("other_model", cause, "call embed() once to change the vault's model")
 
 
@@ -270,9 +266,9 @@ _living: WeakSet[Automatic] = WeakSet()
 
 
 def _at_exit() -> None:
-    # Daemon threads die with the interpreter, and their pending answers are paid for.
-    for one in list(_living):
-        one.close()
+    # Daemon threads die with the interpreter; their pending answers are paid for.
+    for automatic in list(_living):
+        automatic.close()
 
 
 atexit.register(_at_exit)

@@ -28,11 +28,11 @@ from septet.system.forks import Connection, close_before_forks, refuse_inherited
 
 __all__ = ["CACHE_LIMIT", "CacheNamespace", "EmbeddingCache", "namespace_of"]
 
-#: The number of vectors a cache keeps by default.
+#: Maximum vectors of a cache by default.
 CACHE_LIMIT = 50_000
-#: "SPTC": tells a cache from any other SQLite file.
+#: "SPTC": distinguishes a cache from other SQLite files.
 APPLICATION_ID = 0x53505443
-#: A busy cache is skipped: asking the provider beats a long wait.
+#: A busy cache is skipped: a request to the provider is faster than a long wait.
 BUSY_TIMEOUT_S = 2.0
 
 _SCHEMA = """
@@ -44,12 +44,12 @@ CREATE TABLE vectors (
     dimensions INTEGER NOT NULL,
     text       TEXT    NOT NULL,            -- a digest: texts are not stored
     vector     BLOB    NOT NULL,            -- little-endian float32
-    used       INTEGER NOT NULL,            -- when it was last read, as a growing number
+    used       INTEGER NOT NULL,            -- time of the last read, in nanoseconds
     UNIQUE (provider, model, kind, dimensions, text)
 );
 CREATE INDEX vectors_by_use ON vectors (used);
 """
-# The SQL of the cache stands here, not with that of a vault: it is a file of its own with a schema of its own.
+# The cache is a separate file with a separate schema, so its SQL is not in septet.storage.
 _COUNT = "SELECT count(*) FROM vectors"
 _GET = (
     "SELECT row, text, vector FROM vectors WHERE provider = ? AND model = ? AND kind = ? AND dimensions = ? "
@@ -76,8 +76,7 @@ _MARK = (f"PRAGMA application_id = {APPLICATION_ID}", "PRAGMA user_version = 1")
 class CacheNamespace(NamedTuple):
     """Identity of cached vectors: provider, model, kind of text, and pooling of long texts.
 
-    For a server that is not the provider's own, ``provider`` includes its address: another server may use the same
-    model name for another model.
+    ``provider`` includes the address of a server other than the provider's: it may use the same name for another model.
     """
 
     provider: str
@@ -86,7 +85,7 @@ class CacheNamespace(NamedTuple):
     pooling: Pooling | None = None
 
     def digest(self, text: str) -> str:
-        """Return what stands for a text; of one that may be long it says how that is pooled."""
+        """Return the key of a text; for a text that may be long it depends on the pooling."""
         raw = text.encode("utf-8", "surrogatepass")
         if self.pooling is not None and len(raw) > self.pooling.whole_bytes:
             raw += b"\0" + self.pooling.name.encode()
@@ -103,16 +102,15 @@ def namespace_of(embedder: Embedder, kind: Kind) -> CacheNamespace:
 class EmbeddingCache:
     """Vectors by provider, model, dimension, kind and a digest of the text. Evicts the least recently used ones.
 
-    Threads, vaults and processes may share one. A file that cannot be used is left untouched and reported in `notes`:
-    a cache saves calls, and nothing depends on it.
+    Threads, vaults and processes may share one. An unusable file is not touched, and reported in `notes`.
 
     Args:
         path: the file, created on first use.
-        limit: the number of vectors to keep, at least 1.
-        busy_timeout_s: how long to wait while another process writes; after that, this one access skips the cache.
+        limit: maximum vectors, at least 1.
+        busy_timeout_s: maximum wait for another process that writes; then this access skips the cache.
 
     Raises:
-        EmbeddingConfigError: no path, or a number out of range.
+        EmbeddingConfigError: `path` is not a path, or a number is out of range.
     """
 
     def __init__(
@@ -124,7 +122,7 @@ class EmbeddingCache:
         self._file = str(Path(self.path).absolute())
         self._sql: sqlite3.Connection | None = None
         self._notes: list[Note] = []
-        #: Whether the file is left alone from now on.
+        #: True if the file is no longer used.
         self._given_up = False
         self._lock = Lock(gated=True, again=True)
         close_before_forks(self)
@@ -135,18 +133,18 @@ class EmbeddingCache:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Why the file cannot be used, or could not at the last attempt; empty while it can."""
+        """The reason why the file was unusable at the last attempt; empty if it was usable."""
         return tuple(self._notes)
 
     def __len__(self) -> int:
-        found = self._query(_COUNT, ())
-        return int(found[0][0]) if found else 0
+        rows = self._query(_COUNT, ())
+        return int(rows[0][0]) if rows else 0
 
     def get(self, namespace: CacheNamespace, dimensions: int, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Return the cached vectors ``(d,)`` by text, and mark them as used.
 
         Raises:
-            EmbeddingConfigError: no namespace, dimension or list of texts.
+            EmbeddingConfigError: an argument has the wrong type, or the dimension is out of range.
         """
         _check(namespace)
         whole(dimensions, "dimensions", EmbeddingConfigError, 1, MOST_DIMENSIONS)
@@ -159,16 +157,16 @@ class EmbeddingCache:
             if row.size == dimensions and np.isfinite(row).all() and row.any():
                 vectors[digests[digest]] = row
         if vectors:
-            used = [(_tick(), row) for row, digest, _ in rows if digests[digest] in vectors]
-            self._write(_USE, used)
+            uses = [(_tick(), row) for row, digest, _ in rows if digests[digest] in vectors]
+            self._write(_USE, uses)
         return vectors
 
     def put(self, namespace: CacheNamespace, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         """Store the vectors ``(d,)`` of texts, and evict the least recently used ones beyond the limit.
 
         Raises:
-            EmbeddingConfigError: no namespace, or no dict of vectors by text.
-            VectorError: a vector is no row of numbers.
+            EmbeddingConfigError: an argument has the wrong type.
+            VectorError: a vector is not a row of numbers.
         """
         _check(namespace)
         if not isinstance(vectors, Mapping):
@@ -184,13 +182,13 @@ class EmbeddingCache:
         self._write(_PUT, rows)
 
     def forget(self, texts: Sequence[str], poolings: Iterable[Pooling] = ()) -> int:
-        """Remove the vectors of texts, whichever model made them, and return how many.
+        """Remove the vectors of texts, of all models, and return their number.
 
         Args:
-            poolings: how vectors of long texts may have been made.
+            poolings: the possible poolings of long texts.
 
         Raises:
-            EmbeddingConfigError: no list of texts, or of ways of pooling.
+            EmbeddingConfigError: `texts` is not a list of texts, or `poolings` not of poolings.
         """
         known = listed(poolings, "poolings", EmbeddingConfigError, "ways of pooling")
         if not all(isinstance(way, Pooling) for way in known):
@@ -207,19 +205,19 @@ class EmbeddingCache:
             self._close()
 
     def end(self) -> None:
-        """Close the file for good: what a thread still wants to read or store is left out."""
+        """Close the file permanently: later reads and writes skip the cache."""
         with self._lock.hold():
             self._given_up = True
             self._close()
 
     def close_connections(self) -> None:
         """Close the file before a fork, unless this thread is using it."""
-        # Another thread may hold the lock and wait until the fork is over.
+        # Another thread may hold the lock until the fork has ended.
         if not self._lock.mine:
             self._close()
 
     def after_fork(self) -> None:
-        """Leave the parent's connection alone in a forked child."""
+        """Drop the parent's connection in a forked child, without closing it."""
         self._sql = None
 
     def _close(self) -> None:
@@ -256,7 +254,7 @@ class EmbeddingCache:
         if self._sql is not None:
             return self._sql
         if self._given_up:
-            raise StoreError(f"{self.path} is not used any more")
+            raise StoreError(f"{self.path} is closed")
         refuse_inherited(self._file)
         create_private(self._file)
         connection = sqlite3.connect(
@@ -269,7 +267,7 @@ class EmbeddingCache:
         try:
             if _is_foreign(connection):
                 raise sqlite3.DatabaseError("the file belongs to another program or another version")
-            # The switch does not wait for others, who may be opening the file too.
+            # The switch to WAL does not wait for other connections, so avoid it if possible.
             if connection.execute(_MODE).fetchone() != ("wal",):
                 connection.execute(_SWITCH)
             connection.execute(_SYNC)
@@ -283,18 +281,18 @@ class EmbeddingCache:
         return connection
 
     def _fail(self, fault: Exception) -> None:
-        """Continue without the cache: this once when it is busy or the disk is full, for good when it is unusable."""
-        said = str(fault)
-        if self._given_up or "locked" in said or "busy" in said:
+        """Skip the cache: once if it is busy or the disk is full, permanently if it is unusable."""
+        message = str(fault)
+        if self._given_up or "locked" in message or "busy" in message:
             return
         if self._sql is not None:
             with suppress(sqlite3.Error):
                 self._sql.close()
             self._sql = None
-        self._given_up = re.search("full|disk I/O", said) is None
-        cure = "delete the file or choose another" if self._given_up else "make room on the disk"
+        self._given_up = re.search("full|disk I/O", message) is None
+        remedy = "delete the file or choose another" if self._given_up else "make room on the disk"
         cause = f"the embedding cache {self.path} cannot be used: {fault}"
-        self._notes = [Note("cache_unusable", cause, f"{cure}; embedding works without it")]
+        self._notes = [Note("cache_unusable", cause, f"{remedy}; embedding works without it")]
 
 
 def _itself(connection: sqlite3.Connection) -> sqlite3.Connection:
@@ -302,7 +300,7 @@ def _itself(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def _unchanged(*_fault: object) -> None:
-    """Let SQLite's errors be raised as they are."""
+    """Raise SQLite's errors unchanged."""
 
 
 def _check(namespace: CacheNamespace) -> None:

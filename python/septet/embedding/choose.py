@@ -1,4 +1,4 @@
-"""From a configuration to an embedder: by name, by what is configured (``auto``), with fallbacks; or to a chain."""
+"""Creates the embedder, or the chain of embedders, of a configuration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from septet.embedding.transport.client import IO
 from septet.errors import EmbeddingConfigError
 from septet.inputs.arguments import variables
 
-__all__ = ["Configured", "configured", "embedder_from"]
+__all__ = ["ConfiguredModel", "configured_models", "embedder_from"]
 
 _BY_NAME = {
     kind._name: kind
@@ -28,23 +28,23 @@ _BY_NAME = {
 }
 #: The order in which ``auto`` tries providers.
 _AUTO_ORDER = ("local", "openai", "gemini", "voyage")
-#: Fields that belong to one provider, and mean nothing with ``auto``.
+#: Fields of one provider, invalid with ``auto``.
 _PROVIDER_FIELDS = ("model", "api_key", "api_keys", "api_key_env", "base_url", "dimensions")
 
 
 def embedder_from(
     config: ConfigLike, *, environment: Mapping[str, str] | None = None, outside: IO | None = None
 ) -> Embedder | None:
-    """Return the embedder that a configuration describes, or None for provider ``none``. Sends nothing.
+    """Return the embedder of a configuration, or None for provider ``none``. Sends nothing.
 
     Args:
         config: a configuration, a dict, a file, a provider's name, or None; see `config_of`.
-        environment: variables that may hold keys and addresses; the process's own if None.
+        environment: variables that may hold keys and addresses; ``os.environ`` if None.
         outside: clock, sleep, random numbers and transport; the real ones if None.
 
     Raises:
         EmbeddingConfigError: the configuration is invalid, a key or model is missing, or a fallback would produce
-            different vectors: one embedder has one space. A `Vault` takes such a configuration, or several embedders.
+            different vectors: one embedder has one space. A `Vault` accepts such a configuration, or several embedders.
     """
     config = config_of(config)
     env = variables(environment, EmbeddingConfigError)
@@ -54,20 +54,20 @@ def embedder_from(
         return _first(config, env, outside)
     if not config.fallback:
         return _create(config, env, outside)
-    # Checked first: which keys are present must not decide what the vectors mean.
-    remote = [one for one in (config, *config.fallback) if one.provider != "local"]
-    check_spaces([_BY_NAME[one.provider].space_of(one, env) for one in remote])
+    # Check before creating: the space must not depend on the keys that are present.
+    remote = [each for each in (config, *config.fallback) if each.provider != "local"]
+    check_spaces([_BY_NAME[each.provider].space_of(each, env) for each in remote])
     return _one_space([config, *config.fallback], env, outside)
 
 
-class Configured(NamedTuple):
-    """One model of a chain, as configured.
+class ConfiguredModel(NamedTuple):
+    """One model of a chain.
 
     Attributes:
-        name: of its space; None for a local model that cannot be read.
+        name: of its space; None for a local model that cannot be loaded.
         embedder: None if a key or the model is missing.
-        fault: what is missing.
-        query_timeout_s: how long a search waits for it.
+        fault: the error about the missing key or model.
+        query_timeout_s: maximum wait of a search for its query vector.
     """
 
     name: str | None
@@ -76,38 +76,38 @@ class Configured(NamedTuple):
     query_timeout_s: float
 
 
-def configured(
+def configured_models(
     config: EmbeddingConfig, *, environment: Mapping[str, str] | None = None, outside: IO | None = None
-) -> list[Configured]:
-    """Return the models of a configuration in order, each with the ways to it; none for provider ``none``.
+) -> list[ConfiguredModel]:
+    """Return the models of a configuration in order, with providers of one model combined; empty for ``none``.
 
     Raises:
-        EmbeddingConfigError: the configuration is strict and names several models, or the same one in two dimensions.
+        EmbeddingConfigError: the configuration is strict and has several models, or one model in two dimensions.
     """
     env = variables(environment, EmbeddingConfigError)
     if (unnamed := config.without_provider) is not None:
-        return [Configured(None, None, EmbeddingConfigError(unnamed), config.query_timeout_s)]
+        return [ConfiguredModel(None, None, EmbeddingConfigError(unnamed), config.query_timeout_s)]
     if config.provider in ("none", "auto") or not config.fallback:
         return [] if config.provider == "none" else [_link([config], _space(config, env), env, outside)]
-    ways: list[list[EmbeddingConfig]] = []
+    groups: list[list[EmbeddingConfig]] = []
     spaces: list[SpaceIdentity | None] = []
-    for one in (config, *config.fallback):
-        space = _space(one, env)
+    for each in (config, *config.fallback):
+        space = _space(each, env)
         same = next((n for n, other in enumerate(spaces) if space and other and space.model == other.model), None)
         if same is None:
-            ways.append([one])
+            groups.append([each])
             spaces.append(space)
         else:
-            check_spaces([found for found in (spaces[same], space) if found])
-            ways[same].append(one)
-    if config.strict and len(ways) > 1:
+            check_spaces([known for known in (spaces[same], space) if known])
+            groups[same].append(each)
+    if config.strict and len(groups) > 1:
         check_spaces([space for space in spaces if space])
         return [_link([config, *config.fallback], spaces[0], env, outside)]
-    return [_link(group, space, env, outside) for group, space in zip(ways, spaces, strict=True)]
+    return [_link(group, space, env, outside) for group, space in zip(groups, spaces, strict=True)]
 
 
 def _space(config: EmbeddingConfig, env: Mapping[str, str]) -> SpaceIdentity | None:
-    """Return the space of a configuration; None where it is unknown: a local model's, or one without a name."""
+    """Return the space of a configuration; None if it is unknown, as for a local model or one without a name."""
     try:
         return None if config.provider in ("local", "auto") else _BY_NAME[config.provider].space_of(config, env)
     except EmbeddingConfigError:
@@ -115,20 +115,20 @@ def _space(config: EmbeddingConfig, env: Mapping[str, str]) -> SpaceIdentity | N
 
 
 def _link(
-    ways: Sequence[EmbeddingConfig], space: SpaceIdentity | None, env: Mapping[str, str], io: IO | None
-) -> Configured:
-    """Return the embedder of one model, or what it lacks."""
+    configs: Sequence[EmbeddingConfig], space: SpaceIdentity | None, env: Mapping[str, str], io: IO | None
+) -> ConfiguredModel:
+    """Return the embedder of one model, or the error about what is missing."""
     name = None if space is None else space_name(space)
     try:
-        if ways[0].provider == "auto":
-            embedder: Embedder = _first(ways[0], env, io)
-        elif len(ways) == 1:
-            embedder = _create(ways[0], env, io)
+        if configs[0].provider == "auto":
+            embedder: Embedder = _first(configs[0], env, io)
+        elif len(configs) == 1:
+            embedder = _create(configs[0], env, io)
         else:
-            embedder = _one_space(ways, env, io)
+            embedder = _one_space(configs, env, io)
     except EmbeddingConfigError as fault:
-        return Configured(name, None, fault, ways[0].query_timeout_s)
-    return Configured(space_name(embedder), embedder, None, ways[0].query_timeout_s)
+        return ConfiguredModel(name, None, fault, configs[0].query_timeout_s)
+    return ConfiguredModel(space_name(embedder), embedder, None, configs[0].query_timeout_s)
 
 
 def _create(config: EmbeddingConfig, env: Mapping[str, str], io: IO | None) -> Embedder:
@@ -137,24 +137,25 @@ def _create(config: EmbeddingConfig, env: Mapping[str, str], io: IO | None) -> E
     return _BY_NAME[config.provider].of(config, env, io)
 
 
-def _one_space(ways: Sequence[EmbeddingConfig], env: Mapping[str, str], io: IO | None) -> Embedder:
-    """Return the ways to one model; those without a key are left out, unless none has one."""
+def _one_space(configs: Sequence[EmbeddingConfig], env: Mapping[str, str], io: IO | None) -> Embedder:
+    """Return an embedder of all providers of one model, skipping those without a key."""
     created: list[Embedder] = []
     spaces: list[Embedder | SpaceIdentity] = []
     faults: list[str] = []
-    for one in ways:
+    for config in configs:
         try:
-            created.append(_create(one, env, io))
+            created.append(_create(config, env, io))
             spaces.append(created[-1])
         except EmbeddingConfigError as fault:
             faults.append(str(fault))
-            spaces += [space for space in [_space(one, env)] if space is not None]
+            spaces += [space for space in [_space(config, env)] if space is not None]
     if not created:
         raise EmbeddingConfigError("; ".join(faults))
     check_spaces(spaces)
-    # The space is the first one's, whether its key is there today or not.
-    named = None if ways[0].provider == "local" else _BY_NAME[ways[0].provider].space_of(ways[0], env).provider
-    return FallbackEmbedder(created, clock=(io or IO()).clock, provider=named)
+    # The first configuration names the space, even if its key is missing.
+    first = configs[0]
+    provider = None if first.provider == "local" else _BY_NAME[first.provider].space_of(first, env).provider
+    return FallbackEmbedder(created, clock=(io or IO()).clock, provider=provider)
 
 
 def _first(config: EmbeddingConfig, env: Mapping[str, str], io: IO | None) -> Embedder:
@@ -162,7 +163,7 @@ def _first(config: EmbeddingConfig, env: Mapping[str, str], io: IO | None) -> Em
     named = [name for name in _PROVIDER_FIELDS if getattr(config, name)]
     if named or config.fallback:
         raise EmbeddingConfigError(
-            f"provider auto cannot be combined with {named[0] if named else 'fallback'}: name the provider it is for"
+            f"provider auto cannot be combined with {named[0] if named else 'fallback'}: set the provider"
         )
     faults: list[str] = []
     for name in _AUTO_ORDER:
@@ -177,16 +178,16 @@ def _first(config: EmbeddingConfig, env: Mapping[str, str], io: IO | None) -> Em
 
 
 def _configured_local(config: EmbeddingConfig, env: Mapping[str, str]) -> Embedder:
-    """Return the local model that the user has named; an installed one is not chosen unless named."""
+    """Return the configured local model; an installed one is not chosen by itself."""
     source = config.model_path or env.get(MODEL_VARIABLE)
     if source is None:
-        said = f"no model: give modelPath or {MODEL_VARIABLE}, a folder or an installed package"
-        raise EmbeddingConfigError(said, provider="local")
+        message = f"no model: set modelPath or {MODEL_VARIABLE} to a folder or an installed package"
+        raise EmbeddingConfigError(message, provider="local")
     return _local(config, source)
 
 
 def _local(config: EmbeddingConfig, source: str | None) -> Embedder:
-    # Programs without a local model should not wait for its imports.
+    # Imported on first use: the import is slow.
     from septet.embedding.local.embedder import LocalEmbedder
 
     return LocalEmbedder(

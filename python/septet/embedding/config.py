@@ -36,14 +36,14 @@ __all__ = [
     "without_secrets",
 ]
 
-#: Bounds of a configuration: levels, members of a list, characters of a text.
+#: Maximum levels, members of a list and characters of a text in a configuration.
 MOST_DEPTH, MOST_LISTED, MOST_CHARS = 8, 1_000, 100_000
 
 ProviderName: TypeAlias = Literal["none", "auto", "local", "openai", "openai-compatible", "voyage", "gemini", "ollama"]
 
-#: The clocks of the system take no longer waits.
+#: Maximum wait that the system's clocks support.
 MAX_TIMEOUT_S = 86_400.0
-#: The most components of a vector.
+#: Maximum components of a vector.
 MAX_DIMENSIONS = 65_536
 
 _OTHER_NAMES = {"google": "gemini", "off": "none", "openai_compatible": "openai-compatible", "voyageai": "voyage"}
@@ -73,7 +73,7 @@ Secret: TypeAlias = Annotated[SecretStr, BeforeValidator(_key)]
 
 
 class EmbeddingConfig(BaseModel):
-    """Which provider embeds, and how. Field names may be ``snake_case`` or ``camelCase``.
+    """The provider and its options. Field names may be ``snake_case`` or ``camelCase``.
 
     API keys never appear in a repr, a dump or an error. `api_key` takes precedence over `api_keys`, and these over the
     environment.
@@ -82,24 +82,24 @@ class EmbeddingConfig(BaseModel):
         provider: ``none`` (the default, which embeds nothing), ``auto``, or a name. ``auto`` chooses the first
             configured one of local (`model_path`), OpenAI, Gemini and Voyage (a key in the environment).
         model: the provider's default if None.
-        api_key: the only key to use.
-        api_keys: a pool of keys; when one is limited, the next is used.
-        api_key_env: the environment variable with the key, instead of the provider's usual one.
-        base_url: the provider's address, if it is not the usual one.
-        batch_size: the most texts per request; the provider's default if None.
-        input_type: the kind of texts when the caller names none. A vault always names it.
+        api_key: a single key.
+        api_keys: a pool of keys; if one is rate-limited, the next is used.
+        api_key_env: the environment variable with the key; the provider's default if None.
+        base_url: the provider's address; its default if None.
+        batch_size: maximum texts per request; the provider's default if None.
+        input_type: the kind of texts for calls without one. A vault always passes it.
         dimensions: the length of the vectors, for models that offer shorter ones.
         max_input_tokens: longer texts are split into pieces whose vectors are averaged.
-        query_prefix: put before each query, for models trained with prefixes.
-        document_prefix: put before each document.
+        query_prefix: prepended to each query, for models trained with prefixes.
+        document_prefix: prepended to each document.
         model_path: the folder, or installed package, of a local model.
         attempt_timeout_s: the time limit of one attempt.
-        query_timeout_s: how long a search waits for its query's vector, over all attempts.
-        automatic: embed new texts in the background; false where another process embeds them, or `embed()` does. It
-            stands beside the first provider, not in a fallback. `EmbeddingOptions` can turn it off too.
-        fallback: configurations to use, in order, when this one fails. The same model elsewhere, or with another key,
-            fills the same space. Another model has a space of its own, which a vault fills and searches while the
-            models before it fail. None takes a key or an address from another.
+        query_timeout_s: maximum wait of a search for its query's vector, over all attempts.
+        automatic: embed new texts in the background; false if another process or `embed()` embeds them. A field of
+            the first provider only, not of a fallback. `EmbeddingOptions` can turn it off too.
+        fallback: configurations to use, in order, when this one fails. The same model at another provider, or with
+            another key, fills the same space. Another model has a separate space, which a vault fills and searches
+            while the models before it fail. Keys and addresses are not inherited.
         strict: refuse a fallback of another model.
     """
 
@@ -151,8 +151,8 @@ class EmbeddingConfig(BaseModel):
     @field_validator("fallback")
     @classmethod
     def _automatic_for_all(cls, value: tuple[EmbeddingConfig, ...]) -> tuple[EmbeddingConfig, ...]:
-        if not all(one.automatic for one in value):
-            raise ValueError("automatic stands beside the first provider, not in a fallback")
+        if not all(fallback.automatic for fallback in value):
+            raise ValueError("automatic belongs to the first provider, not to a fallback")
         return value
 
     @field_validator("base_url")
@@ -167,36 +167,36 @@ class EmbeddingConfig(BaseModel):
     def _one_fallback_or_several(cls, value: Any) -> Any:
         if value is None or value == "none":
             return ()
-        several = [value] if isinstance(value, (str, Mapping, EmbeddingConfig)) else value
-        if not isinstance(several, (list, tuple)):
-            return several
-        return [{"provider": one} if isinstance(one, str) else one for one in several]
+        items = [value] if isinstance(value, (str, Mapping, EmbeddingConfig)) else value
+        if not isinstance(items, (list, tuple)):
+            return items
+        return [{"provider": item} if isinstance(item, str) else item for item in items]
 
     @field_validator("fallback")
     @classmethod
     def _no_chain_in_a_chain(cls, value: tuple[EmbeddingConfig, ...]) -> tuple[EmbeddingConfig, ...]:
-        if any(one.fallback or one.provider in ("none", "auto") for one in value):
-            raise ValueError("each fallback must name a provider, without a fallback of its own")
+        if any(each.fallback or each.provider in ("none", "auto") for each in value):
+            raise ValueError("each fallback must have a provider other than none and auto, and no fallback")
         return value
 
     @property
     def without_provider(self) -> str | None:
-        """What is wrong with fields of a provider where none is named, so that nothing is embedded; None for nothing.
+        """The error message about fields of a provider without ``provider``; None if there are none.
 
-        ``provider: none`` switches off what stands beside it, and is no mistake.
+        ``provider: none`` disables the other fields, and is valid.
         """
         if "provider" in self.model_fields_set:
             return None
-        named = [to_camel(name) for name in _OF_PROVIDERS if getattr(self, name) not in (None, ())]
-        if not named:
+        names = [to_camel(name) for name in _OF_PROVIDERS if getattr(self, name) not in (None, ())]
+        if not names:
             return None
         return (
-            f"the block embedding has {', '.join(named)} and no provider, so nothing is embedded: "
-            "write a provider, such as openai, voyage, gemini, ollama or local, beside it"
+            f"the block embedding has {', '.join(names)} but no provider, so nothing is embedded: "
+            "add provider, such as openai, voyage, gemini, ollama or local"
         )
 
 
-#: Fields that are written for a provider.
+#: Fields of a provider.
 _OF_PROVIDERS = ("model", "api_key", "api_keys", "api_key_env", "base_url", "dimensions", "model_path", "fallback")
 
 _FIELDS = tuple(EmbeddingConfig.model_fields)
@@ -205,7 +205,7 @@ ConfigLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | Embeddi
 
 
 def config_of(source: ConfigLike) -> EmbeddingConfig:
-    """Return the configuration from any of its forms.
+    """Read a configuration from any supported form.
 
     Args:
         source: a configuration; a dict; the path of a ``.yaml``/``.yml``, ``.toml`` or ``.json`` file; a provider's
@@ -213,12 +213,12 @@ def config_of(source: ConfigLike) -> EmbeddingConfig:
             such a block embeds nothing.
 
     Raises:
-        EmbeddingConfigError: the file is unreadable, or a field is invalid. The message names it, never its value.
+        EmbeddingConfigError: the file is unreadable, or a field is invalid. The message never contains its value.
     """
     try:
         return _config_of(source)
     except EmbeddingConfigError as fault:
-        # The frames of a traceback hold what was given, and with it the keys.
+        # A traceback's frames hold the source, and with it the keys.
         del source
         raise fault.with_traceback(None) from None
 
@@ -234,8 +234,8 @@ def _config_of(source: ConfigLike) -> EmbeddingConfig:
             EmbeddingConfigError,
         )
         # A file may contain other settings besides the block.
-        own = "provider" in data or {*data} <= {*_FIELDS, *map(to_camel, _FIELDS)}
-        return _validated(data.get("embedding", data if own else {}))
+        is_block = "provider" in data or {*data} <= {*_FIELDS, *map(to_camel, _FIELDS)}
+        return _validated(data.get("embedding", data if is_block else {}))
     if isinstance(source, str):
         return _validated({"provider": source})
     if not isinstance(source, Mapping):
@@ -255,28 +255,28 @@ def _validated(data: Any) -> EmbeddingConfig:
 
 
 def without_secrets(url: str) -> str:
-    """Return an address without blanks around it.
+    """Return an address without surrounding whitespace.
 
     Raises:
-        ValueError: it contains what may be a key.
+        ValueError: the address contains a possible key.
     """
     parts = urlsplit(url if "://" in url else f"//{url}")
     if parts.username or parts.password or parts.query:
-        raise ValueError("contains a name, a password or a query: put keys into apiKey, where errors never show them")
+        raise ValueError("contains a name, a password or a query: put keys into apiKey, which errors never show")
     return url.strip()
 
 
 def plain(
     name: str, value: Any, block: str = "embedding", error: type[SeptetError] = EmbeddingConfigError, depth: int = 0
 ) -> Any:
-    """Return a value as text, numbers, lists and dicts of exactly these types; pydantic would list anything.
+    """Return a value as text, numbers, lists and dicts of exactly these types; pydantic would convert any iterable.
 
     Args:
         name: the field.
-        block: what errors call the configuration.
+        block: the name of the configuration in errors.
 
     Raises:
-        error: it is something else, or too large; its value is not shown, as it may be a key.
+        error: it has another type, or is too large; its value is not shown, because it may be a key.
     """
     if value is None or isinstance(value, (bool, SecretStr, EmbeddingConfig, os.PathLike)):
         return value
@@ -293,7 +293,7 @@ def plain(
         return [
             plain(name, inner, block, error, depth + 1) for inner in listed(value, name, error, "a list", MOST_LISTED)
         ]
-    raise error(f"{block} is invalid at {cut(name)}: {type(value).__name__} is no text, number or list")
+    raise error(f"{block} is invalid at {cut(name)}: {type(value).__name__} is not text, a number or a list")
 
 
 def error_of(
@@ -302,16 +302,16 @@ def error_of(
     block: str = "embedding",
     error: type[SeptetError] = EmbeddingConfigError,
 ) -> SeptetError:
-    """Return what is wrong first with a block of a configuration; the message names the field, never its value."""
+    """Return the first error of a configuration's block; the message names the field, never its value."""
     first = fault.errors(include_input=False, include_context=False)[0]
     where = cut(".".join(str(part) for part in first["loc"]))
     where = where if where.isprintable() else shown(where)
-    kind, said = first["type"], cut(first["msg"])
+    kind, message = first["type"], cut(first["msg"])
     if kind == "extra_forbidden":
         known = ", ".join(sorted(to_camel(name) for name in model.model_fields))
         return error(f"{block} has no field {where}; its fields are {known}")
-    said = said.removeprefix("Value error, ")
-    if not where and said.startswith(f"{block} "):
-        # A part of the configuration that was checked by itself has said where.
-        return error(said)
-    return error(f"{block} is invalid at {where or 'the top'}: {said}")
+    message = message.removeprefix("Value error, ")
+    if not where and message.startswith(f"{block} "):
+        # The message of a nested configuration names the field already.
+        return error(message)
+    return error(f"{block} is invalid at {where or 'the top'}: {message}")

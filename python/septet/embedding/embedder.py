@@ -1,4 +1,4 @@
-"""Embedder: the protocol of everything that turns texts into vectors."""
+"""Embedder: the protocol of models that turn texts into vectors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
     "space_name",
 ]
 
-#: Texts of one call, characters of a name, and the longest time: a year.
+#: Maximum texts of one call, characters of a name, and seconds (a year).
 MOST_TEXTS, MOST_NAME_CHARS, MOST_SECONDS = 10_000_000, 1_024, 366 * 86_400.0
 
 #: The role of a text: something to find, or a query.
@@ -39,11 +39,11 @@ class Embedder(Protocol):
 
     @property
     def provider(self) -> str:
-        """Who runs the model, such as ``openai`` or ``local``."""
+        """The provider of the model, such as ``openai`` or ``local``."""
 
     @property
     def model(self) -> str:
-        """The model's name, as its provider spells it."""
+        """The provider's name of the model."""
 
     @property
     def dimensions(self) -> int | None:
@@ -51,7 +51,7 @@ class Embedder(Protocol):
 
     @property
     def batch_size(self) -> int:
-        """The number of texts per call of `embed` that makes one request."""
+        """Maximum texts per call of `embed` that make one request."""
 
     def embed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None
@@ -67,18 +67,18 @@ class Embedder(Protocol):
         """
 
     def close(self) -> None:
-        """Release resources. Closing twice is fine."""
+        """Release resources. Idempotent."""
 
 
 class Pooling(NamedTuple):
-    """How an embedder makes one vector of a text that is longer than its model takes.
+    """An embedder's pooling of texts that are longer than its model's limit into one vector.
 
-    An embedder that has changed this says it by a property ``pooling``, and by a method ``is_long(text)``, which says
-    whether a document is such a text. Then old vectors of long texts are made anew, and those of all others stay.
+    An embedder may have a property ``pooling`` and a method ``is_long(text)``, which returns True if a document is
+    longer than the limit. If the pooling changes, a vault re-embeds long texts, and keeps the vectors of all others.
 
     Attributes:
-        name: changes with the way.
-        whole_bytes: a text of at most so many UTF-8 bytes is never long.
+        name: identifies the pooling.
+        whole_bytes: a text of at most this many UTF-8 bytes is never long.
     """
 
     name: str
@@ -86,76 +86,76 @@ class Pooling(NamedTuple):
 
 
 def pooling_of(embedder: Embedder) -> Pooling | None:
-    """Return how an embedder makes vectors of long texts; None if it does not say."""
-    found = getattr(embedder, "pooling", None)
-    return found if isinstance(found, Pooling) else None
+    """Return an embedder's property ``pooling``; None without a valid one."""
+    pooling = getattr(embedder, "pooling", None)
+    return pooling if isinstance(pooling, Pooling) else None
 
 
 def batch_tokens_of(embedder: Embedder) -> int | None:
-    """Return what an embedder's property ``batch_tokens``, if it has one, says of its batches; see `Batching`."""
-    found = getattr(embedder, "batch_tokens", None)
-    return found if isinstance(found, int) and found > 0 else None
+    """Return an embedder's property ``batch_tokens``; None without a valid one. See `Batching`."""
+    tokens = getattr(embedder, "batch_tokens", None)
+    return tokens if isinstance(tokens, int) and tokens > 0 else None
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceIdentity:
-    """What makes vectors comparable: model and dimension. `dimensions` is None while unknown."""
+    """The identity of a space: vectors of one model and dimension. `dimensions` is None while unknown."""
 
     provider: str
     model: str
     dimensions: int | None
 
 
-def fault_in(what: str, error: BaseException, provider: str) -> EmbeddingUnavailable:
-    """Return what foreign code raised as an error of Septet's own, in at most 300 characters of its words.
+def fault_in(action: str, error: BaseException, provider: str) -> EmbeddingUnavailable:
+    """Return an error of foreign code as one of Septet, with at most 300 characters of its message.
 
     Raises:
-        BaseException: the error itself, when it is none of the code: an interrupt, or the end of the program.
+        BaseException: the error itself, if it is an interrupt or the exit of the program.
     """
     # A panic of code in Rust is no Exception, and its class has no public name.
     if not isinstance(error, Exception) and type(error).__module__ != "pyo3_runtime":
         raise error
     try:
-        said = " ".join(str(error).split())[:300]
+        message = " ".join(str(error).split())[:300]
     except Exception:  # noqa: BLE001 - foreign code too
-        said = "(its text cannot be read)"
-    return EmbeddingUnavailable(f"{what} {type(error).__name__}: {said}", provider=provider)
+        message = "(its text cannot be read)"
+    return EmbeddingUnavailable(f"{action} {type(error).__name__}: {message}", provider=provider)
 
 
 def check_embedder(value: object, name: str) -> None:
-    """Check that a value has what an `Embedder` has.
+    """Check that a value has the attributes of an `Embedder`.
 
     Raises:
-        EmbeddingConfigError: it is a class, or lacks something.
+        EmbeddingConfigError: it is a class, or lacks an attribute.
     """
     needed = ("provider", "model", "dimensions", "batch_size", "embed", "close")
-    lacking = next((one for one in needed if isinstance(value, type) or not hasattr(value, one)), None)
-    if lacking is not None:
-        raise EmbeddingConfigError(f"{name} has {shown(value)}, which is no embedder: wanted one with {lacking}")
+    missing = next((name for name in needed if isinstance(value, type) or not hasattr(value, name)), None)
+    if missing is not None:
+        raise EmbeddingConfigError(f"{name} has {shown(value)}, which is not an embedder: wanted one with {missing}")
 
 
 def checked_texts(texts: object) -> list[str]:
     """Return texts as a list.
 
     Raises:
-        EmbeddingConfigError: no collection, or one of them is not text.
+        EmbeddingConfigError: `texts` is not a collection, or contains something else than text.
     """
-    wanted = "a sequence of str, not one str"
-    given = listed(texts, "texts", EmbeddingConfigError, wanted, MOST_TEXTS, of=str)
-    odd = next((text for text in given if not isinstance(text, str)), None) if given else None
-    if odd is not None or None in given:
-        raise EmbeddingConfigError(f"texts has {shown(odd)}: wanted {wanted}")
-    return [text if type(text) is str else exact(text) for text in given]
+    expected = "a sequence of str, not one str"
+    items = listed(texts, "texts", EmbeddingConfigError, expected, MOST_TEXTS, of=str)
+    odd = next((text for text in items if not isinstance(text, str)), None) if items else None
+    if odd is not None or None in items:
+        raise EmbeddingConfigError(f"texts has {shown(odd)}: wanted {expected}")
+    return [text if type(text) is str else exact(text) for text in items]
 
 
 def checked_call(kind: object, timeout_s: object) -> float | None:
     """Return the time limit of a call.
 
     Raises:
-        EmbeddingConfigError: an unknown kind, or a time that is not 0 seconds to a year.
+        EmbeddingConfigError: the kind is unknown, or the time is not 0 seconds to a year.
     """
-    given = exact(kind)
-    if not isinstance(given, str) or given not in ("document", "query"):
+    name = exact(kind)
+    if not isinstance(name, str) or name not in ("document", "query"):
         raise EmbeddingConfigError(f"kind is {shown(kind)}: wanted 'document' or 'query'")
     return None if timeout_s is None else real(timeout_s, "timeout_s", EmbeddingConfigError, 0, MOST_SECONDS)
 
@@ -173,12 +173,12 @@ def name_of(value: object, what: str) -> str:
 
 
 def space_name(embedder: Embedder | SpaceIdentity) -> str:
-    """Return the name of the space that an embedder's vectors live in: ``provider/model``.
+    """Return the name of an embedder's space: ``provider/model``.
 
     Vectors of different spaces are never compared.
 
     Raises:
-        EmbeddingConfigError: it has no provider or no model.
+        EmbeddingConfigError: the embedder has no provider or no model.
     """
     if not hasattr(embedder, "provider") or not hasattr(embedder, "model"):
         raise EmbeddingConfigError(f"embedder is {shown(embedder)}: wanted one with provider and model")

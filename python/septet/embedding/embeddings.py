@@ -1,4 +1,4 @@
-"""Embeddings: a vault's embedder, with everything that embeds by it."""
+"""Embeddings: a vault's embedder with its pipelines, cache and query embedders."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 __all__ = ["CacheLike", "EmbedderLike", "Embeddings"]
 
-#: An embedder, or what `embedder_from` accepts: a configuration, a dict, a file, a provider's name.
-_One: TypeAlias = "Embedder | EmbeddingConfig | Mapping[str, object] | str | os.PathLike[str]"
-#: One of these, or several in order of preference: a chain.
-EmbedderLike: TypeAlias = "_One | Sequence[_One] | None"
+#: An embedder, or a source of `embedder_from`: a configuration, a dict, a file, a provider's name.
+_Source: TypeAlias = "Embedder | EmbeddingConfig | Mapping[str, object] | str | os.PathLike[str]"
+#: One source, or a chain of several in order of preference.
+EmbedderLike: TypeAlias = "_Source | Sequence[_Source] | None"
 CacheLike: TypeAlias = "EmbeddingCache | str | os.PathLike[str] | None"
 
 
-#: Models of one chain.
+#: Maximum models of a chain.
 MOST_MODELS = 100
 
 
 class _Link(NamedTuple):
-    """One model of a chain: the name of its space, the embedder, or why there is none."""
+    """One model of a chain: the name of its space, and its embedder or the reason for its absence."""
 
     name: str | None
     embedder: Embedder | None
@@ -58,11 +58,11 @@ class Embeddings:
         source: the embedder, or its configuration, or several in order of preference; None for none.
         previous: the embedder of the previous model, whose vectors answer until the new ones are complete.
         cache: a cache, or the path of one; None for none.
-        per_model: keep the vectors of other models when this model's are complete.
+        per_model: keep the vectors of other models after this model's are complete.
         memories: embed the texts of memories too.
 
     Raises:
-        EmbeddingConfigError: the configuration is invalid. A missing key or model is only a note, in `faults`.
+        EmbeddingConfigError: the configuration is invalid. A missing key or model is only reported in `faults`.
     """
 
     def __init__(
@@ -81,13 +81,13 @@ class Embeddings:
             raise EmbeddingConfigError(f"embedding_options is {shown(options)}: wanted EmbeddingOptions(...), or None")
         self._options = options or EmbeddingOptions()
         self._faults: list[Note] = []
-        #: What ends what was created here.
+        #: Closes the resources created here.
         self._ends: list[Callable[[], None]] = []
         self.cache = cache if cache is None or isinstance(cache, EmbeddingCache) else self._open_cache(cache)
-        #: By model; the previous embedder has one too.
+        #: By model, including the previous embedder's.
         self.query_embedders: dict[str, QueryEmbedder] = {}
         self._links = self._add(source)
-        #: The models in order, also those that lack a key today: their vectors are kept.
+        #: The models in order, including those without a key: their vectors are kept.
         self.chain = tuple(dict.fromkeys(link.name for link in self._links if link.name is not None))
         ready = [link.embedder for link in self._links if link.embedder is not None]
         self.embedder = ready[0] if ready else None
@@ -97,7 +97,7 @@ class Embeddings:
         for link in self._add(previous):
             if link.fault is not None:
                 self._faults.append(_no_embedder(link.fault))
-        # The previous model embeds queries alone, whatever its configuration says.
+        # The previous model embeds only queries, so its setting does not count.
         self._options = replace(self._options, automatic=automatic)
         self._automatic: Automatic | None = None
         if ready:
@@ -109,77 +109,77 @@ class Embeddings:
                 longest_rest_s=self._options.longest_rest_s,
             )
             self._automatic = Automatic(self._runs, self._options.close_wait_s)
-        #: Whether a search has a query to embed here, or a fault to report.
+        #: True if a search must embed its query here, or report a fault.
         self.affects_searches = bool(self.query_embedders or self._faults)
-        #: By what was available, for one state of the store.
+        #: Selections by available models, for one state of the store.
         self._selected: tuple[Hashable, dict[tuple[tuple[str, int | None], ...], Selection]] | None = None
 
     def forget(self, texts: Sequence[str]) -> int:
-        """Remove texts' vectors from the cache, and what is remembered of queries; return how many the cache had."""
-        for one in self.query_embedders.values():
-            one.forget()
+        """Remove the vectors of texts from the cache, and all query vectors. Return the number of the former."""
+        for embedder in self.query_embedders.values():
+            embedder.forget()
         if self.cache is None or not texts:
             return 0
-        ways = [pooling_of(one.embedder) for one in self.query_embedders.values()]
-        return self.cache.forget(texts, [way for way in ways if way is not None])
+        poolings = [pooling_of(embedder.embedder) for embedder in self.query_embedders.values()]
+        return self.cache.forget(texts, [pooling for pooling in poolings if pooling is not None])
 
     def close(self) -> None:
-        """End automatic embedding, within bounds, and close the embedder and the cache if they were created here."""
+        """End automatic embedding within `close_wait_s`, and close the embedder and cache if they were created here."""
         if self._automatic is not None:
             self._automatic.close()
         for end in self._ends:
             end()
 
     def written(self) -> None:
-        """Embed what was written, in the background."""
+        """Embed new texts in the background."""
         if self._automatic is not None and self._options.automatic:
             self._automatic.wake()
 
     def loading(self) -> AbstractContextManager[None]:
-        """Put off automatic embedding while many entries are written."""
+        """Delay automatic embedding while many entries are written."""
         return nullcontext() if self._automatic is None else self._automatic.loading()
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Wait until automatic embedding is idle, and say whether it is."""
+        """Wait until automatic embedding is idle. Return True if it is."""
         return self._automatic is None or self._automatic.wait(timeout_s)
 
     def run(
         self, progress: Callable[[int, int], None] | None, *, batch: bool = False, wait: bool = True
     ) -> EmbedReport:
-        """Embed what is missing, now; see `Chain.run`.
+        """Embed missing texts now; see `Chain.run`.
 
         Args:
             batch: use the provider's batch API first.
-            wait: until all batch jobs have ended.
+            wait: for all batch jobs to end.
 
         Raises:
-            EmbeddingConfigError: the vault has no embedder; the message says why.
+            EmbeddingConfigError: the vault has no embedder; the message gives the reason.
             StoreError: the store cannot be read or written.
         """
         if self._automatic is None:
-            said = "; ".join(n.cause for n in self._faults) or "the vault has no embedder: open it with embedder="
-            raise EmbeddingConfigError(said)
+            reasons = "; ".join(n.cause for n in self._faults)
+            raise EmbeddingConfigError(reasons or "the vault has no embedder: open it with embedder=")
         tally, before = Tally(), self._runs.covered()
         if batch:
-            # Without the lock: a job may take a day, and automatic embedding goes on meanwhile.
+            # Without the lock: a job may take a day, and automatic embedding must continue.
             self._run_batch_jobs(tally, progress, wait)
         with self._automatic.taken_over() as gained:
             tally.add(gained)
-            report, _ = self._runs.run(progress=progress, tally=tally, asked=True)
+            report, _ = self._runs.run(progress=progress, tally=tally, explicit=True)
         report = self._runs.with_gained(report, before)
         log_report(report, self._store.path)
         return report
 
     def run_ahead(self, stopped: Callable[[], bool], *, wait_s: float, skip: Collection[str] = ()) -> Tally | None:
-        """Embed what is staged, where texts are embedded automatically, by the first model that answers.
+        """Embed staged texts by the first model that answers, if automatic embedding is on.
 
         Args:
             stopped: called before each batch; True ends it.
-            wait_s: how long to wait until the texts of entries have been embedded.
-            skip: texts by hash to leave out.
+            wait_s: maximum wait for the run that embeds the texts of entries.
+            skip: hashes of texts to skip.
 
         Returns:
-            None where texts are not embedded automatically, those of entries still are, or no model answers.
+            None if automatic embedding is off or still running after `wait_s`, or no model answers.
 
         Raises:
             StoreError: the store cannot be read or written.
@@ -187,7 +187,7 @@ class Embeddings:
         pipeline = None if self._automatic is None else self._runs.answering
         if self._automatic is None or pipeline is None or not self._options.automatic:
             return None
-        # Loaded only when chunks are made anew.
+        # Imported on first use: needed only to rebuild chunks.
         from septet.embedding.ahead import embed_staged
 
         if not self._automatic.lock.acquire(timeout=wait_s):
@@ -214,19 +214,19 @@ class Embeddings:
 
     @property
     def faults(self) -> tuple[Note, ...]:
-        """Why there is no embedder although one is configured."""
+        """Reasons why a configured embedder is missing."""
         return tuple(self._faults)
 
     @property
     def trouble(self) -> tuple[Note, ...]:
-        """What keeps automatic embedding from completing."""
+        """Notes of the last automatic run that did not complete."""
         return () if self._automatic is None else self._automatic.notes
 
     def select(self, available: Mapping[str, int | None]) -> Selection:
         """Return the space that answers searches; computed once per state of the store.
 
         Args:
-            available: models that queries can be embedded with, and their dimensions where known.
+            available: models that can embed queries, with their dimensions if known.
 
         Raises:
             StoreError: the store cannot be read.
@@ -235,23 +235,23 @@ class Embeddings:
             if self._selected is None or self._selected[0] != read.state:
                 self._selected = (read.state, {})
             known, key = self._selected[1], tuple(available.items())
-            found = known.get(key)
-            if found is None:
-                found = known[key] = select(read, self.chain, available, memories=self._memories)
+            selection = known.get(key)
+            if selection is None:
+                selection = known[key] = select(read, self.chain, available, memories=self._memories)
         if self._automatic is not None and self._options.automatic and self._runs.due():
-            # Another model has embedded in its place: see whether it is back.
+            # Another model has embedded in its place: probe it.
             self._automatic.wake()
-        return found
+        return selection
 
     def spaces(self) -> list[SpaceStatus]:
-        """Return how far each space is filled.
+        """Return the coverage of each space.
 
         Raises:
             StoreError: the store cannot be read.
         """
-        own = None if self.embedder is None else (space_name(self.embedder), self.embedder.dimensions)
+        current = None if self.embedder is None else (space_name(self.embedder), self.embedder.dimensions)
         with self._store.reading() as read:
-            return statuses(read, own, memories=self._memories)
+            return statuses(read, current, memories=self._memories)
 
     def status(self) -> EmbeddingStatus:
         """Return the state of embedding."""
@@ -270,8 +270,8 @@ class Embeddings:
         if link.embedder is None:
             return ModelStatus(model=link.name or "", fault=link.fault, configured=False)
         name = space_name(link.embedder)
-        asked = self.query_embedders[name].fault
-        fault = self._runs.faults().get(name) or (None if asked is None else str(asked))
+        query_fault = self.query_embedders[name].fault
+        fault = self._runs.faults().get(name) or (None if query_fault is None else str(query_fault))
         return ModelStatus(model=name, fault=fault, configured=True)
 
     def _pipeline(self, link: _Link, per_model: bool) -> Pipeline:
@@ -285,8 +285,8 @@ class Embeddings:
             Batching(self._options.batch_texts, self._options.batch_tokens),
             time.time,
             mates=frozenset(self.chain),
-            # While a name is unknown, its vectors cannot be told from those of a model that is no longer used.
-            leads=first and all(one.name is not None for one in self._links),
+            # Vectors of an unknown name cannot be distinguished from those of an abandoned model.
+            leads=first and all(other.name is not None for other in self._links),
             spares=not first and self._options.fallback_texts == "missing",
         )
 
@@ -297,13 +297,11 @@ class Embeddings:
             if self.embedder is None:
                 self._faults.append(_no_embedder(link.fault))
             else:
-                cause = (
-                    f"{link.name or 'a local model'} cannot be used: {link.fault}; {self.model} is used in its place"
-                )
+                cause = f"{link.name or 'a local model'} cannot be used: {link.fault}; {self.model} is used instead"
                 self._faults.append(Note("embedding_fallback", cause, "add what is missing"))
 
     def _changed(self, model: str, fault: EmbeddingError | None) -> None:
-        """Pass on that a query has failed, or succeeds again; what lacks vectors of that model then gets them."""
+        """Report a query's failure or recovery to the chain; after a recovery, embed the texts that the model lacks."""
         if self._automatic is None:
             return
         if fault is not None:
@@ -317,54 +315,54 @@ class Embeddings:
         return cache
 
     def _add(self, source: EmbedderLike) -> list[_Link]:
-        """Return the models of a source, and let them embed queries unless others of the same names do."""
+        """Return the models of a source, and create query embedders for new names."""
         if isinstance(source, (list, tuple)):
-            wanted = "an embedder, a configuration, or a list of them"
-            sources = listed(source, "embedder", EmbeddingConfigError, wanted, MOST_MODELS)
-            if not sources or any(one is None or isinstance(one, (list, tuple)) for one in sources):
-                raise EmbeddingConfigError(f"embedder is {shown(source)}: wanted {wanted}")
+            expected = "an embedder, a configuration, or a list of them"
+            sources = listed(source, "embedder", EmbeddingConfigError, expected, MOST_MODELS)
+            if not sources or any(item is None or isinstance(item, (list, tuple)) for item in sources):
+                raise EmbeddingConfigError(f"embedder is {shown(source)}: wanted {expected}")
         else:
             sources = [] if source is None else [source]
-        links = [link for one in sources for link in self._models(one)]
+        links = [link for item in sources for link in self._models(item)]
         names = [link.name for link in links if link.name is not None]
         if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            said = f"embedder names {twice} twice: ways to the same vectors belong into one FallbackEmbedder"
-            raise EmbeddingConfigError(said)
+            duplicate = next(name for name in names if names.count(name) > 1)
+            message = f"duplicate model {duplicate} in embedder: combine its providers in one FallbackEmbedder"
+            raise EmbeddingConfigError(message)
         return links
 
-    def _models(self, source: _One) -> list[_Link]:
+    def _models(self, source: _Source) -> list[_Link]:
         options = self._options
         if hasattr(source, "embed"):
             check_embedder(source, "embedder")
             embedder = cast("Embedder", source)
-            self._ask(embedder, options)
+            self._add_query_embedder(embedder, options)
             return [_Link(space_name(embedder), embedder, None)]
         if callable(source):
-            said = "embedder is a plain function: name its vectors with CallableEmbedder(function, model=...)"
-            raise EmbeddingConfigError(said)
-        # Loaded only when needed: both load pydantic, and remote providers an HTTP client.
-        from septet.embedding.choose import configured
+            message = "embedder is a plain function: name its vectors with CallableEmbedder(function, model=...)"
+            raise EmbeddingConfigError(message)
+        # Imported on first use: both import pydantic, and remote providers an HTTP client.
+        from septet.embedding.choose import configured_models
         from septet.embedding.config import config_of
 
         config = config_of(cast("ConfigLike", source))
         if not config.automatic:
             self._options = replace(self._options, automatic=False)
         try:
-            found = configured(config)
+            models = configured_models(config)
         except EmbeddingConfigError as fault:
-            # Only the ways to the same vectors do not fit, and searches work without.
+            # Only the providers of one model do not match; searches work without.
             return [_Link(None, None, str(fault))]
-        for one in found:
-            if one.embedder is not None:
-                self._ends.append(one.embedder.close)
-                timeout_s = options.query_timeout_s
-                self._ask(one.embedder, replace(options, query_timeout_s=timeout_s or one.query_timeout_s))
+        for model in models:
+            if model.embedder is not None:
+                self._ends.append(model.embedder.close)
+                timeout_s = options.query_timeout_s or model.query_timeout_s
+                self._add_query_embedder(model.embedder, replace(options, query_timeout_s=timeout_s))
         # The configuration is valid; only a key or a model is missing.
-        return [_Link(one.name, one.embedder, None if one.fault is None else str(one.fault)) for one in found]
+        return [_Link(model.name, model.embedder, str(model.fault) if model.fault else None) for model in models]
 
-    def _ask(self, embedder: Embedder, options: EmbeddingOptions) -> None:
-        """Let an embedder embed queries, unless another one of its model does."""
+    def _add_query_embedder(self, embedder: Embedder, options: EmbeddingOptions) -> None:
+        """Create the query embedder of a model, unless it exists."""
         name = space_name(embedder)
         if name not in self.query_embedders:
             changed = partial(self._changed, name)
@@ -372,4 +370,4 @@ class Embeddings:
 
 
 def _no_embedder(fault: str) -> Note:
-    return Note("no_embedder", fault, "add what is missing; searches go without vectors")
+    return Note("no_embedder", fault, "add what is missing; searches run without vectors")

@@ -33,15 +33,15 @@ MOST_EMBEDDERS = 100
 
 
 class FallbackEmbedder:
-    """An `Embedder` that tries several embedders of one space, in order. One that fails is tried last for 30 s.
+    """An `Embedder` that tries several embedders of one space, in order. A failed one is tried last for 30 s.
 
     Args:
         embedders: in order of preference, at least one.
         clock: monotonic seconds.
-        provider: the provider that names the space; that of the first embedder if None.
+        provider: the provider in the name of the space; the first embedder's if None.
 
     Raises:
-        EmbeddingConfigError: there is no embedder, or their models or dimensions differ.
+        EmbeddingConfigError: the list is empty, or the models or dimensions differ.
     """
 
     def __init__(
@@ -56,8 +56,8 @@ class FallbackEmbedder:
         )
         if not chain:
             raise EmbeddingConfigError("a fallback chain needs at least one embedder")
-        for one in chain:
-            check_embedder(one, "embedders")
+        for embedder in chain:
+            check_embedder(embedder, "embedders")
         check_spaces(chain)
         self._embedders = tuple(chain)
         self._clock = clock
@@ -75,42 +75,42 @@ class FallbackEmbedder:
 
     @property
     def provider(self) -> str:
-        """The provider that names the space: that of the first one, unless another was given."""
+        """The provider in the name of the space."""
         return self._embedders[0].provider if self._provider is None else self._provider
 
     @property
     def model(self) -> str:
-        """The model of all of them."""
+        """The common model."""
         return self._embedders[0].model
 
     @property
     def dimensions(self) -> int | None:
         """The length of the vectors; None while no embedder knows it."""
-        return next((one.dimensions for one in self._embedders if one.dimensions is not None), None)
+        return next((embedder.dimensions for embedder in self._embedders if embedder.dimensions is not None), None)
 
     @property
     def batch_size(self) -> int:
-        """The smallest batch size of all, so that a call is one request for each of them."""
-        return min(one.batch_size for one in self._embedders)
+        """The smallest batch size: a call then makes one request with each embedder."""
+        return min(embedder.batch_size for embedder in self._embedders)
 
     @property
     def batch_tokens(self) -> int | None:
-        """The smallest bound of those that say one."""
-        return min((most for most in map(batch_tokens_of, self._embedders) if most is not None), default=None)
+        """The smallest bound; None without one."""
+        return min((tokens for tokens in map(batch_tokens_of, self._embedders) if tokens is not None), default=None)
 
     @property
     def pooling(self) -> Pooling | None:
-        """How the first of them that says it makes vectors of long texts."""
-        return next((said for said in map(pooling_of, self._embedders) if said is not None), None)
+        """The first embedder's pooling of long texts; None without one."""
+        return next((pooling for pooling in map(pooling_of, self._embedders) if pooling is not None), None)
 
     def is_long(self, text: str) -> bool:
-        """Say whether a document is a long text to that one.
+        """Return True if a document is a long text for an embedder with a pooling.
 
         Raises:
             EmbeddingConfigError: the document is not text.
         """
         (text,) = checked_texts([text])
-        return any(one.is_long(text) for one in self._embedders if pooling_of(one) is not None)  # type: ignore[attr-defined]
+        return any(embedder.is_long(text) for embedder in self._embedders if pooling_of(embedder) is not None)  # type: ignore[attr-defined]
 
     def embed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None
@@ -118,10 +118,10 @@ class FallbackEmbedder:
         """Return one vector of unit length for each text, in order, shape ``(n, d)``, from the first that succeeds.
 
         Args:
-            timeout_s: the time limit of all together; each gets an equal share of what is left.
+            timeout_s: the time limit of all attempts; each gets an equal share of the remaining time.
 
         Raises:
-            EmbeddingConfigError: `texts` is no list of texts, the kind unknown, or the time out of range.
+            EmbeddingConfigError: `texts` is not a list of texts, the kind is unknown, or the time is out of range.
             EmbeddingRefused: all refused, or one returned another dimension.
             EmbeddingUnavailable: all failed, at least one of them temporarily.
         """
@@ -130,11 +130,11 @@ class FallbackEmbedder:
         order = self._order()
         errors: list[EmbeddingError] = []
         for tried, number in enumerate(order):
-            left_s = None if ends_at is None else (ends_at - self._clock()) / (len(order) - tried)
-            if left_s is not None and left_s <= 0:
+            share_s = None if ends_at is None else (ends_at - self._clock()) / (len(order) - tried)
+            if share_s is not None and share_s <= 0:
                 break
             try:
-                rows = self._embedders[number].embed(texts, kind, timeout_s=left_s)
+                rows = self._embedders[number].embed(texts, kind, timeout_s=share_s)
             except (EmbeddingRefused, EmbeddingUnavailable) as error:
                 errors.append(error)
                 self._cool_down(number, self._clock() + COOL_DOWN_S)
@@ -152,8 +152,8 @@ class FallbackEmbedder:
 
     def close(self) -> None:
         """Close all embedders."""
-        for one in self._embedders:
-            one.close()
+        for embedder in self._embedders:
+            embedder.close()
 
     def _order(self) -> list[int]:
         now = self._clock()
@@ -165,8 +165,8 @@ class FallbackEmbedder:
             self._cool_until[number] = until
 
     def _check(self, rows: NDArray[np.float32], number: int) -> None:
-        """Refuse vectors of another dimension, which may be unknown before the first answer."""
-        expected = next((one.dimensions for one in self._embedders if one.dimensions is not None), None)
+        """Raise for vectors of another dimension, which may be unknown before the first answer."""
+        expected = next((embedder.dimensions for embedder in self._embedders if embedder.dimensions is not None), None)
         if len(rows) and expected is not None and rows.shape[1] != expected:
             raise EmbeddingRefused(
                 f"{self._embedders[number].provider} returns {rows.shape[1]} dimensions instead of {expected}: "
@@ -184,14 +184,14 @@ def check_spaces(spaces: Sequence[Embedder | SpaceIdentity]) -> None:
     for other in spaces[1:]:
         first = spaces[0]
         if first.model != other.model:
-            differ = f"models {first.model!r} and {other.model!r}"
+            difference = f"models {first.model!r} and {other.model!r}"
         elif None not in (first.dimensions, other.dimensions) and first.dimensions != other.dimensions:
-            differ = f"{first.dimensions} and {other.dimensions} dimensions"
+            difference = f"{first.dimensions} and {other.dimensions} dimensions"
         else:
             continue
         raise EmbeddingConfigError(
-            f"{other.provider} cannot be a fallback for {first.provider}: {differ} are different spaces, whose vectors "
-            "cannot be compared; use the same model elsewhere, or with another key"
+            f"{other.provider} cannot be a fallback for {first.provider}: {difference} are different spaces, whose "
+            "vectors cannot be compared; use the same model at another provider, or with another key"
         )
 
 

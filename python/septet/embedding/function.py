@@ -1,4 +1,4 @@
-"""CallableEmbedder: a function of the user's as an embedder."""
+"""CallableEmbedder: an embedder around a function of the user."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class CallableEmbedder:
         CallableEmbedder(model.encode, model="my-model", queries=lambda texts: model.encode(texts, prompt="query"))
 
     Args:
-        function: takes a list of texts and returns one row of numbers for each, as anything that numpy reads.
-        model: names the space of the vectors; choose another name when the function changes.
+        function: takes a list of texts and returns one row of numbers for each, in any form that numpy reads.
+        model: the name of the vectors' space; change it with the function.
         dimensions: the length of the rows; None if it is unknown.
-        queries: a function for queries, if they are embedded differently.
+        queries: a function for queries; `function` if None.
         provider: the first part of the space's name.
-        batch_size: the most texts per call of the function.
-        max_chars: a longer text is cut after so many characters, for functions that take no longer ones; None cuts
-            nothing. When it is set or changed, a vault embeds longer texts anew.
+        batch_size: maximum texts per call of the function.
+        max_chars: maximum characters of a text; longer texts are cut. None for no maximum. A vault re-embeds longer
+            texts after a change.
 
     Raises:
-        EmbeddingConfigError: no function, no name, or a number out of range.
+        EmbeddingConfigError: the function or the name is missing, or a number is out of range.
     """
 
     def __init__(
@@ -71,12 +71,12 @@ class CallableEmbedder:
 
     @property
     def provider(self) -> str:
-        """``function``, unless given."""
+        """The first part of the space's name."""
         return self._provider
 
     @property
     def model(self) -> str:
-        """The name given to the function."""
+        """The second part of the space's name."""
         return self._model
 
     @property
@@ -86,17 +86,17 @@ class CallableEmbedder:
 
     @property
     def batch_size(self) -> int:
-        """The most texts per call of the function."""
+        """Maximum texts per call of the function."""
         return self._batch_size
 
     @property
     def pooling(self) -> Pooling | None:
-        """How the vectors of texts beyond `max_chars` are made; None without it."""
+        """The pooling of texts beyond `max_chars`; None without a maximum."""
         # A text has at least as many bytes as characters.
         return None if self._max_chars is None else Pooling(f"first {self._max_chars} characters", self._max_chars)
 
     def is_long(self, text: str) -> bool:
-        """Say whether a text is cut.
+        """Return True if a text is cut.
 
         Raises:
             EmbeddingConfigError: it is not text.
@@ -110,14 +110,14 @@ class CallableEmbedder:
         """Return one vector of unit length for each text, in order, shape ``(n, d)``.
 
         Raises:
-            EmbeddingRefused: the dimension differs from the given or previous one.
+            EmbeddingRefused: the dimension differs from the declared or previous one.
             EmbeddingUnavailable: the function raised or took too long, or its rows are too few, not finite or all zero.
-            EmbeddingConfigError: `texts` is no list of texts, the kind unknown, or the time out of range.
+            EmbeddingConfigError: `texts` is not a list of texts, the kind is unknown, or the time is out of range.
         """
-        asked, timeout_s = [text[: self._max_chars] for text in checked_texts(texts)], checked_call(kind, timeout_s)
+        cut, timeout_s = [text[: self._max_chars] for text in checked_texts(texts)], checked_call(kind, timeout_s)
         if timeout_s is None:
-            return self._rows(asked, kind)
-        return call_within(timeout_s, lambda: self._rows(asked, kind), self._provider)
+            return self._rows(cut, kind)
+        return call_within(timeout_s, lambda: self._rows(cut, kind), self._provider)
 
     async def aembed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None
@@ -126,20 +126,20 @@ class CallableEmbedder:
         return await asyncio.to_thread(self.embed, texts, kind, timeout_s=timeout_s)
 
     def close(self) -> None:
-        """Do nothing: the function belongs to the caller."""
+        """Do nothing: the caller owns the function."""
 
     def _rows(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        found = []
+        matrices = []
         for start in range(0, len(texts), self._batch_size):
             rows = self._call(list(texts[start : start + self._batch_size]), kind)
             self._dimensions = rows.shape[1]
-            found.append(rows)
-        return np.concatenate(found) if found else np.empty((0, self._dimensions or 0), np.float32)
+            matrices.append(rows)
+        return np.concatenate(matrices) if matrices else np.empty((0, self._dimensions or 0), np.float32)
 
     def _call(self, texts: list[str], kind: Kind) -> NDArray[np.float32]:
         try:
             values = self._functions[kind](texts)
-            # This runs a generator, which may have no end, and turns a tensor into a list of rows.
+            # Reads a generator, which may be infinite, and a tensor as a list of rows.
             listed = isinstance(values, Iterable) and not isinstance(values, np.ndarray)
             rows = list(islice(values, len(texts) + 1)) if listed else values
             matrix = matrix_of(rows, len(texts), self._provider)

@@ -1,4 +1,4 @@
-"""Handover: which spaces of a store answer once one is complete, and which are given up."""
+"""Handover: activates a complete space, and abandons those that it replaces."""
 
 from __future__ import annotations
 
@@ -22,26 +22,24 @@ def hand_over(
     mates: Collection[str] = (),
     leads: bool = True,
 ) -> None:
-    """Activate a space once it lacks only hopeless texts, and give up those that it replaces.
+    """Activate a space if it lacks only hopeless texts, and abandon those that it replaces.
 
     Args:
-        hopeless: texts that its model refuses.
-        memories: they are embedded too.
-        per_model: keep what other models made.
-        mates: the models of the same chain, whose vectors are kept, whoever made them.
-        leads: whether the space is of the first model of the chain: then its mates stand by, and others are given up.
+        hopeless: number of texts that its model refuses.
+        memories: True if memories are embedded too.
+        per_model: keep the spaces of other models.
+        mates: the models of the same chain, whose spaces are kept.
+        leads: True for the first model of the chain: its mates become standby, and other spaces are abandoned.
 
     Raises:
         StoreError: the store cannot be read or written.
     """
     others = {model for model in mates if model != space.model}
     with store.reading() as read:
-        everything = read.tables.texts.text_spaces(read)
-        filling = any(t.state in ("filling", "standby") for t in everything if t.space == space)
-        relieved = leads and [
-            t.space for t in everything if t.stands_in and t.space.model in mates and t.space != space
-        ]
-        ready = (filling or relieved) and read.tables.texts.count_missing(read, space, memories=memories) <= hopeless
+        spaces = read.tables.texts.text_spaces(read)
+        filling = any(t.state in ("filling", "standby") for t in spaces if t.space == space)
+        stand_ins = leads and [t.space for t in spaces if t.stands_in and t.space.model in mates and t.space != space]
+        ready = (filling or stand_ins) and read.tables.texts.count_missing(read, space, memories=memories) <= hopeless
     if not ready:
         return
     with store.writing() as write:
@@ -58,7 +56,7 @@ def hand_over(
 
 
 def prune(store: Store) -> None:
-    """Delete the vectors of abandoned spaces in small transactions, so that no writer waits long.
+    """Delete the vectors of abandoned spaces, in small transactions that do not block writers for long.
 
     Raises:
         StoreError: the store cannot be read or written.

@@ -1,4 +1,4 @@
-"""EmbeddingOptions: how a vault embeds."""
+"""EmbeddingOptions: options of a vault's embedding."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from septet.inputs.arguments import real, shown, whole
 
 __all__ = ["EmbeddingOptions"]
 
-#: The largest count, and the longest time: a year.
+#: Maximum count, and maximum seconds (a year).
 MOST, MOST_SECONDS = 2**31 - 1, 366 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingOptions:
-    """How a vault embeds.
+    """Options of a vault's embedding.
 
     Attributes:
         automatic: embed new texts in the background.
         batch_texts: texts per batch; fewer if the provider accepts fewer per request.
-        batch_tokens: the most tokens of a batch, each of its texts counted as the longest one, for models that pad
-            their batches; a token has four characters, and a longer text goes alone. None for the embedder's own bound,
-            if it has one. The documented batches of local models are ``batch_texts=8, batch_tokens=4096``.
-        query_timeout_s: how long a search waits for its query's vector, over all attempts. None takes the embedder's
+        batch_tokens: maximum tokens of a batch, each text counted like the longest, for models that pad their batches.
+            A token has four characters; a longer text makes a separate batch. None for the embedder's bound, if any.
+            The documented batches of local models are ``batch_texts=8, batch_tokens=4096``.
+        query_timeout_s: maximum wait of a search for its query's vector, over all attempts. None for the embedder's
             configuration, or 3 s.
-        query_memory: the number of query vectors kept in memory; 0 keeps none.
-        rest_s: how long after a failed query until another one is tried, in the background, and how long a model of a
-            chain rests after it has failed. Doubles with each further failure, up to ``longest_rest_s``.
-        fallback_texts: which texts a fallback of another model embeds while the models before it fail: ``all``, so
-            that its space can answer searches, or ``missing``, those that no model before it has embedded.
-        close_wait_s: how long closing a vault, or the program's exit, waits for automatic embedding.
-        poll_s: the longest wait between two polls of batch jobs; the first ones are shorter.
-        jobs_at_once: batch jobs awaited at the same time.
-        job_texts: the most texts of a batch job; fewer if the provider or memory allows fewer.
-        cache_limit: vectors kept by a cache that is given as a path.
+        query_memory: maximum query vectors in memory; 0 for none.
+        rest_s: pause after a failed query before the next one is tried, in the background, and of a model of a chain
+            after a failure. Doubles with each further failure, up to ``longest_rest_s``.
+        fallback_texts: the texts that a fallback of another model embeds while the models before it fail: ``all``, so
+            that its space can answer searches, or ``missing``, those without a vector of a model before it.
+        close_wait_s: maximum wait of a vault's `close` and of the program's exit for automatic embedding.
+        poll_s: maximum wait between two polls of batch jobs; the first waits are shorter.
+        jobs_at_once: maximum running batch jobs.
+        job_texts: maximum texts of a batch job; the provider or memory may allow fewer.
+        cache_limit: maximum vectors of a cache that is passed as a path.
 
     Raises:
         EmbeddingConfigError: a number is out of range: counts up to 2**31 - 1, times up to a year.

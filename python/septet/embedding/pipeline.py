@@ -1,4 +1,4 @@
-"""Pipeline: gives every text of a store its vector, batch by batch, and pays for each text once."""
+"""Pipeline: embeds the texts of a store in batches, each text once."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from septet.system.threads import call_uninterrupted
 
 __all__ = ["CALL_TIMEOUT_S", "MAX_FAILURES", "HashedTexts", "Pipeline", "Progress"]
 
-#: Batches that may fail in a row before a run ends: when the network is down, the next thousand fail too.
+#: A run ends after this many failed batches in a row: the network is probably down.
 MAX_FAILURES = 5
-#: Seconds that batches which fail in a row may take before a run ends: a provider that drips costs minutes each.
+#: A run ends after this time in failed batches in a row: a slow provider costs minutes each.
 MAX_LOST_S = 60.0
-#: A claim outlives every call.
+#: A claim is longer than any call.
 CLAIM_S = 300.0
 CALL_TIMEOUT_S = 270.0
-#: Attempts to write vectors, which are paid for; each one waits for the store's lock as long as any write.
+#: Attempts to write vectors, which are paid for; each waits for the store's lock.
 WRITE_ATTEMPTS = 6
-#: Statuses that may concern a single text of a request: it is too long, or malformed.
+#: Statuses that may be caused by a single text: it is too long, or malformed.
 TEXT_STATUSES = frozenset({400, 413, 422})
 
 #: Pairs of hash and text.
@@ -46,15 +46,15 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Fills the space of an embedder with the vectors that the texts of a store lack.
+    """Fills the space of an embedder with the missing vectors of a store's texts.
 
     Attributes:
-        per_model: keep the vectors of other models when this model's are complete.
+        per_model: keep the vectors of other models after this model's are complete.
         memories: embed the texts of memories too.
         clock: epoch seconds, for claims; processes that share a vault must agree on it.
-        mates: the models of the chain that this one belongs to, itself among them; their vectors are never removed.
-        leads: whether it is the first model of its chain. Only then does its space replace those of other models.
-        spares: leave texts alone that have a vector of a mate.
+        mates: all models of the pipeline's chain; their vectors are never removed.
+        leads: True for the first model of the chain: its space replaces those of other models.
+        spares: skip texts with a vector of a mate.
     """
 
     store: Store
@@ -68,7 +68,7 @@ class Pipeline:
     leads: bool = True
     spares: bool = False
     _pace: Pace = field(default_factory=Pace, init=False, repr=False, compare=False)
-    #: Owners whose claims could not be released, as when the disk was full.
+    #: Owners with unreleased claims, for example after a full disk.
     _unreleased: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @property
@@ -78,22 +78,22 @@ class Pipeline:
 
     @property
     def of_embedder(self) -> Batching:
-        """How the embedder gets its texts."""
+        """The bounds of the embedder's batches."""
         return self.batching.within(self.embedder.batch_size, batch_tokens_of(self.embedder))
 
     def begun(self) -> bool:
-        """Say whether the store uses this model, or no model yet; False while another model's vectors answer.
+        """Return True if the store uses this model, or no model yet; False while another model's vectors answer.
 
         Raises:
             StoreError: the store cannot be read.
         """
         with self.store.reading() as read:
             others = False
-            for space, state, held in read.tables.texts.text_spaces(read):
+            for space, state, has_vectors in read.tables.texts.text_spaces(read):
                 same = space.model == self.model and self.embedder.dimensions in (None, space.dimensions)
                 if state != "left" and (same or space.model in self.mates.difference([self.model])):
                     return True
-                others = others or (state == "active" and held)
+                others = others or (state == "active" and has_vectors)
             return not others
 
     def run(
@@ -107,19 +107,19 @@ class Pipeline:
         tally: Tally | None = None,
         batch_s: float | None = None,
     ) -> tuple[EmbedReport, Tally]:
-        """Embed missing texts until none is left, the provider refuses, or five batches in a row have failed.
+        """Embed missing texts until none remains, the provider refuses, or five batches in a row have failed.
 
-        Every answer is stored before the next request is sent. A keyboard interrupt is raised once the pending answer
+        Every answer is stored before the next request is sent. A keyboard interrupt is raised after the pending answer
         is stored; a second one immediately.
 
         Args:
-            progress: called after each batch with the number of texts processed and the number of all.
+            progress: called after each batch with the numbers of processed texts and of all texts.
             stopped: called before each batch; True ends the run.
-            skip: texts by hash to leave out.
-            owner: in whose name texts are claimed; a new one if None.
+            skip: hashes of texts to skip.
+            owner: the owner of the claims; a new one if None.
             begin: fill the space even if the store has changed to another model; False only continues a fill.
-            tally: what was done before, included in the report; if it has stopped, nothing is embedded.
-            batch_s: how long the embedder may compute for a batch, as far as is known; None for as long as it takes.
+            tally: counters of earlier work, included in the report; if it has stopped, nothing is embedded.
+            batch_s: maximum computing time of a batch, estimated; None for no maximum.
 
         Raises:
             StoreError: the store cannot be read or written.
@@ -136,7 +136,7 @@ class Pipeline:
                 if tally.stopped_by is not None:
                     break
         finally:
-            # The next run need not wait until the claims expire.
+            # Otherwise the next run would wait until the claims expire.
             self.release(owner)
         self._complete(tally, len(tally.refused.union(skip)))
         return self._report(tally), tally
@@ -159,18 +159,18 @@ class Pipeline:
             return tally.done + self.count_missing(write, space)
 
     def count_missing(self, read: Reading | Writing, space: Space | None) -> int:
-        """Return how many texts this pipeline has yet to embed."""
+        """Return the number of texts that this pipeline has yet to embed."""
         return read.tables.texts.count_missing(read, space, memories=self.memories, beside=self.beside(read))
 
     def beside(self, read: Reading | Writing) -> list[Space]:
-        """Return the spaces whose texts are spared."""
+        """Return the spaces whose texts are skipped."""
         if not self.spares:
             return []
         others = self.mates.difference([self.model])
         return [t.space for t in read.tables.texts.text_spaces(read) if t.space.model in others and t.state != "left"]
 
     def release(self, owner: str) -> None:
-        """Release an owner's claims, now or, where the store takes no writes, before the next run."""
+        """Release an owner's claims; if the store is not writable, the next run releases them."""
         self._unreleased.add(owner)
         with suppress(SeptetError):
             with self.store.bookkeeping() as write:
@@ -178,15 +178,15 @@ class Pipeline:
             self._unreleased.discard(owner)
 
     def space(self, read: Reading | Writing, tally: Tally) -> Space | None:
-        """Return the space to fill; None when it does not exist yet, or its dimension is unknown."""
+        """Return the space to fill; None if it does not exist yet, or its dimension is unknown."""
         return read.tables.texts.find_space(read, self.model, tally.known_dimensions(self.embedder.dimensions))
 
     def _batches(
         self, tally: Tally, owner: str, stopped: Callable[[], bool], skip: Collection[str], batch_s: float | None
     ) -> Iterator[list[tuple[str, str]]]:
-        """Yield claimed batches, in passes over the hashes, until a pass finds nothing."""
+        """Yield claimed batches, in passes over the hashes, until a pass claims nothing."""
         batching = self.of_embedder
-        after, found = "", False
+        after, any_claimed = "", False
         while not stopped():
             with self.store.reading() as read:
                 space = self.space(read, tally)
@@ -195,29 +195,29 @@ class Pipeline:
                 page = read.tables.texts.missing(
                     read, space, memories=self.memories, beside=beside, after=after, limit=most
                 )
-                # The rest comes with the next page.
+                # The next page contains the remaining texts.
                 page = page[: batching.first([text for _, text in page])]
                 claimed = read.tables.claims.claimed(read, self.model, owner, [key for key, _ in page], self.clock())
             if not page:
-                if not found:
+                if not any_claimed:
                     return
-                # Texts written meanwhile may sort before this pass's position.
-                after, found = "", False
+                # Texts written since may sort before the position of this pass.
+                after, any_claimed = "", False
                 continue
             after = page[-1][0]
             free = [key for key, _ in page if not (key in claimed or key in tally.failed or key in skip)]
-            mine = set(self.claim(tally, owner, free) if free else ())
-            if mine:
-                found = True
-                yield [(key, text) for key, text in page if key in mine]
+            own_keys = set(self.claim(tally, owner, free) if free else ())
+            if own_keys:
+                any_claimed = True
+                yield [(key, text) for key, text in page if key in own_keys]
 
     def claim(self, tally: Tally, owner: str, keys: Sequence[str]) -> list[str]:
-        """Claim texts by hash, and return those that are this owner's to embed."""
+        """Claim texts by hash. Return the claimed hashes without a vector."""
         with self.store.bookkeeping() as write:
             now = self.clock()
-            mine = write.tables.claims.claim(write, self.model, owner, keys, now, now + CLAIM_S)
-            # Another process may have stored their vectors and released its claim since they were read.
-            return write.tables.texts.lacking(write, self.space(write, tally), mine)
+            claimed = write.tables.claims.claim(write, self.model, owner, keys, now, now + CLAIM_S)
+            # Another process may have embedded them and released its claim since the read.
+            return write.tables.texts.lacking(write, self.space(write, tally), claimed)
 
     def fill(self, tally: Tally, batch: HashedTexts) -> None:
         """Store the vectors of claimed texts, from the cache or the provider."""
@@ -228,7 +228,7 @@ class Pipeline:
             tally.stopped_by = Note("gave_up", f"{tally.failures} batches in a row failed", "the next run tries again")
 
     def fill_from_cache(self, tally: Tally, batch: HashedTexts) -> HashedTexts:
-        """Store the vectors found in the cache and return the texts without one.
+        """Store cached vectors. Return the texts without one.
 
         Raises:
             StoreError: the store cannot be written.
@@ -236,7 +236,7 @@ class Pipeline:
         if self.cache is None:
             return batch
         if (dimensions := tally.known_dimensions(self.embedder.dimensions)) is None:
-            # Embedding one text tells the dimension, and with it which cached vectors fit.
+            # The cache is read by dimension; embed one text to learn it.
             self._request(tally, batch[:1])
             batch, dimensions = batch[1:], tally.dimensions
             if dimensions is None or tally.stopped_by is not None:
@@ -249,9 +249,9 @@ class Pipeline:
         return [(key, text) for key, text in batch if text not in known]
 
     def _request(self, tally: Tally, batch: HashedTexts) -> None:
-        """Embed a batch and store its vectors; a batch that fails because of one text is halved."""
+        """Embed a batch and store its vectors; halve a batch that fails because of one text."""
         tally.requests += 1
-        begun = time.monotonic()
+        started = time.monotonic()
         try:
             call_uninterrupted(lambda: self._embed(tally, batch))
             tally.failures, tally.lost_s = 0, 0.0
@@ -269,11 +269,11 @@ class Pipeline:
             remaining = self._store_partial(tally, batch, fault)
             tally.fail([key for key, _ in remaining], "batch_failed", str(fault), "the next run tries again")
             tally.failures += 1
-            tally.lost_s += time.monotonic() - begun
+            tally.lost_s += time.monotonic() - started
             tally.wants_retry = True
 
     def _request_halves(self, tally: Tally, batch: HashedTexts, fault: EmbeddingError) -> None:
-        """Embed the halves of a batch that failed because of one text; a single text has failed for good."""
+        """Embed the halves of a batch that failed because of one text; record a single text as refused."""
         if len(batch) <= 1:
             self._refused(tally, batch, fault)
             return
@@ -293,7 +293,7 @@ class Pipeline:
             tally.stopped_by = Note("provider_refuses", str(fault), "check the model and its options")
 
     def _store_partial(self, tally: Tally, batch: HashedTexts, fault: EmbeddingError) -> HashedTexts:
-        """Store the vectors that arrived before a call failed and return the remaining texts."""
+        """Store the vectors received before a call failed. Return the remaining texts."""
         rows: NDArray[np.float32] | None = getattr(fault, "rows", None)
         if rows is None or not len(rows):
             return batch
@@ -309,16 +309,16 @@ class Pipeline:
         except EmbeddingError:
             raise
         except BaseException as fault:
-            # An embedder may be foreign code: the run continues and reports the error.
+            # Foreign code may raise anything: the run continues and reports the error.
             raise fault_in(f"{provider} raised", fault, provider) from fault
         known = tally.known_dimensions(self.embedder.dimensions)
         if known is not None and known != rows.shape[1]:
-            said = f"{provider} returned {rows.shape[1]} dimensions, not {known}"
-            raise EmbeddingUnavailable(said, provider=provider)
+            message = f"{provider} returned {rows.shape[1]} dimensions, not {known}"
+            raise EmbeddingUnavailable(message, provider=provider)
         self.store_answer(tally, batch, rows)
 
     def store_answer(self, tally: Tally, batch: HashedTexts, rows: NDArray[np.float32]) -> None:
-        """Store the vectors of a batch, except those without a direction, which fail.
+        """Store the vectors of a batch; record texts whose vectors have no direction as failed.
 
         Raises:
             StoreError: the store cannot be written.
@@ -340,7 +340,7 @@ class Pipeline:
             tally.refused.update(bad)
 
     def store_vectors(self, tally: Tally, keys: Sequence[str], rows: NDArray[np.float32]) -> None:
-        """Commit vectors at once, as they are paid for; a space that the store has left meanwhile takes none.
+        """Commit vectors at once, because they are paid for; discard those of an abandoned space.
 
         Raises:
             StoreError: the store cannot be written.
@@ -349,10 +349,10 @@ class Pipeline:
             try:
                 with self.store.writing() as write:
                     pooling = pooling_of(self.embedder)
-                    made_by = None if pooling is None else pooling.name
-                    space = write.tables.texts.make_space(write, self.model, rows.shape[1], self.clock(), made_by)
+                    pooling_name = None if pooling is None else pooling.name
+                    space = write.tables.texts.make_space(write, self.model, rows.shape[1], self.clock(), pooling_name)
                     if write.tables.texts.is_left(write, space):
-                        cause = f"meanwhile the vault has changed from {self.model} to another model"
+                        cause = f"the vault has changed from {self.model} to another model during the run"
                         tally.stopped_by = Note("other_model", cause, "call embed() again to change it back")
                     else:
                         write.tables.texts.put(write, space, keys, rows)
@@ -363,10 +363,10 @@ class Pipeline:
                     raise
 
     def _complete(self, tally: Tally, hopeless: int) -> None:
-        """Activate the space once it lacks only hopeless texts, and remove the spaces that it replaces."""
+        """Activate the space if it lacks only hopeless texts, and remove the spaces that it replaces."""
         with self.store.reading() as read:
             space = self.space(read, tally)
-        # A space that spares texts is never complete: it has what others lack.
+        # A space that skips texts is never complete.
         if space is not None and not self.spares:
             rules = {"memories": self.memories, "per_model": self.per_model, "leads": self.leads}
             hand_over(self.store, space, hopeless, mates=self.mates, **rules)

@@ -1,4 +1,4 @@
-"""Pooling: vectors of long texts that were made otherwise leave their space once, and are made anew."""
+"""Pooling: removes the vectors of long texts with an outdated pooling, for the pipeline to rebuild."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["forget_long"]
 _PAGE = 1_000
 
 
-class _Measures(Protocol):
+class _LengthCheck(Protocol):
     def is_long(self, text: str) -> bool: ...
 
 
 def forget_long(store: Store, embedder: Embedder, dimensions: int | None) -> int:
-    """Remove the vectors of long texts from an embedder's space unless they were pooled as it pools; return how many.
+    """Remove the vectors of long texts from an embedder's space if its pooling has changed. Return their number.
 
-    The space notes how it is pooled, so this reads texts once. Vectors of texts that no entry has any more go too:
-    nobody can say how long those were.
+    The space records its pooling, so texts are read once per change. Vectors of deleted texts are removed too, because
+    their lengths are unknown.
 
     Raises:
         StoreError: the store cannot be read or written.
@@ -40,12 +40,12 @@ def forget_long(store: Store, embedder: Embedder, dimensions: int | None) -> int
             page = read.tables.texts.embedded(read, space, over_bytes=pooling.whole_bytes, after=after, limit=_PAGE)
         after = page[-1][0] if page else after
         try:
-            long += [key for key, text in page if cast("_Measures", embedder).is_long(text)]
+            long += [key for key, text in page if cast("_LengthCheck", embedder).is_long(text)]
         except EmbeddingError:
-            # A damaged model: embedding will say so, and the next run comes here again.
+            # The model is damaged: embedding reports it, and the next run retries.
             return 0
     with store.writing() as write:
-        # Another process may have done it meanwhile, and embedded some anew.
+        # Another process may have removed them since, and re-embedded some.
         if write.tables.texts.pooling(write, space) == pooling.name:
             return 0
         write.tables.texts.forget(write, space, long)

@@ -14,20 +14,20 @@ __all__ = ["EmbedReport", "Tally", "log_report"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedReport:
-    """The result of a run. It counts texts, not entries: entries with the same text share one vector.
+    """The result of a run. Counts texts, not entries: entries with the same text share one vector.
 
     Attributes:
         model: the space that was filled.
         dimensions: of its vectors; None before the first vector.
         embedded: texts embedded by the provider.
         cached: texts whose vectors came from the cache.
-        failed: texts that were tried without success; the next run tries them again.
-        missing: texts without a vector after the run, failed ones included.
+        failed: texts that failed; the next run retries them.
+        missing: texts without a vector after the run, including failed ones.
         requests: calls of the embedder.
-        elsewhere: texts of which the vault gained a vector meanwhile that this run did not bring: other processes did,
-            or a model that embedded in the background in the place of another. Only `septet.Vault.embed` counts them.
-        notes: why texts failed, and other remarks.
-        earlier: the reports of the models that were tried before this one, and failed.
+        elsewhere: texts embedded during the run by others: other processes, or a fallback in the background. Only
+            `septet.Vault.embed` counts them.
+        notes: causes of failures, and other remarks.
+        earlier: the reports of the models that failed before this one.
     """
 
     model: str
@@ -43,23 +43,23 @@ class EmbedReport:
 
     @property
     def complete(self) -> bool:
-        """Whether every text has its vector."""
+        """True if every text has a vector."""
         return not self.missing
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""
         counts = ("model", "dimensions", "embedded", "cached", "failed", "missing", "requests", "elsewhere")
-        told = {name: getattr(self, name) for name in counts}
-        return {**told, "notes": [n.to_dict() for n in self.notes], "earlier": [one.to_dict() for one in self.earlier]}
+        fields = {name: getattr(self, name) for name in counts}
+        return {**fields, "notes": [n.to_dict() for n in self.notes], "earlier": [r.to_dict() for r in self.earlier]}
 
 
 def log_report(report: EmbedReport, path: str) -> None:
-    """Log what a run did; a provider's words may repeat a text, so of what went wrong the codes alone."""
+    """Log the counts of a run, and only the codes of its notes: a provider's message may contain a text."""
     if not (report.embedded or report.cached or report.failed):
         return
     counts = report.embedded, report.cached, report.failed, report.missing, report.requests
-    said = "%s: %d texts embedded by %s, %d from the cache, %d failed, %d missing, %d requests"
-    log.say("embedding", log.INFO, said, path, counts[0], report.model, *counts[1:])
+    message = "%s: %d texts embedded by %s, %d from the cache, %d failed, %d missing, %d requests"
+    log.say("embedding", log.INFO, message, path, counts[0], report.model, *counts[1:])
     if report.failed:
         codes = sorted({note.code for note in report.notes})
         log.say("embedding", log.WARNING, "%s: %d texts failed: %s", path, report.failed, ", ".join(codes))
@@ -70,15 +70,15 @@ class Tally:
     """The counters of a run in progress.
 
     Attributes:
-        failed: texts by hash that this run does not try again.
-        refused: those among them that the provider refuses on their own.
+        failed: hashes of texts that this run does not retry.
+        refused: hashes of texts that the provider refuses individually.
         dimensions: of the vectors received.
-        failures: batches that failed in a row.
-        lost_s: how long they took.
-        stopped_by: why the run ends early; None while it goes on.
-        wants_retry: whether a later attempt may help.
-        causes: why texts failed, as code, cause and cure, with their number.
-        remarks: notes that concern no single text.
+        failures: failed batches in a row.
+        lost_s: duration of these batches.
+        stopped_by: the reason for an early end; None while the run continues.
+        wants_retry: True if a retry may help.
+        causes: failed texts by code, cause and cure.
+        remarks: notes about the run as a whole.
     """
 
     embedded: int = 0
@@ -104,19 +104,19 @@ class Tally:
         return declared or self.dimensions
 
     def add(self, other: Tally) -> None:
-        """Count what another run has embedded."""
+        """Add the counts of another run."""
         self.embedded += other.embedded
         self.cached += other.cached
         self.requests += other.requests
         self.dimensions = self.dimensions or other.dimensions
 
     def fail(self, keys: list[str], code: NoteCode, cause: str, cure: str) -> None:
-        """Count texts that failed for one cause."""
+        """Record texts that failed for one cause."""
         self.failed.update(keys)
         self.causes[code, cause, cure] += len(keys)
 
     def notes(self) -> list[Note]:
-        """Return a note for each cause, the remarks, and why the run ended early."""
+        """Return a note for each cause, the remarks, and the reason for an early end."""
         notes = [
             Note(code, f"{n} {'text' if n == 1 else 'texts'}: {cause}", cure)
             for (code, cause, cure), n in self.causes.items()

@@ -1,4 +1,4 @@
-"""Rows: vectors as providers send them, turned into float32 rows of unit length."""
+"""Rows: converts the vectors of providers to float32 rows of unit length."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from septet.errors import EmbeddingRefused, EmbeddingUnavailable
 
 __all__ = ["BadVector", "finish", "float32_of", "indexed_matrix", "matrix_of", "mean_row", "numbers_of", "unit_rows"]
 
-#: Rounding leaves shorter vectors without a reliable direction.
+#: The direction of shorter vectors is unreliable because of rounding.
 _MIN_NORM = 1e-10
-#: The most components of a vector.
+#: Maximum components of a vector.
 _MAX_COMPONENTS = 65_536
 _REAL = frozenset({float, int})
 
 
 class BadVector(EmbeddingUnavailable):
-    """A vector with NaN or infinity, or without a direction. Other texts of the request may have good ones."""
+    """A vector with NaN or infinity, or without a direction. Other vectors of the request may be valid."""
 
 
 def unit_rows(values: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
@@ -37,16 +37,16 @@ def unit_rows(values: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
 
 
 def finish(values: NDArray[np.floating[Any]], provider: str, dimensions: int | None) -> NDArray[np.float32]:
-    """Return a provider's vectors as rows of unit length, checked.
+    """Check a provider's vectors and scale them to unit length.
 
     Raises:
         EmbeddingRefused: the dimension differs from the requested or previous one.
         BadVector: a row has no direction.
     """
-    found = values.shape[1]
-    if dimensions is not None and found != dimensions:
+    size = values.shape[1]
+    if dimensions is not None and size != dimensions:
         raise EmbeddingRefused(
-            f"{provider} sent vectors of {found} dimensions instead of {dimensions}: check the model and `dimensions`",
+            f"{provider} sent vectors of {size} dimensions instead of {dimensions}: check the model and `dimensions`",
             provider=provider,
         )
     rows = unit_rows(values)
@@ -76,16 +76,16 @@ def indexed_matrix(body: Any, expected: int, provider: str) -> NDArray[np.floati
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
         raise EmbeddingUnavailable(f"{provider} sent an answer without a list of vectors", provider=provider)
     numbers = [item.get("index", position) for position, item in enumerate(data)]
-    placed = {number: item.get("embedding") for number, item in zip(numbers, data) if type(number) is int}
-    if len(data) != expected or placed.keys() != set(range(expected)):
+    by_index = {number: item.get("embedding") for number, item in zip(numbers, data) if type(number) is int}
+    if len(data) != expected or by_index.keys() != set(range(expected)):
         raise EmbeddingUnavailable(
             f"{provider} sent {len(data)} vectors instead of one for each of {expected} texts", provider=provider
         )
-    return matrix_of([placed[position] for position in range(expected)], expected, provider)
+    return matrix_of([by_index[position] for position in range(expected)], expected, provider)
 
 
 def matrix_of(rows: Any, expected: int, provider: str) -> NDArray[np.floating[Any]]:
-    """Return vectors, given as lists of numbers or as base64 of little-endian float32, as a matrix ``(expected, d)``.
+    """Return vectors, lists of numbers or base64 of little-endian float32, as a matrix ``(expected, d)``.
 
     Raises:
         EmbeddingUnavailable: see `numbers_of`.
@@ -106,12 +106,12 @@ def numbers_of(rows: Any, expected: int, provider: str) -> NDArray[np.floating[A
 
     Raises:
         EmbeddingUnavailable: not `expected` vectors, vectors of several lengths or more than 65,536 components, or
-            what is no real number: text, truth values, dates, complex or masked numbers.
+            values other than real numbers: text, booleans, dates, complex or masked numbers.
     """
     listed = isinstance(rows, (list, tuple)) or (isinstance(rows, np.ndarray) and rows.ndim > 0)
     if not listed or len(rows) != expected:
-        found = len(rows) if listed else "no list of"
-        raise EmbeddingUnavailable(f"{provider} sent {found} vectors instead of {expected}", provider=provider)
+        count = len(rows) if listed else "no list of"
+        raise EmbeddingUnavailable(f"{provider} sent {count} vectors instead of {expected}", provider=provider)
     try:
         matrix = np.stack([_row(row) for row in rows])
     except (TypeError, ValueError, OverflowError):
@@ -122,14 +122,14 @@ def numbers_of(rows: Any, expected: int, provider: str) -> NDArray[np.floating[A
         )
     if matrix.shape[1] > _MAX_COMPONENTS:
         raise EmbeddingUnavailable(
-            f"{provider} sent vectors of {matrix.shape[1]:,} components: the most is {_MAX_COMPONENTS:,}",
+            f"{provider} sent vectors of {matrix.shape[1]:,} components: the maximum is {_MAX_COMPONENTS:,}",
             provider=provider,
         )
     return matrix
 
 
 def float32_of(matrix: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
-    """Return numbers as float32; what is beyond it becomes infinite."""
+    """Return numbers as float32; larger ones become infinite."""
     with np.errstate(over="ignore"):
         return matrix.astype(np.float32)
 
@@ -138,23 +138,23 @@ def _row(value: Any) -> NDArray[np.floating[Any]]:
     if isinstance(value, str):
         return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
     if isinstance(value, list):
-        # numpy would make numbers of texts and of truth values.
+        # numpy would convert texts and booleans to numbers.
         if not _REAL.issuperset(map(type, value)):
             value = [_real(number) for number in value]
         return np.array(value, dtype=np.float64)
-    found = np.asarray(value)
-    if found.dtype == object and found.ndim == 1:
-        return _row(found.tolist())
-    if found.dtype.kind not in "iuf" or np.ma.is_masked(value):
-        raise TypeError("no real numbers")
-    return found if found.dtype.kind == "f" and found.itemsize <= 8 else found.astype(np.float64)
+    row = np.asarray(value)
+    if row.dtype == object and row.ndim == 1:
+        return _row(row.tolist())
+    if row.dtype.kind not in "iuf" or np.ma.is_masked(value):
+        raise TypeError("not real numbers")
+    return row if row.dtype.kind == "f" and row.itemsize <= 8 else row.astype(np.float64)
 
 
 def _real(value: Any) -> float:
-    """Return a number of numpy's or of another library's as one of Python's; None is NaN."""
+    """Return a number of numpy or another library as a float; None becomes NaN."""
     if value is None:
         return float("nan")
-    found = np.asarray(value)
-    if found.ndim or found.dtype.kind not in "iuf" or np.ma.is_masked(value):
-        raise TypeError("no real number")
-    return float(found)
+    number = np.asarray(value)
+    if number.ndim or number.dtype.kind not in "iuf" or np.ma.is_masked(value):
+        raise TypeError("not a real number")
+    return float(number)

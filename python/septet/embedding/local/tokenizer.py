@@ -1,10 +1,9 @@
-"""ModelTokenizer: a ``tokenizer.json``, checked before the library that runs it sees it.
+"""ModelTokenizer: a ``tokenizer.json``, checked before the library loads it.
 
-That library trusts its files: it panics over wrong numbers, allocates what they ask for, and tries regular expressions
-for as long as they take, in native code that nothing in this process can stop. A child process that could be stopped
-would cost a second process for each one that embeds. So files are refused whose parts could need much time or memory:
-by size, by nesting, by what normalizers make of a text, and by expressions that look back. What is left may still be
-wrong: panics become errors.
+The library trusts its files: it panics on invalid numbers, allocates any requested memory, and runs any regular
+expression, in native code that this process cannot interrupt. A child process would double the processes that embed.
+Therefore files are refused that could need much time or memory: by size, nesting, growth of texts in normalizers, and
+backtracking expressions. Other invalid files still panic; panics become errors.
 """
 
 from __future__ import annotations
@@ -24,33 +23,32 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_SPECIAL_TOKENS", "ModelTokenizer"]
 
-#: The largest of the supported models' files have 17 MB.
+#: The largest files of supported models have 17 MB.
 MAX_FILE_BYTES = 64 * 2**20
 MAX_WORDS = 2_000_000
 MAX_WORD_CHARS = 1_024
-#: Tokens that are looked for in the text before everything else make one automaton.
+#: Added tokens are compiled into one automaton.
 MAX_ADDED_CHARS = 1_000_000
-#: Steps over the text, nested ones included, and how deep they nest.
+#: Maximum steps over the text, including nested ones, and maximum depth.
 MAX_STEPS = 64
 MAX_DEPTH = 12
 MAX_VALUES = 20_000
 MAX_TEXT_CHARS = 1_024
-#: How often longer all replacements together may make a text.
+#: Maximum factor by which all replacements together lengthen a text.
 MAX_GROWTH = 64
-#: Characters of a word that WordPiece tries, with each of its beginnings.
+#: Maximum characters of a word in WordPiece, whose time is quadratic in them.
 MAX_CHARS_PER_WORD = 1_000
 MAX_INT = 2**31
-#: More tokens than any supported model adds to a text.
+#: Maximum tokens that a model adds to a text; supported models add fewer.
 MAX_SPECIAL_TOKENS = 4
 
-#: An alternative that takes no more than a look at each place: characters and classes, the last one perhaps repeated.
+#: An alternative matched without backtracking: characters and classes, of which only the last may be repeated.
 _ATOM = r"(?:\\[pP]\{\w{1,20}\}|\\[^pPgkGzZK0-9]|\[(?:\\.|[^\]\\\[])+\]|[^\\\[\](){}?*+|])"
 _LINEAR = re.compile(rf"(?:{_ATOM}\??)*(?:{_ATOM}(?:[*+]|\{{\d{{1,3}},?\d{{0,3}}\}}))?")
-#: Of the expressions of GPT-2 and its successors: blanks but the last before a word.
+#: From the expressions of GPT-2 and its successors: whitespace except the last character before a word.
 _BLANKS = r"\s+(?!\S)"
 
-#: Expressions of published models beyond that, which take time in proportion to any text: of what one alternative gives
-#: back, another takes the whole.
+#: Other expressions of published models. Their time is linear: another alternative consumes all that one gives back.
 _AFTER = r"[^\r\n\p{L}\p{N}]?"
 _ENDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _REST = r"\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -67,11 +65,11 @@ _PUBLISHED = {
 
 
 class ModelTokenizer:
-    """The tokenizer of a model folder. It neither pads nor stops at the length that its file says.
+    """The tokenizer of a model folder. Ignores the padding and truncation of its file.
 
     Args:
         path: of the ``tokenizer.json``.
-        max_tokens: what is beyond goes into `Encoding.overflowing`.
+        max_tokens: further tokens are returned in `Encoding.overflowing`.
 
     Raises:
         EmbeddingConfigError: the file is damaged, or could take too much time or memory. The message names the file.
@@ -90,7 +88,7 @@ class ModelTokenizer:
         """Return the tokens of a text.
 
         Raises:
-            EmbeddingConfigError: the tokenizer cannot: it is damaged.
+            EmbeddingConfigError: the tokenizer is damaged.
         """
         try:
             return self._inner.encode(text)
@@ -116,8 +114,8 @@ class ModelTokenizer:
         panic = type(error).__module__ == "pyo3_runtime"
         if not panic and not isinstance(error, Exception):
             return error
-        said = " ".join(str(error).split())[:300]
-        return _fault(f"{self._path} cannot be used: {said}; it is damaged, fetch it again")
+        message = " ".join(str(error).split())[:300]
+        return _fault(f"{self._path} cannot be used: {message}; it is damaged, fetch it again")
 
 
 def _fault(message: str) -> EmbeddingConfigError:
@@ -130,7 +128,7 @@ def _check(content: bytes) -> None:
     except ValueError as fault:
         raise Unreadable(f"is not valid JSON: {' '.join(str(fault).split())[:200]}") from None
     if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
-        raise Unreadable("holds no tokenizer: an object with a model is wanted")
+        raise Unreadable("is not a tokenizer: it needs an object with a model")
     model = data.pop("model")
     _check_words(model)
     _check_added(data.pop("added_tokens", None))
@@ -139,24 +137,24 @@ def _check(content: bytes) -> None:
     if not isinstance(most, int) or not 0 <= most <= MAX_CHARS_PER_WORD:
         raise Unreadable(f"reads words of {str(most)[:40]} characters: at most {MAX_CHARS_PER_WORD:,} are supported")
     if model.get("dropout"):
-        raise Unreadable("drops merges at random, so that a text has no certain vector: set dropout to null")
+        raise Unreadable("drops merges at random, so vectors vary: set dropout to null")
 
 
 def _check_words(model: Mapping[str, Any]) -> None:
     words, merges = model.get("vocab"), model.get("merges", [])
     if not isinstance(words, (dict, list)) or not words or not isinstance(merges, list):
-        raise Unreadable("has a model without words: a vocab is wanted")
+        raise Unreadable("has a model without words: it needs a vocab")
     if len(words) > MAX_WORDS or len(merges) > MAX_WORDS:
         raise Unreadable(f"has {max(len(words), len(merges)):,} words or merges: at most {MAX_WORDS:,} are supported")
     if isinstance(words, dict):
         number = next((n for n in words.values() if not isinstance(n, int) or not 0 <= n < MAX_INT), None)
         if number is not None or None in words.values():
-            raise Unreadable(f"has a word with the number {str(number)[:40]}: 0 to {MAX_INT - 1:,} is wanted")
+            raise Unreadable(f"has a word with the number {str(number)[:40]}: use 0 to {MAX_INT - 1:,}")
         longest = max(map(len, words))
     else:
         odd = next((w for w in words if not (isinstance(w, list) and len(w) == 2 and isinstance(w[0], str))), None)
         if odd is not None or None in words:
-            raise Unreadable("has a word that is no pair of a text and a number")
+            raise Unreadable("has a word that is not a pair of a text and a number")
         longest = max(len(word[0]) for word in words)
     if longest > MAX_WORD_CHARS:
         raise Unreadable(f"has a word of {longest:,} characters: at most {MAX_WORD_CHARS:,} are supported")
@@ -165,7 +163,7 @@ def _check_words(model: Mapping[str, Any]) -> None:
 def _check_added(added: Any) -> None:
     listed = [] if added is None else added
     if not isinstance(listed, list):
-        raise Unreadable("has added_tokens that are no list")
+        raise Unreadable("has added_tokens that are not a list")
     sizes = []
     for token in listed:
         text = token.get("content") if isinstance(token, dict) else None
@@ -181,16 +179,16 @@ def _check_added(added: Any) -> None:
 
 def _check_steps(data: Mapping[str, Any]) -> None:
     steps = growth = 1
-    for found in _objects(data):
-        steps += "type" in found
-        if "Regex" in found:
-            _check_expression(found["Regex"])
-        if found.get("String") == "":
-            raise Unreadable("replaces or splits at the empty text, which is everywhere")
-        if found.get("type") == "Replace":
-            growth *= max(1, len(str(found.get("content", ""))))
-        if found.get("type") == "Prepend":
-            growth += len(str(found.get("prepend", "")))
+    for step in _objects(data):
+        steps += "type" in step
+        if "Regex" in step:
+            _check_expression(step["Regex"])
+        if step.get("String") == "":
+            raise Unreadable("replaces or splits at the empty text, which matches everywhere")
+        if step.get("type") == "Replace":
+            growth *= max(1, len(str(step.get("content", ""))))
+        if step.get("type") == "Prepend":
+            growth += len(str(step.get("prepend", "")))
     if steps > MAX_STEPS:
         raise Unreadable(f"has {steps} steps: at most {MAX_STEPS} are supported")
     if growth > MAX_GROWTH:
@@ -198,23 +196,23 @@ def _check_steps(data: Mapping[str, Any]) -> None:
 
 
 def _objects(data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield all objects of the steps, which are small; check depth, texts and numbers on the way."""
-    waiting: list[tuple[str, Any, int]] = [("", data, 0)]
+    """Yield all objects of the steps; check depth, texts and numbers."""
+    pending: list[tuple[str, Any, int]] = [("", data, 0)]
     values = 0
-    while waiting:
-        name, value, depth = waiting.pop()
+    while pending:
+        name, value, depth = pending.pop()
         values += 1
         if depth > MAX_DEPTH or values > MAX_VALUES:
             raise Unreadable(f"nests more than {MAX_DEPTH} levels deep, or holds more than {MAX_VALUES:,} values")
         if isinstance(value, str) and len(value) > MAX_TEXT_CHARS and name != "precompiled_charsmap":
             raise Unreadable(f"has {name!r:.40} of {len(value):,} characters: at most {MAX_TEXT_CHARS:,} are supported")
         if isinstance(value, (int, float)) and not -1 <= value < 2.0**64:
-            raise Unreadable(f"has {name!r:.40} of {str(value)[:40]}: 0 or more is wanted")
+            raise Unreadable(f"has {name!r:.40} of {str(value)[:40]}: use 0 or more")
         if isinstance(value, dict):
             yield value
-            waiting += [(key, inner, depth + 1) for key, inner in value.items()]
+            pending += [(key, inner, depth + 1) for key, inner in value.items()]
         elif isinstance(value, list):
-            waiting += [(name, inner, depth + 1) for inner in value]
+            pending += [(name, inner, depth + 1) for inner in value]
 
 
 def _check_expression(expression: object) -> None:
@@ -224,8 +222,7 @@ def _check_expression(expression: object) -> None:
         alternatives = re.split(r"(?<!\\)\|", expression)
         if all(part == _BLANKS or (part and part.count("?") <= 2 and _LINEAR.fullmatch(part)) for part in alternatives):
             return
-    said = f"{expression!r:.80}"
     raise Unreadable(
-        f"has the regular expression {said}, which could take for ever: only characters and classes, the last one "
-        "repeated, are supported"
+        f"has the unsupported regular expression {expression!r:.80}, which may backtrack without end: use only "
+        "characters and classes, the last one repeated"
     )

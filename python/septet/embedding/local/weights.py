@@ -1,4 +1,4 @@
-"""ModelWeights: the tensors of a ``model.safetensors``, checked against its configuration, for the encoder."""
+"""ModelWeights: the tensors of a ``model.safetensors``, checked against its configuration."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from septet.system.filesystem import is_local
 
 __all__ = ["ModelWeights"]
 
-#: A head has about a hundred bytes for each tensor.
+#: Maximum header; a header has about a hundred bytes per tensor.
 MAX_HEAD_BYTES = 16 * 2**20
 _TYPES = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The names of an architecture's tensors; those of a layer follow its prefix."""
+    """The names of an architecture's tensors; a layer's names follow its prefix."""
 
     layer: str
     attention: tuple[str, str, str]
@@ -93,7 +93,7 @@ class ModelWeights:
         except OSError as error:
             raise self._fault(f"{error}; check its permissions") from None
         except BaseException as error:
-            # A panic of the library is no Exception, and its class has no public name.
+            # A panic of the library is not an Exception, and its class has no public name.
             if isinstance(error, (ValueError, TypeError, RecursionError)) or type(error).__module__ == "pyo3_runtime":
                 raise self._fault(f"{error}; the file is damaged, fetch it again") from None
             raise
@@ -107,7 +107,7 @@ class ModelWeights:
         table, kind = self._view(f"{self._names.words}.weight")
         if ids.size and ids.max() >= len(table):
             raise self._fault(
-                f"it has {len(table)} words, the tokenizer beside it asks for number {ids.max()}: "
+                f"it has {len(table)} words, the tokenizer beside it uses number {ids.max()}: "
                 "they belong to different models, fetch both again"
             )
         words = _float32(table[ids], kind)
@@ -124,7 +124,7 @@ class ModelWeights:
         positions = self._read(f"{names.positions}.weight")[model.first_position :]
         if names.types:
             # Texts have no second part, so every token is of the first type.
-            # What is no number is refused by the encoder, not warned of.
+            # The encoder refuses NaN and infinity, so numpy need not warn.
             with np.errstate(all="ignore"):
                 positions = positions + self._read(f"{names.types}.weight")[0]
         try:
@@ -143,23 +143,23 @@ class ModelWeights:
         return encoder
 
     def is_changed(self) -> bool:
-        """Whether the file was cut or overwritten since it was opened."""
+        """Return True if the file was truncated or overwritten since it was opened."""
         try:
             self._file.check()
         except _core.Damaged:
             return True
         return False
 
-    def _layer(self, at: str) -> tuple[Any, ...]:
+    def _layer(self, prefix: str) -> tuple[Any, ...]:
         names = self._names
-        parts = [self._linear(at + part) for part in names.attention]
+        parts = [self._linear(prefix + part) for part in names.attention]
         return (
             (np.concatenate([weight for weight, _ in parts]), np.concatenate([bias for _, bias in parts])),
-            self._linear(at + names.output),
-            self._norm(at + names.attention_norm),
-            self._linear(at + names.up),
-            self._linear(at + names.down),
-            self._norm(at + names.norm),
+            self._linear(prefix + names.output),
+            self._norm(prefix + names.attention_norm),
+            self._linear(prefix + names.up),
+            self._linear(prefix + names.down),
+            self._norm(prefix + names.norm),
         )
 
     def _linear(self, name: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -178,37 +178,37 @@ class ModelWeights:
             first, end = entry["data_offsets"]
             return self._data[first:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"]), entry["dtype"]
         except (KeyError, TypeError, ValueError) as error:
-            # It was another file when it was checked.
+            # The file was replaced after the check.
             raise self._fault(f"{self._prefix}{name} cannot be read: {error}; fetch it again") from None
 
     def _check_head(self) -> None:
-        """Look at the length of the head before the library allocates it."""
+        """Check the length of the header before the library allocates it."""
         try:
             with self._path.open("rb") as file:
                 size = int.from_bytes(file.read(8), "little")
         except OSError as error:
             raise self._fault(f"{error}; check its permissions") from None
         if size > MAX_HEAD_BYTES:
-            said = f"its head has {size:,} bytes, at most {MAX_HEAD_BYTES:,} are supported"
-            raise self._fault(f"{said}; the file is damaged, fetch it again")
+            reason = f"its header has {size:,} bytes, at most {MAX_HEAD_BYTES:,} are supported"
+            raise self._fault(f"{reason}; the file is damaged, fetch it again")
 
     def _prefix_of(self, names: list[str]) -> str:
         """Return the common prefix of all names, such as ``bert.`` in a model saved with a head."""
         table = f"{self._names.words}.weight"
-        found = min((name for name in names if name.endswith(table)), key=len, default=None)
-        if found is None:
+        match = min((name for name in names if name.endswith(table)), key=len, default=None)
+        if match is None:
             raise self._fault(f"it has no tensor {table}, so it is not a {self._model.architecture} model: use another")
-        return found.removesuffix(table)
+        return match.removesuffix(table)
 
     def _check(self, tensors: dict[str, Any]) -> None:
         for name, shape in self._expected():
             tensor = tensors.get(self._prefix + name)
             if tensor is None:
                 raise self._fault(f"it has no tensor {self._prefix + name}, which config.json requires: fetch it again")
-            seen, kind = tuple(tensor.get_shape()), tensor.get_dtype()
-            if seen != shape:
-                said = f"{name} has shape {seen}, config.json says {shape}"
-                raise self._fault(f"{said}: they belong to different models, fetch both again")
+            actual, kind = tuple(tensor.get_shape()), tensor.get_dtype()
+            if actual != shape:
+                reason = f"{name} has shape {actual}, config.json requires {shape}"
+                raise self._fault(f"{reason}: they belong to different models, fetch both again")
             if kind not in _TYPES:
                 raise self._fault(f"{name} is of type {kind}; supported are {', '.join(_TYPES)}: convert it")
 
@@ -222,30 +222,30 @@ class ModelWeights:
             yield f"{names.types}.weight", (model.types, d)
         norms = [names.first_norm]
         for number in range(model.layers):
-            at = f"{names.layer}{number}."
+            prefix = f"{names.layer}{number}."
             maps = [(part, d, d) for part in (*names.attention, names.output)]
-            for part, to, of in (*maps, (names.up, w, d), (names.down, d, w)):
-                yield f"{at}{part}.weight", (to, of)
-                yield f"{at}{part}.bias", (to,)
-            norms += [at + names.attention_norm, at + names.norm]
+            for part, rows, columns in (*maps, (names.up, w, d), (names.down, d, w)):
+                yield f"{prefix}{part}.weight", (rows, columns)
+                yield f"{prefix}{part}.bias", (rows,)
+            norms += [prefix + names.attention_norm, prefix + names.norm]
         for norm in norms:
             yield f"{norm}.weight", (d,)
             yield f"{norm}.bias", (d,)
 
     def _check_file(self) -> None:
-        """Make sure that what was read of the map is what the file held when it was opened."""
+        """Raise if the mapped file has changed since it was opened."""
         if self.is_changed():
             raise self._changed()
 
     def _changed(self) -> EmbeddingConfigError:
-        return self._fault("the file was cut or overwritten while it was in use; fetch it again")
+        return self._fault("the file was truncated or overwritten while in use; fetch it again")
 
     def _fault(self, message: str) -> EmbeddingConfigError:
         return EmbeddingConfigError(f"{self._path}: {message}", provider="local")
 
 
 def _parts(file: _core.FileBytes) -> tuple[dict[str, Any], NDArray[np.uint8]]:
-    """Return the header and the data of a file that has been checked."""
+    """Return the header and the data of a checked file."""
     content = file.view()
     start = 8 + int.from_bytes(content[:8].tobytes(), "little")
     header: dict[str, Any] = json.loads(content[8:start].tobytes())
@@ -258,5 +258,5 @@ def _float32(values: NDArray[Any], kind: str) -> NDArray[np.float32]:
         # The upper half of a float32.
         values = (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
     with np.errstate(all="ignore"):
-        found: NDArray[np.float32] = values.astype(np.float32, copy=False)
-    return found
+        converted: NDArray[np.float32] = values.astype(np.float32, copy=False)
+    return converted

@@ -1,4 +1,4 @@
-"""QueryEmbedder: a query as a vector, in time or not at all."""
+"""QueryEmbedder: embeds queries within a time limit."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from septet.system.threads import call_on_thread
 __all__ = ["QUERY_TIMEOUT_S", "WITHOUT", "QueryEmbedder"]
 
 QUERY_TIMEOUT_S = 3.0
-#: How the cause of a note ends that a search goes on without the query's vector.
+#: End of the cause of a note on a search without the query's vector.
 WITHOUT = "; searched without vectors"
 
 
-class _Answer(NamedTuple):
-    """A query's vector, and the row to cache; None when it came from the cache."""
+class _QueryAnswer(NamedTuple):
+    """A query's vector, and the row to cache; None if it came from the cache."""
 
     vector: QueryVector
     row: NDArray[np.float32] | None
 
 
 class QueryEmbedder:
-    """Embeds queries with one embedder. A search waits a few seconds at most, and never right after a failure.
+    """Embeds queries with one embedder. A search waits at most `query_timeout_s`, and not during a back-off.
 
-    After a failure it backs off, and searches go on without a vector at once. When the back-off is over, the next query
-    is embedded in the background. As soon as one succeeds, or a late answer arrives, searches wait for their vectors
-    again. Each further failure doubles the back-off.
+    A failure starts a back-off: searches continue without a vector at once. After it, the next query is embedded in the
+    background. As soon as one succeeds, or a late answer arrives, searches wait for their vectors again. Each further
+    failure doubles the back-off.
 
     Args:
         clock: monotonic seconds, for the back-off.
-        on_change: called with the error when a query failed, and with None when one succeeds again.
+        on_change: called with the error of a failed query, and with None after a recovery.
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class QueryEmbedder:
         self._on_change = on_change
         self._timeout_s = QUERY_TIMEOUT_S if options.query_timeout_s is None else options.query_timeout_s
         self._remembered: OrderedDict[tuple[str, Kind], QueryVector] = OrderedDict()
-        #: Queries that are being embedded: who asks for the same meanwhile waits for the same answer.
-        self._running: dict[tuple[str, Kind], Future[_Answer]] = {}
+        #: Queries in progress; an equal query waits for the same answer.
+        self._running: dict[tuple[str, Kind], Future[_QueryAnswer]] = {}
         self._fault: EmbeddingError | None = None
         self._backoff_s = 0.0
         self._retry_at = 0.0
@@ -74,23 +74,23 @@ class QueryEmbedder:
         renew_in_children(self)
 
     def forget(self) -> None:
-        """Forget every query."""
+        """Drop all query vectors."""
         with self._lock.hold():
             self._remembered.clear()
 
     @property
     def model(self) -> str:
-        """The space that the vectors belong to."""
+        """The space of the vectors."""
         return space_name(self.embedder)
 
     @property
     def backing_off(self) -> bool:
-        """Whether the last query failed, and none has succeeded since."""
+        """True if the last query failed, and none has succeeded since."""
         return self._fault is not None
 
     @property
     def fault(self) -> EmbeddingError | None:
-        """Why the last query failed; None if it did not."""
+        """The error of the last query; None if it succeeded."""
         return self._fault
 
     def after_fork(self) -> None:
@@ -100,11 +100,11 @@ class QueryEmbedder:
         self._running = {}
 
     def embed(self, text: str, kind: Kind = "query", within_s: float | None = None) -> QueryVector | Note:
-        """Return the vector of a query, or a note that says why there is none.
+        """Return the vector of a query, or a note on its absence.
 
         Args:
-            kind: ``document`` embeds the text as entries are, so that it compares with them as they do with each other.
-            within_s: wait no longer than this, however long the embedder may take; a late answer is remembered.
+            kind: ``document`` embeds the text like an entry, for comparisons between entries.
+            within_s: maximum wait in seconds, besides the embedder's timeout; a late answer is kept for later queries.
         """
         with self._lock.hold():
             if (vector := self._remembered.get((text, kind))) is not None:
@@ -119,21 +119,21 @@ class QueryEmbedder:
             try:
                 self._start(text, kind)
             except BaseException:
-                # An interrupt: nobody is asking, so the next query may.
+                # An interrupt: no probe is running, so the next query may start one.
                 self._probing = False
                 raise
         return _note(fault)
 
     def recover(self) -> None:
-        """End the back-off: the embedder has just answered another caller."""
+        """End the back-off after the embedder has answered another caller."""
         with self._lock.hold():
             self._fault, self._backoff_s, self._probing = None, 0.0, False
 
     def _embed_in_time(self, text: str, kind: Kind, within_s: float | None) -> QueryVector | Note:
-        hurried = within_s is not None and within_s < self._timeout_s
-        # Without time no thread either: many queries would leave as many behind.
+        shortened = within_s is not None and within_s < self._timeout_s
+        # Without time, start no thread: threads would accumulate.
         future = None if within_s == 0 else self._start(text, kind)
-        if future and wait([future], within_s if hurried else self._timeout_s).done:
+        if future and wait([future], within_s if shortened else self._timeout_s).done:
             error = future.exception()
             if error is None:
                 return future.result().vector
@@ -141,62 +141,64 @@ class QueryEmbedder:
                 return _note(error)
             raise error
         if future:
-            # Who asks again asks anew: this call may never end.
+            # This call may never end: an equal query starts a new one.
             self._forget(text, kind, future)
         provider = self.embedder.provider
-        if hurried:
-            # It may still answer in its own time: that is no failure of the embedder's.
-            cause = f"{provider} had no vector of the query after {within_s:.3g} s{WITHOUT}"
+        if shortened:
+            # The embedder may still answer within its timeout, so this is not a failure.
+            cause = f"{provider} returned no vector of the query within {within_s:.3g} s{WITHOUT}"
             return Note("deadline", cause, "raise timeout_s, or give query_vector=")
         late = EmbeddingUnavailable(f"{provider}: no answer within {self._timeout_s:g} s", provider=provider)
         self._failed(late)
         return _note(late)
 
-    def _start(self, text: str, kind: Kind) -> Future[_Answer]:
-        """Embed on a thread: an embedder that ignores its timeout must not hold up the search.
+    def _start(self, text: str, kind: Kind) -> Future[_QueryAnswer]:
+        """Embed on a thread, because an embedder may ignore its timeout.
 
-        Sources of a retrieval search for the same query side by side: one request serves all of them.
+        The sources of a retrieval search for the same query concurrently and share one request.
         """
-        asked: Future[_Answer] = Future()
+        promise: Future[_QueryAnswer] = Future()
         with self._lock.hold():
             vector = self._remembered.get((text, kind))
-            running = self._running.setdefault((text, kind), asked) if vector is None else asked
+            running = self._running.setdefault((text, kind), promise) if vector is None else promise
         if vector is not None:
-            asked.set_result(_Answer(vector, None))
-        if vector is not None or running is not asked:
+            promise.set_result(_QueryAnswer(vector, None))
+        if vector is not None or running is not promise:
             return running
         try:
-            future = call_on_thread(lambda: self._answer(text, kind), "septet-query-embedding")
+            task = call_on_thread(lambda: self._answer(text, kind), "septet-query-embedding")
         except RuntimeError as fault:
             error = EmbeddingUnavailable(f"no thread to embed on: {fault}", provider=self.embedder.provider)
             self._failed(error)
-            self._ended(text, kind, asked, error)
-            return asked
+            self._resolve(text, kind, promise, error)
+            return promise
         except BaseException as fault:
-            # An interrupt: whoever waits for the same query is told.
-            self._ended(text, kind, asked, fault)
+            # An interrupt: pass it to callers waiting for the same query.
+            self._resolve(text, kind, promise, fault)
             raise
-        # Called after the result has been handed back: nobody waits for the cache.
-        future.add_done_callback(lambda done: self._hand_over(text, kind, asked, done))
-        return asked
+        # Runs after the result is set, so callers do not wait for the cache.
+        task.add_done_callback(lambda done: self._hand_over(text, kind, promise, done))
+        return promise
 
-    def _ended(self, text: str, kind: Kind, asked: Future[_Answer], answer: _Answer | BaseException) -> None:
-        self._forget(text, kind, asked)
+    def _resolve(
+        self, text: str, kind: Kind, promise: Future[_QueryAnswer], answer: _QueryAnswer | BaseException
+    ) -> None:
+        self._forget(text, kind, promise)
         if isinstance(answer, BaseException):
-            asked.set_exception(answer)
+            promise.set_exception(answer)
         else:
-            asked.set_result(answer)
+            promise.set_result(answer)
 
-    def _forget(self, text: str, kind: Kind, asked: Future[_Answer]) -> None:
+    def _forget(self, text: str, kind: Kind, promise: Future[_QueryAnswer]) -> None:
         with self._lock.hold():
-            if self._running.get((text, kind)) is asked:
+            if self._running.get((text, kind)) is promise:
                 del self._running[text, kind]
 
-    def _hand_over(self, text: str, kind: Kind, asked: Future[_Answer], done: Future[_Answer]) -> None:
-        self._ended(text, kind, asked, done.exception() or done.result())
+    def _hand_over(self, text: str, kind: Kind, promise: Future[_QueryAnswer], done: Future[_QueryAnswer]) -> None:
+        self._resolve(text, kind, promise, done.exception() or done.result())
         self._store(text, kind, done)
 
-    def _answer(self, text: str, kind: Kind) -> _Answer:
+    def _answer(self, text: str, kind: Kind) -> _QueryAnswer:
         try:
             row = None
             vector = self._cached(text, kind)
@@ -207,16 +209,16 @@ class QueryEmbedder:
             self._failed(fault)
             raise
         self._succeeded((text, kind), vector)
-        return _Answer(vector, row)
+        return _QueryAnswer(vector, row)
 
     def _cached(self, text: str, kind: Kind) -> QueryVector | None:
         dimensions = self.embedder.dimensions
         if self._cache is None or dimensions is None:
             return None
-        found = self._cache.get(self._namespace(kind), dimensions, [text])
-        return query_vector(found[text]) if text in found else None
+        rows = self._cache.get(self._namespace(kind), dimensions, [text])
+        return query_vector(rows[text]) if text in rows else None
 
-    def _store(self, text: str, kind: Kind, done: Future[_Answer]) -> None:
+    def _store(self, text: str, kind: Kind, done: Future[_QueryAnswer]) -> None:
         row = None if done.exception() else done.result().row
         if row is not None and self._cache is not None:
             self._cache.put(self._namespace(kind), {text: row})
@@ -233,19 +235,19 @@ class QueryEmbedder:
         except EmbeddingError:
             raise
         except BaseException as fault:
-            # An embedder may be foreign code: the search continues without a vector and reports the error.
+            # Foreign code may raise anything: the search continues without a vector and reports the error.
             raise fault_in(f"{provider} returned no vector:", fault, provider) from fault
         row: NDArray[np.float32] = rows[0]
         return row
 
-    def _succeeded(self, asked: tuple[str, Kind], vector: QueryVector) -> None:
+    def _succeeded(self, key: tuple[str, Kind], vector: QueryVector) -> None:
         with self._lock.hold():
-            back = self._fault is not None
+            recovered = self._fault is not None
             self._fault, self._backoff_s, self._probing = None, 0.0, False
-            self._remembered[asked] = vector
+            self._remembered[key] = vector
             while len(self._remembered) > self._options.query_memory:
                 self._remembered.popitem(last=False)
-        if back:
+        if recovered:
             self._on_change(None)
 
     def _failed(self, fault: EmbeddingError) -> None:
