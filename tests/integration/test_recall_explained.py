@@ -26,12 +26,12 @@ def test_what_scores_too_little_was_cut_by_the_floor_and_not_by_the_limit(vault)
     assert explained(vault, "m0", recall=floor).found
     # The first three are hits whatever they score, if there is room for them.
     with vault.retriever({"profile": "recall", "search": {"recall": {"relevanceFloor": 1}}}) as retriever:
-        assert "hits were wanted" in retriever.explain("token", "k0", limit=1).reason
+        assert "beyond the limit of 1 hits" in retriever.explain("token", "k0", limit=1).reason
 
 
 def test_what_was_found_behind_the_most_results_has_its_place(vault):
     told = explained(vault, "k0", recallLimit=1, mostResults=1)
-    assert (told.rank, told.reason) == (2, "not returned: rank 2, and 1 hits were wanted")
+    assert (told.rank, told.reason) == (2, "not returned: rank 2, beyond the limit of 1 hits")
 
 
 def test_an_entry_that_only_lists_hold_which_do_not_count_was_found_by_its_source(vault):
@@ -48,5 +48,5 @@ def test_what_words_do_not_find_is_told_of_the_source_that_it_belongs_to(vault):
 def test_a_source_that_the_scope_leaves_out_did_not_look_for_an_entry(vault):
     told = explained(vault, "m1", scope={"within": "knowledge"})
     reasons = {one.corpus: one.reason for one in told.corpora}
-    assert reasons["messages"] == "it has the entry, and did not find it"
+    assert reasons["messages"] == "it has the entry, but did not find it"
     assert told.reason.endswith("of knowledge")

@@ -123,7 +123,7 @@ def test_an_explanation_says_why_an_entry_is_not_there(vault):
     with vault.retriever("planned-retrieval") as retriever:
         vault.add(id="c", title="ducks swim", description="a second time")
         assert reason("nobody") == "not found: no corpus has an entry of this id"
-        assert "1 hits were wanted" in reason("c", limit=1) or "no list holds it" in reason("c", limit=1)
+        assert "beyond the limit of 1 hits" in reason("c", limit=1) or "no list holds it" in reason("c", limit=1)
         assert reason("b").startswith("not found: ")
         told = retriever.explain("ducks swim", "b", corpora=["memory"])
         others = {one.corpus: one for one in told.corpora}

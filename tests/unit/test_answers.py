@@ -10,7 +10,7 @@ from corpora_told import Told
 from retrieved import hit
 from septet import Vault
 from septet.model.results import Note
-from septet.retrieval.answers import NoAnswer, checked_answer
+from septet.retrieval.answers import InvalidAnswer, checked_answer
 from septet.retrieval.corpus import Answered, Item, RankedList
 
 ITEM = Item("own:a", hit("a"))
@@ -51,7 +51,7 @@ JUNK = {
 
 @pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK)
 def test_what_is_no_answer_is_said_without_its_text(junk):
-    with pytest.raises(NoAnswer) as raised:
+    with pytest.raises(InvalidAnswer) as raised:
         checked_answer(junk)
     assert "secret" not in str(raised.value)
 

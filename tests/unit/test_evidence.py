@@ -74,7 +74,7 @@ def test_calibrated_quality_is_the_best_confidence_and_unknown_is_not_zero(hits,
     else:
         assert found.evidence_quality == (max(known) if known else None)
     assert found.recommended_next_action in ACTIONS
-    reason = wants_verification(found, asked=len(confidences))
+    reason = wants_verification(found, searched=len(confidences))
     assert reason in {None, *REASONS}
     if found.evidence_quality is not None and found.evidence_quality >= 0.55:
         assert reason is None
@@ -88,9 +88,9 @@ def test_one_corpus_that_is_sure_is_enough_where_confidence_is_known():
     assert wants_verification(calibrated(alone, sure)) is None
     assert calibrated(alone, sure).recommended_next_action is None
     assert wants_verification(calibrated(alone, {"memory": 0.1})) == "weak_evidence_quality"
-    assert wants_verification(calibrated(alone, {"memory": 0.1}), asked=3) == "single_corpus_evidence"
-    assert wants_verification(calibrated(alone, {"memory": None}), asked=3) == "single_corpus_evidence"
-    assert wants_verification(calibrated(alone, {"memory": None}), asked=1) is None
+    assert wants_verification(calibrated(alone, {"memory": 0.1}), searched=3) == "single_corpus_evidence"
+    assert wants_verification(calibrated(alone, {"memory": None}), searched=3) == "single_corpus_evidence"
+    assert wants_verification(calibrated(alone, {"memory": None}), searched=1) is None
 
 
 def test_a_fallback_is_asked_again_unless_confidence_is_high():

@@ -1,4 +1,4 @@
-"""Building what a retrieval returns: the hits, and the account of how they were found."""
+"""Builds the `Retrieval` from the waves: hits and envelope."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from septet.retrieval.planning.plan import RetrievalPlan
 from septet.retrieval.recall.settings import PresentSettings
 from septet.retrieval.rounds import Round
 from septet.retrieval.rules import Rules
-from septet.retrieval.waves import Answer
+from septet.retrieval.waves import Reply
 
 __all__ = ["attributes_of", "retrieval_of"]
 
@@ -29,87 +29,98 @@ def retrieval_of(
     profile: str,
     started: float,
     sqlite: Mapping[str, Any],
-    shown: PresentSettings,
+    presentation: PresentSettings,
 ) -> Retrieval:
-    """Return the retrieval that the rounds make.
+    """Return the retrieval of the waves.
 
     Args:
-        query: as it was given.
-        plan: that was followed.
+        query: as passed by the caller.
+        plan: the plan that was followed.
         rounds: all waves.
         rules: of the profile.
-        most: at most so many hits.
-        profile: its name.
-        started: when the call began, by `time.perf_counter`.
-        sqlite: how SQLite works on the vault, as fields of the envelope.
-        shown: how its hits become text for a prompt.
+        most: maximum number of hits.
+        profile: name of the profile.
+        started: start of the call, from `time.perf_counter`.
+        sqlite: SQLite settings of the vault, as envelope fields.
+        presentation: how hits become text for a prompt.
     """
-    kept = next(one for one in rounds if one.kept)
-    found = kept.ordered.found[: min(most, rules.kept(kept.ordered))]
-    hits = hits_of(kept.ordered, found)
-    notes = tuple(dict.fromkeys(note for one in rounds for note in one.wave.notes))
+    best = next(candidate for candidate in rounds if candidate.used)
+    items = best.ordered.items[: min(most, rules.kept(best.ordered))]
+    hits = hits_of(best.ordered, items)
+    notes = tuple(dict.fromkeys(note for entry in rounds for note in entry.wave.notes))
     first = rounds[0]
-    verified = next((one for one in rounds if one.reason == "verification"), None)
+    verified = next((entry for entry in rounds if entry.reason == "verification"), None)
     took_ms = (time.perf_counter() - started) * 1e3
     envelope = envelope_of(
         query=query,
         profile=profile,
         plan=plan,
-        evidence=kept.judged.evidence,
-        waves=[_wave(one) for one in rounds],
-        initial=first.judged.evidence,
-        verified=None if verified is None else verified.judged.evidence,
+        evidence=best.judgement.evidence,
+        waves=[_wave(entry) for entry in rounds],
+        initial=first.judgement.evidence,
+        verified=None if verified is None else verified.judgement.evidence,
         notes=notes,
-        fused=len(kept.ordered.found),
+        fused=len(best.ordered.items),
         returned=len(hits),
-        confidence=kept.judged.confidence,
+        confidence=best.judgement.confidence,
         expansion=Spoken(first.wave.variants, first.wave.phrased_ms) if first.wave.phrased_ms is not None else None,
         took_ms=took_ms,
         **sqlite,
     )
-    lists = tuple(kept.ordered.lists)
-    confidence = kept.judged.confidence
+    lists = tuple(best.ordered.lists)
+    confidence = best.judgement.confidence
     return Retrieval(
-        hits, query, profile, plan, envelope, lists, notes, confidence, took_ms, kept.ordered, tuple(rounds), shown
+        hits,
+        query,
+        profile,
+        plan,
+        envelope,
+        lists,
+        notes,
+        confidence,
+        took_ms,
+        best.ordered,
+        tuple(rounds),
+        presentation,
     )
 
 
-def attributes_of(found: Retrieval) -> dict[str, Any]:
-    """Return what a span tells of a retrieval: no text of a query or an entry."""
-    said = found.envelope
-    told: dict[str, Any] = {
-        "db.response.returned_rows": len(found),
-        "septet.profile": found.profile,
-        "septet.corpora": list(found.plan.corpora),
-        "septet.intent": said.search_intent,
-        "septet.waves": len(said.waves),
-        "septet.tier": said.retrieval_tier,
-        "septet.source_diversity": said.source_diversity,
-        "septet.notes": [note.code for note in found.notes],
+def attributes_of(retrieval: Retrieval) -> dict[str, Any]:
+    """Return the span attributes of a retrieval; they contain no text of the query or an entry."""
+    envelope = retrieval.envelope
+    attributes: dict[str, Any] = {
+        "db.response.returned_rows": len(retrieval),
+        "septet.profile": retrieval.profile,
+        "septet.corpora": list(retrieval.plan.corpora),
+        "septet.intent": envelope.search_intent,
+        "septet.waves": len(envelope.waves),
+        "septet.tier": envelope.retrieval_tier,
+        "septet.source_diversity": envelope.source_diversity,
+        "septet.notes": [note.code for note in retrieval.notes],
     }
-    if said.evidence_quality is not None:
-        told["septet.evidence_quality"] = said.evidence_quality
-    return told
+    if envelope.evidence_quality is not None:
+        attributes["septet.evidence_quality"] = envelope.evidence_quality
+    return attributes
 
 
-def _wave(one: Round) -> AskedWave:
-    asked = tuple(_asked(answer) for answer in one.wave.answers)
-    return AskedWave(one.reason, one.query, one.why, one.kept, one.wave.took_ms, asked)
+def _wave(entry: Round) -> AskedWave:
+    corpora = tuple(_corpus(answer) for answer in entry.wave.answers)
+    return AskedWave(entry.reason, entry.query, entry.why, entry.used, entry.wave.took_ms, corpora)
 
 
-def _asked(answer: Answer) -> AskedCorpus:
-    found = answer.found
-    if found is None:
-        return AskedCorpus(answer.corpus, answer.variant, answer.state, answer.took_ms)
+def _corpus(reply: Reply) -> AskedCorpus:
+    answered = reply.answered
+    if answered is None:
+        return AskedCorpus(reply.corpus, reply.variant, reply.state, reply.took_ms)
     return AskedCorpus(
-        answer.corpus,
-        answer.variant,
-        answer.state,
-        answer.took_ms,
-        len({item.key for ranked in found.lists for item in ranked.items}),
-        {ranked.name: len(ranked.items) for ranked in found.lists},
-        used_backends(found),
-        found.step,
-        found.contradictions,
-        found.confidence,
+        reply.corpus,
+        reply.variant,
+        reply.state,
+        reply.took_ms,
+        len({item.key for ranked in answered.lists for item in ranked.items}),
+        {ranked.name: len(ranked.items) for ranked in answered.lists},
+        used_backends(answered),
+        answered.step,
+        answered.contradictions,
+        answered.confidence,
     )

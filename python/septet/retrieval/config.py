@@ -1,4 +1,4 @@
-"""RetrievalConfig: everything a retriever is made from, in one value, which a file or a dict may describe."""
+"""RetrievalConfig: the whole configuration of a retriever, from a file, a dict or keywords."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 RetrievalProfile: TypeAlias = Literal["septet", "recall", "planned-retrieval"]
-#: How the lists of several corpora become one order.
+#: The fusion of the lists of several corpora.
 FusionRule: TypeAlias = Literal["confidence", "rrf"]
 
 PROFILES: tuple[RetrievalProfile, ...] = ("septet", "recall", "planned-retrieval")
@@ -78,17 +78,16 @@ class _Block(BaseModel):
 
 
 class CorporaSettings(_Block):
-    """What planned retrievals may ask beside the vault itself.
+    """Corpora of planned retrievals beside the vault itself.
 
     Attributes:
-        repository: a folder, whose paths and definitions of names are searched; None for no such corpora.
-        contract: a JSON file of names that were replaced by others; None for none.
-        docs: the path of another vault, opened for reading: the docs mirror.
+        repository: a folder whose paths and definitions of names are searched; None for no such corpora.
+        contract: a JSON file of renamed names with their replacements; None for none.
+        docs: path of another vault, opened for reading: the docs mirror.
         vaults: paths of other vaults by name, opened for reading: for sources of a recall that name one.
         memory_kinds: kinds of entries that are memory; None for all but those of the other corpora.
         memory_roots: synced folders whose chunks are memory too.
-        chunk_kinds: kinds of entries that are chunks of documents; hits of the web that were kept are such, as
-            documented.
+        chunk_kinds: kinds of entries that are chunks of documents; stored web hits count as such, as documented.
     """
 
     repository: PathText | None = None
@@ -106,22 +105,21 @@ class CorporaSettings(_Block):
 
 
 class RetrievalConfig(_Block):
-    """How a retriever plans, asks, fuses and judges. Field names may be ``snake_case`` or ``camelCase``.
+    """Configuration of planning, search, fusion and judgement. Field names may be ``snake_case`` or ``camelCase``.
 
     Attributes:
         profile: ``septet``, ``recall`` (all sources, by rank) or ``planned-retrieval`` (as documented).
         search: the block of a recall.
         policy: the knobs of a planned retrieval; None for those of the profile.
-        expansion: which model says queries in other words. A recall asks it only with ``queryExpansion``.
-        corpora: what there is beside the vault.
-        limit: at most so many hits, and so many of each list, unless a retrieval names another number; None for what
-            the profile says.
-        timeout_s: how many seconds a retrieval takes at most, 0.01 to 86,400; None for as long as it takes.
-        hops: so many times follow-up queries are asked while the evidence is poor; None for the policy's, in plans that
-            ask the web, and none in others.
-        fusion: of the profile ``septet``: how the lists of several corpora become one order, by the confidence of their
-            hits or by rank.
-        fusion_k: the constant where it fuses by rank, 1 to 500.
+        expansion: the model that rephrases queries. A recall uses it only with ``queryExpansion``.
+        corpora: the corpora beside the vault.
+        limit: maximum number of hits, and of items in each list, unless a retrieval passes its own; None for the
+            profile's.
+        timeout_s: maximum seconds of a retrieval, 0.01 to 86,400; None for no limit.
+        hops: maximum rounds of follow-up queries while the evidence is poor; None for the policy's in plans that
+            use the web, and 0 in others.
+        fusion: fusion of several corpora in the profile ``septet``: by the confidence of their hits, or by rank.
+        fusion_k: constant of the fusion by rank, 1 to 500.
     """
 
     profile: RetrievalProfile = "septet"
@@ -156,12 +154,12 @@ class RetrievalConfig(_Block):
     def _knobs(cls, value: Any, info: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        named = info.data.get("profile", "septet")
-        return Policy.from_dict(value, base=Policy.named("planned-retrieval" if named == "recall" else named))
+        profile = info.data.get("profile", "septet")
+        return Policy.from_dict(value, base=Policy.named("planned-retrieval" if profile == "recall" else profile))
 
     @property
     def chosen_policy(self) -> Policy:
-        """The policy, or that of the profile."""
+        """The policy, or the profile's."""
         if self.policy is not None:
             return self.policy
         return Policy.named("septet" if self.profile == "septet" else "planned-retrieval")
@@ -169,7 +167,7 @@ class RetrievalConfig(_Block):
 
 RetrievalConfigLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | RetrievalConfig"
 
-#: Blocks of their own in a file that other parts of a program share.
+#: Blocks beside ``retrieval`` in a shared file.
 BLOCKS = ("search", "policy", "expansion", "corpora")
 
 
@@ -179,11 +177,11 @@ def retrieval_config(source: RetrievalConfigLike) -> RetrievalConfig:
     Args:
         source: a configuration; the name of a profile; a dict; the path of a ``.yaml``/``.yml``, ``.toml`` or ``.json``
             file. A dict holds the fields, or a block ``retrieval`` with them. A file holds such a block, and
-            ``search``, ``policy``, ``expansion`` and ``corpora`` in it or beside it; what else stands in the file, as
-            ``embedding``, is left to whom it concerns.
+            ``search``, ``policy``, ``expansion`` and ``corpora`` in it or beside it; other blocks, such as
+            ``embedding``, are ignored.
 
     Raises:
-        ProfileError: the file is unreadable, or fields are unknown or invalid; the message names them, never a value.
+        ProfileError: the file is unreadable, or a field is unknown or invalid; the message names it, never a value.
     """
     if isinstance(source, RetrievalConfig):
         return source
@@ -202,57 +200,57 @@ def retrieval_config(source: RetrievalConfigLike) -> RetrievalConfig:
 
 
 def blocks_of_retrieval(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the blocks of a file that describe its retrieval."""
+    """Return the blocks of a file that configure retrieval."""
     return {name: data[name] for name in ("retrieval", *BLOCKS) if name in data}
 
 
 def with_environment(config: RetrievalConfig) -> RetrievalConfig:
-    """Return a configuration in whose policy the variables of the environment win.
+    """Return the configuration with the environment's variables overriding its policy.
 
     Raises:
-        ProfileError: a variable is wrong, as for `Policy.from_env`.
+        ProfileError: a variable is invalid, as for `Policy.from_env`.
     """
-    known = {name for one in knobs().values() for name in one.names}
-    # One with our prefix that no knob has is a slip, which `from_env` tells.
+    known = {name for knob in knobs().values() for name in knob.names}
+    # An unknown name with Septet's prefix is a typo, which `from_env` reports.
     if not any(value.strip() and (name in known or name.startswith(OURS)) for name, value in os.environ.items()):
         return config
     return config.model_copy(update={"policy": Policy.from_env(base=config.chosen_policy)})
 
 
 def ignored(config: RetrievalConfig) -> list[str]:
-    """Return a line for each part of a configuration that no corpus of ours reads, with what would make it count."""
-    told = []
+    """Return a line for each setting that no built-in corpus reads, with the remedy."""
+    lines = []
     if config.profile != "recall" and config.search != RecallSettings():
-        told.append(f"the block search is not read by the profile {config.profile}: set the profile recall")
+        lines.append(f"the block search is not read by the profile {config.profile}: set the profile recall")
     if config.search.embeddings.enabled:
         provider = config.search.embeddings.provider
-        told.append(
+        lines.append(
             "search.embeddings is not read: a retriever compares what its vault embeds; write the block embedding "
             f"with provider {provider}, or open the vault with embedder="
         )
     if config.policy is not None:
-        told += [
+        lines += [
             f"policy.{name} is not read: it is for a corpus of your own, given to Vault.retriever; to search another "
             "vault, write its path as docs of the block corpora"
             for name in ("qdrant_url", "tantivy_index_root")
             if getattr(config.policy, name) is not None
         ]
-    return told
+    return lines
 
 
 def _refuse_slips(source: str, data: Mapping[Any, Any]) -> None:
-    """Raise where a block of a retrieval seems to be meant, and is written so that it would be left to others."""
+    """Raise if a misspelled or misplaced block of a retrieval would be ignored."""
     blocks = ("retrieval", *BLOCKS)
-    own = [field for field in RetrievalConfig.model_fields if field not in BLOCKS]
-    fields = {name for field in own for name in (field, to_camel(field))}
+    top = [field for field in RetrievalConfig.model_fields if field not in BLOCKS]
+    fields = {name for field in top for name in (field, to_camel(field))}
     for name in data:
         if not isinstance(name, str) or name in blocks:
             continue
-        # A letter more or less, or two changed places; "research" is a word of its own.
-        near = [one for one in get_close_matches(name[:100], blocks, 1, 0.8) if abs(len(one) - len(name)) < 2]
+        # One letter more or less, or two swapped; "research" is a word of its own.
+        near = [block for block in get_close_matches(name[:100], blocks, 1, 0.8) if abs(len(block) - len(name)) < 2]
         if near:
             raise ProfileError(f"{source} has the block {shown(name)}: did you mean {near[0]}?")
-        # Beside tiers, `profile` says how searches of what is served rank.
+        # Beside tiers, `profile` is the ranking profile of a server's searches.
         if name in fields and "retrieval" not in data and not (name == "profile" and "tiers" in data):
             raise ProfileError(f"{source} has {name} outside of a block: write it in the block retrieval")
 
@@ -266,7 +264,7 @@ def _of_blocks(data: Mapping[Any, Any], source: str) -> RetrievalConfig:
     for name in BLOCKS:
         if name in data and data[name] is not None:
             if name in fields:
-                raise ProfileError(f"{name} stands in the block retrieval and beside it: leave one out")
+                raise ProfileError(f"{name} is in the block retrieval and beside it: remove one")
             fields[name] = data[name]
     return _validated(fields)
 
@@ -280,7 +278,7 @@ def _validated(fields: Mapping[Any, Any]) -> RetrievalConfig:
 
 
 def _plain(name: str, value: Any, depth: int = 0) -> Any:
-    """Return a value as text, numbers, lists and dicts of exactly these types; pydantic would list anything."""
+    """Return a value as exact text, numbers, lists and dicts; pydantic would accept any iterable as a list."""
     if value is None or isinstance(value, (bool, SecretStr, _Block, RecallSettings, Policy, ExpansionConfig)):
         return value
     value = exact(value)
@@ -296,22 +294,22 @@ def _plain(name: str, value: Any, depth: int = 0) -> Any:
         return {exact(key): _plain(str(exact(key)), inner, depth + 1) for key, inner in value.items()}
     if depth < MOST_DEPTH and isinstance(value, (list, tuple)):
         return [_plain(name, inner, depth + 1) for inner in listed(value, name, ProfileError, "a list")]
-    # Not what it is: it may hold a key.
+    # The value is not shown: it may contain a key.
     raise ProfileError(
         f"retrieval is invalid at {cut(printable(name))}: {type(value).__name__} is no text, number, list or dict"
     )
 
 
 def _error(fault: ValidationError) -> ProfileError:
-    """Return what is wrong first; the message names the field, never its value."""
+    """Return the first error; the message names the field, never its value."""
     first = fault.errors(include_input=False, include_context=False, include_url=False)[0]
     where = printable(cut(".".join(str(part) for part in first["loc"])))
     if first["type"] == "extra_forbidden":
         model = CorporaSettings if first["loc"][0] == "corpora" else RetrievalConfig
         known = ", ".join(sorted(to_camel(name) for name in model.model_fields))
         return ProfileError(f"retrieval has no field {where}; the fields there are {known}")
-    said = cut(str(first["msg"])).removeprefix("Value error, ")
+    message = cut(str(first["msg"])).removeprefix("Value error, ")
     if first["type"] == "value_error":
-        # A part that was checked by itself has said where.
-        return ProfileError(said)
-    return ProfileError(f"retrieval is invalid at {where or 'the top'}: {said}")
+        # The message of a nested value already names the field.
+        return ProfileError(message)
+    return ProfileError(f"retrieval is invalid at {where or 'the top'}: {message}")

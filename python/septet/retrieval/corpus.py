@@ -1,4 +1,4 @@
-"""What a corpus is: a name, and something that answers a query with ranked lists."""
+"""The interface of a corpus: it answers a query with ranked lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Answered", "Asked", "Corpus", "Item", "RankedList", "RetrievalMode"]
 
-#: Which legs a retrieval uses: words, vectors, or both.
+#: The legs of a retrieval: words, vectors, or both.
 RetrievalMode: TypeAlias = Literal["full_text", "vector", "hybrid"]
 
 
@@ -24,8 +24,8 @@ class Item(NamedTuple):
     """One place of a ranked list.
 
     Attributes:
-        key: the identity: the same text has the same key in each list that holds it, whatever found it.
-        hit: what stands there; its score is that of the list.
+        key: identity of the text, equal in all lists that contain it.
+        hit: the hit, with its score in the list.
     """
 
     key: str
@@ -36,11 +36,11 @@ class RankedList(NamedTuple):
     """One list of a corpus, best first.
 
     Attributes:
-        name: tells it from the others of its corpus: ``text``, ``vector``, ``recent``, …
+        name: unique within its corpus: ``text``, ``vector``, ``recent``, …
         corpus: the name of the corpus.
-        items: each key at most once.
-        weight: how much a rank in it counts.
-        variant: which phrasing of the query found it; 0 is the original.
+        items: the items; each key at most once.
+        weight: weight of its ranks in a fusion.
+        variant: number of the phrasing; 0 is the original query.
     """
 
     name: str
@@ -51,17 +51,17 @@ class RankedList(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """One phrasing of a query, as it is asked of a corpus.
+    """A request to a corpus: one phrasing of a query.
 
     Attributes:
         query: the text.
-        limit: at most so many items in each list.
-        mode: which legs to use.
-        variant: which phrasing it is; only the original, 0, is compared by vectors.
-        vector: the query as a vector ``(d,)``, if the caller gave one.
+        limit: maximum number of items in each list.
+        mode: the legs to use.
+        variant: number of the phrasing; only the original, 0, is compared by vectors.
+        vector: the query as a vector ``(d,)``, if the caller passed one.
         model: the model of that vector.
-        scope: names and values that corpora may use to narrow what they search, such as ``{"session": "s1"}``.
-        deadline: when it is too late; None for never.
+        scope: names and values that corpora may use to narrow their search, such as ``{"session": "s1"}``.
+        deadline: the deadline; None for none.
     """
 
     query: str
@@ -75,16 +75,16 @@ class Asked(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """What a corpus found.
+    """The response of a corpus.
 
     Attributes:
-        lists: those that it has, also empty ones, so that it can be told what was asked.
-        backends: what was used, such as ``memory_bm25``.
-        notes: what it could not do.
-        step: which style of matching answered; None where there is one style only.
-        fallback: only a fallback found something.
-        contradictions: how many hits contradict others.
-        confidence: how likely an answer is there, 0 to 1; None where nothing tells.
+        lists: its lists; empty ones are included, to show that they were searched.
+        backends: the backends used, such as ``memory_bm25``.
+        notes: problems, as notes.
+        step: the style of matching that produced the hits; None if there is only one.
+        fallback: True if only a fallback produced hits.
+        contradictions: number of hits that contradict others.
+        confidence: probability that the hits contain an answer, 0 to 1; None if unknown.
     """
 
     lists: Sequence[RankedList]
@@ -97,23 +97,23 @@ class Answered(NamedTuple):
 
 
 class Corpus(Protocol):
-    """Something that can be asked; it may be asked by several threads at once.
+    """A searchable source; several threads may call it at once.
 
-    Two more attributes count where a corpus has them: ``local = True`` says that it waits for no other machine, so that
-    it may be asked on the caller's thread where that is faster; ``phrasings = False`` that it is asked the original
-    phrasing alone, as where each question costs.
+    Two optional attributes: ``local = True`` if it does not wait for another machine, so that it may run on the
+    caller's thread where that is faster; ``phrasings = False`` if it accepts only the original phrasing, for example
+    because each query costs money.
     """
 
     @property
     def name(self) -> str:
-        """The name that lists, hits and plans carry."""
+        """The name in lists, hits and plans."""
 
     def search(self, asked: Asked) -> Answered:
-        """Return what it finds for one phrasing.
+        """Search for one phrasing.
 
         Raises:
-            Exception: it fails; the other corpora answer, and a note says why.
+            Exception: any failure; the retrieval goes on with the other corpora and adds a note with the reason.
         """
 
     def get(self, entry_id: str) -> Entry | None:
-        """Return a whole entry by the id that a hit carried; None if there is none."""
+        """Return a whole entry by the id of a hit; None if there is none."""

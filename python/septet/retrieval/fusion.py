@@ -1,7 +1,7 @@
-"""Fusion: several ranked lists as one, by rank or by score; pure functions that know no corpus.
+"""Fusion of ranked lists into one, by rank or by score; pure functions, independent of corpora.
 
-By rank (`rrf`) nothing need be known of the scores. By score (`convex`, `calibrated`, `dbsf`) their distances count as
-well, so they must be comparable, or be made so.
+Fusion by rank (`rrf`) needs no comparable scores. Fusion by score (`convex`, `calibrated`, `dbsf`) uses the distances
+between scores too, so these must be comparable or be normalised.
 """
 
 from __future__ import annotations
@@ -42,29 +42,29 @@ __all__ = [
     "rrf",
 ]
 
-#: What each list found an item by.
+#: The legs that produced an item.
 Evidence: TypeAlias = Literal["unknown", "vector", "full_text", "hybrid"]
 _T = TypeVar("_T", bound=Hashable)
 
 #: Cormack, Clarke and Buettcher 2009.
 RRF_K = 60.0
-#: Where a policy names k, it is brought between these.
+#: Bounds of k in a policy.
 LEAST_K = 1.0
 MOST_K = 500.0
-#: The weight of the cosine beside BM25 that measured best for the profile ``septet``: 0.78 of 0.78 + 0.15 + 0.07.
+#: Weight of the cosine beside BM25 that measured best for the profile ``septet``: 0.78 of 0.78 + 0.15 + 0.07.
 CALIBRATED_WEIGHT = 0.78
-#: Between this many standard deviations below the mean, and as many above it, a score counts from 0 to 1.
+#: Scores map to 0 to 1 over this many standard deviations on each side of the mean.
 _DEVIATIONS = 3.0
-#: No sum of so many weights loses anything.
+#: Maximum weight; sums of weights up to this lose no precision.
 _MOST_WEIGHT = 1e9
-#: What a score counts where all are equal.
+#: Share of each score if all are equal.
 _EVEN = 0.5
-#: Tags of an identity; of those of chunks and points the rest, behind a blank, is none of it.
+#: Tag of an identity. A chunk or point tag ends at the first blank.
 _TAG = re.compile(r"\[(?:((?:chunk|qdrant):[^\]\s]*|(?:repo|node):[^\]]*)[^\]]*|([^\]]*))\]")
 
 
 class _Blank(Shown):
-    """A `Hit` while its fields are filled in: setting them of a frozen value takes twice as long."""
+    """A mutable `Hit` under construction: setting fields of a frozen value takes twice as long."""
 
     __slots__ = Hit.__slots__
 
@@ -79,7 +79,7 @@ class Fused(NamedTuple):
     Attributes:
         key: its identity.
         score: the sum of its contributions; higher is better.
-        parts: for each list that holds it: the place of the list, its rank there, and what that contributed.
+        parts: place of the list, rank in it, and contribution, for each list that contains the key.
     """
 
     key: str
@@ -92,7 +92,7 @@ class FusedItem(NamedTuple):
 
     Attributes:
         item: its key, and the hit with the score of the fusion.
-        fused: what each list contributed, by their places.
+        fused: the contribution of each list.
     """
 
     item: Item
@@ -100,14 +100,14 @@ class FusedItem(NamedTuple):
 
 
 class Provenance(NamedTuple):
-    """What is known of where a passage comes from, beside its score.
+    """The origin of a passage.
 
     Attributes:
-        evidence: what found it.
+        evidence: the legs that produced it.
         snippet: a piece of its text.
-        retrieved_at: when it was fetched, in the unit of whoever fetched it; None where nobody said.
+        retrieved_at: time of the fetch, in the fetcher's unit; None if unknown.
         query_id: the query that it was fetched for.
-        claims: what it is said to support.
+        claims: the claims that it supports.
         hints: remarks on it.
     """
 
@@ -128,21 +128,20 @@ def rrf(
 ) -> list[Fused]:
     """Fuse ranked lists of keys by reciprocal rank: the sum of ``weight / (k + rank)``.
 
-    Equal scores keep the order in which their keys were first met, list by list. A key that a list repeats counts once
-    there, at its best rank. The sums are exact, so the order of the lists decides between equal ones alone. A list of
-    weight 0 is passed over, as if it were empty.
+    Ties keep first-seen order, list by list. A key repeated in a list counts once, at its best rank. The sums are
+    exact, so the order of the lists affects ties only. Lists of weight 0 are skipped.
 
     Args:
         lists: keys, the best first.
         weights: one for each list, 0 to 1e9; None for 1 each.
-        k: how little the first ranks stand out; ``k + first_rank`` is above 0. 60 by Cormack, Clarke and Buettcher.
-        first_rank: the rank of the best, 0 or 1.
+        k: damping of the first ranks; ``k + first_rank`` is above 0. 60 by Cormack, Clarke and Buettcher.
+        first_rank: rank of the first item, 0 or 1.
 
     Returns:
         The keys, the best first.
 
     Raises:
-        QueryError: a weight or ``k`` out of range, or not one weight for each list.
+        QueryError: a weight or ``k`` is out of range, or the number of weights differs from the number of lists.
     """
     ranked = [list(keys) for keys in lists]
     counted = _weights(weights, len(ranked))
@@ -167,13 +166,13 @@ def fused_lists(
 ) -> list[FusedItem]:
     """Fuse the lists of corpora by reciprocal rank, each with its weight; see `rrf`.
 
-    What several lists found is one hit: the first one's, filled up from the others (`merged_hits`).
+    A hit of several lists is merged from all of them (`merged_hits`).
 
     Args:
-        lists: those of all corpora and phrasings.
+        lists: the lists of all corpora and phrasings.
         k: as for `rrf`.
         first_rank: as for `rrf`.
-        limit: only so many of the best; None for all.
+        limit: maximum number of items; None for all.
 
     Raises:
         QueryError: as `rrf`.
@@ -183,22 +182,22 @@ def fused_lists(
 
 
 def items_of(fused: Sequence[Fused], lists: Iterable[RankedList]) -> list[FusedItem]:
-    """Return fused keys with their hits, whose score is that of the fusion."""
-    wanted = {one.key for one in fused}
+    """Return fused keys with their hits, scored by the fusion."""
+    keys = {entry.key for entry in fused}
     hits: dict[str, Hit] = {}
     for ranked in lists:
         for key, hit in ranked.items:
-            if key in wanted:
+            if key in keys:
                 known = hits.get(key)
                 hits[key] = hit if known is None else merged_hits(known, hit)
-    return [FusedItem(Item(one.key, changed_hit(hits[one.key], score=one.score)), one) for one in fused]
+    return [FusedItem(Item(entry.key, changed_hit(hits[entry.key], score=entry.score)), entry) for entry in fused]
 
 
 def merged_hits(first: Hit, other: Hit) -> Hit:
-    """Return what two lists say of the same text as one hit.
+    """Return one hit from two lists' hits of the same text.
 
-    It is the first one's, or the other's if its entry was changed later; with the higher confidence, the raw values of
-    both, and where it has no entry, source or snippet, the other's.
+    It is the first one, or the other if its entry was updated later, with the higher confidence and the raw values of
+    both; a missing entry, source or snippet comes from the other.
     """
     if first is other:
         return first
@@ -214,40 +213,40 @@ def merged_hits(first: Hit, other: Hit) -> Hit:
         changes["entry"] = other.entry
     if first.source is None and other.source is not None:
         changes["source"] = other.source
-    # Hits of a search make their snippets when they are asked for: of an entry that has a text.
+    # Hits of a search build their snippets lazily, from an entry with text.
     if first._origin is None and not first.snippet:
         changes |= {"snippet": other.snippet, "_origin": other._origin}
     return changed_hit(first, **changes) if changes else first
 
 
 def changed_hit(hit: Hit, **changes: object) -> Hit:
-    """Return a hit with other values, and without a look at the passage that it shows when it is asked for."""
-    made: Any = _Blank()
+    """Return a hit with other values; does not build a lazy snippet."""
+    copy: Any = _Blank()
     for name, value in zip(_FIELDS, _values(hit)):
-        setattr(made, name, value)
+        setattr(copy, name, value)
     with suppress(AttributeError):
-        made.snippet = object.__getattribute__(hit, "snippet")
+        copy.snippet = object.__getattribute__(hit, "snippet")
     for name, value in changes.items():
-        setattr(made, name, value)
-    made.__class__ = Hit
-    return cast("Hit", made)
+        setattr(copy, name, value)
+    copy.__class__ = Hit
+    return cast("Hit", copy)
 
 
 def bounded_k(k: float) -> float:
-    """Return the nearest k from 1 to 500, the documented bounds of a policy's."""
+    """Return k clamped to 1 to 500, the documented bounds of a policy."""
     return min(MOST_K, max(LEAST_K, k))
 
 
 def convex(vector: Mapping[str, float], text: Mapping[str, float], weight: float) -> list[Fused]:
-    """Fuse the scores of two legs as documented: ``vector * weight + text * (1 - weight)`` where both have the key.
+    """Fuse the scores of two legs as documented: ``vector * weight + text * (1 - weight)`` if both have the key.
 
-    What one leg alone found keeps its own score, so the scales of both legs should be alike; see `calibrated`. NaN is
-    unknown: as if the leg had not found it. In the parts, vectors are list 0, words list 1.
+    A key of one leg keeps its score, so both legs need similar scales; see `calibrated`. NaN means unknown: the key is
+    skipped in that leg. In the parts, vectors are list 0, words list 1.
 
     Args:
         vector: scores by key.
         text: scores by key.
-        weight: that of the vectors, 0 to 1.
+        weight: weight of the vectors, 0 to 1.
 
     Raises:
         QueryError: the weight is out of range, or a score is infinite.
@@ -266,13 +265,13 @@ def calibrated(
 ) -> list[Fused]:
     """Fuse cosines and BM25 on one scale from 0 to 1, as the profile ``septet`` does.
 
-    The score is ``weight * (cosine + 1) / (highest cosine + 1) + (1 - weight) * bm25 / highest bm25``. What a leg has
-    not found, or NaN, contributes nothing: unlike in `convex`, both legs agreeing counts more than one alone.
+    The score is ``weight * (cosine + 1) / (highest cosine + 1) + (1 - weight) * bm25 / highest bm25``. A missing key or
+    NaN contributes nothing: unlike in `convex`, a hit of both legs scores above a hit of one.
 
     Args:
         vector: cosines by key, -1 to 1.
         text: BM25 by key, 0 and more.
-        weight: that of the vectors, 0 to 1.
+        weight: weight of the vectors, 0 to 1.
 
     Raises:
         QueryError: the weight is out of range, or a score is infinite.
@@ -292,15 +291,16 @@ def dbsf(lists: Iterable[Mapping[str, float]], weights: Sequence[float] | None =
     """Fuse scores by their distribution: in each list, three deviations below its mean is 0, three above it 1.
 
     The sum over the lists is the score (distribution-based score fusion, Mazzeschi 2023; the deviation is that of a
-    sample). A list of equal scores, or of a single one, gives 0.5 each. An outlier beyond three deviations may
-    count under 0 or over 1, so that no list loses its order. NaN is unknown: as if the list did not hold it.
+    sample). A list of equal scores, or of a single one, gives 0.5 each. Outliers beyond three deviations fall below 0
+    or above 1, so that every list keeps its order. NaN means unknown: the key is skipped in that list.
 
     Args:
         lists: scores by key.
-        weights: one for each list, 0 to 1e9; None for 1 each. A list of weight 0 is passed over.
+        weights: one for each list, 0 to 1e9; None for 1 each. Lists of weight 0 are skipped.
 
     Raises:
-        QueryError: a weight is out of range, there is not one for each list, or a score is infinite.
+        QueryError: a weight is out of range, the number of weights differs from the number of lists, or a score is
+            infinite.
     """
     scored = [_known(scores, f"list {place}") for place, scores in enumerate(lists)]
     counted = _weights(weights, len(scored))
@@ -317,18 +317,18 @@ def dbsf(lists: Iterable[Mapping[str, float]], weights: Sequence[float] | None =
     return _sorted(parts, order)
 
 
-def merged_evidence(one: Evidence, other: Evidence) -> Evidence:
-    """Return what found an item that two lists hold: both kinds together are ``hybrid``, the unknown adds nothing."""
-    if "unknown" in (one, other) or one == other:
-        return other if one == "unknown" else one
+def merged_evidence(first: Evidence, other: Evidence) -> Evidence:
+    """Return the evidence of an item in two lists: vector and words make ``hybrid``; unknown adds nothing."""
+    if "unknown" in (first, other) or first == other:
+        return other if first == "unknown" else first
     return "hybrid"
 
 
 def merged_provenance(vector: Provenance, text: Provenance) -> Provenance:
-    """Return what is known of a passage that both legs found.
+    """Return the provenance of a passage from both legs.
 
-    The first one's snippet, unless it is empty; the newest time; a query that both name or one alone, none where they
-    differ; claims and hints of both, each once, those of the first before the others.
+    It has the vector leg's snippet, unless that is empty; the latest time; the query if they do not name different
+    ones; the claims and hints of both without duplicates, the vector leg's first.
     """
     times = [at for at in (vector.retrieved_at, text.retrieved_at) if at is not None]
     queries = {query for query in (vector.query_id, text.query_id) if query is not None}
@@ -343,27 +343,27 @@ def merged_provenance(vector: Provenance, text: Provenance) -> Provenance:
 
 
 def key_of_line(line: str) -> str:
-    """Return the identity of a formatted line, from the tag in brackets that it begins with.
+    """Return the identity of a formatted line, from the tag in brackets at its start.
 
-    ``[chunk:12 title:Doc] body`` is ``chunk:12``, and likewise ``repo``, ``node`` and ``qdrant``; another tag is taken
-    whole, behind ``bracket:``; a line without one is a digest of it, behind ``opaque:``.
+    ``[chunk:12 title:Doc] body`` is ``chunk:12``; likewise ``repo``, ``node`` and ``qdrant``. Any other tag is taken
+    whole, after ``bracket:``; a line without a tag is its digest, after ``opaque:``.
     """
-    found = _TAG.match(line.lstrip())
-    if found is None:
+    match = _TAG.match(line.lstrip())
+    if match is None:
         from hashlib import sha256
 
         return f"opaque:{sha256(line.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
-    return found[1] if found[1] is not None else f"bracket:{found[2]}"
+    return match[1] if match[1] is not None else f"bracket:{match[2]}"
 
 
 def _weights(weights: Sequence[float] | None, count: int) -> list[float]:
     if weights is None:
         return [1.0] * count
     several = listed(weights, "weights", QueryError, "a number for each list")
-    given = [real(weight, f"weights[{at}]", QueryError, 0, _MOST_WEIGHT) for at, weight in enumerate(several)]
-    if len(given) != count:
-        raise QueryError(f"there are {len(given)} weights for {count} lists: wanted one for each")
-    return given
+    numbers = [real(weight, f"weights[{at}]", QueryError, 0, _MOST_WEIGHT) for at, weight in enumerate(several)]
+    if len(numbers) != count:
+        raise QueryError(f"{len(numbers)} weights for {count} lists: pass one weight per list")
+    return numbers
 
 
 def _known(scores: Mapping[str, float], name: str) -> dict[str, float]:
@@ -379,7 +379,7 @@ def _descending(scores: Mapping[str, float]) -> list[str]:
 
 
 def _span(scores: Sequence[float]) -> tuple[float, float]:
-    """Return where a distribution begins, and how wide it is; 0 where all scores are equal."""
+    """Return the low end and the width of a distribution; width 0 if all scores are equal."""
     if len(scores) < 2 or min(scores) == max(scores):
         return 0.0, 0.0
     mean = math.fsum(scores) / len(scores)
@@ -388,12 +388,12 @@ def _span(scores: Sequence[float]) -> tuple[float, float]:
 
 
 def _sorted(parts: Mapping[str, Sequence[tuple[int, int, float]]], order: Iterable[str] | None = None) -> list[Fused]:
-    """Return items with their sums, the highest first; equal ones in the given order, or in which they were met."""
+    """Return items with their sums, highest first; ties in the given order, or first-seen."""
     keys = parts if order is None else dict.fromkeys(order)
-    # An exact sum: the same contributions in another order are the same score, to the last bit.
+    # Exact: the same contributions in another order give the same score, to the last bit.
     fused = [Fused(key, math.fsum(part[2] for part in parts[key]), tuple(parts[key])) for key in keys]
     return sorted(fused, key=lambda item: -item.score)
 
 
-def _united(one: Iterable[_T], other: Iterable[_T]) -> tuple[_T, ...]:
-    return tuple(dict.fromkeys((*one, *other)))
+def _united(first: Iterable[_T], second: Iterable[_T]) -> tuple[_T, ...]:
+    return tuple(dict.fromkeys((*first, *second)))

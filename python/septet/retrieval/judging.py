@@ -1,4 +1,4 @@
-"""Judging: the facts about the answers of a wave, and the evidence that they make."""
+"""Judges the replies of a wave: facts about them, and the evidence they make."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ from septet.retrieval.planning.planner import looks_like_code
 if TYPE_CHECKING:
     from septet.retrieval.corpus import Answered, RankedList
     from septet.retrieval.planning.policy import Policy
-    from septet.retrieval.waves import Answer
+    from septet.retrieval.waves import Reply
 
-__all__ = ["Judged", "judged", "used_backends"]
+__all__ = ["Judgement", "judgement_of", "used_backends"]
 
-#: Of whose best score the documented quality is made: of the first of these that found something.
+#: Corpora by precedence: the documented quality uses the best score of the first one with hits.
 FIRST = ("memory", "document_chunks", "repo_inventory", "remote", "docs_mirror", "web_research")
 
 
-class Judged(NamedTuple):
-    """What is known of the answers of a wave.
+class Judgement(NamedTuple):
+    """The judgement of a wave.
 
     Attributes:
         evidence: the numbers that the profile acts on.
-        asked: how many corpora were asked.
-        confidence: how likely an answer is there, 0 to 1; None where no corpus can tell.
+        corpora: number of corpora searched.
+        confidence: probability that the hits contain an answer, 0 to 1; None if no corpus reports one.
     """
 
     evidence: Evidence
-    asked: int
+    corpora: int
     confidence: float | None
 
 
-def judged(query: str, answers: Sequence[Answer], policy: Policy, *, linked: int = 0) -> Judged:
-    """Return what is known of answers.
+def judgement_of(query: str, answers: Sequence[Reply], policy: Policy, *, linked: int = 0) -> Judgement:
+    """Return the judgement of replies.
 
     Args:
         query: the original phrasing.
-        answers: of all phrasings.
-        policy: says which numbers the evidence has.
-        linked: how many hits a link says to contradict another, beside those that corpora tell.
+        answers: replies to all phrasings.
+        policy: the policy; selects the kind of evidence.
+        linked: number of hits that contradict another by a link, in addition to those that corpora report.
     """
-    found = [(one.corpus, one.found) for one in answers if one.found is not None]
-    keys: dict[str, dict[str, float]] = {one.corpus: {} for one in answers}
+    answered_corpora = [(reply.corpus, reply.answered) for reply in answers if reply.answered is not None]
+    keys: dict[str, dict[str, float]] = {reply.corpus: {} for reply in answers}
     confidences: dict[str, float | None] = {}
-    for name, answered in found:
+    for name, answered in answered_corpora:
         for ranked in answered.lists:
             for item in ranked.items:
                 keys[name][item.key] = max(item.hit.score, keys[name].get(item.key, item.hit.score))
-        known = [one for one in (confidences.get(name), answered.confidence) if one is not None]
+        known = [value for value in (confidences.get(name), answered.confidence) if value is not None]
         confidences[name] = max(known, default=None)
-    counts = {name: len(own) for name, own in keys.items()}
+    counts = {name: len(scores) for name, scores in keys.items()}
     best = next((name for name in (*FIRST, *counts) if counts.get(name)), None)
     top = None if best is None else max(keys[best].values())
-    contradictions = linked + sum(answered.contradictions for _, answered in found)
-    fallback = any(answered.fallback for _, answered in found)
+    contradictions = linked + sum(answered.contradictions for _, answered in answered_corpora)
+    fallback = any(answered.fallback for _, answered in answered_corpora)
     code_like = looks_like_code(query, policy)
     if policy.evidence == "calibrated":
         evidence = calibrated_evidence(
@@ -73,21 +73,21 @@ def judged(query: str, answers: Sequence[Answer], policy: Policy, *, linked: int
             counts, top, contradictions=contradictions, code_like=code_like, fallback=fallback, policy=policy
         )
     confidence = max((value for value in confidences.values() if value is not None), default=None)
-    return Judged(evidence, len(counts), confidence)
+    return Judgement(evidence, len(counts), confidence)
 
 
-def used_backends(found: Answered) -> tuple[str, ...]:
-    """Return the backends that found something: of those by words none where vectors alone did, and the reverse."""
-    lists = [ranked for ranked in found.lists if ranked.items]
+def used_backends(answer: Answered) -> tuple[str, ...]:
+    """Return the backends that produced hits: none by words if vectors alone did, and the reverse."""
+    lists = [ranked for ranked in answer.lists if ranked.items]
     by_vector = any(ranked.name == VECTOR or _has(ranked, "cosine") for ranked in lists)
     by_words = any(ranked.name not in (VECTOR, HYBRID) or _has(ranked, "bm25") for ranked in lists)
-    kept = [name for name in found.backends if (by_vector if name.endswith("_vector") else by_words)]
-    return tuple(kept) if lists else ()
+    names = [name for name in answer.backends if (by_vector if name.endswith("_vector") else by_words)]
+    return tuple(names) if lists else ()
 
 
 def _has(ranked: RankedList, leg: str) -> bool:
     if ranked.name != HYBRID:
         return False
-    # BM25 is 0 where a search of both legs found an entry by its vector alone; a cosine of 0 is one.
+    # BM25 is 0 for an entry that only the vector leg matched; a cosine of 0 is a value.
     known = [value for item in ranked.items if (value := item.hit.raw.get(leg)) is not None]
     return any(known) if leg == "bm25" else bool(known)

@@ -1,4 +1,4 @@
-"""Knowledge: what a retrieval uses of a vault or a federation, and how it tells several of them apart."""
+"""Knowledge: the methods of a vault or a federation that a retrieval uses, and the identity of its store."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ __all__ = ["Knowledge", "OpenVault", "items_of", "key_of", "settings_of", "store
 
 
 class Knowledge(Protocol):
-    """Entries that can be searched, read and added: a `Vault`, a `Federation`, or anything with these methods.
+    """Entries to search, read and add: a `Vault`, a `Federation`, or an object with these methods.
 
-    They are those of `Vault`, which documents them; several threads may call them at once.
+    See `Vault` for the methods; several threads may call them at once.
     """
 
     def search(self, query: str, **options: Unpack[SearchOptions]) -> Results:
@@ -39,7 +39,7 @@ class Knowledge(Protocol):
         """Return the entry with this id, or None."""
 
     def load(self, ids: Iterable[str]) -> list[Entry]:
-        """Return whole entries in the order of the ids; ids that do not exist are left out."""
+        """Return whole entries in the order of the ids, skipping unknown ids."""
 
     def links(self, id: str) -> list[Link]:
         """Return the links from and to an entry."""
@@ -66,15 +66,14 @@ class Knowledge(Protocol):
 OpenVault: TypeAlias = Callable[[str], Any]
 
 _numbers = itertools.count(1)
-#: Names of those that no file tells apart. Entries go with what they name.
+#: Names of objects without a file. Weak: an entry lives as long as its object.
 _named: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 def store_of(knowledge: Knowledge) -> str:
-    """Return a name of the store, the same for all that have the same file open and for no other.
+    """Return the name of the store: equal for all objects with the same file open, and unique otherwise.
 
-    Vaults in memory, federations and other objects are each a store of their own, named by when they were first asked
-    about.
+    Vaults in memory, federations and other objects are each a store, numbered in the order of the first call.
     """
     path = getattr(knowledge, "path", None)
     if isinstance(path, str) and path and path != ":memory:":
@@ -87,17 +86,17 @@ def store_of(knowledge: Knowledge) -> str:
 
 
 def settings_of(knowledge: Knowledge) -> Mapping[str, Any]:
-    """Return how SQLite works on a vault, as the fields ``sqlite_…`` of an envelope; none of what is no one file."""
+    """Return the SQLite settings of a vault as the fields ``sqlite_…`` of an envelope; empty for other objects."""
     store = getattr(knowledge, "_store", None)
     if not isinstance(store, Store):
         return {}
     try:
         with store.reading() as read:
-            told = sqlite_settings(read)
+            settings = sqlite_settings(read)
     except SeptetError:
-        # Whoever reads it says so.
+        # A search of the vault reports the error.
         return {}
-    return {f"sqlite_{name}": value for name, value in told._asdict().items()}
+    return {f"sqlite_{name}": value for name, value in settings._asdict().items()}
 
 
 def key_of(store: str, entry_id: str) -> str:
@@ -106,5 +105,5 @@ def key_of(store: str, entry_id: str) -> str:
 
 
 def items_of(store: str, hits: Iterable[Hit]) -> Sequence[Item]:
-    """Return hits of one store as places of a list."""
+    """Return hits of one store as list items."""
     return [Item(key_of(store, hit.id), hit) for hit in hits]

@@ -1,4 +1,4 @@
-"""Making a retriever: a configuration becomes corpora, rules and an expander."""
+"""Builds a retriever: a configuration becomes corpora, rules and an expander."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def retriever_of(
     if timeout_s is not None:
         timeout_s = real(timeout_s, "timeout_s", QueryError, 0.01, MAX_TIMEOUT_S)
     knobs = chosen.chosen_policy
-    own = _own(corpora, partial(_of_vault, chosen, knobs))
+    passed = _passed(corpora, partial(_of_vault, chosen, knobs))
     wants_phrasings = chosen.profile != "recall" or chosen.search.query_expansion
     with ExitStack() as opened:
         expanding = None
@@ -83,18 +83,18 @@ def retriever_of(
         if expanding is not None:
             opened.callback(expanding.close)
         if chosen.profile == "recall":
-            made, rules = _recalled(knowledge, chosen, open_vault, opened, clock)
+            built, rules = _recalled(knowledge, chosen, open_vault, opened, clock)
         else:
             from septet.retrieval.planned import planned
 
-            # Keys that a policy came with are not replaced by those of the environment.
+            # Keys in the policy take precedence over the environment.
             if secrets is not None or not knobs.secrets:
                 knobs = knobs.with_secrets(os.environ.get if secrets is None else secrets)
-            made, rules = planned(knowledge, chosen, knobs, open_vault, opened, clock)
+            built, rules = planned(knowledge, chosen, knobs, open_vault, opened, clock)
         return Retriever(
             chosen,
             knobs,
-            {**made, **own},
+            {**built, **passed},
             rules,
             expanding=expanding,
             timeout_s=chosen.timeout_s if timeout_s is None else timeout_s,
@@ -106,7 +106,7 @@ def retriever_of(
 
 
 def _configured(source: RetrievalConfigLike, policy: Policy | Mapping[str, Any] | None) -> RetrievalConfig:
-    """Return the configuration, with the policy in place of its own."""
+    """Return the configuration, with the given policy replacing its own."""
     config = retrieval_config(source)
     if policy is None:
         return config
@@ -116,7 +116,7 @@ def _configured(source: RetrievalConfigLike, policy: Policy | Mapping[str, Any] 
 
 
 def _of_vault(config: RetrievalConfig, policy: Policy, name: str, knowledge: Knowledge) -> Corpus:
-    """Return a vault of the caller's: a source of a recall, or what a docs mirror is."""
+    """Return a caller's vault as a corpus: a source of a recall, or a docs mirror."""
     if config.profile == "recall":
         from septet.retrieval.recall.sources import VaultCorpus
 
@@ -127,23 +127,25 @@ def _of_vault(config: RetrievalConfig, policy: Policy, name: str, knowledge: Kno
     return MirrorCorpus(knowledge, name=name, weight=policy.chunk_vector_fusion_weight, together=together)
 
 
-def _own(corpora: Mapping[str, CorpusLike] | None, of_vault: Callable[[str, Knowledge], Corpus]) -> dict[str, Corpus]:
+def _passed(
+    corpora: Mapping[str, CorpusLike] | None, of_vault: Callable[[str, Knowledge], Corpus]
+) -> dict[str, Corpus]:
     """Return the caller's corpora by name.
 
     Raises:
-        QueryError: one of them is none, or has another name than it is given under.
+        QueryError: a value is no corpus, or its name differs from its key.
     """
     if corpora is None:
         return {}
     if not isinstance(corpora, Mapping) or len(corpora) > MOST_CORPORA:
         raise QueryError(f"corpora is {shown(corpora)}: wanted a dict of corpora by name, {MOST_CORPORA} at most")
-    own = {}
+    by_name = {}
     for name, corpus in corpora.items():
         text = utf8(name, "a name in corpora", QueryError, 200)
         if not (text.strip() and text.isprintable()):
             raise QueryError(f"a name in corpora is {shown(text)}: wanted a printable name")
-        own[text] = corpus_of(text, corpus, of_vault)
-    return own
+        by_name[text] = corpus_of(text, corpus, of_vault)
+    return by_name
 
 
 def _recalled(
@@ -162,4 +164,6 @@ def _recalled(
             vault = open_vault(path)
             opened.callback(vault.close)
             vaults[name] = vault
-    return {one.name: one for one in corpora_of(config.search, knowledge, vaults)}, RecallRules(config.search, clock)
+    return {corpus.name: corpus for corpus in corpora_of(config.search, knowledge, vaults)}, RecallRules(
+        config.search, clock
+    )

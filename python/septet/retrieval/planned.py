@@ -1,4 +1,4 @@
-"""The corpora and the rules of planned retrieval, made from a configuration."""
+"""The corpora and rules of planned retrieval, from a configuration."""
 
 from __future__ import annotations
 
@@ -29,30 +29,33 @@ def planned(
     opened: ExitStack,
     clock: Callable[[], float],
 ) -> tuple[dict[str, Corpus], Rules]:
-    """Return what can be asked, by name, and the rules.
+    """Return the corpora by name, and the rules.
 
     Args:
         knowledge: the vault, or the federation.
         config: of the retriever.
         policy: its knobs, with the keys.
         open_vault: opens another vault for reading.
-        opened: what is opened here is closed with it.
-        clock: returns the present of the vault, in epoch seconds.
+        opened: closes what is opened here.
+        clock: returns the current time of the vault, in epoch seconds.
 
     Raises:
         ProfileError: a path or a server of the configuration cannot be used.
         StoreError: a vault cannot be opened.
     """
-    made = [*_of_vaults(knowledge, config, policy, open_vault, opened, clock), *_of_folder(knowledge, config, policy)]
+    corpora = [
+        *_of_vaults(knowledge, config, policy, open_vault, opened, clock),
+        *_of_folder(knowledge, config, policy),
+    ]
     if policy.web_enabled:
         from septet.retrieval.corpora.web import WebCorpus
 
         web = WebCorpus(policy, knowledge)
         opened.callback(web.close)
-        made.append(web)
+        corpora.append(web)
     linked = partial(_contradicting, knowledge) if policy.evidence == "calibrated" else None
     rules = PlannedRules(policy, _order(config, policy), limit=config.limit, hops=config.hops, contradicting=linked)
-    return {one.name: one for one in made}, rules
+    return {corpus.name: corpus for corpus in corpora}, rules
 
 
 def _of_vaults(
@@ -65,7 +68,7 @@ def _of_vaults(
 ) -> list[Corpus]:
     named, weight = config.corpora, policy.chunk_vector_fusion_weight
     together = _together(config)
-    made: list[Corpus] = [
+    corpora: list[Corpus] = [
         MemoryCorpus(
             knowledge,
             kinds=named.memory_kinds,
@@ -75,7 +78,7 @@ def _of_vaults(
             together=together,
             contradictions=policy.evidence == "documented",
             clock=clock,
-            # As documented, an entry with "the" in it is something that was found.
+            # As documented, a stop word counts as a match.
             stop_words=() if policy.evidence == "documented" else policy.verification_stop_words,
         ),
         GraphCorpus(knowledge, together=together),
@@ -84,12 +87,12 @@ def _of_vaults(
     if named.docs is not None:
         mirror = open_vault(named.docs)
         opened.callback(mirror.close)
-        made.append(MirrorCorpus(mirror, weight=weight, together=together))
-    return made
+        corpora.append(MirrorCorpus(mirror, weight=weight, together=together))
+    return corpora
 
 
 def _of_folder(knowledge: Knowledge, config: RetrievalConfig, policy: Policy) -> list[Corpus]:
-    """Return the corpora of a repository; they share one look at its folders."""
+    """Return the corpora of a repository; they share one scan of its folders."""
     named = config.corpora
     if named.repository is None:
         return []
@@ -108,23 +111,23 @@ def _of_folder(knowledge: Knowledge, config: RetrievalConfig, policy: Policy) ->
 
 
 def _together(config: RetrievalConfig) -> str | None:
-    """Return the profile that a vault is searched with; None where its legs are fused as documented.
+    """Return the profile for searches of a vault; None if the legs are fused as documented.
 
-    The documented fusion lets what one leg finds keep its whole score, and so come before what both find.
+    In the documented fusion a hit of one leg keeps its whole score, and so may precede hits of both.
     """
     return "septet" if config.profile == "septet" else None
 
 
 def _contradicting(knowledge: Knowledge, items: Sequence[Item]) -> int:
-    """Return how many entries of a vault links say to contradict another one of the items."""
+    """Return the number of entries that contradict another item by a link."""
     store = store_of(knowledge)
-    own = [item.hit.id for item in items if item.key == key_of(store, item.hit.id)]
+    ids = [item.hit.id for item in items if item.key == key_of(store, item.hit.id)]
     try:
-        links = [link[:3] for one in own for link in knowledge.links(one)] if len(own) > 1 else []
+        links = [link[:3] for entry_id in ids for link in knowledge.links(entry_id)] if len(ids) > 1 else []
     except SeptetError:
-        # What was found stays; a vault that cannot be read is in the notes of its corpora.
+        # The hits stay; the corpora of an unreadable vault add notes.
         return 0
-    return linked_contradictions(own, links)
+    return linked_contradictions(ids, links)
 
 
 def _order(config: RetrievalConfig, policy: Policy) -> Callable[[Sequence[RankedList]], Ordered]:

@@ -1,4 +1,4 @@
-"""Retriever: what an application keeps to retrieve with."""
+"""Retriever: the object an application keeps for retrievals."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 __all__ = ["Retriever"]
 
 MOST_QUERY_CHARS, MOST_SCOPE = 100_000, 100
-#: Hooks that are being told, in this thread or task: what they retrieve themselves is told to nobody.
-_TELLING: ContextVar[bool] = ContextVar("septet_telling_retrieval", default=False)
+#: True while a hook runs in this thread or task: its own retrievals call no hook.
+_IN_HOOK: ContextVar[bool] = ContextVar("septet_telling_retrieval", default=False)
 
 
 class Retriever(OfOneProcess):
-    """Retrieves from several corpora: plans, asks them side by side, fuses what they find, and judges the evidence.
+    """Retrieves from several corpora: plans, searches them in parallel, fuses their hits, and judges the evidence.
 
-    `Vault.retriever` and `Federation.retriever` make it. Threads may share it, and forked processes may use it.
+    Create it with `Vault.retriever` or `Federation.retriever`. Threads and forked processes may share it.
 
     Attributes:
-        config: what it was made from.
+        config: the configuration.
         policy: the knobs.
-        corpora: what can be asked, by name.
+        corpora: the corpora by name.
     """
 
     _elsewhere = "make it in the other process, of a vault opened there"
@@ -73,8 +73,8 @@ class Retriever(OfOneProcess):
         self._runner = Runner(corpora, rules, expanding)
         self._on_retrieval, self._tracer, self._watch = on_retrieval, tracer, Watch(None, None, tracer)
         self._sqlite = sqlite or {}
-        given: Callable[[], object] | None = close
-        self._close: Callable[[], object] | None = called(given, "close", QueryError) or (lambda: None)
+        on_close: Callable[[], object] | None = close
+        self._close: Callable[[], object] | None = called(on_close, "close", QueryError) or (lambda: None)
 
     def __repr__(self) -> str:
         return f"Retriever({self.config.profile!r}, {len(self.corpora)} corpora)"
@@ -101,32 +101,32 @@ class Retriever(OfOneProcess):
         model: str | None = None,
         timeout_s: float | None = None,
     ) -> Retrieval:
-        """Return what answers a query, best first, with an account of how it was found.
+        """Return the hits for a query, best first, with an account of the search.
 
-        Corpora are asked side by side. What is late, or fails, is left out, and a note says so.
+        Corpora are searched in parallel. A late or failing corpus is left out, with a note.
 
         Args:
             query: a question or keywords.
-            limit: at most so many hits, and so many of each list, 1 to 1,000; None for what the profile says.
+            limit: maximum number of hits, and of items in each list, 1 to 1,000; None for the profile's.
             plan: a plan to follow instead of a new one, such as that of an earlier retrieval: the same corpora, mode
                 and waves. Not together with ``corpora``, ``mode`` and ``verification``.
-            corpora: ask these, whatever the plan would be.
-            mode: ``full_text``, ``vector`` or ``hybrid``; None for what the plan says.
-            verification: whether weak evidence may be verified by a second wave; None for what the plan says.
-            scope: names and values that narrow what some corpora search, such as ``{"session": "s1"}``.
+            corpora: the corpora to search, regardless of the plan.
+            mode: ``full_text``, ``vector`` or ``hybrid``; None for the plan's.
+            verification: allow a second wave to verify weak evidence; None for the plan's.
+            scope: names and values that narrow the search of some corpora, such as ``{"session": "s1"}``.
             query_vector: the query as a vector ``(d,)``.
             model: the model of that vector.
-            timeout_s: answer after so many seconds with what was found by then, 0.01 to 86,400; None for the limit of
-                the retriever.
+            timeout_s: maximum seconds, 0.01 to 86,400: then the hits so far are returned; None for the limit of the
+                retriever.
 
         Raises:
-            QueryError: an argument cannot be understood.
-            VectorError: the vector holds what is no number, or nothing.
-            StoreError: the vault cannot be read, and nothing else was asked that could.
+            QueryError: an argument is invalid.
+            VectorError: the vector is empty or contains a non-finite number.
+            StoreError: the vault cannot be read, and no other corpus answered.
         """
-        given = {"limit": limit, "plan": plan, "corpora": corpora, "mode": mode, "verification": verification}
-        more = {"scope": scope, "query_vector": query_vector, "model": model, "timeout_s": timeout_s}
-        return self._watched(query, given | more)
+        options = {"limit": limit, "plan": plan, "corpora": corpora, "mode": mode, "verification": verification}
+        search_options = {"scope": scope, "query_vector": query_vector, "model": model, "timeout_s": timeout_s}
+        return self._watched(query, options | search_options)
 
     def plan(
         self,
@@ -136,7 +136,7 @@ class Retriever(OfOneProcess):
         mode: RetrievalMode | None = None,
         verification: bool | None = None,
     ) -> RetrievalPlan:
-        """Return what `retrieve` would ask, and why; `RetrievalPlan.why` says it of one corpus.
+        """Return the plan of `retrieve`; `RetrievalPlan.why` gives the reason for a corpus.
 
         Args:
             query: as for `retrieve`.
@@ -145,7 +145,7 @@ class Retriever(OfOneProcess):
             verification: as for `retrieve`.
 
         Raises:
-            QueryError: an argument cannot be understood.
+            QueryError: an argument is invalid.
             Closed: the retriever was closed.
         """
         self._check_open()
@@ -166,11 +166,11 @@ class Retriever(OfOneProcess):
         model: str | None = None,
         timeout_s: float | None = None,
     ) -> RetrievalExplanation:
-        """Retrieve, and say where an entry stands in each list of each wave, or why it is in none.
+        """Retrieve, and report the rank of an entry in each list of each wave, or why it is missing.
 
         Args:
             query: as for `retrieve`, as are the other arguments.
-            id: of the entry, as a hit carries it.
+            id: of the entry, as in a hit.
 
         Raises:
             QueryError: as for `retrieve`.
@@ -179,27 +179,27 @@ class Retriever(OfOneProcess):
         """
         from septet.retrieval.account.explaining import explained
 
-        wanted = utf8(id, "id", QueryError)
-        given = {"limit": limit, "plan": plan, "corpora": corpora, "mode": mode, "verification": verification}
-        more = {"scope": scope, "query_vector": query_vector, "model": model, "timeout_s": timeout_s}
-        found = self._watched(query, given | more)
-        rules, ordered = self._rules, found._ordered
-        return explained(found, wanted, self.corpora, rules.kept(ordered), rules.least_score(ordered))
+        entry_id = utf8(id, "id", QueryError)
+        options = {"limit": limit, "plan": plan, "corpora": corpora, "mode": mode, "verification": verification}
+        search_options = {"scope": scope, "query_vector": query_vector, "model": model, "timeout_s": timeout_s}
+        retrieval = self._watched(query, options | search_options)
+        rules, ordered = self._rules, retrieval._ordered
+        return explained(retrieval, entry_id, self.corpora, rules.kept(ordered), rules.least_score(ordered))
 
     def get(self, id: str) -> Entry | None:
-        """Return a whole entry by the id that a hit carries, from the first corpus that has it; None if none has.
+        """Return a whole entry by the id of a hit, from the first corpus that has it; None if none has.
 
         Raises:
-            QueryError: the id is no text.
+            QueryError: the id is not text.
             StoreError: no corpus has it, and one of them cannot be read.
         """
         self._check_open()
-        wanted = utf8(id, "id", QueryError)
+        entry_id = utf8(id, "id", QueryError)
         fault: Exception | None = None
         for corpus in self.corpora.values():
             try:
-                if (found := corpus.get(wanted)) is not None:
-                    return found
+                if (entry := corpus.get(entry_id)) is not None:
+                    return entry
             except Exception as error:  # noqa: BLE001 - a corpus may be foreign code; another one may have the entry
                 fault = fault or error
         if isinstance(fault, SeptetError):
@@ -207,9 +207,9 @@ class Retriever(OfOneProcess):
         return None
 
     def close(self) -> None:
-        """Let go of what the retriever opened itself; using it afterwards raises `Closed`. Closing twice is fine.
+        """Release the resources that the retriever opened; later calls raise `Closed`. Closing twice is fine.
 
-        The vault that it was made from stays open. What is still being asked is not waited for.
+        The vault that it was made from stays open. Requests in progress are not awaited.
         """
         close, self._close = self._close, None
         if close is not None:
@@ -221,85 +221,89 @@ class Retriever(OfOneProcess):
         if self._close is None:
             raise Closed("the retriever was closed: make another one")
 
-    def _watched(self, query: str, given: Mapping[str, Any]) -> Retrieval:
-        """Retrieve, inside a span, and tell the hook."""
+    def _watched(self, query: str, options: Mapping[str, Any]) -> Retrieval:
+        """Retrieve inside a span, and call the hook."""
         self._check_open()
         span = None if self._tracer is None else self._tracer.begin("septet.retrieve", db__operation__name="retrieve")
         fault: BaseException | None = None
-        said: dict[str, Any] = {}
+        attributes: dict[str, Any] = {}
         try:
-            found = self._retrieve(query, given)
-            said = attributes_of(found)
+            retrieval = self._retrieve(query, options)
+            attributes = attributes_of(retrieval)
         except BaseException as error:
             fault = error
             raise
         finally:
             if span is not None:
-                span.close(fault, said)
-        if self._on_retrieval is not None and not _TELLING.get():
-            token = _TELLING.set(True)
+                span.close(fault, attributes)
+        if self._on_retrieval is not None and not _IN_HOOK.get():
+            token = _IN_HOOK.set(True)
             try:
-                self._watch.tell(self._on_retrieval, found.envelope)
+                self._watch.tell(self._on_retrieval, retrieval.envelope)
             finally:
-                _TELLING.reset(token)
-        return found
+                _IN_HOOK.reset(token)
+        return retrieval
 
-    def _retrieve(self, query: str, given: Mapping[str, Any]) -> Retrieval:
+    def _retrieve(self, query: str, options: Mapping[str, Any]) -> Retrieval:
         started = time.perf_counter()
-        asked, most, plan = self._request(query, given)
-        rounds = self._runner.rounds(plan, asked)
+        request, most, plan = self._request(query, options)
+        rounds = self._runner.rounds(plan, request)
         name, shown = self.config.profile, self.config.search.recall
         return retrieval_of(query, plan, rounds, self._rules, most, name, started, self._sqlite, shown)
 
-    def _request(self, query: str, given: Mapping[str, Any]) -> tuple[Asked, int, RetrievalPlan]:
-        """Return what is asked, how many hits are wanted, and the plan.
+    def _request(self, query: str, options: Mapping[str, Any]) -> tuple[Asked, int, RetrievalPlan]:
+        """Return the request, the maximum number of hits, and the plan.
 
         Raises:
-            QueryError: an argument cannot be understood.
-            VectorError: the vector holds what is no number, or nothing.
+            QueryError: an argument is invalid.
+            VectorError: the vector is empty or contains a non-finite number.
         """
         text = _query(query)
-        timeout_s = self._timeout_s if given["timeout_s"] is None else given["timeout_s"]
+        timeout_s = self._timeout_s if options["timeout_s"] is None else options["timeout_s"]
         deadline = None
         if timeout_s is not None:
             deadline = deadline_of(real(timeout_s, "timeout_s", QueryError, 0.01, MAX_TIMEOUT_S))
         limit, most = self._rules.limit, self._rules.most
-        if given["limit"] is not None:
-            limit = most = whole(given["limit"], "limit", QueryError, 1, MAX_LIMIT)
+        if options["limit"] is not None:
+            limit = most = whole(options["limit"], "limit", QueryError, 1, MAX_LIMIT)
         vector = None
-        if given["query_vector"] is not None:
+        if options["query_vector"] is not None:
             from septet.model.vector import query_vector
 
-            vector = query_vector(given["query_vector"]).scan
-        model = None if given["model"] is None else utf8(given["model"], "model", QueryError)
-        plan = self._planned(text, given)
-        asked = Asked(plan.query, limit, plan.mode, 0, vector, model, _scope(given["scope"]), deadline)
-        return asked, most, plan
+            vector = query_vector(options["query_vector"]).scan
+        model = None if options["model"] is None else utf8(options["model"], "model", QueryError)
+        plan = self._planned(text, options)
+        request = Asked(plan.query, limit, plan.mode, 0, vector, model, _scope(options["scope"]), deadline)
+        return request, most, plan
 
-    def _planned(self, query: str, given: Mapping[str, Any]) -> RetrievalPlan:
-        """Return the plan that is given, or a new one.
+    def _planned(self, query: str, options: Mapping[str, Any]) -> RetrievalPlan:
+        """Return the caller's plan, or a new one.
 
         Raises:
-            QueryError: an argument cannot be understood, or names a corpus that there is not.
+            QueryError: an argument is invalid, or names an unknown corpus.
         """
-        corpora, mode, verification = given["corpora"], given["mode"], given["verification"]
+        corpora, mode, verification = options["corpora"], options["mode"], options["verification"]
         if verification is not None:
             flag(verification, "verification", QueryError)
         names = [corpora] if isinstance(corpora, str) else corpora
-        if (plan := given.get("plan")) is not None:
+        if (plan := options.get("plan")) is not None:
             if (corpora, mode, verification) != (None, None, None):
-                raise QueryError("a plan says what is asked, and how: leave out corpora, mode and verification")
+                raise QueryError("plan includes corpora, mode and verification: leave these out")
             return self._replayed(query, plan)
-        made = self._rules.plan(query, names, mode, tuple(self.corpora))
-        return made if verification is None else replace(made, allow_verification_pass=verification)
+        new_plan = self._rules.plan(query, names, mode, tuple(self.corpora))
+        return new_plan if verification is None else replace(new_plan, allow_verification_pass=verification)
 
     def _replayed(self, query: str, plan: object) -> RetrievalPlan:
-        made = plan if isinstance(plan, RetrievalPlan) else RetrievalPlan.from_dict(_mapping(plan))
-        if missing := [name for name in made.corpora if name not in self.corpora]:
+        new_plan = plan if isinstance(plan, RetrievalPlan) else RetrievalPlan.from_dict(_mapping(plan))
+        if missing := [name for name in new_plan.corpora if name not in self.corpora]:
             known = ", ".join(self.corpora)
-            raise QueryError(f"the plan asks {shown(missing[0])}, which there is not: known are {known}")
+            raise QueryError(f"unknown corpus {shown(missing[0])} in plan; available: {known}")
         text = normalized(query)
-        return made if text == made.normalized_query else replace(made, normalized_query=text, rewritten_query=None)
+        return (
+            new_plan
+            if text == new_plan.normalized_query
+            else replace(new_plan, normalized_query=text, rewritten_query=None)
+        )
 
 
 def _mapping(plan: object) -> Mapping[str, object]:

@@ -1,32 +1,32 @@
-"""Rounds: the waves of one retrieval with what came of each, kept for explanations."""
+"""The waves of one retrieval and their outcomes, kept for explanations."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
 from septet.retrieval.corpus import Asked
-from septet.retrieval.judging import Judged
+from septet.retrieval.judging import Judgement
 from septet.retrieval.ordering import Ordered
 from septet.retrieval.waves import Wave
 
 __all__ = ["Reason", "Round"]
 
-#: Why a wave was asked.
+#: The reason of a wave.
 Reason: TypeAlias = Literal["query", "verification", "corrective", "follow_up"]
 
 
 class Round(NamedTuple):
-    """One wave, and what came of it.
+    """One wave and its outcome.
 
     Attributes:
-        reason: why it was asked.
-        query: what was asked; the other phrasings are in the wave.
-        why: of a further wave the documented reason, such as ``weak_evidence_quality``.
-        wave: the answers.
-        ordered: the order that they make; of corrections and follow-ups together with the answers of the waves before.
-        judged: how good it is.
-        kept: whether the hits come from it.
-        asked: the original phrasing, as it was asked.
+        reason: kind of the wave.
+        query: the query; other phrasings are in the wave.
+        why: documented reason of a further wave, such as ``weak_evidence_quality``.
+        wave: the replies.
+        ordered: the order of the replies; for corrections and follow-ups, with the replies of earlier waves.
+        judgement: the evidence and the confidence.
+        used: True if the hits come from it.
+        request: the request with the original phrasing.
     """
 
     reason: Reason
@@ -34,6 +34,6 @@ class Round(NamedTuple):
     why: str
     wave: Wave
     ordered: Ordered
-    judged: Judged
-    kept: bool
-    asked: Asked
+    judgement: Judgement
+    used: bool
+    request: Asked

@@ -1,4 +1,4 @@
-"""Rules: how a profile makes hits of answers, and when it asks again."""
+"""Rules of a profile: how replies become hits, and when to search again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from septet.retrieval.corpus import Asked, Item, RankedList, RetrievalMode
-from septet.retrieval.judging import Judged, judged
+from septet.retrieval.judging import Judgement, judgement_of
 from septet.retrieval.ordering import Ordered, answered_lists, by_rank
 from septet.retrieval.planning.evidence import is_better, wants_verification
 from septet.retrieval.planning.followups import Clue, continues, follow_up_queries, rewritten_query
@@ -18,58 +18,58 @@ from septet.retrieval.recall.recalling import recall_lists
 
 if TYPE_CHECKING:
     from septet.retrieval.recall.settings import RecallSettings
-    from septet.retrieval.waves import Answer
+    from septet.retrieval.waves import Reply
 
 __all__ = ["PlannedRules", "RecallRules", "Rules"]
 
 WEB = "web_research"
-#: A list of a planned retrieval has so many items, unless the caller names a limit.
+#: Default maximum items per list of a planned retrieval.
 PLANNED_LIMIT = 10
 
 
 class Rules(Protocol):
-    """How a profile makes hits of answers, and when it asks again."""
+    """How a profile turns replies into hits, and when it searches again."""
 
     @property
     def limit(self) -> int:
-        """At most so many items in each list, unless the caller names a limit."""
+        """Maximum items in each list by default."""
 
     @property
     def most(self) -> int:
-        """At most so many hits, unless the caller names a limit."""
+        """Maximum hits by default."""
 
     def plan(
         self, query: str, corpora: Iterable[str] | None, mode: RetrievalMode | None, available: Sequence[str]
     ) -> RetrievalPlan:
-        """Return what is asked; the caller may name corpora and a mode.
+        """Return the plan; the caller may name corpora and a mode.
 
         Raises:
-            QueryError: they are not there.
+            QueryError: a corpus is unknown.
         """
 
-    def order(self, asked: Asked, answers: Sequence[Answer]) -> Ordered:
-        """Return one order of what was answered."""
+    def order(self, request: Asked, answers: Sequence[Reply]) -> Ordered:
+        """Return the fused order of replies."""
 
-    def judge(self, asked: Asked, answers: Sequence[Answer], ordered: Ordered) -> Judged:
-        """Return how good it is."""
+    def judge(self, request: Asked, answers: Sequence[Reply], ordered: Ordered) -> Judgement:
+        """Return the judgement of the order."""
 
-    def verifies(self, plan: RetrievalPlan, judged: Judged) -> tuple[str, str] | None:
-        """Return the rewritten query of a second wave, and why it is wanted; None if it is not."""
+    def verifies(self, plan: RetrievalPlan, judgement: Judgement) -> tuple[str, str] | None:
+        """Return the rewritten query of a second wave and its reason; None for no second wave."""
 
-    def is_better(self, first: Judged, second: Judged) -> bool:
-        """Return whether the second of two waves is to be kept."""
+    def is_better(self, first: Judgement, second: Judgement) -> bool:
+        """Return True if the second of two waves replaces the first."""
 
     def hops(self, plan: RetrievalPlan) -> int:
-        """Return how often follow-up queries may be asked."""
+        """Return the maximum number of follow-up hops."""
 
-    def follow_ups(self, asked: Asked, judged: Judged, ordered: Ordered) -> Sequence[str]:
-        """Return the follow-up queries of what was found; none if it is good enough."""
+    def follow_ups(self, request: Asked, judgement: Judgement, ordered: Ordered) -> Sequence[str]:
+        """Return the follow-up queries of an order; empty if the evidence suffices."""
 
     def kept(self, ordered: Ordered) -> int:
-        """Return how many of an order, the best first, are good enough to be hits."""
+        """Return how many items of an order, best first, score high enough to be hits."""
 
     def least_score(self, ordered: Ordered) -> float:
-        """Return the score below which hits are dropped."""
+        """Return the minimum score of a hit."""
 
 
 class RecallRules:
@@ -88,12 +88,12 @@ class RecallRules:
     def plan(
         self, query: str, corpora: Iterable[str] | None, mode: RetrievalMode | None, available: Sequence[str]
     ) -> RetrievalPlan:
-        """Return the plan that asks every source.
+        """Return the plan that searches every source.
 
         Raises:
-            QueryError: one that the caller names is not there.
+            QueryError: a corpus named by the caller is unknown.
         """
-        made = make_plan(
+        plan = make_plan(
             query,
             policy=self._policy,
             intent="broad_research",
@@ -102,10 +102,10 @@ class RecallRules:
             available=available,
         )
         if corpora is not None:
-            return replace(made, allow_verification_pass=False)
+            return replace(plan, allow_verification_pass=False)
         why = "a recall asks every source"
         return replace(
-            made,
+            plan,
             corpora=tuple(available),
             allow_verification_pass=False,
             rationale=(why,),
@@ -114,22 +114,22 @@ class RecallRules:
             reasons=tuple((name, why) for name in available),
         )
 
-    def order(self, asked: Asked, answers: Sequence[Answer]) -> Ordered:
+    def order(self, request: Asked, answers: Sequence[Reply]) -> Ordered:
         """Return the order of the lists that count."""
         settings = self._settings
-        lists = answered_lists(answers)
-        made = recall_lists(lists, settings, query=asked.query, now=self._clock(), scope=asked.scope)
-        return by_rank(made, k=settings.rrf_k, first_rank=0)
+        answered = answered_lists(answers)
+        lists = recall_lists(answered, settings, query=request.query, now=self._clock(), scope=request.scope)
+        return by_rank(lists, k=settings.rrf_k, first_rank=0)
 
-    def judge(self, asked: Asked, answers: Sequence[Answer], ordered: Ordered) -> Judged:
+    def judge(self, request: Asked, answers: Sequence[Reply], ordered: Ordered) -> Judgement:
         """Return the documented numbers, which a recall does not act on."""
-        return judged(asked.query, answers, self._policy)
+        return judgement_of(request.query, answers, self._policy)
 
-    def verifies(self, plan: RetrievalPlan, judged: Judged) -> tuple[str, str] | None:
+    def verifies(self, plan: RetrievalPlan, judgement: Judgement) -> tuple[str, str] | None:
         """Return None: one wave is all."""
         return None
 
-    def is_better(self, first: Judged, second: Judged) -> bool:
+    def is_better(self, first: Judgement, second: Judgement) -> bool:
         """Return False."""
         return False
 
@@ -137,19 +137,19 @@ class RecallRules:
         """Return 0."""
         return 0
 
-    def follow_ups(self, asked: Asked, judged: Judged, ordered: Ordered) -> Sequence[str]:
+    def follow_ups(self, request: Asked, judgement: Judgement, ordered: Ordered) -> Sequence[str]:
         """Return none."""
         return ()
 
     def kept(self, ordered: Ordered) -> int:
-        """Return how many score enough, three at least; at most so many times the limit of a list."""
+        """Return the number of good items: at least three, at most ``most_results`` times the limit of a list."""
         least = self.least_score(ordered)
-        enough = max(min(3, len(ordered.found)), sum(1 for one in ordered.found if one.fused.score >= least))
+        enough = max(min(3, len(ordered.items)), sum(1 for item in ordered.items if item.fused.score >= least))
         return min(enough, self._settings.most_results * self._settings.limit)
 
     def least_score(self, ordered: Ordered) -> float:
         """Return the relevance floor's share of the best score."""
-        return self._settings.recall.relevance_floor * max((one.fused.score for one in ordered.found), default=0.0)
+        return self._settings.recall.relevance_floor * max((item.fused.score for item in ordered.items), default=0.0)
 
 
 class PlannedRules:
@@ -157,10 +157,10 @@ class PlannedRules:
 
     Args:
         policy: the knobs.
-        order: makes one order of lists.
+        order: fuses lists.
         limit: of hits, and of each list; None for 10.
-        hops: so many follow-up hops in every plan; None for the policy's where a plan asks the web.
-        contradicting: how many of some items contradict another one; None where nobody tells.
+        hops: follow-up hops in every plan; None for the policy's in plans that use the web.
+        contradicting: counts the items that contradict another one; None to not count.
     """
 
     def __init__(
@@ -181,65 +181,65 @@ class PlannedRules:
         """Return the plan of the heuristics.
 
         Raises:
-            QueryError: a corpus that the caller names is not there.
+            QueryError: a corpus named by the caller is unknown.
         """
         return make_plan(query, policy=self._policy, mode=mode, corpora=corpora, available=available)
 
-    def order(self, asked: Asked, answers: Sequence[Answer]) -> Ordered:
+    def order(self, request: Asked, answers: Sequence[Reply]) -> Ordered:
         """Return the order of all lists."""
         return self._order(answered_lists(answers))
 
-    def judge(self, asked: Asked, answers: Sequence[Answer], ordered: Ordered) -> Judged:
-        """Return the documented numbers, or the calibrated ones, as the policy says."""
+    def judge(self, request: Asked, answers: Sequence[Reply], ordered: Ordered) -> Judgement:
+        """Return the documented or calibrated judgement, by the policy."""
         linked = 0
-        if self._contradicting is not None and not (asked.deadline is not None and asked.deadline.passed):
-            linked = self._contradicting([one.item for one in ordered.found[: asked.limit]])
-        return judged(asked.query, answers, self._policy, linked=linked)
+        if self._contradicting is not None and not (request.deadline is not None and request.deadline.passed):
+            linked = self._contradicting([item.item for item in ordered.items[: request.limit]])
+        return judgement_of(request.query, answers, self._policy, linked=linked)
 
-    def verifies(self, plan: RetrievalPlan, judged: Judged) -> tuple[str, str] | None:
-        """Return the rewritten query and the reason, where the evidence is weak and there is another query."""
+    def verifies(self, plan: RetrievalPlan, judgement: Judgement) -> tuple[str, str] | None:
+        """Return the rewritten query and the reason if the evidence is weak and the rewritten query differs."""
         rewritten = rewritten_query(plan.query, self._policy)
         why = wants_verification(
-            judged.evidence,
+            judgement.evidence,
             allowed=plan.allow_verification_pass,
             query=plan.query,
             rewritten=rewritten,
-            asked=judged.asked,
+            searched=judgement.corpora,
             policy=self._policy,
         )
         return None if why is None or rewritten is None else (rewritten, why)
 
-    def is_better(self, first: Judged, second: Judged) -> bool:
-        """Return whether quality or diversity is higher."""
+    def is_better(self, first: Judgement, second: Judgement) -> bool:
+        """Return True if quality or diversity is higher."""
         return is_better(first.evidence, second.evidence)
 
     def hops(self, plan: RetrievalPlan) -> int:
-        """Return the hops of the configuration, or of the policy where the web is asked."""
+        """Return the hops of the configuration, or the policy's for plans that use the web."""
         if self._hops is not None:
             return self._hops
         return self._policy.web_search_max_hops if WEB in plan.corpora else 0
 
-    def follow_ups(self, asked: Asked, judged: Judged, ordered: Ordered) -> Sequence[str]:
-        """Return what to ask next; nothing where the quality is what the policy aims at."""
-        if not continues(judged.evidence.evidence_quality, 1, self._policy):
+    def follow_ups(self, request: Asked, judgement: Judgement, ordered: Ordered) -> Sequence[str]:
+        """Return the next queries; empty if the quality reaches the policy's target."""
+        if not continues(judgement.evidence.evidence_quality, 1, self._policy):
             return ()
-        best = ordered.found[: self.most]
-        flagged = judged.evidence.contradiction_count
+        best = ordered.items[: self.most]
+        flagged = judgement.evidence.contradiction_count
         clues = [
-            Clue(_share(found.item.hit.confidence), found.item.hit.snippet, place < flagged)
-            for place, found in enumerate(best)
+            Clue(_share(item.item.hit.confidence), item.item.hit.snippet, place < flagged)
+            for place, item in enumerate(best)
         ]
-        return follow_up_queries(asked.query, clues, self._policy)
+        return follow_up_queries(request.query, clues, self._policy)
 
     def kept(self, ordered: Ordered) -> int:
-        """Return all."""
-        return len(ordered.found)
+        """Return the number of all items."""
+        return len(ordered.items)
 
     def least_score(self, ordered: Ordered) -> float:
-        """Return 0: nothing is dropped for its score."""
+        """Return 0: no hit is dropped by score."""
         return 0.0
 
 
 def _share(confidence: float) -> float | None:
-    # Hits of other programs were compared with nothing.
+    # Hits of other programs carry no confidence.
     return confidence if confidence > 0 else None

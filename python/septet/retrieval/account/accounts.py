@@ -1,4 +1,4 @@
-"""What an envelope is made of: the waves, the corpora asked in them, other phrasings; and how they are read back."""
+"""The parts of an envelope: waves, corpora and phrasings; and the readers of their fields."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ MOST_DEPTH, MOST_TEXT = 32, 1_000_000
 
 
 class AskedCorpus(NamedTuple):
-    """What one phrasing found in one corpus.
+    """The result of one phrasing in one corpus.
 
     Attributes:
-        corpus: its name.
-        variant: which phrasing; 0 is the original.
+        corpus: name of the corpus.
+        variant: number of the phrasing; 0 is the original.
         state: ``answered``, ``late``, ``failed`` or ``resting``.
-        took_ms: milliseconds, of what is late those that it was waited for.
-        hits: how many different ones all lists have.
-        lists: how many places each list has, by its name.
-        backends: what was used.
-        step: which style of matching answered.
-        contradictions: how many hits contradict others.
-        confidence: how likely an answer is there.
+        took_ms: duration in milliseconds; for ``late``, the time waited.
+        hits: number of distinct hits in all lists.
+        lists: number of items by list.
+        backends: the backends used.
+        step: the style of matching that produced the hits.
+        contradictions: number of hits that contradict others.
+        confidence: probability that the hits contain an answer.
     """
 
     corpus: str
@@ -50,14 +50,14 @@ class AskedCorpus(NamedTuple):
 
 
 class AskedWave(NamedTuple):
-    """One round of asking.
+    """One round of requests.
 
     Attributes:
-        reason: ``query``, ``verification``, ``corrective`` (a paid service of the web was asked) or ``follow_up``.
-        query: what was asked.
-        why: of a further wave, the reason.
-        kept: the hits come from it.
-        took_ms: milliseconds.
+        reason: ``query``, ``verification``, ``corrective`` (a paid web service was used) or ``follow_up``.
+        query: the query.
+        why: the reason of a further wave.
+        kept: True if the hits come from it.
+        took_ms: duration in milliseconds.
         asked: by corpus and phrasing.
     """
 
@@ -70,7 +70,7 @@ class AskedWave(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it JSON-ready."""
-        return {**self._asdict(), "asked": [one.to_dict() for one in self.asked]}
+        return {**self._asdict(), "asked": [corpus.to_dict() for corpus in self.asked]}
 
 
 class Spoken(NamedTuple):
@@ -78,7 +78,7 @@ class Spoken(NamedTuple):
 
     Attributes:
         variants: all of them, the original first.
-        took_ms: milliseconds that finding the others took.
+        took_ms: duration of the rephrasing in milliseconds.
     """
 
     variants: tuple[str, ...] = ()
@@ -90,35 +90,37 @@ class Spoken(NamedTuple):
 
 
 def as_number(value: float | None) -> float | None:
-    """Return a number as JSON can have it: None for NaN and infinity."""
+    """Return a number for JSON: None for NaN and infinity."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
 def as_texts(values: Iterable[str]) -> tuple[str, ...]:
-    """Return texts, each once, in order."""
+    """Return texts without duplicates, in order."""
     return tuple(dict.fromkeys(values))
 
 
 def read_field(name: str, declared: str, value: Any) -> Any:
-    """Return the value of a field as its declaration has it.
+    """Return the value of a field, converted to its declared type.
 
     Args:
         name: for the error.
         declared: the annotation: ``int``, ``str | None``, ``tuple[AskedWave, ...]``, …
-        value: what was given, or read from JSON.
+        value: from the caller, or read from JSON.
 
     Raises:
-        QueryError: it is something else.
+        QueryError: the value has another type.
     """
     value = exact(value)
-    wanted = declared.removesuffix(" | None")
-    if value is None and wanted != declared:
+    type_name = declared.removesuffix(" | None")
+    if value is None and type_name != declared:
         return None
-    reader = _known if declared == "float" else _READERS[wanted]
+    reader = _known if declared == "float" else _READERS[type_name]
     try:
         return reader(value)
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError):
-        raise QueryError(f"{name} of an envelope is {shown(value)}: wanted {_WANTED.get(wanted, wanted)}") from None
+        raise QueryError(
+            f"{name} of an envelope is {shown(value)}: wanted {_EXPECTED.get(type_name, type_name)}"
+        ) from None
 
 
 def _whole(value: Any) -> int:
@@ -134,8 +136,8 @@ def _float(value: Any) -> float | None:
 
 
 def _known(value: Any) -> float:
-    found = _float(value)
-    return 0.0 if found is None else found
+    number = _float(value)
+    return 0.0 if number is None else number
 
 
 def _flag(value: Any) -> bool:
@@ -153,7 +155,7 @@ def _optional_text(value: Any) -> str | None:
 
 
 def _all_texts(value: Any) -> tuple[str, ...]:
-    return tuple(_text(exact(one)) for one in _list(value))
+    return tuple(_text(exact(text)) for text in _list(value))
 
 
 def _list(value: Any) -> Sequence[Any]:
@@ -167,33 +169,35 @@ def _counts(value: Mapping[str, Any]) -> Mapping[str, int]:
 
 
 def _spoken(value: Any) -> Spoken:
-    one = value if isinstance(value, Spoken) else _made(Spoken, value)
-    return Spoken(_all_texts(one.variants), _known(one.took_ms))
+    phrasings = value if isinstance(value, Spoken) else _built(Spoken, value)
+    return Spoken(_all_texts(phrasings.variants), _known(phrasings.took_ms))
 
 
 def _corpus(value: Any) -> AskedCorpus:
-    one = value if isinstance(value, AskedCorpus) else _made(AskedCorpus, value)
+    corpus = value if isinstance(value, AskedCorpus) else _built(AskedCorpus, value)
     return AskedCorpus(
-        _text(one.corpus),
-        _whole(one.variant),
-        _text(one.state),
-        _known(one.took_ms),
-        _whole(one.hits),
-        _counts(one.lists),
-        _all_texts(one.backends),
-        _optional_text(one.step),
-        _whole(one.contradictions),
-        None if one.confidence is None else _float(one.confidence),
+        _text(corpus.corpus),
+        _whole(corpus.variant),
+        _text(corpus.state),
+        _known(corpus.took_ms),
+        _whole(corpus.hits),
+        _counts(corpus.lists),
+        _all_texts(corpus.backends),
+        _optional_text(corpus.step),
+        _whole(corpus.contradictions),
+        None if corpus.confidence is None else _float(corpus.confidence),
     )
 
 
 def _wave(value: Any) -> AskedWave:
-    one = value if isinstance(value, AskedWave) else _made(AskedWave, value)
-    asked = tuple(_corpus(corpus) for corpus in _list(one.asked))
-    return AskedWave(_text(one.reason), _text(one.query), _text(one.why), _flag(one.kept), _known(one.took_ms), asked)
+    wave = value if isinstance(value, AskedWave) else _built(AskedWave, value)
+    corpora = tuple(_corpus(corpus) for corpus in _list(wave.asked))
+    return AskedWave(
+        _text(wave.reason), _text(wave.query), _text(wave.why), _flag(wave.kept), _known(wave.took_ms), corpora
+    )
 
 
-def _made(kind: Any, value: Mapping[str, Any]) -> Any:
+def _built(kind: Any, value: Mapping[str, Any]) -> Any:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise TypeError
     return kind(**{name: value[name] for name in kind._fields if name in value})
@@ -208,7 +212,7 @@ def _note(value: Any) -> Note:
 
 
 def _object(value: Any, depth: int = 0) -> Any:
-    """Return plain JSON: what is no number in it becomes None."""
+    """Return plain JSON; NaN and infinity become None."""
     if depth > MOST_DEPTH:
         raise TypeError
     value = exact(value)
@@ -228,8 +232,8 @@ def _object(value: Any, depth: int = 0) -> Any:
 def _mapping(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise TypeError
-    found: Mapping[str, Any] = _object(value)
-    return found
+    data: Mapping[str, Any] = _object(value)
+    return data
 
 
 _READERS: Mapping[str, Any] = {
@@ -240,10 +244,10 @@ _READERS: Mapping[str, Any] = {
     "tuple[str, ...]": _all_texts,
     "Mapping[str, Any]": _mapping,
     "Spoken": _spoken,
-    "tuple[AskedWave, ...]": lambda value: tuple(_wave(one) for one in _list(value)),
-    "tuple[Note, ...]": lambda value: tuple(_note(one) for one in _list(value)),
+    "tuple[AskedWave, ...]": lambda value: tuple(_wave(wave) for wave in _list(value)),
+    "tuple[Note, ...]": lambda value: tuple(_note(note) for note in _list(value)),
 }
-_WANTED = {
+_EXPECTED = {
     "int": "a whole number of at least 0",
     "float": "a number",
     "bool": "true or false",

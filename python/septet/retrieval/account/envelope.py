@@ -17,18 +17,18 @@ __all__ = ["AskedCorpus", "AskedWave", "Envelope", "Spoken", "envelope_of", "ret
 
 #: The form of the object; it grows when fields are added.
 VERSION = 1
-#: Endings of backends that look for words; those of sources end in ``_text``.
+#: Suffixes of lexical backends; sources end in ``_text``.
 _LEXICAL = ("_bm25", "_fts", "_text")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Envelope:
-    """How one retrieval went: plan, numbers, backends, times and notes. Everything in it is JSON-ready.
+    """Plan, numbers, backends, times and notes of one retrieval, JSON-ready.
 
-    It holds the query and its other phrasings; `without_query` leaves them out. Keys are never in it.
+    It contains the query and its other phrasings, unless made by `without_query`. It never contains keys.
 
     Attributes:
-        trigger: what asked: ``explicit_tool_query``, ``auto_chat_preamble``, ``verification_pass``, or a word of yours.
+        trigger: the caller: ``explicit_tool_query``, ``auto_chat_preamble``, ``verification_pass``, or your own word.
         retrieval_tier: ``hybrid``, ``bm25``, ``lexical_fallback``, ``vector`` or ``none``.
         memory_hit_count: hits of the memory, before the limit; the following likewise.
         knowledge_hit_count: of the knowledge graph.
@@ -37,39 +37,39 @@ class Envelope:
         web_hit_count: of the web.
         symbol_hit_count: of names in code.
         other_hit_count: of corpora of your own.
-        rrf_fused_hit_count: how many different hits the fused order has.
-        returned_hit_count: how many were returned.
-        used_vector: vectors found something.
-        used_bm25: words found something.
-        used_lexical_fallback: only a fallback found something in some corpus.
+        rrf_fused_hit_count: distinct hits in the fused order.
+        returned_hit_count: hits returned.
+        used_vector: True if vectors produced hits.
+        used_bm25: True if words produced hits.
+        used_lexical_fallback: True if some corpus has hits of a fallback only.
         contradiction_count: hits that contradict others.
-        top_score: the best score of the wave that counts, as documented.
-        confidence: how likely an answer is there, 0 to 1; None where nothing tells.
+        top_score: the best score of the used wave, as documented.
+        confidence: probability that the hits contain an answer, 0 to 1; None if unknown.
         search_intent: the plan's.
         selected_mode: the plan's.
-        backend_mix: what found something.
-        source_diversity: how many places have hits.
+        backend_mix: backends with hits.
+        source_diversity: number of places with hits.
         evidence_kind: ``documented`` or ``calibrated``.
         evidence_quality: 0 to 1; None where it is unknown.
         citation_coverage: 0 to 1.
-        verification_performed: whether a second wave was asked.
-        verification_reason: why.
-        verification_query: what it asked.
-        recommended_next_action: what to do about the evidence.
+        verification_performed: True if there was a second wave.
+        verification_reason: its reason.
+        verification_query: its query.
+        recommended_next_action: the remedy for poor evidence.
         search_plan: `RetrievalPlan.to_dict`.
         search_diagnostics: the documented details.
         sqlite_journal_mode: of the vault, ``wal``, ``delete`` or ``memory``; None of a federation.
-        sqlite_fts5_reported: SQLite says that it was compiled with full-text search; None likewise.
-        sqlite_foreign_keys_on: it checks references; None likewise.
+        sqlite_fts5_reported: True if SQLite was compiled with full-text search; None likewise.
+        sqlite_foreign_keys_on: True if SQLite checks references; None likewise.
         envelope_version: 1.
         policy_version: of the policy.
         profile: the profile's name.
-        query: as it was given; None if it was left out.
-        hops: how many times follow-up queries were asked.
+        query: as passed by the caller; None if removed.
+        hops: rounds of follow-up queries.
         expansion: other phrasings of the query; None without an expander.
-        waves: what was asked, and what came of it, with milliseconds.
-        notes: what could not be done, or was done differently.
-        took_ms: milliseconds from the call to its end.
+        waves: the waves with their results.
+        notes: problems and deviations.
+        took_ms: duration of the call in milliseconds.
     """
 
     trigger: str = "explicit_tool_query"
@@ -116,8 +116,8 @@ class Envelope:
     took_ms: float = 0.0
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            object.__setattr__(self, one.name, read_field(one.name, str(one.type), getattr(self, one.name)))
+        for member in fields(self):
+            object.__setattr__(self, member.name, read_field(member.name, str(member.type), getattr(self, member.name)))
 
     @property
     def hit_count(self) -> int:
@@ -127,15 +127,15 @@ class Envelope:
 
     @property
     def hit_counts(self) -> Mapping[str, int]:
-        """How many hits each corpus had in the waves that count, for the original query."""
+        """Number of hits by corpus in the used waves, for the original query."""
         counts: dict[str, int] = {}
-        for one in (asked for wave in self.waves if wave.kept for asked in wave.asked if asked.variant == 0):
-            counts[one.corpus] = max(counts.get(one.corpus, 0), one.hits)
+        for corpus in (reply for wave in self.waves if wave.kept for reply in wave.asked if reply.variant == 0):
+            counts[corpus.corpus] = max(counts.get(corpus.corpus, 0), corpus.hits)
         return counts
 
     @property
     def citation_required(self) -> bool:
-        """Whether an answer needs a source from elsewhere: nothing was found."""
+        """True if there are no hits, so that an answer needs another source."""
         return self.hit_count == 0
 
     @property
@@ -145,8 +145,8 @@ class Envelope:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object, the documented fields first, always in this order."""
-        found = {one.name: getattr(self, one.name) for one in fields(self)}
-        found.update(
+        data = {member.name: getattr(self, member.name) for member in fields(self)}
+        data.update(
             backend_mix=list(self.backend_mix),
             search_plan=dict(self.search_plan),
             search_diagnostics=dict(self.search_diagnostics),
@@ -154,21 +154,21 @@ class Envelope:
             waves=[wave.to_dict() for wave in self.waves],
             notes=[note.to_dict() for note in self.notes],
         )
-        return found
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Envelope:
-        """Return the envelope that a dict describes: what is missing has its default, what is unknown is left out.
+        """Return the envelope of a dict; missing fields have their defaults, unknown ones are ignored.
 
         Raises:
-            QueryError: a field is not what it should be.
+            QueryError: a field has the wrong type.
         """
         if not isinstance(data, Mapping):
             raise QueryError(f"envelope is {shown(data)}: wanted what Envelope.to_dict returned")
-        return cls(**{one.name: data[one.name] for one in fields(cls) if one.name in data})  # type: ignore[arg-type]
+        return cls(**{member.name: data[member.name] for member in fields(cls) if member.name in data})  # type: ignore[arg-type]
 
     def without_query(self) -> Envelope:
-        """Return the envelope without the query, its phrasings, and whatever may quote them."""
+        """Return the envelope without the query, its phrasings, and texts that may quote them."""
         plan = {**self.search_plan, "normalized_query": "", "rewritten_query": None, "rationale": [], "reasons": {}}
         diagnostics = {**self.search_diagnostics, "verification_query": None, "selection_rationale": [], "notes": []}
         spoken = self.expansion
@@ -185,7 +185,7 @@ class Envelope:
 
 
 def retrieval_tier(*, used_vector: bool, used_bm25: bool, lexical_fallback: bool) -> str:
-    """Return what a retrieval rests on: ``hybrid``, ``bm25``, ``lexical_fallback``, ``vector`` or ``none``."""
+    """Return the legs with hits: ``hybrid``, ``bm25``, ``lexical_fallback``, ``vector`` or ``none``."""
     if used_vector and used_bm25:
         return "hybrid"
     if used_bm25:
@@ -216,26 +216,26 @@ def envelope_of(
     """Return the envelope of a retrieval.
 
     Args:
-        query: as it was given.
-        profile: the profile's name.
+        query: as passed by the caller.
+        profile: name of the profile.
         plan: the plan of the first wave.
-        evidence: of the wave that counts.
+        evidence: of the used wave.
         waves: all, in order.
         initial: the evidence of the first wave; that of `evidence` by default.
         verified: the evidence of the verification, if there was one.
         notes: of all waves.
-        fused: how many different hits the order has.
-        returned: how many were returned.
-        confidence: how likely an answer is there.
+        fused: number of distinct hits in the order.
+        returned: number of hits returned.
+        confidence: probability that the hits contain an answer.
         expansion: other phrasings of the query.
-        trigger: what asked; by the plan, by default.
-        took_ms: milliseconds from the call to its end.
-        **sqlite: the fields ``sqlite_…``, where they are known.
+        trigger: the caller; derived from the plan by default.
+        took_ms: duration of the call in milliseconds.
+        **sqlite: the fields ``sqlite_…``, if known.
     """
     initial = initial or evidence
     notes = tuple(notes)
     verification = next((wave for wave in waves if wave.reason == "verification"), None)
-    backends = as_texts(b for wave in waves if wave.kept for one in wave.asked if one.hits for b in one.backends)
+    backends = as_texts(b for wave in waves if wave.kept for c in wave.asked if c.hits for b in c.backends)
     used_vector = any(name.endswith("_vector") for name in backends)
     used_bm25 = any(name.endswith(_LEXICAL) for name in backends)
     places: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Explaining a retrieval: where an entry stands in each list of each wave, or why it is in none."""
+"""Explains a retrieval: the rank of an entry in each list of each wave, or why it is missing."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     from septet.retrieval.corpora.misses import Miss
     from septet.retrieval.corpus import Asked, Corpus, RankedList
     from septet.retrieval.rounds import Round
-    from septet.retrieval.waves import Answer
+    from septet.retrieval.waves import Reply
 
 __all__ = ["CorpusReport", "ListReport", "RetrievalExplanation", "explained"]
 
 
 @dataclass(frozen=True, slots=True)
 class ListReport:
-    """Where an entry stands in one list.
+    """The place of an entry in one list.
 
     Attributes:
-        wave: which wave asked for it, from 1.
-        corpus: whose list it is.
-        list: its name.
-        variant: which phrasing of the query found it; 0 is the original.
-        query: that phrasing.
-        rank: from 1; None if the list does not hold the entry.
-        of: how many entries it holds.
-        weight: how much a rank in it counts.
-        score: what the list gives the entry; None if it does not hold it.
-        part: what it contributed to the score; None if it counts through another list, or not at all.
+        wave: number of the wave, from 1.
+        corpus: corpus of the list.
+        list: name of the list.
+        variant: number of the phrasing; 0 is the original.
+        query: text of the phrasing.
+        rank: from 1; None if the list does not contain the entry.
+        of: number of entries in the list.
+        weight: weight of its ranks in the fusion.
+        score: score of the entry in the list; None if the list does not contain it.
+        part: contribution to the fused score; None if it counts through another list, or not.
     """
 
     wave: int
@@ -51,15 +51,15 @@ class ListReport:
 
 @dataclass(frozen=True, slots=True)
 class CorpusReport:
-    """What one corpus has to do with an entry.
+    """One corpus and the entry.
 
     Attributes:
-        corpus: its name.
-        wave: which wave, from 1; 0 if the plan does not ask it.
+        corpus: name of the corpus.
+        wave: number of the wave, from 1; 0 if the plan does not include the corpus.
         state: ``answered``, ``late``, ``failed``, ``resting`` or ``not asked``.
-        holds: whether it has an entry of this id; None if it could not be asked.
-        reason: why its lists hold the entry, or do not.
-        filters: each of its filters, and whether the entry passes it; empty if it cannot tell.
+        holds: True if it has an entry of this id; None if unknown.
+        reason: why its lists contain the entry, or not.
+        filters: True for each of its filters that the entry passes; empty if unknown.
     """
 
     corpus: str
@@ -72,21 +72,21 @@ class CorpusReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalExplanation:
-    """Why an entry is where it is in a retrieval, or why it is not among the hits.
+    """The explanation of an entry's place in a retrieval, or of its absence.
 
     Attributes:
         id: of the entry.
-        query: as it was given.
-        found: whether it is among the hits.
-        rank: its place in the order of everything that was found, from 1; None if no list holds it.
-        of: how many were found.
-        score: the sum of what the lists contributed; None if no list holds it.
-        reason: the answer in one sentence.
-        breakdown: what each list contributed.
+        query: as passed by the caller.
+        found: True if the entry is among the hits.
+        rank: rank in the fused order, from 1; None if no list contains it.
+        of: length of the fused order.
+        score: sum of the contributions of the lists; None if no list contains it.
+        reason: the explanation in one sentence.
+        breakdown: contribution of each list.
         lists: its place in each list of each wave.
-        corpora: what each corpus has to do with it.
-        kept: the wave that the hits come from, from 1.
-        notes: those of the retrieval.
+        corpora: a report for each corpus.
+        kept: number of the wave that the hits come from, from 1.
+        notes: the notes of the retrieval.
     """
 
     id: str
@@ -104,14 +104,16 @@ class RetrievalExplanation:
 
     def __str__(self) -> str:
         lines = [self.reason]
-        for one in self.lists:
-            phrasing = f", phrasing {one.variant}" if one.variant else ""
-            where = f"  wave {one.wave}, {one.corpus}.{one.list}{phrasing}: "
-            if one.rank is None:
-                lines.append(where + f"not among its {one.of}")
+        for report in self.lists:
+            phrasing = f", phrasing {report.variant}" if report.variant else ""
+            prefix = f"  wave {report.wave}, {report.corpus}.{report.list}{phrasing}: "
+            if report.rank is None:
+                lines.append(prefix + f"not among its {report.of}")
                 continue
-            part = "" if one.part is None else f", adds {one.part:.4f}"
-            lines.append(where + f"rank {one.rank} of {one.of}, weight {one.weight:g}, score {one.score:.4f}{part}")
+            part = "" if report.part is None else f", adds {report.part:.4f}"
+            lines.append(
+                prefix + f"rank {report.rank} of {report.of}, weight {report.weight:g}, score {report.score:.4f}{part}"
+            )
         for corpus in self.corpora:
             lines.append(f"  {corpus.corpus}: {corpus.reason}")
             lines += [f"    filter {name}: {'passes' if ok else 'fails'}" for name, ok in corpus.filters.items()]
@@ -122,14 +124,14 @@ class RetrievalExplanation:
         plain = ("id", "query", "found", "rank", "of", "score", "reason", "kept")
         return {name: getattr(self, name) for name in plain} | {
             "breakdown": dict(self.breakdown),
-            "lists": [asdict(one) for one in self.lists],
-            "corpora": [{**asdict(one), "filters": dict(one.filters)} for one in self.corpora],
+            "lists": [asdict(report) for report in self.lists],
+            "corpora": [{**asdict(report), "filters": dict(report.filters)} for report in self.corpora],
             "notes": [note.to_dict() for note in self.notes],
         }
 
 
-class _Found(NamedTuple):
-    """Where an entry stands in the order of all."""
+class _Place(NamedTuple):
+    """The place of an entry in the fused order."""
 
     rank: int
     score: float
@@ -139,75 +141,75 @@ class _Found(NamedTuple):
 def explained(
     retrieval: Retrieval, entry_id: str, corpora: Mapping[str, Corpus], good: int, least_score: float
 ) -> RetrievalExplanation:
-    """Return why an entry is where it is in a retrieval that was just made.
+    """Return the explanation of an entry in a fresh retrieval.
 
     Args:
-        retrieval: what was found.
+        retrieval: the retrieval.
         entry_id: the id of the entry; of several entries with this id in different stores, the best one.
-        corpora: all that the retriever has, by name.
-        good: how many of the order the profile finds good enough.
-        least_score: what it drops others below.
+        corpora: all corpora of the retriever, by name.
+        good: number of items that score high enough for the profile.
+        least_score: the minimum score of a hit.
     """
     rounds = retrieval._rounds
-    kept = next(place for place, one in enumerate(rounds, 1) if one.kept)
+    used = next(number for number, entry in enumerate(rounds, 1) if entry.used)
     place = _place(retrieval, entry_id)
-    lists = [report for number, one in enumerate(rounds, 1) for report in _lists(number, one, entry_id)]
+    lists = [report for number, entry in enumerate(rounds, 1) for report in _lists(number, entry, entry_id)]
     reports = [
         report
-        for number, one in enumerate(rounds, 1)
-        for report in _corpora(number, one, entry_id, corpora, [own for own in lists if own.wave == number])
+        for number, entry in enumerate(rounds, 1)
+        for report in _corpora(number, entry, entry_id, corpora, [listed for listed in lists if listed.wave == number])
     ]
-    asked = {report.corpus for report in reports}
+    searched = {report.corpus for report in reports}
     for name, corpus in corpora.items():
-        if name not in asked:
+        if name not in searched:
             why = retrieval.plan.why(name)
             reports.append(CorpusReport(name, 0, "not asked", _holds(corpus, entry_id), why, {}))
-    found = entry_id in retrieval.ids
+    is_hit = entry_id in retrieval.ids
     return RetrievalExplanation(
         id=entry_id,
         query=retrieval.query,
-        found=found,
+        found=is_hit,
         rank=None if place is None else place.rank,
-        of=len(retrieval._ordered.found),
+        of=len(retrieval._ordered.items),
         score=None if place is None else place.score,
         reason=_reason(retrieval, entry_id, place, reports, least_score if place and place.rank > good else 0.0),
         breakdown={} if place is None else place.breakdown,
         lists=tuple(lists),
         corpora=tuple(reports),
-        kept=kept,
+        kept=used,
         notes=retrieval.notes,
     )
 
 
-def _place(retrieval: Retrieval, entry_id: str) -> _Found | None:
+def _place(retrieval: Retrieval, entry_id: str) -> _Place | None:
     labels = labels_of(retrieval._ordered.lists)
-    for rank, one in enumerate(retrieval._ordered.found, 1):
-        if one.item.hit.id == entry_id:
-            return _Found(rank, one.fused.score, {labels[at]: part for at, _, part in one.fused.parts})
+    for rank, item in enumerate(retrieval._ordered.items, 1):
+        if item.item.hit.id == entry_id:
+            return _Place(rank, item.fused.score, {labels[at]: part for at, _, part in item.fused.parts})
     return None
 
 
-def _lists(number: int, one: Round, entry_id: str) -> list[ListReport]:
-    """Return the place of an entry in the lists of one wave that were fused, and in those that they were made of."""
-    key = next((found.item.key for found in one.ordered.found if found.item.hit.id == entry_id), None)
-    parts = {} if key is None else _parts(one, key)
+def _lists(number: int, wave: Round, entry_id: str) -> list[ListReport]:
+    """Return the place of an entry in the fused lists of one wave, and in the lists merged into these."""
+    key = next((item.item.key for item in wave.ordered.items if item.item.hit.id == entry_id), None)
+    parts = {} if key is None else _parts(wave, key)
     reports = []
-    for label, fused in zip(labels_of(one.ordered.lists), one.ordered.lists):
-        reports += [_list(number, one, inner, entry_id, None) for inner in one.ordered.inner.get(label, ())]
-        reports.append(_list(number, one, fused, entry_id, parts.get(label)))
+    for label, fused in zip(labels_of(wave.ordered.lists), wave.ordered.lists):
+        reports += [_list(number, wave, inner, entry_id, None) for inner in wave.ordered.inner.get(label, ())]
+        reports.append(_list(number, wave, fused, entry_id, parts.get(label)))
     return reports
 
 
-def _parts(one: Round, key: str) -> dict[str, float]:
-    labels = labels_of(one.ordered.lists)
-    fused = next(found.fused for found in one.ordered.found if found.item.key == key)
+def _parts(wave: Round, key: str) -> dict[str, float]:
+    labels = labels_of(wave.ordered.lists)
+    fused = next(item.fused for item in wave.ordered.items if item.item.key == key)
     return {labels[at]: part for at, _, part in fused.parts}
 
 
-def _list(number: int, one: Round, ranked: RankedList, entry_id: str, part: float | None) -> ListReport:
+def _list(number: int, entry: Round, ranked: RankedList, entry_id: str, part: float | None) -> ListReport:
     at = next((place for place, item in enumerate(ranked.items) if item.hit.id == entry_id), None)
-    variants = one.wave.variants
-    query = variants[ranked.variant] if ranked.variant < len(variants) else one.query
+    variants = entry.wave.variants
+    query = variants[ranked.variant] if ranked.variant < len(variants) else entry.query
     rank = None if at is None else at + 1
     score = None if at is None else ranked.items[at].hit.score
     name, weight, of = ranked.name, ranked.weight, len(ranked.items)
@@ -215,61 +217,61 @@ def _list(number: int, one: Round, ranked: RankedList, entry_id: str, part: floa
 
 
 def _corpora(
-    number: int, one: Round, entry_id: str, corpora: Mapping[str, Corpus], lists: Sequence[ListReport]
+    number: int, entry: Round, entry_id: str, corpora: Mapping[str, Corpus], lists: Sequence[ListReport]
 ) -> list[CorpusReport]:
     reports = []
-    for answer in one.wave.answers:
-        if answer.variant:
+    for reply in entry.wave.answers:
+        if reply.variant:
             continue
-        corpus = corpora.get(answer.corpus)
-        is_listed = any(report.rank is not None for report in lists if report.corpus == answer.corpus)
+        corpus = corpora.get(reply.corpus)
+        is_listed = any(report.rank is not None for report in lists if report.corpus == reply.corpus)
         filters: Mapping[str, bool] = {}
-        holds: bool | None = is_listed or _is_in(answer, entry_id) or _holds(corpus, entry_id)
-        if answer.state != "answered":
-            waited = f" ({answer.took_ms:.0f} ms)" if answer.state == "late" else ""
+        holds: bool | None = is_listed or _is_in(reply, entry_id) or _holds(corpus, entry_id)
+        if reply.state != "answered":
+            waited = f" ({reply.took_ms:.0f} ms)" if reply.state == "late" else ""
             reason = {
                 "late": f"it did not answer in time{waited}",
                 "failed": "it failed; the notes say why",
-                "resting": "it was not asked: it still works on earlier questions",
-            }[answer.state]
+                "resting": "it was skipped: earlier requests are still running",
+            }[reply.state]
         elif is_listed:
             reason = "it found the entry"
-        elif (told := _told(corpus, one.asked._replace(query=answer.query), entry_id)) is not None:
-            filters, reason = told.filters, told.reason
-            holds = getattr(told, "holds", holds)
+        elif (explanation := _explanation(corpus, entry.request._replace(query=reply.query), entry_id)) is not None:
+            filters, reason = explanation.filters, explanation.reason
+            holds = getattr(explanation, "holds", holds)
         elif not holds:
-            reason = "it has no entry of this id" if holds is not None else "it could not be asked for the entry"
+            reason = "it has no entry of this id" if holds is not None else "it could not be searched for the entry"
         else:
-            reason = "it has the entry, and did not find it"
-        if _is_in(answer, entry_id) and not is_listed:
+            reason = "it has the entry, but did not find it"
+        if _is_in(reply, entry_id) and not is_listed:
             reason = "it found the entry, in lists that do not count"
-        reports.append(CorpusReport(answer.corpus, number, answer.state, holds, reason, filters))
+        reports.append(CorpusReport(reply.corpus, number, reply.state, holds, reason, filters))
     return reports
 
 
-def _is_in(answer: Answer, entry_id: str) -> bool:
-    lists = () if answer.found is None else answer.found.lists
+def _is_in(reply: Reply, entry_id: str) -> bool:
+    lists = () if reply.answered is None else reply.answered.lists
     return any(item.hit.id == entry_id for ranked in lists for item in ranked.items)
 
 
 def _holds(corpus: Corpus | None, entry_id: str) -> bool | None:
     try:
         return None if corpus is None else corpus.get(entry_id) is not None
-    except Exception:  # noqa: BLE001 - foreign code; nothing is known then
+    except Exception:  # noqa: BLE001 - foreign code; the answer is unknown
         return None
 
 
-def _told(corpus: Corpus | None, asked: Asked, entry_id: str) -> Explanation | Miss | None:
-    """Return what the corpus itself says of an entry that it did not find, if it can."""
+def _explanation(corpus: Corpus | None, request: Asked, entry_id: str) -> Explanation | Miss | None:
+    """Return the corpus's own explanation of a missing entry, if it has one."""
     explain = getattr(corpus, "explain", None)
     try:
-        return None if explain is None else explain(asked, entry_id)
+        return None if explain is None else explain(request, entry_id)
     except Exception:  # noqa: BLE001 - as above
         return None
 
 
 def _reason(
-    retrieval: Retrieval, entry_id: str, place: _Found | None, corpora: Sequence[CorpusReport], least_score: float
+    retrieval: Retrieval, entry_id: str, place: _Place | None, corpora: Sequence[CorpusReport], least_score: float
 ) -> str:
     if entry_id in retrieval.ids:
         rank = retrieval.ids.index(entry_id) + 1
@@ -277,21 +279,21 @@ def _reason(
         lists = len(place.breakdown)
         return f"found: {rank} of {len(retrieval)} hits, by {lists} list{'s' if lists != 1 else ''}"
     if place is not None and place.score < least_score:
-        return f"not returned: its score {place.score:.4f} is below {least_score:.4f}, what the profile keeps"
+        return f"not returned: its score {place.score:.4f} is below the profile's minimum of {least_score:.4f}"
     if place is not None:
-        return f"not returned: rank {place.rank}, and {len(retrieval)} hits were wanted"
+        return f"not returned: rank {place.rank}, beyond the limit of {len(retrieval)} hits"
     if not any(report.holds for report in corpora):
         return "not found: no corpus has an entry of this id"
     missing = [report for report in corpora if report.holds and report.state != "answered"]
     if missing and not any(report.holds and report.state == "answered" for report in corpora):
         names = ", ".join(dict.fromkeys(f"{report.corpus} ({report.state})" for report in missing))
-        return f"not found: those that have it did not answer: {names}"
-    # Where corpora share a vault, each has the entry: the one whose filters it passes tells most.
-    held = min(
+        return f"not found: the corpora that have it did not answer: {names}"
+    # Corpora that share a vault all have the entry: report the one whose filters it fails least.
+    best = min(
         (report for report in corpora if report.holds and report.state == "answered"),
         key=lambda report: (not report.filters, [*report.filters.values()].count(False)),
     )
-    failed = [name for name, ok in held.filters.items() if not ok]
+    failed = [name for name, ok in best.filters.items() if not ok]
     if failed:
-        return f"not found: it does not pass {', '.join(failed)} of {held.corpus}"
-    return f"not found: {held.corpus} has it, and no list holds it: {held.reason}"
+        return f"not found: it does not pass {', '.join(failed)} of {best.corpus}"
+    return f"not found: {best.corpus} has it, and no list holds it: {best.reason}"

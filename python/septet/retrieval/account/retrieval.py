@@ -21,19 +21,19 @@ __all__ = ["Retrieval"]
 
 @dataclass(frozen=True, slots=True)
 class Retrieval(Hits):
-    """The hits of one retrieval, best first, and how it went.
+    """The hits of one retrieval, best first, with its account.
 
     Attributes:
-        hits: the results. ``breakdown`` has what each list contributed, which sums to ``score``; ``signals`` the rank
+        hits: the results. ``breakdown`` has the contribution of each list, which sum to ``score``; ``signals`` the rank
             in each list, from 1; ``tier`` the corpus.
-        query: as it was given.
-        profile: the name of the profile.
-        plan: what was asked, and why; it can be given back to `Retriever.retrieve`.
+        query: as passed by the caller.
+        profile: name of the profile.
+        plan: the plan with its reasons; pass it to `Retriever.retrieve` to repeat it.
         envelope: the account of the retrieval, for logs and other programs.
         lists: the ranked lists that were fused.
-        notes: what the retrieval could not do, or did differently.
-        confidence: how likely an answer is there, 0 to 1; None where no corpus can tell.
-        took_ms: how long it took, in milliseconds.
+        notes: problems and deviations.
+        confidence: probability that the hits contain an answer, 0 to 1; None if no corpus reports one.
+        took_ms: duration in milliseconds.
     """
 
     hits: tuple[Hit, ...]
@@ -64,33 +64,33 @@ class Retrieval(Hits):
         citations: bool = True,
         boundary: str | None = None,
     ) -> str:
-        """Return the hits as text for a prompt within a budget of characters, more of the good ones than of others.
+        """Return the hits as text for a prompt, within a budget of characters that favours better hits.
 
         Args:
-            char_budget: so many characters of texts in total, at least 80; see `septet.retrieval.recall.presenting`.
-                None for what the configuration says, as of the others.
-            relevance_floor: leave out what scores less than this part of the best score, 0 to 1; the first three stay.
-            max_results: so many at most.
-            citations: number the passages, and ask for the numbers.
+            char_budget: maximum characters of all texts, at least 80; see `septet.retrieval.recall.presenting`.
+                None for the configuration's, as for the others.
+            relevance_floor: minimum score as a share of the best score, 0 to 1; the first three hits always stay.
+            max_results: maximum number of hits.
+            citations: number the passages, and request these numbers as citations.
             boundary: as for `to_prompt`.
 
         Raises:
-            QueryError: an argument is out of range, or a passage holds the boundary.
+            QueryError: an argument is out of range, or a passage contains the boundary.
         """
         from septet.retrieval.recall.presenting import formatted
 
-        said = self._shown
+        settings = self._shown
         return formatted(
             self.hits,
-            char_budget=said.char_budget if char_budget is None else char_budget,
-            relevance_floor=said.relevance_floor if relevance_floor is None else relevance_floor,
-            max_results=said.max_results if max_results is None else max_results,
+            char_budget=settings.char_budget if char_budget is None else char_budget,
+            relevance_floor=settings.relevance_floor if relevance_floor is None else relevance_floor,
+            max_results=settings.max_results if max_results is None else max_results,
             citations=citations,
             boundary=boundary,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as a JSON-ready dict; of the lists the ids that they hold."""
+        """Return a JSON-ready dict; lists are given by their ids."""
         return {
             "query": self.query,
             "profile": self.profile,
@@ -102,12 +102,12 @@ class Retrieval(Hits):
             "envelope": self.envelope.to_dict(),
             "lists": [
                 {
-                    "corpus": one.corpus,
-                    "name": one.name,
-                    "variant": one.variant,
-                    "weight": one.weight,
-                    "ids": [item.hit.id for item in one.items],
+                    "corpus": ranked.corpus,
+                    "name": ranked.name,
+                    "variant": ranked.variant,
+                    "weight": ranked.weight,
+                    "ids": [item.hit.id for item in ranked.items],
                 }
-                for one in self.lists
+                for ranked in self.lists
             ],
         }

@@ -1,4 +1,4 @@
-"""How good what was found is: the documented numbers, and the same made of confidences."""
+"""Evidence: the quality of hits, by the documented numbers or by confidences."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ __all__ = [
     "wants_verification",
 ]
 
-#: What to do next. The documented rules give the first five; `calibrated_evidence` gives no others.
+#: Next actions; the same five for documented and calibrated evidence.
 NextAction: TypeAlias = Literal["ask_user", "broaden_scope", "focus_repo", "focus_codex", "retry_hybrid"]
 VerificationReason: TypeAlias = Literal[
     "contradictions_detected", "lexical_fallback_only", "single_corpus_evidence", "weak_evidence_quality"
 ]
 
-#: The documented places where evidence comes from, eight of them, by corpus. One of your own is a place of its own.
+#: The eight documented places of evidence, by corpus. A custom corpus is its own place.
 BUCKETS: Mapping[str, str] = {
     "memory": "memory",
     "knowledge_graph": "knowledge",
@@ -47,30 +47,30 @@ BUCKETS: Mapping[str, str] = {
     "web_research": "web",
     "symbol_proximity": "symbol",
 }
-#: Places whose hits are not local evidence: with these alone, the documented rule asks again.
+#: Places whose hits are not local evidence: if only these have hits, the documented rule verifies.
 _NOT_LOCAL = frozenset({"web", "symbol"})
 MOST_BUCKETS = 8
-#: Titles that share a word of so many letters, of hits with more than this score, are taken for contradictory.
+#: Titles that share a word of at least this many letters, of hits above this score, count as contradictory.
 LEAST_LETTERS, LEAST_SCORE = 4, 0.01
-#: The type of links that say so.
+#: The link type of a contradiction.
 CONTRADICTS = "contradicts"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """How good the hits of a wave are.
+    """The quality of the hits of a wave.
 
     Attributes:
         kind: which numbers these are.
-        top_score: the best score, as documented; None where nothing was found.
-        hit_counts: how many hits each corpus has.
-        source_diversity: how many of the eight places have hits.
+        top_score: the best score, as documented; None without hits.
+        hit_counts: number of hits by corpus.
+        source_diversity: number of the eight places with hits.
         citation_coverage: the same as a share of eight.
-        evidence_quality: 0 to 1: ``documented`` the best score and the coverage, weighed; ``calibrated`` the largest
-            confidence that an answer is there, None where no corpus tells.
-        contradiction_count: how many hits contradict others.
-        used_lexical_fallback: only a fallback found something in some corpus.
-        recommended_next_action: what to do about it; None for nothing.
+        evidence_quality: 0 to 1. ``documented``: the weighted sum of the best score and the coverage. ``calibrated``:
+            the largest confidence, None if no corpus reports one.
+        contradiction_count: number of hits that contradict others.
+        used_lexical_fallback: True if some corpus has hits of a fallback only.
+        recommended_next_action: the remedy for poor evidence; None for none.
     """
 
     kind: Literal["documented", "calibrated"]
@@ -89,7 +89,7 @@ class Evidence:
 
 
 def source_diversity(hits: Mapping[str, int]) -> int:
-    """Return how many places have hits, given how many each corpus has."""
+    """Return the number of places with hits, from the number of hits by corpus."""
     return len({BUCKETS.get(name, name) for name, count in hits.items() if count > 0})
 
 
@@ -101,9 +101,9 @@ def citation_coverage(diversity: int) -> float:
 def evidence_quality(
     top_score: float | None, coverage: float, *, top_weight: float = 0.7, coverage_weight: float = 0.3
 ) -> float:
-    """Return the documented quality: the best score, brought into 0 to 1, and the coverage, weighed; 0 without hits.
+    """Return the documented quality: the weighted sum of the best score, clamped to 0 to 1, and the coverage.
 
-    A score of BM25 is often above 1, and then counts as 1.
+    It is 0 without hits. BM25 scores above 1 count as 1.
     """
     if coverage <= 0.0:
         return 0.0
@@ -112,10 +112,10 @@ def evidence_quality(
 
 
 def next_action(diversity: int, *, contradictions: int, code_like: bool, fallback: bool) -> NextAction | None:
-    """Return the documented next action: of what applies, the first.
+    """Return the documented next action, by the first condition that holds.
 
-    Contradictions: ``ask_user``. Nothing found: ``broaden_scope``. One place: ``focus_repo`` for a query about code,
-    else ``focus_codex``. A fallback found it: ``retry_hybrid``.
+    Contradictions: ``ask_user``. No hits: ``broaden_scope``. One place: ``focus_repo`` for a query about code,
+    else ``focus_codex``. Hits of a fallback: ``retry_hybrid``.
     """
     if contradictions > 0:
         return "ask_user"
@@ -138,15 +138,15 @@ def evidence_of(
     """Return the documented numbers.
 
     Args:
-        hits: how many hits each corpus has, by its name.
-        top_score: the best score: of the memory, or else of the first corpus that has hits.
-        contradictions: how many hits contradict others.
-        code_like: the query is about code.
-        fallback: only a fallback found something in some corpus.
+        hits: number of hits by corpus.
+        top_score: the best score: of the memory, or else of the first corpus with hits.
+        contradictions: number of hits that contradict others.
+        code_like: True if the query is about code.
+        fallback: True if some corpus has hits of a fallback only.
         policy: has the weights.
 
     Raises:
-        QueryError: a count is negative, or the score no finite number.
+        QueryError: a count is negative, or the score is not finite.
     """
     counts = _counted(hits)
     contradictions = whole(contradictions, "contradictions", QueryError, 0)
@@ -184,24 +184,23 @@ def calibrated_evidence(
     fallback: bool = False,
     policy: Policy | None = None,
 ) -> Evidence:
-    """Return the numbers made of confidences.
+    """Return the evidence from confidences.
 
-    The quality is the largest confidence that an answer is there (`Results.confidence`: 0.5 is as likely as not). They
-    are not added up: corpora that were asked the same are no independent witnesses. A corpus that cannot tell leaves it
-    to the others; if none can, the quality is unknown, and 0 only if nothing was found. Evidence of that quality needs
-    no second place: one corpus that is sure is enough.
+    The quality is the largest confidence (`Results.confidence`: 0.5 is as likely as not). They are not summed: corpora
+    that got the same query are no independent witnesses. Corpora without a confidence are ignored; if none has one, the
+    quality is unknown, or 0 without hits. Evidence of sufficient quality needs no second place.
 
     Args:
-        confidences: by corpus; None where it cannot tell.
-        hits: how many hits each corpus has, by its name.
-        top_score: the best score, to be reported.
-        contradictions: how many hits contradict others; see `linked_contradictions`.
-        code_like: the query is about code.
-        fallback: only a fallback found something in some corpus.
+        confidences: by corpus; None if it reports none.
+        hits: number of hits by corpus.
+        top_score: the best score, reported only.
+        contradictions: number of hits that contradict others; see `linked_contradictions`.
+        code_like: True if the query is about code.
+        fallback: True if some corpus has hits of a fallback only.
         policy: has the threshold under which evidence is weak.
 
     Raises:
-        QueryError: a count is negative, or a confidence not from 0 to 1.
+        QueryError: a count is negative, or a confidence is outside 0 to 1.
     """
     counts = _counted(hits)
     contradictions = whole(contradictions, "contradictions", QueryError, 0)
@@ -240,21 +239,21 @@ def wants_verification(
     allowed: bool = True,
     query: str = "",
     rewritten: str | None = "",
-    asked: int | None = None,
+    searched: int | None = None,
     policy: Policy | None = None,
 ) -> VerificationReason | None:
-    """Return why a second wave is wanted, or None.
+    """Return the reason for a second wave, or None.
 
-    As documented: contradictions, a fallback, hits in one place or none, or a quality under the threshold. Calibrated
-    evidence from one place is asked for again only if its quality is weak, or unknown where several corpora were asked.
+    As documented: contradictions, a fallback, hits in one place or none, or a quality below the threshold. Calibrated
+    evidence from one place is verified only if its quality is weak, or unknown after several corpora were searched.
 
     Args:
         evidence: of the first wave.
-        allowed: whether the plan allows it; a verification is not verified.
-        query: what was asked.
-        rewritten: what would be asked; None if nothing is left of the query, and then there is no second wave. Nor is
-            there if it is the same but for the case of its letters, which no corpus distinguishes.
-        asked: how many corpora were asked; by default, as many as `evidence` counts.
+        allowed: True if the plan allows it; a verification is not verified.
+        query: the query of the first wave.
+        rewritten: the query of the second; None if no words are left, and then there is no second wave. Nor is there
+            one if it differs only in case, which no corpus distinguishes.
+        searched: number of corpora searched; by default, as many as `evidence` counts.
         policy: has the threshold.
     """
     if not allowed or rewritten is None or (query and rewritten.casefold() == query.casefold()):
@@ -264,7 +263,7 @@ def wants_verification(
     if evidence.contradiction_count > 0:
         return "contradictions_detected"
     if evidence.kind == "calibrated":
-        alone = (len(evidence.hit_counts) if asked is None else asked) <= 1
+        alone = (len(evidence.hit_counts) if searched is None else searched) <= 1
         narrow = evidence.source_diversity <= 1 and not alone and (weak or quality is None)
         fallback = evidence.used_lexical_fallback and (weak or quality is None)
     else:
@@ -278,34 +277,34 @@ def wants_verification(
 
 
 def is_better(first: Evidence, second: Evidence) -> bool:
-    """Say whether the second wave is kept in place of the first: its quality, or its diversity, is higher.
+    """Return True if the second wave has a higher quality or diversity than the first.
 
-    What is unknown is no better than what is known.
+    Unknown quality is not better than known quality.
     """
     before, after = first.evidence_quality, second.evidence_quality
     higher = after is not None and (before is None or after > before)
     return higher or second.source_diversity > first.source_diversity
 
 
-def contradicting_titles(found: Sequence[tuple[str, float]]) -> int:
-    """Return how many hits the documented rule takes for contradictory: the best two, or none.
+def contradicting_titles(hits: Sequence[tuple[str, float]]) -> int:
+    """Return the number of hits that the documented rule counts as contradictory: the best two, or none.
 
-    They are, if both have a score above 0.01, and titles that differ but share a word of four letters or more. That two
-    documents treat of one thing says little: `linked_contradictions` counts what somebody said.
+    These have scores above 0.01 and different titles that share a word of four letters or more. Weak evidence:
+    `linked_contradictions` counts explicit links.
 
     Args:
-        found: title and score of the hits, best first.
+        hits: title and score of the hits, best first.
     """
-    if len(found) < 2:
+    if len(hits) < 2:
         return 0
-    (one, first), (other, second) = found[:2]
-    if not (first > LEAST_SCORE and second > LEAST_SCORE) or one.casefold() == other.casefold():
+    (title, first), (other_title, second) = hits[:2]
+    if not (first > LEAST_SCORE and second > LEAST_SCORE) or title.casefold() == other_title.casefold():
         return 0
-    return 2 if _long_words(one) & _long_words(other) else 0
+    return 2 if _long_words(title) & _long_words(other_title) else 0
 
 
 def linked_contradictions(ids: Iterable[str], links: Iterable[tuple[str, str, str]]) -> int:
-    """Return how many of the hits a link of the type ``contradicts`` leads from or to another hit.
+    """Return the number of hits with a link of type ``contradicts`` from or to another hit.
 
     Args:
         ids: of the hits.
