@@ -88,10 +88,10 @@ async def broken(query):
 
 
 WRONG = {
-    "None": (lambda q: None, "no list of texts"),
-    "a text": (lambda q: "other words", "no list of texts"),
-    "a dict": (lambda q: {"queries": ["a"]}, "no list of texts"),
-    "numbers": (lambda q: ["a", 1], "no list of texts"),
+    "None": (lambda q: None, "not return a list of texts"),
+    "a text": (lambda q: "other words", "not return a list of texts"),
+    "a dict": (lambda q: {"queries": ["a"]}, "not return a list of texts"),
+    "numbers": (lambda q: ["a", 1], "not return a list of texts"),
     "raises": (lambda q: 1 // 0, "ZeroDivisionError"),
     "raises later": (lambda q: (1 // 0 for _ in "x"), "ZeroDivisionError"),
     "raises when awaited": (broken, "raised OSError"),
@@ -110,7 +110,7 @@ def test_whatever_goes_wrong_the_query_alone_is_left_and_the_expander_rests(kind
         assert found.variants == (query,)
         (cause,) = causes(found)
         # The second is not asked: that is why, and what went wrong before is told as that.
-        assert said in cause and cause.startswith("the expander was not asked: it rests") == (query != "first")
+        assert said in cause and cause.startswith("the expander was not called: it rests") == (query != "first")
     assert model.asked == ["first"] and said in expanding.fault
 
 
@@ -169,7 +169,7 @@ def test_calls_that_never_return_keep_no_more_than_their_number_of_threads(held)
     expanding = patient(held, timeout_s=0.01, rest_s=0)
     found = [expanding.begin(f"query {n}").result() for n in range(2 * MOST_CALLS)]
     assert [one.variants for one in found] == [(f"query {n}",) for n in range(2 * MOST_CALLS)]
-    assert ["have not come back" in causes(one)[0] for one in found] == [False] * MOST_CALLS + [True] * MOST_CALLS
+    assert ["have not returned" in causes(one)[0] for one in found] == [False] * MOST_CALLS + [True] * MOST_CALLS
     assert len(held.asked) <= MOST_CALLS
 
 
@@ -178,7 +178,7 @@ def test_a_call_that_nobody_waited_for_long_enough_is_a_failure_too(held):
     expanding.begin("q")
     threading.Event().wait(0.05)
     (cause,) = causes(expanding.begin("other").result())
-    assert "it rests for another 60 s, as an earlier call failed" in cause and "no answer within 0.02 s" in cause
+    assert "it rests for another 60 s because an earlier call failed" in cause and "no answer within 0.02 s" in cause
     assert "other" not in held.asked
 
 
@@ -223,7 +223,7 @@ def test_after_its_rest_one_search_tries_it_and_the_others_go_on_without(held):
     model.answer = held
     tried = expanding.begin("q")
     assert held.reached.wait(LONG_S)
-    assert "another search tries" in causes(expanding.begin("another").result())[0] and not tried.done
+    assert "another search is retrying" in causes(expanding.begin("another").result())[0] and not tried.done
     held.go.set()
     assert tried.result().variants == ("q", "q late")
     assert expanding.begin("another").result().variants == ("another", "another late")

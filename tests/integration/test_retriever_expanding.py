@@ -64,7 +64,7 @@ def test_phrasings_that_are_wanted_of_no_model_are_missed_in_a_note(vault, query
     with vault.retriever({"profile": "recall", **CONFIG}) as retriever:
         retrieval = retriever.retrieve(query)
     notes = [note for note in retrieval.notes if note.code == "expansion_failed"]
-    assert [note.cure for note in notes] == ["name a model in expansion, or give an expander"] * bool(query.strip())
+    assert [note.cure for note in notes] == ["name a model in expansion, or pass an expander"] * bool(query.strip())
     assert found(retrieval) == ({"e2"} if query.strip() else set())
 
 

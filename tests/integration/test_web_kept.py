@@ -220,7 +220,7 @@ def test_a_wave_of_a_retrieval_asks_the_web_beside_the_vault(vault: Vault) -> No
     for web, found in ((found_of(("https://a.example/1", "doves")), True), (hung, False)):
         corpora = [corpus_of(None, web), MemoryCorpus(vault)]
         wave = wave_of(corpora, asked._replace(deadline=deadline_of(30.0 if found else 1.0)), CorpusThreads())
-        by_name = {one.corpus: one.found for one in wave.answers}
+        by_name = {one.corpus: one.answered for one in wave.answers}
         memory, of_web = by_name["memory"], by_name["web_research"]
         assert memory is not None and any(item.hit.id == "note" for one in memory.lists for item in one.items)
         assert of_web is None or bool(of_web.lists[0].items) is found

@@ -1,4 +1,4 @@
-"""Chat: a model behind OpenAI's chat completions, asked to say a query in other words."""
+"""Chat: rephrases queries with a model behind OpenAI's chat completions."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ __all__ = ["ChatExpander", "ChatFields", "chat_url", "expanding_of", "read_reply
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENROUTER_URL = "https://openrouter.ai/api/v1"
-#: The names of the keys. A key is never sent to an address that it was not meant for.
+#: Variables of the keys. A key is only sent to its own provider.
 KEY_VARIABLES: Mapping[str, str] = {"openai": "OPENAI_API_KEY", "openrouter": "OPENROUTER_API_KEY"}
-#: An answer of a few phrases, with all that servers put around it.
+#: Maximum response: a few phrases with the server's wrapping.
 MAX_CHAT_BYTES = 2**20
 MOST_QUERY_CHARS = 1_000_000
 
@@ -55,19 +55,19 @@ class ChatFields(TypedDict, total=False):
 
 
 class ChatExpander:
-    """An `Expander` that asks a model at any server with OpenAI's chat completions: OpenAI, OpenRouter, Ollama, vLLM.
+    """An `Expander` with a model at any server with OpenAI's chat completions: OpenAI, OpenRouter, Ollama, vLLM.
 
     ::
 
         ChatExpander("qwen3:4b", provider="ollama")
         ChatExpander("my-model", base_url="http://gpu:8000/v1", api_key_env="GPU_KEY")
 
-    One attempt is made; only a limited rate is tried again, when the server says that it will take no longer than
-    `timeout_s`. The key never appears in a repr, an error or a log.
+    There is one attempt; only a rate limit is retried, if the server announces a wait of at most `timeout_s`. The key
+    never appears in a repr, an error or a log.
 
     Args:
-        model: its name.
-        secrets: returns the key of a name; the variables of the environment if None.
+        model: name of the model.
+        secrets: returns the key for a name; the variables of the environment if None.
         environment: variables with addresses and keys; the process's own if None.
         outside: clock, sleep, random numbers and transport; the real ones if None.
         fields: those of `ExpansionConfig`, in snake_case.
@@ -88,7 +88,7 @@ class ChatExpander:
         try:
             self._prepare(expansion_config({**fields, "model": model}), secrets, environment, outside)
         except ProfileError as fault:
-            # The frames of a traceback hold what was given, and this, which has no repr yet.
+            # The traceback's frames contain the arguments with the keys, and `self`, which has no repr yet.
             del fields, secrets, environment, self
             raise fault.with_traceback(None) from None
 
@@ -101,18 +101,18 @@ class ChatExpander:
         environment: Mapping[str, str] | None = None,
         outside: IO | None = None,
     ) -> ChatExpander:
-        """Return the expander that a configuration describes; the arguments are those of the class.
+        """Return the expander of a configuration; the arguments are those of the class.
 
         Raises:
             ProfileError: the model, the address or the key is missing, or the provider is ``none``.
         """
-        made = cls.__new__(cls)
+        built = cls.__new__(cls)
         try:
-            made._prepare(expansion_config(config), secrets, environment, outside)
+            built._prepare(expansion_config(config), secrets, environment, outside)
         except ProfileError as fault:
-            del config, secrets, environment, made
+            del config, secrets, environment, built
             raise fault.with_traceback(None) from None
-        return made
+        return built
 
     def _prepare(
         self, config: ExpansionConfig, secrets: Resolver | None, environment: Mapping[str, str] | None, io: IO | None
@@ -137,12 +137,12 @@ class ChatExpander:
         return self._config.model or ""
 
     def __call__(self, query: str) -> list[str]:
-        """Return other phrasings of a query, as the model writes them.
+        """Return other phrasings of a query, as written by the model.
 
         Raises:
-            EmbeddingUnavailable: no answer in time, or one without a JSON array.
-            EmbeddingRefused: a wrong key, an unknown model, or a request that the server refuses.
-            QueryError: the query is no text.
+            EmbeddingUnavailable: no response in time, or one without a JSON array.
+            EmbeddingRefused: a wrong key, an unknown model, or another request error.
+            QueryError: the query is not text.
         """
         call = self._call(utf8(query, "query", QueryError, MOST_QUERY_CHARS))
         timeout_s, context = self._config.timeout_s, self._client.context
@@ -150,11 +150,11 @@ class ChatExpander:
         reply = self._client.run(
             lambda: exchange(call, context, read_reply, ends_at, once=True, max_bytes=MAX_CHAT_BYTES), timeout_s
         )
-        found = phrasings_in(reply)
-        if found is None:
-            said = f"{context.provider} {self.model} wrote no JSON array of texts: choose a model that follows orders"
-            raise EmbeddingUnavailable(said, provider=context.provider)
-        return found
+        phrasings = phrasings_in(reply)
+        if phrasings is None:
+            cause = f"{context.provider} {self.model} wrote no JSON array of strings"
+            raise EmbeddingUnavailable(f"{cause}: choose a model that follows instructions", provider=context.provider)
+        return phrasings
 
     def close(self) -> None:
         """Close connections; the next call opens new ones. Closing twice is fine."""
@@ -162,7 +162,7 @@ class ChatExpander:
 
     def _call(self, query: str) -> Call:
         config = self._config
-        # OpenAI's newer models refuse the name that all other servers know.
+        # OpenAI's newer models reject the name that all other servers use.
         limit = "max_completion_tokens" if config.chosen == "openai" else "max_tokens"
         system = _SYSTEM.format(count=_COUNTS.get(config.most, f"two to {config.most}"))
         body: dict[str, Any] = {
@@ -170,7 +170,7 @@ class ChatExpander:
             "messages": [{"role": "system", "content": system}, {"role": "user", "content": f'Input: "{query}"'}],
             "temperature": config.temperature,
             limit: config.max_tokens,
-            # A model that thinks first has no tokens left for its answer.
+            # A reasoning model would spend all tokens before its answer.
             "reasoning_effort": "none" if config.chosen == "ollama" else None,
             **config.body,
         }
@@ -185,10 +185,10 @@ def expanding_of(
     environment: Mapping[str, str] | None = None,
     outside: IO | None = None,
 ) -> Expanding | None:
-    """Return what expands queries as a configuration says; None for provider ``none`` without an expander.
+    """Return the expansion of a configuration; None for provider ``none`` without an expander.
 
     Args:
-        expander: asked instead of the model that the configuration names; its times and sizes count all the same.
+        expander: replaces the configured model; the configured times and sizes apply.
 
     Raises:
         ProfileError: the configuration is invalid, or the model, the address or the key is missing.
@@ -200,8 +200,8 @@ def expanding_of(
         return Expanding(expander, **options)
     if config.chosen == "none":
         return None
-    made = ChatExpander.of(config, secrets=secrets, environment=environment, outside=outside)
-    return Expanding(made, close=made.close, **options)
+    chat = ChatExpander.of(config, secrets=secrets, environment=environment, outside=outside)
+    return Expanding(chat, close=chat.close, **options)
 
 
 def chat_url(base_url: str) -> str:
@@ -218,17 +218,19 @@ def chat_url(base_url: str) -> str:
 
 
 def read_reply(answer: Answer) -> str:
-    """Return the text that a model wrote.
+    """Return the text of a chat completion.
 
     Raises:
-        Garbled: the answer is no chat completion, or one without a text.
+        Garbled: the response is not a chat completion, or has no text.
     """
     body = parsed(answer)
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         fault = body.get("error") if isinstance(body, Mapping) else None
-        said = shortened(said_of(fault.get("message") if isinstance(fault, Mapping) else fault))
-        raise Garbled(f"an error with status 200: {said}" if said else "JSON that is no chat completion")
+        message_text = shortened(said_of(fault.get("message") if isinstance(fault, Mapping) else fault))
+        raise Garbled(
+            f"an error with status 200: {message_text}" if message_text else "JSON that is no chat completion"
+        )
     message = choices[0].get("message")
     content = message.get("content") if isinstance(message, Mapping) else None
     if isinstance(content, list):
@@ -244,7 +246,7 @@ def _address(config: ExpansionConfig, env: Mapping[str, str]) -> str:
     """Return the address of a provider's chat completions.
 
     Raises:
-        ProfileError: it has none, or there is no model.
+        ProfileError: the address or the model is missing.
     """
     provider = config.chosen
     if provider == "none":
@@ -258,15 +260,15 @@ def _address(config: ExpansionConfig, env: Mapping[str, str]) -> str:
     base = OPENROUTER_URL if provider == "openrouter" else env.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL
     if provider == "ollama":
         base = ollama_url(env.get("OLLAMA_HOST", "") or OLLAMA_URL)
-    # The same tests as for an address that was given.
+    # The same checks as for a configured address.
     return chat_url(expansion_config({"base_url": base}).base_url or base)
 
 
 def _keys(config: ExpansionConfig, secrets: Resolver) -> list[SecretStr]:
-    """Return the key, if there is one.
+    """Return the key, or no key if none is needed.
 
     Raises:
-        ProfileError: there is none where one is needed, or it is malformed.
+        ProfileError: a required key is missing, or it is malformed.
     """
     if config.api_key is not None:
         return [config.api_key]
@@ -274,13 +276,13 @@ def _keys(config: ExpansionConfig, secrets: Resolver) -> list[SecretStr]:
     if name is None:
         return []
     try:
-        found = secrets(name)
+        value = secrets(name)
     except Exception as fault:  # noqa: BLE001 - foreign code, whose error may hold the key
         raise ProfileError(f"the key {shown(name)} cannot be had: {type(fault).__name__}") from None
-    if found is None or (isinstance(found, str) and not found.strip()):
+    if value is None or (isinstance(value, str) and not value.strip()):
         raise ProfileError(f"no API key for {config.chosen}: set {shown(name).strip(chr(39))}, or give apiKey")
     try:
-        key = expansion_config({"api_key": found}).api_key
+        key = expansion_config({"api_key": value}).api_key
     except ProfileError as fault:
         raise ProfileError(f"{shown(name)}: {fault}") from None
     return [] if key is None else [key]

@@ -1,4 +1,4 @@
-"""ExpansionConfig: the ``expansion`` block of a retrieval's configuration: which model says queries in other words."""
+"""ExpansionConfig: the ``expansion`` block of a retrieval's configuration: the model that rephrases queries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ChatProvider", "ExpansionConfig", "ExpansionLike", "expansion_config
 
 ChatProvider: TypeAlias = Literal["none", "openai", "openai-compatible", "openrouter", "ollama"]
 
-#: As documented: three phrasings are shorter.
+#: The documented default; three phrasings are shorter.
 MAX_TOKENS = 256
 MOST_TOKENS, MOST_TEMPERATURE = 100_000, 2.0
 BLOCK = "expansion"
@@ -35,25 +35,24 @@ def _provider_name(value: Any) -> Any:
 
 
 class ExpansionConfig(BaseModel):
-    """Which model says queries in other words, and how long a search waits for it. Names may be ``snake_case`` or
-    ``camelCase``.
+    """The model that rephrases queries, and its limits. Names may be ``snake_case`` or ``camelCase``.
 
     Keys never appear in a repr, a dump or an error.
 
     Attributes:
-        provider: ``none``, ``openai``, ``openai-compatible``, ``openrouter`` or ``ollama``. If None, that of the
-            address: ``openai-compatible`` with a `base_url`, ``openai`` with a `model` alone, ``none`` without either.
-        model: its name; every provider but ``none`` needs one.
+        provider: ``none``, ``openai``, ``openai-compatible``, ``openrouter`` or ``ollama``. If None, derived:
+            ``openai-compatible`` with a `base_url`, ``openai`` with only a `model`, ``none`` without either.
+        model: name of the model; required by every provider but ``none``.
         base_url: the address of any server with OpenAI's chat completions, such as vLLM's ``http://gpu:8000/v1``.
         api_key: the key.
         api_key_env: the variable with the key, instead of ``OPENAI_API_KEY`` or ``OPENROUTER_API_KEY``. Other
-            providers are sent a key only if one is given, or named here.
+            providers get a key only with this or `api_key`.
         temperature: 0 to 2; None sends none.
-        max_tokens: the most tokens of an answer, 1 to 100,000.
-        body: more fields of a request, such as ``{"reasoning_effort": "minimal"}``; one that is None is not sent.
-        timeout_s: how long a search waits, 0.01 to 86,400 seconds.
-        most: phrasings beside the query, 1 to 10.
-        cache_size: queries whose phrasings are remembered, 0 to 1,000,000.
+        max_tokens: maximum tokens of a response, 1 to 100,000.
+        body: more fields of a request, such as ``{"reasoning_effort": "minimal"}``; a field set to None is not sent.
+        timeout_s: maximum wait of a search, 0.01 to 86,400 seconds.
+        most: maximum phrasings beside the query, 1 to 10.
+        cache_size: maximum queries in the cache, 0 to 1,000,000.
 
     Raises:
         ProfileError: a field is unknown or invalid; the message names it, never its value.
@@ -99,7 +98,7 @@ class ExpansionConfig(BaseModel):
             return None
         url = without_secrets(value)
         parts = urlsplit(url)
-        # To ask for a port that is none raises too.
+        # Reading an invalid port raises too.
         if parts.scheme not in ("http", "https") or not parts.hostname or any(map(str.isspace, url)) or parts.port == 0:
             raise ValueError("must be an address such as https://host/v1")
         return url
@@ -112,7 +111,7 @@ class ExpansionConfig(BaseModel):
 
     @property
     def chosen(self) -> ChatProvider:
-        """The provider, also where only its address or its model is given."""
+        """The provider, derived from the address or the model if not set."""
         if self.provider is not None:
             return self.provider
         return "openai-compatible" if self.base_url is not None else "none" if self.model is None else "openai"
@@ -130,7 +129,7 @@ def expansion_config(source: ExpansionLike) -> ExpansionConfig:
     try:
         return _config(source)
     except ProfileError as fault:
-        # The frames of a traceback hold what was given, and with it the keys.
+        # The traceback's frames contain the source with the keys.
         del source
         raise fault.with_traceback(None) from None
 

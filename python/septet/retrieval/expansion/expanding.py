@@ -1,4 +1,4 @@
-"""Expansion: other phrasings of a query, asked for while the query itself is searched, in time or not at all."""
+"""Expansion: other phrasings of a query, made while the query itself is searched."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ __all__ = ["Begun", "Expander", "Expanding", "Expansion", "Unnamed"]
 TIMEOUT_S = 3.0
 REST_S, LONGEST_REST_S = 1.0, 60.0
 MOST_WAIT_S = 86_400.0
-#: Queries whose phrasings are remembered, unless configured otherwise, and at most.
+#: Default and maximum number of cached queries.
 CACHE_SIZE, MOST_CACHED = 256, 1_000_000
-#: Phrasings of a query at most, whatever is configured: each is searched like the query.
+#: Maximum phrasings of a query: each one costs a search.
 MOST_VARIANTS = 10
-#: A longer query is searched as it is: it holds words enough.
+#: Maximum characters of an expanded query; a longer one has enough words.
 MOST_QUERY_CHARS = 4_000
-#: The share of a search's time that phrasings have: they must still be searched.
+#: Maximum share of a search's time; the phrasings must still be searched.
 SHARE = 0.5
-#: Calls at the same time. Those of an expander that never returns keep their threads.
+#: Maximum concurrent calls. A call that never returns keeps its thread.
 MOST_CALLS = 16
 
-_AGAIN = "it is asked again later"
+_AGAIN = "it is retried later"
 
 
 class Expander(Protocol):
-    """Says a query in other words: any function of a text that returns texts; it may be an async function."""
+    """Rephrases a query: any function, also async, from a text to texts."""
 
     def __call__(self, query: str, /) -> Iterable[str] | Awaitable[Iterable[str]]:
-        """Return other phrasings, the best first; the query itself need not be among them.
+        """Return other phrasings, best first, with or without the query itself.
 
         Raises:
-            Exception: it fails; the query alone is searched, and a note says why.
+            Exception: any failure; only the query is searched, with a note.
         """
 
 
@@ -51,9 +51,9 @@ class Expansion(NamedTuple):
     """The phrasings of a query.
 
     Attributes:
-        variants: the query as it was asked, then the others, each once.
-        notes: why there are no others.
-        took_ms: how long they took, from the time that they were asked for; 0 for those that were remembered.
+        variants: the original query, then the others without duplicates.
+        notes: the reason if there are no others.
+        took_ms: duration from the request; 0 for cached phrasings.
     """
 
     variants: tuple[str, ...]
@@ -62,40 +62,40 @@ class Expansion(NamedTuple):
 
 
 class _Call:
-    """One call of an expander, for all who asked for the same query meanwhile."""
+    """One call of an expander, shared by concurrent requests for the same query."""
 
     __slots__ = ("began", "ended", "fault", "future", "is_failed")
 
     def __init__(self, began: float) -> None:
         self.began = began
         self.ended: float | None = None
-        #: Why it brought nothing.
+        #: The reason of a failure.
         self.fault = ""
-        #: Whether the expander rests because of it.
+        #: True once the expander backs off because of it.
         self.is_failed = False
-        #: The variants; none if there is a fault.
+        #: The variants; empty after a failure.
         self.future: Future[tuple[str, ...]]
 
 
 class Expanding:
-    """Asks an expander on a thread of its own, and remembers what it says.
+    """Calls an expander on its own thread, and caches the result.
 
-    When the expander raises, is late, or gives what is no list of texts, the query alone is searched, and the note
-    ``expansion_failed`` says why. It then rests, 1 s at first and twice as long after each further failure, up to 60 s;
-    meanwhile only remembered queries are expanded. A late answer is remembered too. Safe to share between threads;
-    those that ask for the same query at the same time share one call.
+    If the expander raises, is late, or returns anything but texts, only the query is searched, with the note
+    ``expansion_failed``. The expander then rests, 1 s at first and twice as long after each further failure, up to
+    60 s; until then only cached queries are expanded. Late results are cached too. Safe to share between threads;
+    concurrent requests for the same query share one call.
 
     Args:
         expander: a function of the query; see `Expander`.
-        timeout_s: how long a search waits for it, 0.01 to 86,400 seconds, and at most half of its own time.
-        most: phrasings beside the query, 1 to 10.
-        cache_size: queries remembered, those used last; 0 to 1,000,000.
-        rest_s: how long it rests after its first failure, 0 to 86,400 seconds.
+        timeout_s: maximum wait of a search, 0.01 to 86,400 seconds; also at most half of the search's time.
+        most: maximum phrasings beside the query, 1 to 10.
+        cache_size: maximum cached queries, least recently used dropped first; 0 to 1,000,000.
+        rest_s: rest after the first failure, 0 to 86,400 seconds.
         longest_rest_s: the longest rest.
-        close: called whenever this is closed, to close what the expander needs.
+        close: called on every `close`, to release the expander's resources.
 
     Raises:
-        QueryError: an argument is none of these.
+        QueryError: an argument is invalid.
     """
 
     def __init__(
@@ -129,29 +129,27 @@ class Expanding:
         return f"Expanding({type(self._expander).__name__}, {len(self._known)} queries known)"
 
     def after_fork(self) -> None:
-        """Renew the lock, and forget the calls, whose threads a forked child does not have."""
+        """Reset the lock and the calls in a forked child: the parent's threads do not exist there."""
         self._lock = Lock()
         self._calls: dict[str, _Call] = {}
 
     @property
     def fault(self) -> str | None:
-        """Why the expander failed last; None while it answers in time, as far as is known."""
+        """The last failure; None if the last call succeeded, or there was none."""
         return self._fault
 
     def begin(self, query: str, deadline: Deadline | None = None) -> Begun:
-        """Ask for the phrasings of a query, without waiting for them.
+        """Start the phrasings of a query, without waiting for them.
 
         Args:
-            deadline: when the search that wants them ends.
+            deadline: deadline of the search.
         """
         now = time.monotonic()
         alone = Expansion((query,))
         if not query.strip():
             return Begun(self, query, now, alone)
         if len(query) > MOST_QUERY_CHARS:
-            cause = (
-                f"the query has {len(query):,} characters, and only those of up to {MOST_QUERY_CHARS:,} are expanded"
-            )
+            cause = f"the query has {len(query):,} characters; only queries of up to {MOST_QUERY_CHARS:,} are expanded"
             return Begun(self, query, now, self._without(query, cause, "shorten it"))
         with self._lock.hold():
             if (known := self._known.get(query)) is not None:
@@ -161,7 +159,7 @@ class Expanding:
             if call is None:
                 try:
                     if deadline is not None and deadline.passed:
-                        raise _Refused("no time is left to ask the expander")
+                        raise _Refused("no time is left to call the expander")
                     call = self._start(query, now)
                 except _Refused as refused:
                     return Begun(self, query, now, self._without(query, str(refused)))
@@ -176,52 +174,52 @@ class Expanding:
             self._known.clear()
 
     def close(self) -> None:
-        """Ask no more; what is asked for already is not waited for. Closing twice is fine."""
+        """Start no more calls; those in progress are not awaited. Closing twice is fine."""
         self._is_closed = True
-        # Again when an interrupt kept it from the first time.
+        # Also on a repeated call, in case an interrupt prevented the first.
         self._close()
 
     def _start(self, query: str, now: float) -> _Call:
         """Begin a call; the lock is held.
 
         Raises:
-            _Refused: no call is to be made now.
+            _Refused: no call may start now.
         """
         if self._is_closed:
             raise _Refused("the expander was closed")
         for other in self._calls.values():
-            # Nobody may have waited as long as that.
+            # No search may have waited that long to notice.
             if now - other.began > self._timeout_s:
                 self._fail(other, self._late())
         if len(self._calls) >= MOST_CALLS:
-            raise _Refused(f"{MOST_CALLS} calls of the expander have not come back")
+            raise _Refused(f"{MOST_CALLS} calls of the expander have not returned")
         if self._fault is not None:
             if now < self._retry_at:
                 raise _Refused(self._resting(now))
-            # One search tries it; those beside it need not wait as long.
+            # One search retries it; concurrent ones do not wait.
             self._retry_at, self._is_tried = now + self._timeout_s, True
         call = _Call(now)
         try:
             call.future = call_on_thread(lambda: self._run(query, call), "septet-expansion")
         except RuntimeError as fault:
-            raise _Refused(f"no thread to ask the expander on: {fault}") from None
+            raise _Refused(f"no thread for the expander: {fault}") from None
         self._calls[query] = call
         return call
 
     def _resting(self, now: float) -> str:
-        """Return why no call is made while it rests, which is not why an earlier one failed."""
+        """Return the reason for skipping a call during the rest."""
         if self._is_tried:
-            return f"another search tries the expander again, after an earlier call failed ({self._fault})"
+            return f"another search is retrying the expander after an earlier call failed ({self._fault})"
         rests = f"it rests for another {self._retry_at - now:.2g} s"
-        return f"the expander was not asked: {rests}, as an earlier call failed ({self._fault})"
+        return f"the expander was not called: {rests} because an earlier call failed ({self._fault})"
 
     def _run(self, query: str, call: _Call) -> tuple[str, ...]:
-        """Ask, and keep what comes, however late."""
-        found: tuple[str, ...] = ()
+        """Call the expander, and cache its result, even if late."""
+        variants: tuple[str, ...] = ()
         try:
-            found = variants_of(query, _awaited(self._expander(query)), self._most)
+            variants = variants_of(query, _awaited(self._expander(query)), self._most)
         except BaseException as fault:  # noqa: BLE001 - foreign code
-            call.fault = _said(fault)
+            call.fault = _cause_of(fault)
         call.ended = time.monotonic()
         with self._lock.hold():
             if self._calls.get(query) is call:
@@ -232,20 +230,20 @@ class Expanding:
                 self._fail(call, call.fault)
             else:
                 self._fault, self._last_rest_s, self._is_tried = None, 0.0, False
-            if found:
-                self._known[query] = found
+            if variants:
+                self._known[query] = variants
                 while len(self._known) > self._cache_size:
                     self._known.popitem(last=False)
-        return found
+        return variants
 
     def _expired(self, query: str, call: _Call) -> None:
-        """Note that a call took longer than it may."""
+        """Record a call as late."""
         with self._lock.hold():
             if self._calls.get(query) is call:
                 self._fail(call, self._late())
 
     def _fail(self, call: _Call, fault: str) -> None:
-        """Let the expander rest, once for each call; the lock is held."""
+        """Start a rest, once per call; the lock is held."""
         if call.is_failed:
             return
         call.is_failed = True
@@ -262,7 +260,7 @@ class Expanding:
 
 
 class Unnamed(Expanding):
-    """Stands for an expander that is wanted, and that nobody has named: each query is searched alone, with a note."""
+    """A stand-in for a required but unconfigured expander: only the query is searched, with a note."""
 
     def __init__(self) -> None:
         super().__init__(lambda query: ())
@@ -271,12 +269,12 @@ class Unnamed(Expanding):
         """Return the query alone."""
         if not query.strip():
             return super().begin(query, deadline)
-        cure = "name a model in expansion, or give an expander"
-        return Begun(self, query, 0.0, self._without(query, "queryExpansion is true, and there is no expander", cure))
+        cure = "name a model in expansion, or pass an expander"
+        return Begun(self, query, 0.0, self._without(query, "queryExpansion is true, but there is no expander", cure))
 
 
 class Begun:
-    """Phrasings that were asked for."""
+    """Phrasings in the making."""
 
     def __init__(
         self,
@@ -296,13 +294,13 @@ class Begun:
 
     @property
     def done(self) -> bool:
-        """Whether `result` returns at once."""
+        """True if `result` returns immediately."""
         return self._done is not None or self._call is None or self._call.future.done()
 
     def result(self) -> Expansion:
-        """Return the phrasings when they are there, or the query alone when the time for them is over.
+        """Wait for the phrasings, and return them, or only the query after the timeout.
 
-        Never raises; an interrupt comes through.
+        Raises no exception but an interrupt.
         """
         if self._done is None and self._call is not None:
             self._done = self._waited(self._call)
@@ -317,7 +315,7 @@ class Begun:
         if in_time:
             return owner._without(self._query, call.fault, took_ms=took_ms)
         if time.monotonic() < call.began + owner._timeout_s:
-            # It may still answer in its own time: that is no failure of the expander's.
+            # Still within its own time limit: not a failure of the expander.
             cause = f"the expander had no answer after {took_ms / 1_000:.3g} s"
             return owner._without(self._query, cause, "raise timeout_s", took_ms)
         owner._expired(self._query, call)
@@ -325,21 +323,21 @@ class Begun:
 
 
 class _Refused(Exception):
-    """Why no call is made."""
+    """The reason for not starting a call."""
 
 
-def _awaited(given: Any) -> Any:
-    if not hasattr(type(given), "__await__"):
-        return given
+def _awaited(value: Any) -> Any:
+    if not hasattr(type(value), "__await__"):
+        return value
     import asyncio
 
     async def wait_for_it() -> Any:
-        return await given
+        return await value
 
     return asyncio.run(wait_for_it())
 
 
-def _said(fault: BaseException) -> str:
+def _cause_of(fault: BaseException) -> str:
     try:
         cause = printable(cut(str(fault)))
     except Exception:  # noqa: BLE001 - foreign code
@@ -347,6 +345,6 @@ def _said(fault: BaseException) -> str:
     if isinstance(fault, EmbeddingError):
         return cause
     if isinstance(fault, QueryError):
-        return f"the expander gave what is no list of texts: {cause}"
-    # Without its words, as of corpora: foreign code may put a key or the query into them.
+        return f"the expander did not return a list of texts: {cause}"
+    # The message is omitted, as with corpora: it may contain a key or the query.
     return f"the expander raised {type(fault).__name__}"

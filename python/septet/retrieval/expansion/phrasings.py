@@ -1,4 +1,4 @@
-"""Phrasings: a query said in other words, taken from what a model answers, and put in order to be searched."""
+"""Phrasings: extracts rephrased queries from a model's reply, and prepares them for the search."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from septet.inputs.arguments import exact, shown
 
 __all__ = ["MOST_PHRASINGS", "MOST_PHRASING_CHARS", "phrasings_in", "variants_of"]
 
-#: So many beside the query itself, unless configured otherwise.
+#: Default maximum beside the query itself.
 MOST_PHRASINGS = 3
-#: What is longer is no phrasing of a query, but an answer to it.
+#: A longer text is an answer, not a phrasing.
 MOST_PHRASING_CHARS = 1_000
-#: So many values of an iterable, which may have no end, are looked at.
+#: Maximum values read from an iterable, which may be endless.
 MOST_GIVEN = 100
-#: A reply is read so far, and at so many brackets at most: reading from each may take as long as the reply is.
+#: Maximum characters read from a reply, and maximum brackets tried: parsing from each may take time linear in the
+#: reply.
 MOST_REPLY_CHARS, MOST_BRACKETS = 65_536, 100
 
 _JSON = json.JSONDecoder(strict=False)
@@ -28,25 +29,25 @@ _THOUGHTS_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 
 
 def phrasings_in(reply: str) -> list[str] | None:
-    """Return the strings of the first JSON array that has any, wherever it stands in a reply.
+    """Return the strings of the first JSON array in a reply that contains any.
 
-    A code fence or prose around it does not matter, nor do values of the array that are no strings. What a model thinks
-    aloud before it answers, between ``<think>`` and ``</think>``, is passed over.
+    A code fence or prose around it and values that are not strings are ignored, and so are a model's thoughts between
+    ``<think>`` and ``</think>``.
 
     Returns:
-        No strings if no array has any; None if there is no array at all.
+        An empty list if no array has strings; None if there is no array.
     """
     reply = _answer(reply[:MOST_REPLY_CHARS])
-    found: list[str] | None = None
+    strings: list[str] | None = None
     for bracket in islice(re.finditer(r"\[", reply), MOST_BRACKETS):
         try:
             values, _ = _JSON.raw_decode(reply, bracket.start())
         except (ValueError, RecursionError):
             continue
-        found = [value for value in values if isinstance(value, str) and value.strip()]
-        if found:
+        strings = [value for value in values if isinstance(value, str) and value.strip()]
+        if strings:
             break
-    return found
+    return strings
 
 
 def _answer(reply: str) -> str:
@@ -57,37 +58,37 @@ def _answer(reply: str) -> str:
 
 
 def variants_of(query: str, others: Iterable[object], most: int = MOST_PHRASINGS) -> tuple[str, ...]:
-    """Return a query and its other phrasings: the query first and as it is, then those that differ from it.
+    """Return the unchanged query, then its other phrasings.
 
-    Each is on one line, without blanks around it. Left out are empty ones, those of more than 1,000 characters, and
-    those that differ from one before only in case or in blanks.
+    Each is on one line, stripped. Phrasings are skipped if empty, longer than 1,000 characters, or equal to an earlier
+    one except for case and blanks.
 
     Args:
-        others: of any number; the first 100 are looked at.
-        most: so many at most beside the query.
+        others: of any number; only the first 100 are read.
+        most: maximum phrasings beside the query.
 
     Raises:
-        QueryError: `others` is no collection of texts.
+        QueryError: `others` is not a collection of texts.
     """
     if isinstance(others, (str, bytes, bytearray, Mapping)) or not isinstance(others, Iterable):
         raise QueryError(f"{shown(others)}: wanted a list of texts")
-    found = [query]
+    variants = [query]
     seen = {_folded(query)}
     for other in islice(others, MOST_GIVEN):
-        if len(found) > most:
+        if len(variants) > most:
             break
         phrasing = _clean(other)
         if phrasing and len(phrasing) <= MOST_PHRASING_CHARS and _folded(phrasing) not in seen:
             seen.add(_folded(phrasing))
-            found.append(phrasing)
-    return tuple(found)
+            variants.append(phrasing)
+    return tuple(variants)
 
 
 def _clean(value: Any) -> str:
     if not isinstance(value, str):
         raise QueryError(f"{shown(value)} among the phrasings: wanted texts")
     text: str = exact(value)
-    # More is not needed to see that it is too long. Lone surrogates are no text, and NUL is no word.
+    # This much shows that it is too long. Lone surrogates are not text, and NUL is not part of a word.
     text = text[: 16 * MOST_PHRASING_CHARS].encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
     return " ".join(text.split())
 

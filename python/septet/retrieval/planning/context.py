@@ -11,16 +11,15 @@ from septet.retrieval.planning.policy import Policy, policy_of
 
 __all__ = ["Passage", "Selected", "selected_passages"]
 
-#: So many passages are looked at.
 MOST_PASSAGES = 100_000
 
 
 class Passage(NamedTuple):
-    """A text that may go into a context.
+    """A candidate text for a context.
 
     Attributes:
-        id: names it.
-        text: all of it.
+        id: identifier of the passage.
+        text: the whole text.
         score: higher is better.
     """
 
@@ -30,12 +29,12 @@ class Passage(NamedTuple):
 
 
 class Selected(NamedTuple):
-    """A passage that was selected.
+    """A selected passage.
 
     Attributes:
         id: of the passage.
-        text: all of it, or its beginning.
-        truncated: its end is missing.
+        text: the whole text, or its beginning.
+        truncated: True if the end is cut off.
     """
 
     id: str
@@ -50,30 +49,30 @@ def selected_passages(
     max_chars: int | None = None,
     policy: Policy | None = None,
 ) -> list[Selected]:
-    """Return the best passages that fit, the last of them cut to what is left.
+    """Return the best passages that fit, the last one cut to the remaining budget.
 
     Args:
-        passages: in any order; of equal scores the first comes first, and empty ones are left out.
-        max_chunks: so many passages at most; by default `Policy.context_max_chunks`, 8.
-        max_chars: so many characters at most; by default `Policy.context_max_chars`, 8,000.
+        passages: in any order; ties keep this order, and empty passages are skipped.
+        max_chunks: maximum passages; by default `Policy.context_max_chunks`, 8.
+        max_chars: maximum characters; by default `Policy.context_max_chars`, 8,000.
         policy: has the defaults.
 
     Raises:
-        QueryError: a budget is negative, a text no text, or a score no finite number.
+        QueryError: a budget is negative, a text is not a string, or a score is not finite.
     """
     policy = policy_of(policy)
     most = policy.context_max_chunks if max_chunks is None else whole(max_chunks, "max_chunks", QueryError, 0)
-    left = policy.context_max_chars if max_chars is None else whole(max_chars, "max_chars", QueryError, 0)
-    given = listed(passages, "passages", QueryError, "texts, as Passage values", MOST_PASSAGES, of=Passage)
-    if wrong := [one for one in given if not isinstance(one, Passage)]:
+    budget = policy.context_max_chars if max_chars is None else whole(max_chars, "max_chars", QueryError, 0)
+    candidates = listed(passages, "passages", QueryError, "texts, as Passage values", MOST_PASSAGES, of=Passage)
+    if wrong := [passage for passage in candidates if not isinstance(passage, Passage)]:
         raise QueryError(f"passages has {shown(wrong[0])}: wanted Passage(id, text, score)")
-    ordered = sorted(given, key=lambda one: -real(one.score, "a score", QueryError))
+    ordered = sorted(candidates, key=lambda passage: -real(passage.score, "a score", QueryError))
     selected: list[Selected] = []
-    for one in ordered:
-        text = utf8(one.text, "a passage", QueryError)
-        if len(selected) >= most or left <= 0:
+    for passage in ordered:
+        text = utf8(passage.text, "a passage", QueryError)
+        if len(selected) >= most or budget <= 0:
             break
         if text:
-            selected.append(Selected(one.id, text[:left], len(text) > left))
-            left -= len(text)
+            selected.append(Selected(passage.id, text[:budget], len(text) > budget))
+            budget -= len(text)
     return selected

@@ -1,4 +1,4 @@
-"""Feedback on retrievals adapts a policy."""
+"""Adapts a policy to feedback on retrievals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from septet.retrieval.planning.policy import Policy, policy_of
 
 __all__ = ["recent_mean", "tuned"]
 
-#: So many of the latest measurements count, and what stands for a kind without any.
+#: The number of latest measurements that count, and the mean without any.
 LATEST_ROWS, NO_ROWS = 24, 0.75
 MOST_ROWS = 100_000
 
@@ -25,19 +25,19 @@ def tuned(
 ) -> Policy:
     """Return the policy adapted to feedback, as documented.
 
-    Weak citations (precision under 0.65, or hit rate under 0.5) raise the threshold of weak evidence by 0.1, to 0.85
-    at most, and the hops by one, to 5. An unreliable model (under 0.6) moves 0.1 of the weight of the best score to
-    coverage, 0.6 at most. Good citations (0.85 and 0.8) lower the threshold by 0.05, to 0.45. What is beyond such an
-    end already stays.
+    Weak citations (precision under 0.65, or hit rate under 0.5) raise the threshold of weak evidence by 0.1, to at most
+    0.85, and the hops by one, to at most 5. An unreliable model (under 0.6) moves 0.1 of the weight of the best score
+    to coverage, to at most 0.6. Good citations (0.85 and 0.8) lower the threshold by 0.05, to at least 0.45. Values
+    beyond these limits stay.
 
     Args:
-        policy: what to adapt.
-        citation_precision: the share of citations that hold; numbers are brought into 0 to 1, None is 0.75.
-        model_reliability: the share of answers that hold.
-        source_hit_rate: the share of retrievals whose sources were used.
+        policy: the policy to adapt.
+        citation_precision: the share of correct citations, clamped to 0 to 1; None is 0.75.
+        model_reliability: the share of correct answers, likewise.
+        source_hit_rate: the share of retrievals whose sources were used, likewise.
 
     Raises:
-        QueryError: a value is no finite number.
+        QueryError: a value is not finite.
     """
     precision, reliability, hit_rate = (
         NO_ROWS if value is None else min(max(real(value, name, QueryError), 0.0), 1.0)
@@ -71,8 +71,8 @@ def recent_mean(values: Sequence[float]) -> float:
     """Return the mean of the last 24 measurements, for `tuned`; 0.75 if there is none.
 
     Raises:
-        QueryError: one of them is no finite number.
+        QueryError: a measurement is not finite.
     """
-    given = listed(values, "values", QueryError, "a list of measurements", MOST_ROWS)
-    latest = [real(value, "a measurement", QueryError) for value in given[-LATEST_ROWS:]]
+    rows = listed(values, "values", QueryError, "a list of measurements", MOST_ROWS)
+    latest = [real(value, "a measurement", QueryError) for value in rows[-LATEST_ROWS:]]
     return sum(latest) / len(latest) if latest else NO_ROWS

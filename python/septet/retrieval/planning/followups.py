@@ -1,4 +1,4 @@
-"""What is asked next: the rewritten query of a verification, follow-up queries, and where a question belongs."""
+"""Further queries: the rewritten query of a verification, follow-up queries, and the routing of a question."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from septet.retrieval.planning.query_words import found_in, normalized, tokens_o
 
 __all__ = ["Clue", "Route", "continues", "follow_up_queries", "rewritten_query", "route"]
 
-#: Where the answer of a question is.
+#: The source of an answer.
 Route: TypeAlias = Literal["retrieve", "in_context", "web_search"]
 
-#: A rewritten query has tokens of more bytes, so that a single character of a script without blanks is one.
+#: Tokens up to this many bytes are dropped; a character of a script without blanks has more.
 SHORT_BYTES = 2
-#: Names are looked for in so many snippets, and in so many characters of each.
+#: Maximum snippets searched for names, and maximum characters of each.
 MOST_SNIPPETS, MOST_CHARS = 5, 10_000
 MOST_CLUES = 10_000
 LEAST_LETTERS = 4
-#: What is asked about hits that contradict, about weak ones, and where nothing else is to be asked.
+#: Endings of queries about contradictory hits, about weak hits, and as the last resort.
 CONFLICT = "conflicting evidence source comparison"
 WEAK = ("primary source evidence", "independent corroborating sources")
 BROAD = ("latest developments", "detailed comparison")
@@ -33,12 +33,12 @@ _WORDS = re.compile(r"[^\W\d_]+")
 
 
 class Clue(NamedTuple):
-    """What a hit tells a follow-up query.
+    """The part of a hit that a follow-up query uses.
 
     Attributes:
-        score: of the hit, 0 to 1; None where it is unknown.
+        score: of the hit, 0 to 1; None if unknown.
         snippet: its text.
-        contradiction: it contradicts another one.
+        contradiction: True if it contradicts another hit.
     """
 
     score: float | None
@@ -47,29 +47,29 @@ class Clue(NamedTuple):
 
 
 def rewritten_query(query: str, policy: Policy | None = None) -> str | None:
-    """Return what a verification asks: the tokens of a query in lower case, without short ones and stop words.
+    """Return the query of a verification: the tokens of a query in lower case, without short ones and stop words.
 
     Args:
         query: the text.
-        policy: has the stop words. With `Policy.words` ``substring``, tokens are as recorded: all but ASCII letters
-            cuts words in pieces.
+        policy: has the stop words. With `Policy.words` ``substring``, tokens are as recorded: letters outside ASCII
+            split words.
 
     Returns:
-        The tokens; None if none is left.
+        The tokens; None if none remain.
     """
     policy = policy_of(policy)
     tokens = tokens_of(utf8(query, "query", QueryError), recorded=policy.words == "substring")
     stop = {word.lower() for word in policy.verification_stop_words}
-    kept = [token for token in tokens if len(token.encode()) > SHORT_BYTES and token not in stop]
-    return " ".join(kept) or None
+    words = [token for token in tokens if len(token.encode()) > SHORT_BYTES and token not in stop]
+    return " ".join(words) or None
 
 
 def follow_up_queries(query: str, clues: Sequence[Clue], policy: Policy | None = None) -> tuple[str, ...]:
-    """Return what to ask next about what was found, at most `Policy.follow_up_max_queries`.
+    """Return the follow-up queries of hits, at most `Policy.follow_up_max_queries`.
 
-    The query with each name from the first five snippets that it lacks (capitalised words of four letters or more, and
+    The query extended by each new name in the first five snippets (capitalised words of four letters or more, and
     runs of them); then for contradictions a comparison; then, if the mean score is under `Policy.follow_up_weak_score`,
-    primary and further sources; if all this gives nothing, two broad ones.
+    primary and further sources; if there are none of these, two broad ones.
 
     Args:
         query: the text.
@@ -78,7 +78,7 @@ def follow_up_queries(query: str, clues: Sequence[Clue], policy: Policy | None =
             words such as ``This``.
 
     Raises:
-        QueryError: the query is no text, or a score no finite number.
+        QueryError: the query is not text, or a score is not finite.
     """
     policy = policy_of(policy)
     query = normalized(utf8(query, "query", QueryError))
@@ -86,48 +86,48 @@ def follow_up_queries(query: str, clues: Sequence[Clue], policy: Policy | None =
     if wrong := [clue for clue in clues if not isinstance(clue, Clue)]:
         raise QueryError(f"clues has {shown(wrong[0])}: wanted Clue(score, snippet)")
     most = policy.follow_up_max_queries
-    asked: dict[str, str] = {}
+    queries: dict[str, str] = {}
     for clue in clues[:MOST_SNIPPETS]:
         for name in _names(clue.snippet, policy):
-            if len(asked) < most and name.lower() not in query.lower():
-                _put(asked, query, name)
+            if len(queries) < most and name.lower() not in query.lower():
+                _put(queries, query, name)
     if any(clue.contradiction for clue in clues):
-        _put(asked, query, CONFLICT)
+        _put(queries, query, CONFLICT)
     scores = [real(clue.score, "a score", QueryError) for clue in clues if clue.score is not None]
     if not clues or (scores and sum(scores) / len(scores) < policy.follow_up_weak_score):
         for ending in WEAK:
-            _put(asked, query, ending)
-    if not asked:
+            _put(queries, query, ending)
+    if not queries:
         for ending in BROAD:
-            _put(asked, query, ending)
-    return tuple(asked.values())[:most]
+            _put(queries, query, ending)
+    return tuple(queries.values())[:most]
 
 
 def continues(quality: float | None, hops_left: int, policy: Policy | None = None) -> bool:
-    """Say whether a further hop is made: hops are left, and the quality is under `Policy.follow_up_target_quality`.
+    """Return True if hops remain and the quality is below `Policy.follow_up_target_quality`.
 
-    An unknown quality is under no target.
+    An unknown quality is not below it.
 
     Raises:
-        QueryError: the quality is no finite number, or the hops are negative.
+        QueryError: the quality is not finite, or the hops are negative.
     """
-    left = whole(hops_left, "hops_left", QueryError, 0)
+    remaining = whole(hops_left, "hops_left", QueryError, 0)
     target = policy_of(policy).follow_up_target_quality
-    return quality is not None and real(quality, "quality", QueryError) < target and left > 0
+    return quality is not None and real(quality, "quality", QueryError) < target and remaining > 0
 
 
 def route(query: str, policy: Policy | None = None, *, complex_task: bool = False) -> Route:
-    """Return where the answer of a question is, by the words of `Policy.route_web_words` and phrases after them.
+    """Return the route of a question, by the words of `Policy.route_web_words` and the phrases listed after them.
 
-    It advises an agent; a plan leaves the web out unless the policy allows it, whatever the route.
+    This is advice for an agent; a plan uses the web only if the policy allows it.
 
     Args:
         query: the text.
         policy: has the lists; see `Policy.words` for how they are compared.
-        complex_task: the task is of moderate complexity or more, which leads to the web.
+        complex_task: True for moderate complexity or more, which routes to the web.
 
     Raises:
-        QueryError: the query is no text.
+        QueryError: the query is not text.
     """
     policy = policy_of(policy)
     text = normalized(utf8(query, "query", QueryError))
@@ -138,9 +138,9 @@ def route(query: str, policy: Policy | None = None, *, complex_task: bool = Fals
     return "in_context" if found_in(text, policy.route_context_phrases, recorded) else "retrieve"
 
 
-def _put(asked: dict[str, str], query: str, ending: str) -> None:
+def _put(queries: dict[str, str], query: str, ending: str) -> None:
     whole_query = f"{query} {ending}" if query else ending
-    asked.setdefault(whole_query.lower(), whole_query)
+    queries.setdefault(whole_query.lower(), whole_query)
 
 
 def _names(snippet: str, policy: Policy) -> Iterable[str]:
@@ -172,6 +172,6 @@ def _runs(text: str) -> Iterable[str]:
 
 
 def _glued(text: str, match: re.Match[str]) -> bool:
-    """Say whether a run of letters is part of a longer name, such as one with digits or underscores."""
+    """Return True if a run of letters is part of a longer name, such as one with digits or underscores."""
     before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
     return any(c.isalnum() or c == "_" for c in (before, after))

@@ -1,4 +1,4 @@
-"""The plan of a retrieval: a value that can be shown, kept and replayed."""
+"""The plan of a retrieval: a value to show, store and replay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from septet.retrieval.corpus import RetrievalMode
 
 __all__ = ["CORPORA", "INTENTS", "LOCAL", "MODES", "Intent", "Override", "RetrievalPlan", "backends_of", "one_of"]
 
-#: What a query is after.
+#: The intent of a query.
 Intent: TypeAlias = Literal["factual_lookup", "code_navigation", "repo_structure", "broad_research", "verification"]
 INTENTS: tuple[Intent, ...] = get_args(Intent)
 MODES: tuple[RetrievalMode, ...] = get_args(RetrievalMode)
@@ -29,17 +29,17 @@ CORPORA: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "remote": ((), ("remote_vector",)),
     "semantic_files": (("repo_path",), ()),
 }
-#: Those that every plan may ask.
+#: Corpora available to every plan.
 LOCAL = ("memory", "knowledge_graph", "document_chunks")
 
 
 class Override(NamedTuple):
-    """What a caller set in place of what was planned.
+    """A caller's replacement of a planned value.
 
     Attributes:
         what: ``intent``, ``mode`` or ``corpora``.
-        planned: what would have been.
-        given: what the caller named.
+        planned: the planned value.
+        given: the caller's value.
     """
 
     what: str
@@ -49,21 +49,21 @@ class Override(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RetrievalPlan:
-    """What a retrieval does, fully decided before a corpus is asked; `str` shows it on a few lines.
+    """All decisions of a retrieval, made before any corpus is searched; `str` shows it on a few lines.
 
     Attributes:
-        normalized_query: the query, each run of blanks being one.
-        rewritten_query: what is asked in its place; None in a plan for the query itself.
-        intent: what the query is after.
-        mode: which legs corpora use.
-        corpora: the names of those that are asked, in order.
-        preferred_backends: what they use, in order.
-        allow_verification_pass: whether weak evidence may lead to a second wave.
-        rationale: why, line by line.
-        notes: what else is to be known.
-        overrides: what the caller set.
-        reasons: for each corpus why it is asked, or why not; see `why`.
-        policy_version: the version of the policy that it was made by.
+        normalized_query: the query, with runs of blanks collapsed.
+        rewritten_query: the query that replaces it; None in a plan for the query itself.
+        intent: the intent of the query.
+        mode: the legs that corpora use.
+        corpora: names of the corpora to search, in order.
+        preferred_backends: their backends, in order.
+        allow_verification_pass: True if weak evidence may lead to a second wave.
+        rationale: the reasons, line by line.
+        notes: further remarks.
+        overrides: the values set by the caller.
+        reasons: the reason for including or excluding each corpus; see `why`.
+        policy_version: version of the policy that made it.
     """
 
     normalized_query: str
@@ -90,31 +90,31 @@ class RetrievalPlan:
         set_ = object.__setattr__
         for name in ("corpora", "preferred_backends", "rationale", "notes"):
             set_(self, name, _texts(getattr(self, name), name))
-        # A corpus that is named twice is asked once, and counts once.
+        # A repeated corpus is searched once.
         set_(self, "corpora", tuple(dict.fromkeys(self.corpora)))
-        set_(self, "overrides", tuple(Override(*_texts(one, "overrides", 3)) for one in _rows(self.overrides)))
-        set_(self, "reasons", tuple((one[0], one[1]) for one in (_texts(r, "reasons", 2) for r in _rows(self.reasons))))
+        set_(self, "overrides", tuple(Override(*_texts(row, "overrides", 3)) for row in _rows(self.overrides)))
+        set_(self, "reasons", tuple((row[0], row[1]) for row in (_texts(r, "reasons", 2) for r in _rows(self.reasons))))
 
     @property
     def query(self) -> str:
-        """What is asked: the rewritten query, or else the query."""
+        """The query to search: the rewritten one, if there is one."""
         return self.normalized_query if self.rewritten_query is None else self.rewritten_query
 
     def why(self, corpus: str) -> str:
-        """Return why a corpus is asked, or why not, in a sentence.
+        """Return the reason for including or excluding a corpus, as a sentence.
 
         Raises:
-            QueryError: the name is no text.
+            QueryError: the name is not text.
         """
         name = utf8(corpus, "corpus", QueryError)
-        asked = f"{shown(name)[1:-1]} is {'asked' if name in self.corpora else 'not asked'}"
+        verdict = f"{shown(name)[1:-1]} is {'asked' if name in self.corpora else 'not asked'}"
         reason = dict(self.reasons).get(name)
         if reason is None:
             reason = "the plan names it" if name in self.corpora else "the plan does not know it"
-        return f"{asked}: {reason}"
+        return f"{verdict}: {reason}"
 
     def verifying(self, query: str) -> RetrievalPlan:
-        """Return the plan of a verification: a rewritten query, by words and by vectors, asked of the same corpora."""
+        """Return the plan of a verification: a rewritten query, by words and by vectors, over the same corpora."""
         return replace(
             self,
             rewritten_query=query,
@@ -126,7 +126,7 @@ class RetrievalPlan:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it JSON-ready, by the documented names; `from_dict` makes an equal plan of it."""
+        """Return a JSON-ready dict with the documented names; `from_dict` restores an equal plan."""
         return {
             "normalized_query": self.normalized_query,
             "rewritten_query": self.rewritten_query,
@@ -137,34 +137,34 @@ class RetrievalPlan:
             "allow_verification_pass": self.allow_verification_pass,
             "rationale": list(self.rationale),
             "notes": list(self.notes),
-            "overrides": [one._asdict() for one in self.overrides],
+            "overrides": [override._asdict() for override in self.overrides],
             "reasons": dict(self.reasons),
             "policy_version": self.policy_version,
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> RetrievalPlan:
-        """Return the plan that a dict describes, to show it or to replay it; what is missing has its default.
+        """Return the plan of a dict, to show or replay it; missing fields have their defaults.
 
         Raises:
-            QueryError: a field is unknown or cannot be.
+            QueryError: a field is unknown or invalid.
         """
         if not isinstance(data, Mapping):
             raise QueryError(f"plan is {shown(data)}: wanted a RetrievalPlan, or what its to_dict returned")
-        given: dict[str, Any] = {"mode" if key == "retrieval_mode" else key: value for key, value in data.items()}
-        known = {one.name for one in fields(cls)}
-        if unknown := [key for key in given if not isinstance(key, str) or key not in known]:
+        values: dict[str, Any] = {"mode" if key == "retrieval_mode" else key: value for key, value in data.items()}
+        known = {member.name for member in fields(cls)}
+        if unknown := [key for key in values if not isinstance(key, str) or key not in known]:
             raise QueryError(f"plan has no field {shown(unknown[0])}: its fields are {', '.join(sorted(known))}")
-        if "normalized_query" not in given:
+        if "normalized_query" not in values:
             raise QueryError("plan has no normalized_query: a plan is for a query")
-        if isinstance(given.get("reasons"), Mapping):
-            given["reasons"] = tuple(_rows(given["reasons"].items()))
-        given["overrides"] = tuple(_override(one) for one in _rows(given.get("overrides", ())))
-        return cls(**given)
+        if isinstance(values.get("reasons"), Mapping):
+            values["reasons"] = tuple(_rows(values["reasons"].items()))
+        values["overrides"] = tuple(_override(member) for member in _rows(values.get("overrides", ())))
+        return cls(**values)
 
     def __str__(self) -> str:
         lines = [f"{self.intent}, {self.mode}: {shown(self.query)}", f"asks {', '.join(self.corpora) or 'nothing'}"]
-        lines += [f"{one.what}: {one.given} instead of {one.planned}" for one in self.overrides]
+        lines += [f"{override.what}: {override.given} instead of {override.planned}" for override in self.overrides]
         others: dict[str, list[str]] = {}
         for name, reason in self.reasons:
             if name not in self.corpora:
@@ -174,21 +174,21 @@ class RetrievalPlan:
 
 
 def backends_of(corpora: Iterable[str], mode: RetrievalMode) -> tuple[str, ...]:
-    """Return what corpora use in a mode, each once, in order."""
-    found: dict[str, None] = {}
+    """Return the backends of corpora in a mode, without duplicates, in order."""
+    backends: dict[str, None] = {}
     for name in corpora:
         words, vectors = CORPORA.get(name, ((name,), ()))
-        # What cannot be asked by vectors is asked by words in every mode.
+        # A corpus without vectors is searched by words in every mode.
         used = (*words, *vectors) if mode == "hybrid" else (vectors or words) if mode == "vector" else words
-        found.update(dict.fromkeys(used))
-    return tuple(found)
+        backends.update(dict.fromkeys(used))
+    return tuple(backends)
 
 
 def one_of(value: Any, name: str, choices: Collection[str]) -> Any:
     """Return a choice as plain text.
 
     Raises:
-        QueryError: it is none of the choices.
+        QueryError: the value is not a choice.
     """
     if not isinstance(value, str) or value not in choices:
         raise QueryError(f"{name} is {shown(value)}: wanted one of {', '.join(choices)}")
@@ -200,10 +200,10 @@ def _rows(values: object, what: str = "a field of a plan", most: int = 1_000) ->
 
 
 def _texts(values: object, what: str, exactly: int | None = None) -> tuple[str, ...]:
-    found = tuple(utf8(value, what, QueryError) for value in _rows(values, what))
-    if exactly is not None and len(found) != exactly:
-        raise QueryError(f"{what} of a plan have {exactly} texts each, not {len(found)}")
-    return found
+    texts = tuple(utf8(value, what, QueryError) for value in _rows(values, what))
+    if exactly is not None and len(texts) != exactly:
+        raise QueryError(f"{what} of a plan have {exactly} texts each, not {len(texts)}")
+    return texts
 
 
 def _override(value: Any) -> Any:

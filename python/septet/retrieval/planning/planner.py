@@ -1,4 +1,4 @@
-"""Which corpora a query is asked of, how, and why: the documented heuristics."""
+"""Plans a query by the documented heuristics: corpora, mode and reasons."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from septet.retrieval.planning.query_words import code_in, found_in, length_of, 
 
 __all__ = ["CORPORA", "INTENTS", "MODES", "Intent", "Override", "RetrievalPlan", "looks_like_code", "plan"]
 
-#: Asked with the document chunks where a retriever has them.
+#: Corpora searched beside the document chunks, if available.
 BESIDE_CHUNKS = ("docs_mirror", "remote")
-#: Asked by name alone.
+#: Corpora searched only if the caller names them.
 BY_NAME = {"semantic_files": "it ranks the same paths as repo_inventory, and is asked by name alone"}
 
-_ASKED: Mapping[Intent, tuple[str, ...]] = {
+_BY_INTENT: Mapping[Intent, tuple[str, ...]] = {
     "factual_lookup": (*LOCAL, "repo_inventory", "web_research"),
     "broad_research": (*LOCAL, "repo_inventory", "web_research"),
     "code_navigation": ("symbol_proximity", "repo_inventory", "document_chunks", "knowledge_graph", "memory"),
@@ -44,10 +44,10 @@ _NOTES: Mapping[Intent, str] = {
     "repo_structure": "a question about a repository as a whole is asked of its paths first",
     "verification": "a verification asks broadly once more before an answer",
 }
-#: The recorded test for code after a search differs from that of the plan by these.
+#: Differences of the recorded test for code after a search from that of the plan.
 _RECORDED_AFTER = (frozenset({"defined"}), ("impl",))
 MOST_CORPORA, MOST_NAME = 64, 200
-#: Those of a retriever: its own, and as many as a caller may bring along.
+#: Maximum corpora of a retriever, the caller's included.
 MOST_AVAILABLE = 1_000
 
 
@@ -70,20 +70,20 @@ def plan(
     3. A word of `Policy.structure_words`: ``repo_structure``.
     4. More than `Policy.broad_tokens` words: ``broad_research``; else ``factual_lookup``.
 
-    The lists are English: a query in another language is told from the others by 4, and by what looks like code.
+    The lists are English: for other languages only rule 4 and `Policy.identifiers` apply.
 
     Args:
         query: the text.
         policy: lists, modes and switches; the documented ones by default.
-        verification: this is a second look; `mode` and `intent` are not used then.
-        mode: in place of the planned one.
-        corpora: names, in place of the planned ones. The web is asked only if the policy allows it.
-        intent: in place of the one that the rules find; mode and corpora follow it.
-        words: in place of `Policy.words`.
-        available: the names of the corpora that there are. The plan asks no others, and adds those of your own.
+        verification: True for a verification, which ignores `mode` and `intent`.
+        mode: replaces the planned mode.
+        corpora: names that replace the planned ones. The web is used only if the policy allows it.
+        intent: replaces the intent of the rules; mode and corpora follow it.
+        words: replaces `Policy.words`.
+        available: names of the available corpora. The plan uses no others, and adds custom ones.
 
     Raises:
-        QueryError: an argument cannot be, or names a corpus that there is not.
+        QueryError: an argument is invalid, or names an unknown corpus.
     """
     text = normalized(utf8(query, "query", QueryError))
     policy = policy_of(policy)
@@ -96,40 +96,40 @@ def plan(
         one_of(intent, "intent", INTENTS)
     there = None if available is None else _names(available, "available", MOST_AVAILABLE)
     named = None if corpora is None else _names(corpora, "corpora", MOST_CORPORA)
-    found: Intent = "verification"
+    planned_intent: Intent = "verification"
     why = "it verifies an answer"
     if not verification:
-        found, why = _intent_of(text, policy)
+        planned_intent, why = _intent_of(text, policy)
     overrides, notes = [], []
-    if intent is not None and intent != found and not verification:
-        overrides.append(Override("intent", found, intent))
-        found, why = intent, "the caller names this intent"
-    verifies = found == "verification"
-    chosen: RetrievalMode = _mode_of(policy) if found == "code_navigation" else "hybrid"
+    if intent is not None and intent != planned_intent and not verification:
+        overrides.append(Override("intent", planned_intent, intent))
+        planned_intent, why = intent, "the caller names this intent"
+    verifies = planned_intent == "verification"
+    chosen: RetrievalMode = _mode_of(policy) if planned_intent == "code_navigation" else "hybrid"
     if verification and mode not in (None, chosen):
         notes.append(f"mode {mode} is not used: a verification is hybrid")
     elif mode is not None and mode != chosen:
         overrides.append(Override("mode", chosen, mode))
         chosen = mode
-    asked, reasons = _chosen(_ASKED[found], why, policy, there)
+    chosen_corpora, reasons = _selected(_BY_INTENT[planned_intent], why, policy, there)
     if named is not None:
-        planned = asked
-        asked, reasons = _named(named, asked, policy, there)
-        if asked != planned:
+        planned = chosen_corpora
+        chosen_corpora, reasons = _named(named, chosen_corpora, policy, there)
+        if chosen_corpora != planned:
             overrides.append(Override("corpora", ", ".join(planned), ", ".join(named)))
-    notes.insert(0, _NOTES[found])
+    notes.insert(0, _NOTES[planned_intent])
     if not text.isascii() and not any(c.isascii() and c.isalpha() for c in text):
         notes.append("the lists of words are English: only length and what looks like code tell this query's intent")
-    if not asked:
+    if not chosen_corpora:
         notes.append("no corpus is left to ask")
     return RetrievalPlan(
         normalized_query=text,
-        intent=found,
+        intent=planned_intent,
         mode=chosen,
-        corpora=asked,
-        preferred_backends=_preferred(asked, chosen, found, policy, overridden=named is not None),
+        corpora=chosen_corpora,
+        preferred_backends=_preferred(chosen_corpora, chosen, planned_intent, policy, overridden=named is not None),
         allow_verification_pass=not verifies,
-        rationale=(f"intent={found}: {why}", f"mode={chosen}", f"corpora=[{', '.join(asked)}]"),
+        rationale=(f"intent={planned_intent}: {why}", f"mode={chosen}", f"corpora=[{', '.join(chosen_corpora)}]"),
         notes=tuple(notes),
         overrides=tuple(overrides),
         reasons=tuple(reasons.items()),
@@ -138,7 +138,7 @@ def plan(
 
 
 def looks_like_code(query: str, policy: Policy | None = None) -> bool:
-    """Say whether a query is about code, by the rule of `plan`; so judged, a lone corpus leads to the repository.
+    """Return True if a query is about code, by the rule of `plan`; then a lone corpus leads to the repository.
 
     With `Policy.words` ``substring`` the recorded rule is used, which has ``impl`` and lacks ``defined``.
     """
@@ -146,23 +146,23 @@ def looks_like_code(query: str, policy: Policy | None = None) -> bool:
     policy = policy_of(policy)
     if policy.words == "substring":
         without, besides = _RECORDED_AFTER
-        kept = [word for word in policy.code_words if word not in without]
-        return bool(found_in(text, (*kept, *policy.code_marks, *besides), recorded=True))
+        words = [word for word in policy.code_words if word not in without]
+        return bool(found_in(text, (*words, *policy.code_marks, *besides), recorded=True))
     return bool(_code_of(text, policy))
 
 
 def _code_of(text: str, policy: Policy) -> list[str]:
     recorded = policy.words == "substring"
-    found = found_in(text, (*policy.code_words, *policy.code_marks), recorded)
-    return found or (code_in(text) if policy.identifiers else [])
+    words = found_in(text, (*policy.code_words, *policy.code_marks), recorded)
+    return words or (code_in(text) if policy.identifiers else [])
 
 
 def _intent_of(text: str, policy: Policy) -> tuple[Intent, str]:
     recorded = policy.words == "substring"
-    if found := _code_of(text, policy):
-        return "code_navigation", f"it has {shown(found[0])}, as questions about code do"
-    if found := found_in(text, policy.structure_words, recorded):
-        return "repo_structure", f"it has {shown(found[0])}, as questions about a repository do"
+    if matches := _code_of(text, policy):
+        return "code_navigation", f"it has {shown(matches[0])}, as questions about code do"
+    if matches := found_in(text, policy.structure_words, recorded):
+        return "repo_structure", f"it has {shown(matches[0])}, as questions about a repository do"
     words = len(tokens_of(text, True)) if recorded else length_of(text)
     if words > policy.broad_tokens:
         return (
@@ -176,39 +176,39 @@ def _mode_of(policy: Policy) -> RetrievalMode:
     return next(mode for mode in MODES if mode == policy.code_mode)
 
 
-def _chosen(
-    wanted: tuple[str, ...], why: str, policy: Policy, there: tuple[str, ...] | None
+def _selected(
+    names: tuple[str, ...], why: str, policy: Policy, there: tuple[str, ...] | None
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the corpora to ask by the rules, and for each why, or why not."""
-    asked: list[str] = []
+    """Return the corpora by the rules, and the reason for including or excluding each."""
+    corpora: list[str] = []
     reasons: dict[str, str] = {}
-    for name in wanted:
+    for name in names:
         beside = BESIDE_CHUNKS if name == "document_chunks" else ()
-        for one in (name, *beside):
-            if there is not None and one not in there:
-                reasons[one] = "there is no such corpus here"
-            elif one in beside and there is None:
-                reasons[one] = "it is asked where it is known to be there"
-            elif one == "web_research" and not policy.web_enabled:
-                reasons[one] = "the policy keeps the web off (web_enabled)"
+        for corpus in (name, *beside):
+            if there is not None and corpus not in there:
+                reasons[corpus] = "there is no such corpus here"
+            elif corpus in beside and there is None:
+                reasons[corpus] = "it is asked where it is known to be there"
+            elif corpus == "web_research" and not policy.web_enabled:
+                reasons[corpus] = "the policy keeps the web off (web_enabled)"
             else:
-                asked.append(one)
-                reasons[one] = f"beside {name}: {why}" if one in beside else why
-    for name in (one for one in there or () if one not in CORPORA):
-        asked.append(name)
+                corpora.append(corpus)
+                reasons[corpus] = f"beside {name}: {why}" if corpus in beside else why
+    for name in (corpus for corpus in there or () if corpus not in CORPORA):
+        corpora.append(name)
         reasons[name] = "corpora of your own are asked always"
     for name in CORPORA:
         if name not in reasons:
             missing = there is not None and name not in there
-            said = "there is no such corpus here" if missing else f"{why}, and such questions are not asked of it"
-            reasons[name] = said if missing else BY_NAME.get(name, said)
-    return tuple(asked), reasons
+            reason = "there is no such corpus here" if missing else f"{why}, and such questions are not asked of it"
+            reasons[name] = reason if missing else BY_NAME.get(name, reason)
+    return tuple(corpora), reasons
 
 
 def _named(
     named: tuple[str, ...], planned: tuple[str, ...], policy: Policy, there: tuple[str, ...] | None
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the corpora that a caller names, and for each why, or why not."""
+    """Return the corpora named by the caller, and the reason for including or excluding each."""
     known = CORPORA if there is None else there
     if there is not None and (unknown := [name for name in named if name not in there]):
         raise QueryError(f"corpora has {shown(unknown[0])}: wanted some of {', '.join(there) or 'none'}")
@@ -221,14 +221,14 @@ def _named(
 
 
 def _preferred(
-    asked: tuple[str, ...], mode: RetrievalMode, intent: Intent, policy: Policy, *, overridden: bool
+    corpora: tuple[str, ...], mode: RetrievalMode, intent: Intent, policy: Policy, *, overridden: bool
 ) -> tuple[str, ...]:
     if policy.words == "substring" and not overridden:
-        # As recorded, by the intent: a mode that was asked for changes nothing.
+        # As recorded: by the intent alone, whatever the mode.
         if intent == "verification":
             return RetrievalPlan.preferred_backends
-        return backends_of(asked, "full_text" if intent == "code_navigation" else "hybrid")
-    return backends_of(asked, mode)
+        return backends_of(corpora, "full_text" if intent == "code_navigation" else "hybrid")
+    return backends_of(corpora, mode)
 
 
 def _names(values: object, what: str, most: int) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from septet.retrieval.planning.environment import (
     read_variables,
     text_of,
 )
-from septet.retrieval.planning.knobs import Knob, knob, wanted_of
+from septet.retrieval.planning.knobs import Knob, expected_value, knob
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -30,14 +30,14 @@ __all__ = ["PRESETS", "SECRETS", "Policy", "PolicyName", "Resolver", "knobs", "p
 
 PolicyName: TypeAlias = Literal["septet", "planned-retrieval"]
 
-#: What differs from the documented defaults, by the name of the profile.
+#: Differences from the documented defaults, by profile.
 PRESETS: Mapping[PolicyName, Mapping[str, object]] = {
     "planned-retrieval": {},
     "septet": {
         "evidence": "calibrated",
         "identifiers": True,
         "code_mode": "hybrid",
-        # "how" and "where" begin questions about anything: they do not tell that one is about a repository.
+        # "how" and "where" begin questions about anything, not only about a repository.
         "structure_words": ("architecture", "repository", "repo", "overview", "structure"),
     },
 }
@@ -59,8 +59,8 @@ def _words(default: str, variable: str, about: str) -> Any:
     return knob(tuple(default.split(",")), "words", variable, about, documented=False)
 
 
-# The table: what a knob is, its default and bounds, its name in the environment, and what it does. Errors, `from_env`,
-# `help` and the test of docs/policy.md read it.
+# The table of knobs: kind, default, bounds, variable and description. Errors, `from_env`, `help` and the test of
+# docs/policy.md read it.
 @dataclass(frozen=True, kw_only=True)
 class Policy:
     """Every knob of planned retrieval. A wrong value raises, with all other problems.
@@ -69,7 +69,7 @@ class Policy:
 
     Attributes:
         secrets: the keys, by name.
-        problems: what was wrong and is not as it was given; only a lenient `from_env` or `from_dict` leaves any.
+        problems: invalid values that were replaced; only a lenient `from_env` or `from_dict` has any.
     """
 
     version: int = _count(1, "POLICY_VERSION", "a number of yours that envelopes carry", 2**32 - 1, 0)
@@ -236,7 +236,7 @@ class Policy:
         """Return the policy of a profile: ``planned-retrieval`` has the documented defaults.
 
         Raises:
-            ProfileError: there is none of this name.
+            ProfileError: the profile is unknown.
         """
         if not isinstance(name, str) or name not in PRESETS:
             raise ProfileError(f"policy is {shown(name)}: wanted {' or '.join(PRESETS)}")
@@ -251,29 +251,29 @@ class Policy:
         base: Policy | None = None,
         strict: bool = True,
     ) -> Policy:
-        """Return the policy that environment variables describe, read once.
+        """Return the policy of environment variables, read once.
 
-        Each knob has a name with the prefix ``SEPTET_SEARCH_`` and, where it is documented, one with ``VOX_SEARCH_``;
-        the first wins. An empty variable is none.
+        Each knob has a variable with the prefix ``SEPTET_SEARCH_`` and, if documented, one with ``VOX_SEARCH_``;
+        the first takes precedence. Empty variables are ignored.
 
         Args:
             environment: the variables; those of the process by default.
-            secrets: where keys come from; by default the environment.
-            base: what is not named; the documented defaults by default.
-            strict: raise if anything is wrong. If not, a number out of range becomes the nearest one, any other bad
-                value is left at that of `base`, and `problems` lists what was wrong.
+            secrets: the source of keys; the environment by default.
+            base: values of the other knobs; the documented defaults by default.
+            strict: raise on any problem. If False, a number out of range is clamped, any other invalid value stays
+                that of `base`, and `problems` lists the problems.
 
         Raises:
-            ProfileError: values are wrong, or a name with Septet's prefix is unknown: all of them are listed.
+            ProfileError: values are invalid, or a name with Septet's prefix is unknown; all are listed.
         """
         source: Mapping[str, str] = os.environ if environment is None else environment
         if not isinstance(source, Mapping):
             raise ProfileError(f"environment is {shown(source)}: wanted a mapping of names to texts")
         flag(strict, "strict", ProfileError)
         values, problems = read_variables(source, _table(), strict)
-        made = _changed(base, "environment", values, problems, strict)
+        policy = _changed(base, "environment", values, problems, strict)
         resolver = (lambda name: text_of(source, name)) if secrets is None else secrets
-        return made.with_secrets(resolver, strict=strict)
+        return policy.with_secrets(resolver, strict=strict)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object], *, base: Policy | None = None, strict: bool = True) -> Policy:
@@ -281,21 +281,21 @@ class Policy:
 
         Args:
             data: values by name; or a dict with such a block.
-            base: what is not named; the documented defaults by default.
+            base: values of the other knobs; the documented defaults by default.
             strict: see `from_env`.
 
         Raises:
-            ProfileError: values are wrong or names unknown: all of them are listed.
+            ProfileError: values are invalid or names unknown; all are listed.
         """
         flag(strict, "strict", ProfileError)
         values, problems = read_block(data, _table(), strict)
         return _changed(base, "policy", values, problems, strict)
 
     def with_secrets(self, resolver: Resolver | None, *, strict: bool = True) -> Policy:
-        """Return this policy with the keys that a resolver has now; `SECRETS` lists the names it is asked for.
+        """Return this policy with the keys of a resolver, read now; `SECRETS` lists their names.
 
         Raises:
-            ProfileError: the resolver raises, or returns what is no key; the message shows nothing of it.
+            ProfileError: the resolver raises, or returns an invalid key; the message shows nothing of it.
         """
         called(resolver, "secrets", ProfileError)
         flag(strict, "strict", ProfileError)
@@ -305,17 +305,17 @@ class Policy:
         return replace(self, secrets=keys, problems=(*self.problems, *problems))
 
     def secret(self, name: str) -> SecretStr | None:
-        """Return a key, or None where there is none.
+        """Return a key; None if it is not set.
 
         Raises:
-            ProfileError: `SECRETS` has no such name.
+            ProfileError: the name is not in `SECRETS`.
         """
         if not isinstance(name, str) or name not in SECRETS:
             raise ProfileError(f"secret {shown(name)} is unknown: wanted {' or '.join(SECRETS)}")
         return self.secrets.get(name)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every knob, JSON-ready; `from_dict` makes an equal policy of it. Keys are not in it."""
+        """Return all knobs as a JSON-ready dict without keys; `from_dict` restores an equal policy."""
         values = {name: getattr(self, name) for name in knobs()}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
@@ -326,14 +326,14 @@ class Policy:
 @cache
 def knobs() -> Mapping[str, Knob]:
     """Return every knob of `Policy` by the name of its field, in order."""
-    return {one.name: one.metadata["knob"] for one in fields(Policy) if "knob" in one.metadata}
+    return {member.name: member.metadata["knob"] for member in fields(Policy) if "knob" in member.metadata}
 
 
 def policy_of(policy: Policy | None) -> Policy:
-    """Return a policy that a caller passes, or the documented one.
+    """Return the caller's policy, or the documented one.
 
     Raises:
-        QueryError: it is none.
+        QueryError: the value is not a policy.
     """
     if policy is None:
         return _documented()
@@ -349,7 +349,7 @@ def _documented() -> Policy:
 
 @cache
 def _table() -> Mapping[str, tuple[Knob, object]]:
-    return {name: (one, Policy.__dataclass_fields__[name].default) for name, one in knobs().items()}
+    return {name: (setting, Policy.__dataclass_fields__[name].default) for name, setting in knobs().items()}
 
 
 def _changed(base: Policy | None, what: str, values: dict[str, Any], problems: list[str], strict: bool) -> Policy:
@@ -361,8 +361,8 @@ def _changed(base: Policy | None, what: str, values: dict[str, Any], problems: l
     return replace(base, **values, problems=(*base.problems, *problems))
 
 
-def _described(name: str, one: Knob, default: object) -> str:
-    return f"        {name}: {one.about}; {wanted_of(one)}; {default!r} by default."
+def _described(name: str, setting: Knob, default: object) -> str:
+    return f"        {name}: {setting.about}; {expected_value(setting)}; {default!r} by default."
 
 
 Policy.__doc__ = (

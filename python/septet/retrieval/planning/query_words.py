@@ -1,4 +1,4 @@
-"""The words of a query: tokens, words of a list in it, and what looks like code in any language."""
+"""The words of a query: tokens, words of a given list, and code in any language."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from functools import lru_cache
 
 __all__ = ["code_in", "found_in", "length_of", "normalized", "tokens_of"]
 
-#: What recorded tokens are made of, and what ours are: letters and digits of every script.
+#: Recorded tokens are ASCII; natural ones have letters and digits of every script.
 _RECORDED = re.compile(r"[A-Za-z0-9_\-/.]+")
 _TOKENS = re.compile(r"[\w\-/.]+")
 #: Scripts without blanks between words; two of their characters count as a word.
 _RUNS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
-#: Beyond so many characters nothing is looked for: a query is no document.
+#: Maximum characters searched: a query is not a document.
 MOST_LOOKED_AT = 10_000
 
-#: Endings of the files that people name in questions about code.
+#: File extensions common in questions about code.
 _ENDINGS = (
     "c cc cfg cpp cs css csv go h hpp html ini ipynb java js json jsx kt lock lua md php pl proto ps1 py pyi rb rs rst "
     "scala sh sql svelte swift toml ts tsx txt vue xml yaml yml zig"
 ).split()
-#: What may be code, as it stands between blanks, quotes and letters of other scripts.
+#: Candidates for code, between blanks, quotes and letters of other scripts.
 _PIECES = re.compile(r"[\w./\\:~()@-]+", re.ASCII)
 _CODE = re.compile(
     r"""(?xa)
@@ -38,12 +38,12 @@ _CODE = re.compile(
     + "|".join(_ENDINGS)
     + ")"
 )
-#: A longer piece is no name.
+#: Maximum characters of a name.
 MOST_NAME = 200
 
 
 def normalized(query: str) -> str:
-    """Return the query with each run of blanks as one, and none at the ends."""
+    """Return the query stripped, with runs of blanks collapsed."""
     return " ".join(query.split())
 
 
@@ -52,17 +52,17 @@ def tokens_of(query: str, recorded: bool = False) -> list[str]:
 
     Args:
         query: the text.
-        recorded: only ASCII letters and digits, as recorded, so that other letters cut words in pieces. If not,
-            hyphens around a token and full stops behind it are none of it.
+        recorded: True for ASCII letters and digits only, as recorded, so that other letters split words. If False,
+            hyphens around a token and full stops at its end are stripped.
     """
     if recorded:
         return [_lower(token) for token in _RECORDED.findall(query)]
-    found = (token.strip("-").rstrip("./-") for token in _TOKENS.findall(query))
-    return [token.lower() for token in found if token.strip("_")]
+    tokens = (token.strip("-").rstrip("./-") for token in _TOKENS.findall(query))
+    return [token.lower() for token in tokens if token.strip("_")]
 
 
 def length_of(query: str) -> int:
-    """Return how many words a query has, two characters of a script without blanks counting as one."""
+    """Return the number of words; in scripts without blanks, two characters count as one."""
     words = 0
     for token in tokens_of(query):
         runs = _RUNS.findall(token)
@@ -71,12 +71,13 @@ def length_of(query: str) -> int:
 
 
 def found_in(query: str, words: Iterable[str], recorded: bool = False) -> list[str]:
-    """Return those of the words that a query has, in their order, whatever their case.
+    """Return the given words that occur in a query, in their order, ignoring case.
 
     Args:
         query: the text.
         words: words, phrases, or parts of words that begin or end with another sign, such as ``src/``.
-        recorded: anywhere, as recorded: ``profile`` has ``file``. If not, whole words, also in the plural.
+        recorded: True for substrings, as recorded: ``file`` occurs in ``profile``. If False, whole words, also in the
+            plural.
     """
     if recorded:
         lowered = _lower(query)
@@ -86,16 +87,16 @@ def found_in(query: str, words: Iterable[str], recorded: bool = False) -> list[s
 
 
 def code_in(query: str) -> list[str]:
-    """Return what looks like code, in order: paths, names of files, ``a::b``, ``f()``, snake_case and CamelCase.
+    """Return the code in a query, in order: paths, names of files, ``a::b``, ``f()``, snake_case and CamelCase.
 
-    Names of two humps, such as GitHub and PyTorch, are as often brands, and are left out.
+    Names of two humps, such as GitHub and PyTorch, are skipped: they are often brands.
     """
     names = (_bare(piece) for piece in _PIECES.findall(query[:MOST_LOOKED_AT]))
     return list(dict.fromkeys(name for name in names if len(name) <= MOST_NAME and _CODE.fullmatch(name)))
 
 
 def _bare(piece: str) -> str:
-    """Return a piece without the brackets and stops around it."""
+    """Strip the brackets and stops around a piece."""
     bare = piece.lstrip("(").rstrip(".:-")
     closing = bare.count(")") - bare.count("(")
     return bare[:-closing].rstrip(".:-") if closing > 0 and bare.endswith(")" * closing) else bare

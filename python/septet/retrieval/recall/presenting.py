@@ -1,4 +1,4 @@
-"""Presenting: results as text of a bounded size, more of the good ones than of the others, for a model's prompt."""
+"""Presenting: results as text of a bounded size for a model's prompt; better results get more space."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from septet.model.results import Hit
 
 __all__ = ["CORPUS_SHARES", "OTHER_SHARE", "Detail", "Presented", "cut_at_sentence", "formatted", "present"]
 
-#: How much of a result is shown, by its score beside the best one.
+#: The extent of a result's text, by its score relative to the best.
 Detail: TypeAlias = Literal["strong", "supporting", "peripheral"]
 
-#: What one result of a corpus takes of the room, beside those of others.
+#: Share of space for one result, by corpus.
 CORPUS_SHARES: Mapping[str, float] = {"knowledge": 1.0}
 OTHER_SHARE = 0.8
-#: Each detail: from which part of the best score on, what it takes of the room, and its heading.
+#: Each detail: minimum share of the best score, factor of the space, and heading.
 _DETAILS: tuple[tuple[Detail, float, float, str], ...] = (
     ("strong", 0.6, 3.0, "Strong matches"),
     ("supporting", 0.3, 1.5, "Supporting"),
@@ -30,20 +30,20 @@ _FACTORS = {name: factor for name, _, factor, _ in _DETAILS}
 LEAST_CHARS, MOST_CHARS = 80, 1_200
 #: Bounds of arguments.
 MOST_BUDGET, MOST_RESULTS = 100_000_000, 1_000_000
-#: The end of a sentence: before a blank, or in scripts that have none.
+#: End of a sentence: before a blank, or in scripts without blanks.
 _END = re.compile(r"[.!?](?=\s)|[。！？]")
 _DOTS = "..."
 
 
 class Presented(NamedTuple):
-    """What is shown of one result.
+    """The shown part of one result.
 
     Attributes:
         hit: the result; its id fetches the whole entry.
-        detail: how much of it is shown.
-        text: what is shown.
-        chars: the room that it has.
-        is_cut: there is more of it than is shown.
+        detail: extent of the text.
+        text: the shown text.
+        chars: its maximum characters.
+        is_cut: True if the text is cut.
     """
 
     hit: Hit
@@ -62,19 +62,19 @@ def present(
     at_least: int = 3,
     shares: Mapping[str, float] | None = None,
 ) -> list[Presented]:
-    """Choose what is shown of results, the best first.
+    """Return the shown texts of results, best first.
 
-    Results under ``relevance_floor`` times the best score are left out, and all behind ``max_results``, but of the
-    first ``at_least`` none. Each has room in proportion to the share of its corpus, times 3 where its score is 0.6 of
-    the best one's or more, 1.5 from 0.3 on, else 0.7; never less than 80 characters, nor more than 1,200. Where that is
-    more than the budget, the last ones are left out. Texts are cut at the end of a sentence.
+    Results below ``relevance_floor`` times the best score and beyond ``max_results`` are dropped, but never the
+    first ``at_least``. Space is proportional to the share of the corpus, times 3 for scores of at least 0.6 of
+    the best, 1.5 from 0.3, else 0.7; it is 80 to 1,200 characters. If the sum exceeds the budget, the last results are
+    dropped. Texts are cut at the end of a sentence.
 
     Args:
-        hits: results, the best first.
-        char_budget: so many characters of texts in total; at least 80. A cut text may have three dots more.
-        relevance_floor: a part of the best score, 0 to 1.
-        max_results: so many at most; of a fraction the whole part counts.
-        at_least: so many of the best are always shown, as far as there are so many.
+        hits: results, best first.
+        char_budget: maximum characters of all texts, at least 80; a cut text may have three dots in addition.
+        relevance_floor: a share of the best score, 0 to 1.
+        max_results: maximum results, rounded down.
+        at_least: the number of best results that are never dropped by score.
         shares: by corpus (`Hit.tier`), above 0; None for the documented ones: knowledge 1, others 0.8.
 
     Raises:
@@ -84,20 +84,20 @@ def present(
     floor = real(relevance_floor, "relevance_floor", QueryError, 0, 1)
     most = int(real(max_results, "max_results", QueryError, 1, MOST_RESULTS))
     least = whole(at_least, "at_least", QueryError, 0)
-    of = CORPUS_SHARES if shares is None else shares
-    if not isinstance(of, Mapping):
+    corpus_shares = CORPUS_SHARES if shares is None else shares
+    if not isinstance(corpus_shares, Mapping):
         raise QueryError(f"shares is {shown(shares)}: wanted numbers by names of corpora, as a dict")
-    found = list(hits)
-    top = max((hit.score for hit in found), default=0.0)
-    kept = [hit for at, hit in enumerate(found) if at < least or hit.score >= floor * top or top <= 0][:most]
-    details = [_detail(hit.score, top) for hit in kept]
-    wanted = [
-        real(of.get(hit.tier, OTHER_SHARE), "a share", QueryError, 1e-6, 1e6) * _FACTORS[detail]
-        for hit, detail in zip(kept, details)
+    results = list(hits)
+    top = max((hit.score for hit in results), default=0.0)
+    shown_hits = [hit for at, hit in enumerate(results) if at < least or hit.score >= floor * top or top <= 0][:most]
+    details = [_detail(hit.score, top) for hit in shown_hits]
+    portions = [
+        real(corpus_shares.get(hit.tier, OTHER_SHARE), "a share", QueryError, 1e-6, 1e6) * _FACTORS[detail]
+        for hit, detail in zip(shown_hits, details)
     ]
-    total, spent = sum(wanted), 0
+    total, spent = sum(portions), 0
     presented = []
-    for hit, detail, share in zip(kept, details, wanted):
+    for hit, detail, share in zip(shown_hits, details, portions):
         chars = min(MOST_CHARS, max(LEAST_CHARS, int(budget * share / total)))
         spent += chars
         if spent > budget:
@@ -120,40 +120,44 @@ def formatted(
 ) -> str:
     """Return results as text for the prompt of a model, under a heading for each detail.
 
-    As in `Results.to_prompt`, each passage stands in a boundary that no text holds, its lines begin with a mark, and a
-    line of JSON says where it comes from; ``cut`` there says that the id fetches more.
+    As in `Results.to_prompt`, each passage is enclosed in a boundary that occurs in no text, its lines begin with a
+    mark, and a line of JSON names its source; ``cut`` there means that the id fetches more.
 
     Args:
         hits: as for `present`.
-        char_budget: as for `present`; what is said of the passages comes on top.
+        char_budget: as for `present`; excludes headings and source lines.
         relevance_floor: as for `present`.
         max_results: as for `present`.
         at_least: as for `present`.
         shares: as for `present`.
-        citations: number the passages, and ask for the numbers.
+        citations: number the passages, and request these numbers as citations.
         boundary: as for `Results.to_prompt`.
 
     Raises:
         QueryError: an argument is out of range, or the boundary occurs in a text.
     """
     flag(citations, "citations", QueryError)
-    found = list(hits)
-    kept = present(
-        found,
+    results = list(hits)
+    presented = present(
+        results,
         char_budget=char_budget,
         relevance_floor=relevance_floor,
         max_results=max_results,
         at_least=at_least,
         shares=shares,
     )
-    if not kept:
+    if not presented:
         return "No passages were retrieved.\n"
-    scores = [one.hit.score for one in kept]
-    head = f"Results: {len(found)} found, {len(kept)} shown, scores from {max(scores):.3g} to {min(scores):.3g}."
+    scores = [passage.hit.score for passage in presented]
+    head = f"Results: {len(results)} found, {len(presented)} shown, scores from {max(scores):.3g} to {min(scores):.3g}."
     sections = [
         (
             heading,
-            [Shown(one.hit, one.text, {"cut": True} if one.is_cut else {}) for one in kept if one.detail == name],
+            [
+                Shown(passage.hit, passage.text, {"cut": True} if passage.is_cut else {})
+                for passage in presented
+                if passage.detail == name
+            ],
         )
         for name, _, _, heading in _DETAILS
     ]
@@ -161,21 +165,21 @@ def formatted(
 
 
 def cut_at_sentence(text: str, most: int) -> str:
-    """Return a text of at most so many characters, or its beginning.
+    """Return a text cut to a maximum number of characters.
 
-    It ends behind the last sentence in the second half of them; else before the last blank there, or where it must,
-    with three dots on top.
+    It ends after the last sentence in their second half; else before the last blank there, or at the maximum,
+    with three dots in addition.
     """
     if len(text) <= most:
         return text
     half = most / 2
-    ends = [found.end() for found in _END.finditer(text, 0, most + 1) if half < found.end() <= most]
+    ends = [match.end() for match in _END.finditer(text, 0, most + 1) if half < match.end() <= most]
     if ends:
         return text[: ends[-1]]
     blank = max(text.rfind(" ", 0, most), text.rfind("\n", 0, most))
     if blank > half:
         return text[:blank] + _DOTS
-    # A mark goes with the letter before it.
+    # A combining mark stays with its letter.
     while 0 < most < len(text) and (unicodedata.combining(text[most]) or text[most] in "\u200d\ufe0f"):
         most -= 1
     return text[:most] + _DOTS

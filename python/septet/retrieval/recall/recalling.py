@@ -1,6 +1,6 @@
-"""The lists of a recall: what its sources answered, and further lists of the same candidates in other orders.
+"""The lists of a recall: those of its sources, and further lists of the same candidates in other orders.
 
-A further list is a `ListRule`: a sort key over hits, for each list of words by itself or over everything found.
+A further list is a `ListRule`: a sort key over hits, for each list of words or over all hits.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ if TYPE_CHECKING:
 
 __all__ = ["EVERYTHING", "WITHIN", "ListRule", "recall", "recall_lists", "within_of"]
 
-#: What a recall may be narrowed to, as ``scope={"within": …}``.
+#: Scopes of a recall, as ``scope={"within": …}``.
 WITHIN = ("all", "session", "project", "knowledge")
-#: The name of what lists over all candidates belong to.
+#: Corpus name of the lists over all candidates.
 EVERYTHING = "recall"
 TEXT, VECTOR = "text", "vector"
 SECONDS_A_DAY = 86_400.0
-#: Ages of summaries count up to so many days, and so much.
+#: Maximum age of summaries that counts, in days, and its weight.
 MOST_AGE_DAYS, AGE_SHARE = 90.0, 0.1
 
-#: Says where a hit stands in a list: the highest first; None, or NaN, leaves it out.
+#: Sort key of a hit, highest first; None or NaN drops it.
 SortKey: TypeAlias = Callable[["Hit"], "float | None"]
-#: Says it of all candidates of a list at once, in their order.
+#: Sort keys of all candidates of a list, in their order.
 SortKeys: TypeAlias = Callable[["Sequence[Hit]"], "Iterable[float | None]"]
 
 
 class ListRule(NamedTuple):
-    """A further list: the same candidates, sorted by something else.
+    """A further list: the same candidates in another order.
 
     Attributes:
-        name: tells it from others.
-        key: what they are sorted by; equal ones stay as they are. None for ``keys``.
-        weight: what a rank in it counts.
-        over: ``list`` makes one of each list of words, ``all`` one of everything found, each once.
-        corpora: of whose candidates; None for all.
-        least: so many candidates are needed.
-        keys: what all candidates of a list are sorted by, in one call.
+        name: unique name of the list.
+        key: the sort key; ties keep their order. None for ``keys``.
+        weight: weight of its ranks.
+        over: ``list`` for one list of each list of words, ``all`` for one of all hits without duplicates.
+        corpora: corpora of the candidates; None for all.
+        least: minimum number of candidates.
+        keys: the sort keys of all candidates of a list, in one call.
     """
 
     name: str
@@ -69,12 +69,12 @@ def recall(
     scope: Mapping[str, object] | None = None,
     rules: Iterable[ListRule] = (),
 ) -> list[FusedItem]:
-    """Fuse what sources answered as documented: reciprocal ranks from 0, k 60, cut to three times ``recallLimit``.
+    """Fuse the lists of sources as documented: reciprocal ranks from 0, k 60, cut to three times ``recallLimit``.
 
-    The arguments, and what is raised, are those of `recall_lists`.
+    See `recall_lists` for the arguments and errors.
     """
-    made = recall_lists(lists, settings, query=query, now=now, scope=scope, rules=rules)
-    return fused_lists(made, k=settings.rrf_k, first_rank=0, limit=settings.most_results * settings.limit)
+    fused_inputs = recall_lists(lists, settings, query=query, now=now, scope=scope, rules=rules)
+    return fused_lists(fused_inputs, k=settings.rrf_k, first_rank=0, limit=settings.most_results * settings.limit)
 
 
 def recall_lists(
@@ -86,56 +86,62 @@ def recall_lists(
     scope: Mapping[str, object] | None = None,
     rules: Iterable[ListRule] = (),
 ) -> list[RankedList]:
-    """Return the lists that count, with their weights, in the documented order; empty ones are left out.
+    """Return the non-empty lists with their weights, in the documented order.
 
     For each phrasing the lists of words, each followed by its further lists; then those of vectors; then those over
-    everything found. Where there are more than ``most_lists``, the last ones of other phrasings go first.
+    all hits. Beyond ``most_lists``, the last lists of other phrasings are dropped first.
 
     Args:
-        lists: what the sources answered: ``text`` and ``vector``, by source and phrasing.
-        settings: which lists count, and how much.
+        lists: the lists of the sources: ``text`` and ``vector``, by source and phrasing.
+        settings: weights of the lists.
         query: the original phrasing.
-        now: the present, epoch seconds; ages are counted from it.
-        scope: ``within`` (all, session, project, knowledge) and ``session``, the one that asks.
-        rules: further lists, beside the documented ones.
+        now: current time in epoch seconds; ages are relative to it.
+        scope: ``within`` (all, session, project, knowledge) and ``session``, the caller's session.
+        rules: further lists, in addition to the documented ones.
 
     Raises:
-        QueryError: ``within`` is none of these, or what asks has no session.
+        QueryError: ``within`` is invalid, or ``session`` is missing.
     """
     within = within_of(scope)
     sources = {source.name: source for source in settings.sources}
     words = kept_words(query)
     further = [*_documented(settings, words, within, scope or {}, now), *rules]
     has_session = False
-    made: list[RankedList] = []
-    for variant in sorted({one.variant for one in lists}):
-        own = [one for one in lists if one.variant == variant and one.name != VECTOR]
-        has_session |= any(one.items for one in own if _role(sources, one) == "session")
-        for one in own:
-            share = _share(settings, sources, one, within, has_session)
-            made.append(one._replace(weight=one.weight * settings.lists.text * share))
+    weighted: list[RankedList] = []
+    for variant in sorted({ranked.variant for ranked in lists}):
+        of_variant = [ranked for ranked in lists if ranked.variant == variant and ranked.name != VECTOR]
+        has_session |= any(ranked.items for ranked in of_variant if _role(sources, ranked) == "session")
+        for ranked in of_variant:
+            share = _share(settings, sources, ranked, within, has_session)
+            weighted.append(ranked._replace(weight=ranked.weight * settings.lists.text * share))
         for rule in further:
             if rule.over == "list":
-                made += [_list(rule, one, one.items) for one in own if one.name == TEXT and _concerns(rule, one)]
+                weighted += [
+                    _list(rule, ranked, ranked.items)
+                    for ranked in of_variant
+                    if ranked.name == TEXT and _concerns(rule, ranked)
+                ]
     boost = settings.vector_boost_weight if len(words) >= settings.vector_boost_min_terms else 1.0
-    for one in lists:
-        if one.name == VECTOR and within != "session":
-            share = _share(settings, sources, one, within, has_session)
-            made.append(one._replace(weight=one.weight * settings.lists.vector * boost * share))
+    for ranked in lists:
+        if ranked.name == VECTOR and within != "session":
+            share = _share(settings, sources, ranked, within, has_session)
+            weighted.append(ranked._replace(weight=ranked.weight * settings.lists.vector * boost * share))
     for rule in further:
         if rule.over == "all":
-            found = {item.key: item for one in lists if _concerns(rule, one) for item in reversed(one.items)}
-            order = dict.fromkeys(item.key for one in lists for item in one.items)
-            items = [found[key] for key in order if key in found]
-            made.append(_list(rule, RankedList(rule.name, EVERYTHING, ()), items))
-    return _at_most(settings.most_lists, [one for one in made if one.items and one.weight > 0])
+            candidates = {
+                item.key: item for ranked in lists if _concerns(rule, ranked) for item in reversed(ranked.items)
+            }
+            order = dict.fromkeys(item.key for ranked in lists for item in ranked.items)
+            items = [candidates[key] for key in order if key in candidates]
+            weighted.append(_list(rule, RankedList(rule.name, EVERYTHING, ()), items))
+    return _at_most(settings.most_lists, [ranked for ranked in weighted if ranked.items and ranked.weight > 0])
 
 
 def within_of(scope: Mapping[str, object] | None) -> str:
-    """Return what a scope narrows a recall to; ``all`` where it does not say.
+    """Return the value of ``within`` in a scope; ``all`` by default.
 
     Raises:
-        QueryError: it is none of `WITHIN`, or ``session`` without a session.
+        QueryError: the value is not in `WITHIN`, or it is ``session`` without a session.
     """
     if not scope:
         return "all"
@@ -172,13 +178,13 @@ def _written(hit: Hit) -> float | None:
 
 
 def _of_session(hit: Hit, fields: Mapping[str, str], session: object) -> float | None:
-    # Equal keys: what stays, stays in its order.
+    # Equal keys: the order stays.
     field = fields.get(hit.tier)
     return 0.0 if field is not None and hit.entry is not None and _value(hit.entry, field) == session else None
 
 
 def _evenness(hit: Hit, now: float) -> float | None:
-    """Return what sorts summaries: those whose texts are of even ages first, and new before old ones."""
+    """Return the sort key of summaries: those of texts of even ages first, and new before old ones."""
     if hit.entry is None:
         return None
     spread = hit.entry.attrs.get("c_norm")
@@ -202,40 +208,40 @@ def _value(entry: Entry, field: str) -> object:
     return value
 
 
-def _list(rule: ListRule, of: RankedList, items: Sequence[Item]) -> RankedList:
-    """Return the list that a rule makes of candidates; without any where they are too few."""
+def _list(rule: ListRule, ranked: RankedList, items: Sequence[Item]) -> RankedList:
+    """Return the list of a rule; empty if there are too few candidates."""
     hits = [item.hit for item in items]
-    given = [] if rule.key is None else [rule.key(hit) for hit in hits]
+    keys = [] if rule.key is None else [rule.key(hit) for hit in hits]
     if rule.keys is not None:
-        given = [*rule.keys(hits)]
-    if len(given) != len(hits):
-        raise QueryError(f"the list {shown(rule.name)} has {len(given)} keys for {len(hits)} hits: wanted one for each")
-    kept = [(key, item) for key, item in zip(given, items) if key is not None and not math.isnan(key)]
-    kept.sort(key=lambda pair: -pair[0])
-    sorted_items = [item for _, item in kept] if len(kept) >= rule.least else []
-    return RankedList(rule.name, of.corpus, sorted_items, of.weight * rule.weight, of.variant)
+        keys = [*rule.keys(hits)]
+    if len(keys) != len(hits):
+        raise QueryError(f"the list {shown(rule.name)} has {len(keys)} keys for {len(hits)} hits: wanted one for each")
+    pairs = [(key, item) for key, item in zip(keys, items) if key is not None and not math.isnan(key)]
+    pairs.sort(key=lambda pair: -pair[0])
+    sorted_items = [item for _, item in pairs] if len(pairs) >= rule.least else []
+    return RankedList(rule.name, ranked.corpus, sorted_items, ranked.weight * rule.weight, ranked.variant)
 
 
-def _concerns(rule: ListRule, one: RankedList) -> bool:
-    return rule.corpora is None or one.corpus in rule.corpora
+def _concerns(rule: ListRule, ranked: RankedList) -> bool:
+    return rule.corpora is None or ranked.corpus in rule.corpora
 
 
-def _role(sources: Mapping[str, SourceSettings], one: RankedList) -> str:
-    source = sources.get(one.corpus)
+def _role(sources: Mapping[str, SourceSettings], ranked: RankedList) -> str:
+    source = sources.get(ranked.corpus)
     return "other" if source is None else source.role
 
 
 def _share(
-    settings: RecallSettings, sources: Mapping[str, SourceSettings], one: RankedList, within: str, has_session: bool
+    settings: RecallSettings, sources: Mapping[str, SourceSettings], ranked: RankedList, within: str, has_session: bool
 ) -> float:
-    """Return what a list of knowledge counts: less beside session material, which is nearer to what is going on."""
-    lower = within == "all" and has_session and _role(sources, one) == "knowledge"
+    """Return the weight of a list of knowledge: reduced beside session material, which is closer to the present."""
+    lower = within == "all" and has_session and _role(sources, ranked) == "knowledge"
     return settings.knowledge_share if lower else 1.0
 
 
 def _at_most(most: int, lists: list[RankedList]) -> list[RankedList]:
-    """Return so many lists: the last ones of the last phrasings go first, of the original phrasing last."""
-    # Lists over everything found are of the original phrasing.
+    """Drop lists beyond a maximum: the last ones of the last phrasings first, those of the original phrasing last."""
+    # Lists over all hits belong to the original phrasing.
     ranks = sorted(range(len(lists)), key=lambda at: (min(1, lists[at].variant), at))
-    kept = set(ranks[:most])
-    return [one for at, one in enumerate(lists) if at in kept]
+    places = set(ranks[:most])
+    return [ranked for at, ranked in enumerate(lists) if at in places]

@@ -1,4 +1,4 @@
-"""RecallSettings: the ``search`` block of a configuration file or dict, as a recall over several sources reads it."""
+"""RecallSettings: the ``search`` block of a configuration file or dict, for a recall over several sources."""
 
 from __future__ import annotations
 
@@ -34,26 +34,25 @@ __all__ = [
     "settings_of",
 ]
 
-#: What sources are searched with, beside the weights that are configured.
+#: Base ranking profile of sources; configured weights override its own.
 BASE_PROFILE = "recall"
 
 MOST_SOURCES, MOST_KINDS, MOST_CHARS = 64, 1_000, 100_000
-#: Weights are at most so large: no sum of them loses anything.
+#: Maximum weight; sums of weights up to this lose no precision.
 MOST_WEIGHT = 1e9
-#: The model that the documented system names, and the length of its vectors.
+#: Documented model, and the length of its vectors.
 VOYAGE_MODEL, VOYAGE_DIMENSIONS = "voyage-code-3", 1024
 
-#: Further lists of a source's entries that hold the words: the newest first, those of the session which asks, those of
-#: even ages first.
+#: Further lists of a source's text hits: newest first, those of the caller's session, those of even ages first.
 Further: TypeAlias = Literal["recent", "session", "quality"]
-#: What a source holds: ``knowledge`` that stays, ``session`` material that belongs to one (summaries, messages), or
-#: ``other``, which is asked unless a scope names less.
+#: ``knowledge`` that stays, ``session`` material of one session (summaries, messages), or ``other``, which is searched
+#: unless a scope excludes it.
 Role: TypeAlias = Literal["knowledge", "session", "other"]
 Weight: TypeAlias = Annotated[float, Field(ge=0, le=MOST_WEIGHT)]
 
 
 def _several(value: Any) -> Any:
-    """Return one text or several as a tuple; anything else is left to the check."""
+    """Return a text or list as a tuple; anything else unchanged, for validation."""
     if isinstance(value, str):
         return (value,)
     return tuple(value) if isinstance(value, list) else value
@@ -75,17 +74,17 @@ class _Block(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _partial(cls, value: Any) -> Any:
-        # A part that is left empty has its defaults.
+        # An empty part has its defaults.
         return {} if value is None else value
 
 
 class FtsWeights(_Block):
-    """BM25 weights of what full text matches.
+    """BM25 weights of columns.
 
     Attributes:
-        title: that of titles.
-        content: that of descriptions and contexts.
-        category: that of tags.
+        title: weight of titles.
+        content: weight of descriptions and contexts.
+        category: weight of tags.
     """
 
     title: Weight = 6.0
@@ -94,13 +93,13 @@ class FtsWeights(_Block):
 
 
 class EmbeddingsSettings(_Block):
-    """Which model embeds; the block ``embedding`` of the same file says more, and wins.
+    """The embedding model; the block ``embedding`` of the same file takes precedence.
 
     Attributes:
-        enabled: whether anything is embedded.
+        enabled: True to embed.
         provider: as in `EmbeddingConfig`.
         model: the provider's default if None; of Voyage the documented voyage-code-3.
-        dimensions: the length of the vectors, 64 to 2048; the model's own if None, of the documented model 1024.
+        dimensions: length of the vectors, 64 to 2048; the model's own if None, 1024 for the documented model.
     """
 
     enabled: bool = False
@@ -110,7 +109,7 @@ class EmbeddingsSettings(_Block):
 
     @property
     def config(self) -> EmbeddingConfig:
-        """The same as a configuration of embeddings."""
+        """These settings as an embedding configuration."""
         if not self.enabled:
             return EmbeddingConfig()
         model, dimensions = self.model, self.dimensions
@@ -120,12 +119,12 @@ class EmbeddingsSettings(_Block):
 
 
 class PresentSettings(_Block):
-    """How results become text for a prompt.
+    """The text of results for a prompt.
 
     Attributes:
-        char_budget: so many characters of texts in total, 2,000 to 20,000.
-        relevance_floor: results under this share of the best score are left out, 0 to 1.
-        max_results: so many results at most, 3 to 30.
+        char_budget: maximum characters of all texts, 2,000 to 20,000.
+        relevance_floor: minimum score as a share of the best score, 0 to 1.
+        max_results: maximum results, 3 to 30.
     """
 
     char_budget: Annotated[float, Field(ge=2_000, le=20_000)] = 12_000.0
@@ -134,15 +133,15 @@ class PresentSettings(_Block):
 
 
 class ListWeights(_Block):
-    """What each kind of list counts; 0 leaves it out. See `septet.retrieval.recall.recalling`.
+    """Weight of each kind of list; 0 drops it. See `septet.retrieval.recall.recalling`.
 
     Attributes:
-        text: entries that hold the words, of each source and phrasing.
-        recent: the same of session material, the newest first.
-        session: those of them that belong to the session which asks.
-        vector: entries near the query, of each source.
-        quality: session material of even ages before what is of one moment, the newest first.
-        exact: everything found, by how many of the query's words it holds as they are written.
+        text: text hits of each source and phrasing.
+        recent: text hits of session material, newest first.
+        session: text hits of the caller's session.
+        vector: vector hits of each source.
+        quality: session material, by even ages of its texts, then newest first.
+        exact: all hits, by the number of the query's words that they contain literally.
     """
 
     text: Weight = 1.0
@@ -157,17 +156,17 @@ class SourceSettings(_Block):
     """One source of a recall: kinds of entries of a vault, or a whole vault.
 
     Attributes:
-        name: what lists, hits and notes call it.
+        name: the name in lists, hits and notes.
         kinds: one kind or several; None for all but memories.
-        vault: the name of another vault than the one that is asked; None for this one.
+        vault: the name of another vault; None for the retriever's own.
         where: a filter, as of `Vault.search`.
-        limit: at most so many in each of its lists; None for ``recallLimit``.
-        weight: what its lists count beside those of other sources.
-        role: what it holds.
+        limit: maximum items in each of its lists; None for ``recallLimit``.
+        weight: weight of its lists relative to other sources.
+        role: its role.
         scoped: fields that must equal a value of the scope, by its name: ``{"session": "attrs.session"}``.
-        further: of which further lists its entries are.
-        shared: a field of entries that every project sees: entries without a project, and those where it is true.
-        confidence_above: leave out entries whose ``attrs.confidence`` is a number of at most this; None for none.
+        further: further lists of its entries.
+        shared: a field; entries without a project, and those where it is true, belong to every project.
+        confidence_above: exclude entries whose ``attrs.confidence`` is a number of at most this; None for no filter.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=256)]
@@ -183,7 +182,7 @@ class SourceSettings(_Block):
     confidence_above: Annotated[float, Field(ge=-1, le=1)] | None = 0.2
 
 
-#: What is asked where nobody names sources: knowledge, summaries of sessions, and their messages.
+#: Default sources: knowledge, summaries of sessions, and their messages.
 DEFAULT_SOURCES = (
     SourceSettings(
         name="knowledge",
@@ -209,22 +208,22 @@ DEFAULT_SOURCES = (
 
 
 class RecallSettings(_Block):
-    """How a recall searches, fuses and shows. Field names may be ``camelCase``, as documented, or ``snake_case``.
+    """Search, fusion and presentation of a recall. Field names may be ``camelCase``, as documented, or ``snake_case``.
 
     Attributes:
-        fts_weights: what matches of titles, contents and categories count in sources of knowledge.
-        recall_limit: at most so many in each list of a source, 1 to 50; of a fraction the whole part counts.
-        query_expansion: ask for other phrasings.
-        vector_boost_weight: what lists of vectors count where the query has words enough, 1 to 5.
-        vector_boost_min_terms: so many words are enough, 1 to 10, those that a full-text search leaves out not counted.
-        embeddings: which model embeds.
-        recall: how results become text.
-        sources: what is asked, in this order.
-        lists: what each kind of list counts.
-        knowledge_share: what lists of knowledge count where session material was found too, 0 to 1.
+        fts_weights: weights of titles, contents and categories in sources of knowledge.
+        recall_limit: maximum items in each list of a source, 1 to 50, rounded down.
+        query_expansion: True to search other phrasings too.
+        vector_boost_weight: factor of vector lists for queries of enough words, 1 to 5.
+        vector_boost_min_terms: minimum words for this factor, 1 to 10, without stop words.
+        embeddings: the embedding model.
+        recall: the text of results.
+        sources: the sources, in this order.
+        lists: weight of each kind of list.
+        knowledge_share: factor of lists of knowledge if there are hits of session material, 0 to 1.
         rrf_k: of the fusion by rank, 1 to 500; ranks are counted from 0.
-        most_lists: more lists than this are cut, those of other phrasings first.
-        most_results: so many times ``recall_limit`` results at most.
+        most_lists: maximum lists; those of other phrasings are dropped first.
+        most_results: maximum results as a multiple of ``recall_limit``.
     """
 
     fts_weights: FtsWeights = FtsWeights()
@@ -260,20 +259,20 @@ class RecallSettings(_Block):
 
     @property
     def limit(self) -> int:
-        """How many entries a list of a source has at most."""
+        """Maximum items in a list of a source."""
         return int(self.recall_limit)
 
     def profile(self, role: Role = "knowledge", base: ProfileLike = BASE_PROFILE) -> Profile:
-        """Return the profile that sources of a role are searched with.
+        """Return the ranking profile of sources of a role.
 
-        The weights of this configuration count for knowledge, as documented; elsewhere all columns count alike.
+        The configured weights apply to knowledge, as documented; elsewhere all columns have equal weights.
 
         Args:
-            role: what the sources hold.
-            base: the profile that the weights are put into.
+            role: the role of the sources.
+            base: the profile whose weights are replaced.
 
         Raises:
-            ProfileError: there is no such profile, or no such role.
+            ProfileError: the profile or the role is unknown.
         """
         weights = (
             self.fts_weights
@@ -299,8 +298,8 @@ def settings_of(source: SettingsLike) -> RecallSettings:
 
     Args:
         source: settings; a dict; the path of a ``.yaml``/``.yml``, ``.toml`` or ``.json`` file; None for the defaults.
-            A dict or file is the block itself, or contains it under ``search``; what is missing has its default, at
-            every level.
+            A dict or file is the block itself, or contains it under ``search``; missing fields have their defaults,
+            at every level.
 
     Raises:
         ProfileError: the file is unreadable, or fields are unknown or invalid. The message names each, never its value.
@@ -334,7 +333,7 @@ def _expect_bounded(name: str, value: Any) -> None:
 
 
 def _plain(name: str, value: Any, depth: int = 0) -> Any:
-    """Return a value as text, numbers, lists and dicts of exactly these types; pydantic would list anything."""
+    """Return a value as exact text, numbers, lists and dicts; pydantic would accept any iterable as a list."""
     if depth == 0:
         _expect_bounded(f"search.{cut(printable(name))}", value)
     if value is None or isinstance(value, (bool, _Block)):
@@ -355,17 +354,17 @@ def _plain(name: str, value: Any, depth: int = 0) -> Any:
 
 
 def _error(fault: ValidationError) -> ProfileError:
-    """Return all that is wrong; the message names the fields, never their values."""
+    """Return all errors; the message names the fields, never their values."""
     faults = fault.errors(include_input=False, include_context=False, include_url=False)
-    return ProfileError("; ".join(dict.fromkeys(map(_said, cast("Iterable[Mapping[str, Any]]", faults)))))
+    return ProfileError("; ".join(dict.fromkeys(map(_message_of, cast("Iterable[Mapping[str, Any]]", faults)))))
 
 
-def _said(fault: Mapping[str, Any]) -> str:
+def _message_of(fault: Mapping[str, Any]) -> str:
     where = ".".join(["search", *(str(part) for part in fault["loc"])])
     where = printable(cut(where))
     if fault["type"] != "extra_forbidden":
-        said = cut(str(fault["msg"])).removeprefix("Value error, ").replace("a valid tuple", "a list")
-        return f"{where} is invalid: {said}"
+        message = cut(str(fault["msg"])).removeprefix("Value error, ").replace("a valid tuple", "a list")
+        return f"{where} is invalid: {message}"
     *path, name = fault["loc"]
     known = sorted(to_camel(field) for field in _block_at(path).model_fields)
     near = get_close_matches(_camel(str(name)), known, 1)
@@ -374,12 +373,12 @@ def _said(fault: Mapping[str, Any]) -> str:
 
 
 def _camel(name: str) -> str:
-    """Return a name in camel case. The oldest pydantic would lower the capitals of one that is so already."""
+    """Return a name in camel case; the oldest pydantic would lower capitals of a camel-case name."""
     return to_camel(name) if "_" in name else name
 
 
 def _block_at(path: Iterable[str | int]) -> type[_Block]:
-    """Return the model of a part of the configuration, by the names that lead to it."""
+    """Return the model of a part of the configuration, by its path."""
     blocks: Mapping[str, type[_Block]] = {
         "ftsWeights": FtsWeights,
         "embeddings": EmbeddingsSettings,

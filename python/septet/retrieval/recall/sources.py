@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 __all__ = ["VaultCorpus", "corpora_of"]
 
 MOST_WEIGHT, MOST_NAME = 1e9, 256
-#: How the account of a retrieval calls what made each list.
+#: Backend of each list in the account of a retrieval.
 BACKENDS = {TEXT: "bm25", VECTOR: "vector"}
 
 
 class VaultCorpus:
     """Kinds of entries of a vault, or all of them, as a corpus: one list by words, and one by vectors.
 
-    Every filter holds for both lists, before anything is ranked: nothing comes in by its vector alone.
+    Every filter applies to both lists, before ranking.
     """
 
-    #: It waits for no other machine but that of an embedder.
+    #: It waits for no other machine, except an embedder's.
     local = True
 
     def __init__(
@@ -54,24 +54,23 @@ class VaultCorpus:
         """Describe a source.
 
         Args:
-            name: what lists, hits and notes call it.
+            name: the name in lists, hits and notes.
             knowledge: the vault, or a federation.
             kinds: one kind or several; None for all but memories.
             where: a filter, as of `Vault.search`.
-            limit: at most so many in each list, 1 to 1,000; None for as many as are asked.
-            weight: what its lists count, 0 to 1e9.
-            profile: how words are matched and weighed.
-            role: what it holds; a scope may leave it out.
-            scoped: by names of a scope the fields that must equal its values, as ``{"session": "attrs.session"}``.
-                ``session`` narrows where the scope is within a session, every other name wherever it is given.
-            shared: a field of entries that are seen whatever ``project`` is: those without one, and those where this
-                field is true.
-            confidence_above: leave out entries whose ``attrs.confidence`` is a number of at most this. Who does not
-                know it has all confidence.
+            limit: maximum items in each list, 1 to 1,000; None for the request's.
+            weight: weight of its lists, 0 to 1e9.
+            profile: ranking profile.
+            role: its role; a scope may exclude it.
+            scoped: fields that must equal a value of the scope, by its name, as ``{"session": "attrs.session"}``.
+                ``session`` applies only within a session, every other name if the scope has it.
+            shared: with ``project``, also include entries without a project, and those where this field is true.
+            confidence_above: exclude entries whose ``attrs.confidence`` is a number of at most this; entries without
+                one are included.
 
         Raises:
-            QueryError: an argument is wrong.
-            ProfileError: there is no such profile.
+            QueryError: an argument is invalid.
+            ProfileError: the profile is unknown.
         """
         self._name = utf8(name, "name", QueryError, MOST_NAME)
         if not callable(getattr(knowledge, "search", None)):
@@ -106,13 +105,13 @@ class VaultCorpus:
         return self._name
 
     def search(self, asked: Asked) -> Answered:
-        """Return its lists ``text`` and ``vector``, those that the mode asks for; none where the scope leaves it out.
+        """Return the lists ``text`` and ``vector``, by the mode; none if the scope excludes the source.
 
-        Vectors are compared for the original phrasing alone, and not within a session. The step says which words the
-        entries found by words hold: ``all``, ``4 of 6``, ``any``.
+        Vectors are compared only for the original phrasing, and not within a session. The step gives the words that
+        text hits contain: ``all``, ``4 of 6``, ``any``.
 
         Raises:
-            QueryError: the scope, or a filter, cannot be understood.
+            QueryError: the scope or a filter is invalid.
             StoreError: the vault cannot be read.
         """
         within = within_of(asked.scope)
@@ -121,7 +120,7 @@ class VaultCorpus:
         if within == "session" and asked.mode == "hybrid":
             asked = asked._replace(mode="full_text")
         filters = [*self._filters, *self._narrowed(asked.scope, within)]
-        found = searched_legs(
+        legs = searched_legs(
             self._knowledge,
             asked,
             tier=self._name,
@@ -132,19 +131,19 @@ class VaultCorpus:
         )
         lists = [
             RankedList(name, self._name, items_of(self._store, hits), self._weight, asked.variant)
-            for name, hits in ((TEXT, found.text), (VECTOR, found.vector))
+            for name, hits in ((TEXT, legs.text), (VECTOR, legs.vector))
             if hits is not None
         ]
-        backends = [f"{self._name}_{BACKENDS[one.name]}" for one in lists]
-        # Memories belong to the sources that name their kind: nothing is missing here.
-        notes = [note for note in found.notes if note.code != "memories_left_out"]
-        return Answered(lists, backends, notes, found.step, confidence=found.confidence)
+        backends = [f"{self._name}_{BACKENDS[ranked.name]}" for ranked in lists]
+        # Memories belong to the sources of their kind: the note does not apply.
+        notes = [note for note in legs.notes if note.code != "memories_left_out"]
+        return Answered(lists, backends, notes, legs.step, confidence=legs.confidence)
 
     def explain(self, asked: Asked, entry_id: str) -> Explanation | None:
-        """Return why its words and filters do not bring an entry; None where the store cannot tell, or is not asked.
+        """Return why its words and filters miss an entry; None if unknown, or if the scope excludes the source.
 
         Raises:
-            SeptetError: there is no such entry, or the vault cannot be read.
+            SeptetError: the entry does not exist, or the vault cannot be read.
         """
         explain, within = getattr(self._knowledge, "explain", None), within_of(asked.scope)
         if explain is None or self._is_left_out(within):
@@ -152,8 +151,8 @@ class VaultCorpus:
         where = _beside([*self._filters, *self._narrowed(asked.scope, within)])
         options: dict[str, Any] = {"kinds": self._kinds, "where": where}
         limit = asked.limit if self._limit is None else min(self._limit, asked.limit)
-        told: Explanation = explain(asked.query, entry_id, limit=limit, profile=self._profile, **options)
-        return _with_fields(told, where or {})
+        explanation: Explanation = explain(asked.query, entry_id, limit=limit, profile=self._profile, **options)
+        return _with_fields(explanation, where or {})
 
     def get(self, entry_id: str) -> Entry | None:
         """Return a whole entry by its id; None if there is none.
@@ -176,41 +175,41 @@ class VaultCorpus:
             value = scope.get(name)
             if value is None or (name == "session" and within != "session"):
                 continue
-            # A value, also where it is a dict: no operator of a filter widens a scope.
-            own: dict[str, Any] = {field: {"$eq": value}}
+            # Compared as a value, even a dict: filter operators must not widen a scope.
+            condition: dict[str, Any] = {field: {"$eq": value}}
             if name == "project" and self._shared is not None:
-                nobody: dict[str, Any] = {field: {"$exists": False}}
-                own = {"$or": [own, nobody, {self._shared: {"$in": [True, 1]}}]}
-            filters.append(own)
+                without_project: dict[str, Any] = {field: {"$exists": False}}
+                condition = {"$or": [condition, without_project, {self._shared: {"$in": [True, 1]}}]}
+            filters.append(condition)
         return filters
 
 
 def _beside(filters: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Return filters as one whose fields stand beside each other, so that an explanation names the one that fails."""
+    """Merge filters into one with top-level fields, so that an explanation names the failing field."""
     fields: dict[str, Any] = {}
     more = []
-    for one in filters:
-        if fields.keys() & one.keys() or "$and" in one:
-            more.append(one)
+    for condition in filters:
+        if fields.keys() & condition.keys() or "$and" in condition:
+            more.append(condition)
         else:
-            fields |= one
+            fields |= condition
     if more:
         fields["$and"] = more
     return fields or None
 
 
-def _with_fields(told: Explanation, where: Mapping[str, Any]) -> Explanation:
-    """Return an explanation whose filters around others, as ``$nor``, are called with the fields that they compare."""
-    called: dict[str, str] = {}
+def _with_fields(explanation: Explanation, where: Mapping[str, Any]) -> Explanation:
+    """Return an explanation whose combined filters, such as ``$nor``, are labelled with their fields."""
+    labels: dict[str, str] = {}
     for key, parts in where.items():
         if key in ("$and", "$or", "$nor") and all(isinstance(part, Mapping) for part in parts):
             fields = dict.fromkeys(field for part in parts for field in part)
-            called[f"where {key}"] = f"where {key} {', '.join(fields)}"
-    reason = told.reason
-    for name in called:
-        reason = reason.replace(name, called[name]) if told.filters.get(name) is False else reason
-    filters = {called.get(name, name): passes for name, passes in told.filters.items()}
-    return replace(told, filters=filters, reason=reason)
+            labels[f"where {key}"] = f"where {key} {', '.join(fields)}"
+    reason = explanation.reason
+    for name in labels:
+        reason = reason.replace(name, labels[name]) if explanation.filters.get(name) is False else reason
+    filters = {labels.get(name, name): passes for name, passes in explanation.filters.items()}
+    return replace(explanation, filters=filters, reason=reason)
 
 
 def corpora_of(
@@ -220,25 +219,25 @@ def corpora_of(
     *,
     profile: ProfileLike = BASE_PROFILE,
 ) -> list[VaultCorpus]:
-    """Return the sources of settings as corpora; those of weight 0 are left out.
+    """Return the sources of settings as corpora, skipping those of weight 0.
 
     Args:
-        settings: names the sources.
-        knowledge: the vault of those that name none.
+        settings: has the sources.
+        knowledge: the vault of sources without a vault name.
         vaults: the others, by name.
-        profile: how words are matched, but for the weights that the settings name.
+        profile: ranking profile; the settings override its weights.
 
     Raises:
-        ProfileError: there is no such profile.
-        TierError: a source names a vault that is not there.
-        QueryError: a source is not as it may be.
+        ProfileError: the profile is unknown.
+        TierError: a source names an unknown vault.
+        QueryError: a source is invalid.
     """
     named = vaults or {}
     corpora = []
     for source in settings.sources:
         if source.vault is not None and source.vault not in named:
             known = ", ".join(map(shown, named)) or "none"
-            raise TierError(f"the source {shown(source.name)} is of the vault {shown(source.vault)}: known are {known}")
+            raise TierError(f"unknown vault {shown(source.vault)} of source {shown(source.name)}; available: {known}")
         if not source.weight:
             continue
         corpora.append(

@@ -1,4 +1,4 @@
-"""Words of queries and titles, and the spread of ages: small measures that lists of a recall are sorted by."""
+"""Words of queries and titles, and the spread of ages: measures that sort the lists of a recall."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from septet.profiles.builtin import RECALL_STOP_WORDS
 
 __all__ = ["STOP_WORDS", "Overlap", "age_spread", "exact_matches", "kept_words", "title_overlap", "top_terms"]
 
-#: The documented words that tell nothing of what is asked for.
+#: The documented words without content.
 STOP_WORDS = frozenset(RECALL_STOP_WORDS)
 #: Runs of letters, digits and underscores, with the marks that belong to letters.
 _WORD = re.compile(r"\w+(?:[\u0300-\u036f]+\w*)*")
 _LEAST_LETTERS = 2
-#: From these on two titles are of the same thing.
+#: Minimum coefficient and shared words of duplicate titles.
 _LEAST_SHARE, _LEAST_SHARED = 0.7, 4
 
 
 class Overlap(NamedTuple):
-    """How far two titles use the same words.
+    """The overlap of the words of two titles.
 
     Attributes:
-        coefficient: the shared words as a part of those of the title that has fewer, 0 to 1.
-        shared: how many words both have.
+        coefficient: shared words as a share of the words of the shorter title, 0 to 1.
+        shared: number of shared words.
     """
 
     coefficient: float
@@ -34,42 +34,42 @@ class Overlap(NamedTuple):
 
     @property
     def is_duplicate(self) -> bool:
-        """Whether they are titles of the same thing: a coefficient of 0.7 or more, and four shared words or more."""
+        """True for titles of the same thing: a coefficient of at least 0.7, and at least four shared words."""
         return self.coefficient >= _LEAST_SHARE and self.shared >= _LEAST_SHARED
 
 
 def kept_words(text: str, stop_words: Collection[str] = STOP_WORDS) -> list[str]:
-    """Return the words of a text as they are written, without single letters and stop words; repeated ones stay."""
+    """Return the words of a text in their case, without single letters and stop words; duplicates stay."""
     return [w for w in _WORD.findall(text) if len(w) >= _LEAST_LETTERS and w.lower() not in stop_words]
 
 
 def exact_matches(words: Iterable[str], text: str) -> int:
-    """Return how many of the words stand in a text, whatever their case, also inside of other words."""
+    """Return the number of words that occur in a text, ignoring case, also inside other words."""
     folded = text.lower()
     return sum(word.lower() in folded for word in words)
 
 
 def top_terms(text: str, limit: int = 40) -> list[str]:
-    """Return the words that a text uses most, in lower case; equal ones in the order in which they come first."""
+    """Return the most frequent words of a text, in lower case; ties in first-seen order."""
     return [word for word, _ in Counter(word.lower() for word in kept_words(text)).most_common(limit)]
 
 
-def title_overlap(one: str, other: str) -> Overlap:
-    """Return how far two titles use the same words; stop words and single letters do not count."""
-    first, second = ({word.lower() for word in kept_words(title)} for title in (one, other))
+def title_overlap(first_title: str, second_title: str) -> Overlap:
+    """Return the overlap of two titles, ignoring stop words and single letters."""
+    first, second = ({word.lower() for word in kept_words(title)} for title in (first_title, second_title))
     shared, fewer = len(first & second), min(len(first), len(second))
     return Overlap(shared / fewer if fewer else 0.0, shared)
 
 
 def age_spread(stamps: Sequence[float], now: float) -> float:
-    """Return how unevenly the ages of several texts are spread: 0 for equal ages, 1 where one has all of them.
+    """Return the spread of the ages of texts: 0 for equal ages, 1 if all but one are 0.
 
-    It is the variance of each age's share of all ages, as a part of the greatest that so many can have: ``(sum of
-    squared shares - 1/n) / (1 - 1/n)``. Fewer than two have no spread.
+    It is the variance of the ages' shares of their sum, divided by its maximum for n texts: ``(sum of squared shares -
+    1/n) / (1 - 1/n)``. Fewer than two texts have no spread.
 
     Args:
-        stamps: when the texts were written, in any unit.
-        now: the present, in the same unit; what is later has the age 0.
+        stamps: times of writing, in any unit.
+        now: the current time in the same unit; later stamps have the age 0.
     """
     ages = [max(0.0, now - stamp) for stamp in stamps]
     total, count = math.fsum(ages), len(ages)
