@@ -312,7 +312,7 @@ class TestFunctions:
         [None, "text", b"bytes", {"title": "one"}, [1], [None], [{"titel": "x"}], [{"title": "a", "score": "b"}]],
     )
     def test_what_is_no_list_of_results_raises(self, given):
-        with pytest.raises(SeptetError, match="gave what is no result"):
+        with pytest.raises(SeptetError, match="returned an invalid result"):
             FunctionCorpus("remote", lambda query, limit: given).search(asked("token"))
 
     def test_what_it_raises_is_said(self):
@@ -334,7 +334,7 @@ class TestFunctions:
         for _ in range(MOST_HANGING):
             with pytest.raises(SeptetError, match="no answer within"):
                 corpus.search(asked("token"))
-        with pytest.raises(SeptetError, match="left alone"):
+        with pytest.raises(SeptetError, match="it is skipped"):
             corpus.search(asked("token"))
         assert len(calls) <= MOST_HANGING
         gate.set()

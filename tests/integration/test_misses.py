@@ -73,7 +73,7 @@ def test_an_entry_beyond_the_list_of_vectors_is_told_its_rank_there():
 def test_a_memory_that_others_overtake_by_state_and_age_is_told_so(vault):
     vault.add(id="legacy", title="tokens " * 13, attrs={"status": "legacy"})
     told = MemoryCorpus(vault).explain(ASKED._replace(limit=1), "legacy")
-    assert told.reason == "by words: rank 1 of 13, and state and age put 1 others before it"
+    assert told.reason == "by words: rank 1 of 13, but state and age rank 1 others before it"
 
 
 def test_a_filter_of_the_caller_is_named(vault):
@@ -103,7 +103,7 @@ class TestInventory:
         [
             ("src/policy.py", "rank 2 of 3 by its path, and 1 are listed", True),
             (".gitignore", "its path holds no word of the query", True),
-            ("a/token.log", "rules of .gitignore, or names to skip, leave it out, or it is a link", True),
+            ("a/token.log", "rules of .gitignore or names to skip exclude it, or it is a link", True),
             ("nowhere.py", "there is no such file", False),
             ("../other.py", "it is not below the folder", False),
         ],
@@ -115,7 +115,7 @@ class TestInventory:
     def test_a_file_beyond_the_number_of_files_is_told_so(self, tmp_path):
         root = written(tmp_path / "many", {f"{at}.txt": "" for at in range(5)})
         told = InventoryCorpus(root, most_files=3).explain(Asked("txt", 10), "path:4.txt")
-        assert "more files than are looked at" in told.reason
+        assert "more files than the maximum" in told.reason
 
     @pytest.mark.parametrize("entry_id", ["entry-0", "path:a\0b"])
     def test_what_names_no_path_is_not_told_of(self, repository, entry_id):

@@ -110,7 +110,7 @@ def test_a_whole_vault_can_be_a_source(vault):
         assert [one.weight for one in lists] == [1.0, 0.5]
         keys = [{item.key for item in one.items} for one in lists]
         assert not keys[0] & keys[1] and len(keys[1]) == 1
-        with pytest.raises(TierError, match="unknown vault 'team' of source .*; available: none"):
+        with pytest.raises(TierError, match=r"unknown vault 'team' of source .*; available: none"):
             corpora_of(settings_of({"sources": sources}), vault)
         with Federation({"project": vault, "team": other}) as both:
             assert len(VaultCorpus("both", both).search(ASKED).lists[0].items) >= 5

@@ -13,7 +13,7 @@ from septet.model.results import Hit
 from septet.profiles import ProfileLike
 from septet.retrieval.corpora.legs import (
     MOST_ITEMS,
-    Found,
+    LegHits,
     checked_filter,
     checked_names,
     searched_legs,
@@ -32,49 +32,51 @@ CHUNK_WEIGHT = 0.60
 
 
 def fused_chunks(text: Iterable[str], cosines: Mapping[str, float], weight: float = CHUNK_WEIGHT) -> dict[str, float]:
-    """Fuse two legs over chunks as documented, by score, the best first.
+    """Fuse two legs over chunks as documented, by score, best first.
 
-    The score of words is 1 / (1 + rank), ranks from 0, that of vectors twice the cosine, from 0 to 2. What both find
-    scores ``vector * weight + text * (1 - weight)``; what one leg alone finds keeps its own score.
+    The text score is 1 / (1 + rank), ranks from 0; the vector score is twice the cosine, from 0 to 2. A hit of both
+    scores ``vector * weight + text * (1 - weight)``; a hit of one leg keeps its score.
 
     Args:
-        text: ids, the best first.
-        cosines: by id; NaN is unknown.
-        weight: that of the vectors, 0 to 1.
+        text: ids, best first.
+        cosines: by id; NaN means unknown.
+        weight: weight of the vectors, 0 to 1.
 
     Raises:
-        QueryError: the weight is out of range, or an argument is none of these.
+        QueryError: the weight is out of range, or an argument is invalid.
     """
     if not isinstance(cosines, Mapping):
         raise QueryError(f"cosines is {shown(cosines)}: wanted a dict of ids and cosines")
-    found = [utf8(one, "an id of text", QueryError) for one in listed(text, "text", QueryError, "a list of ids")]
+    ids = [
+        utf8(entry_id, "an id of text", QueryError) for entry_id in listed(text, "text", QueryError, "a list of ids")
+    ]
     by_words: dict[str, float] = {}
-    for rank, one in enumerate(dict.fromkeys(found)):
-        by_words[one] = text_score(rank)
-    by_vectors = {one: vector_score(cosine) for one, cosine in cosines.items()}
+    for rank, entry_id in enumerate(dict.fromkeys(ids)):
+        by_words[entry_id] = text_score(rank)
+    by_vectors = {entry_id: vector_score(cosine) for entry_id, cosine in cosines.items()}
     return {fused.key: fused.score for fused in convex(by_vectors, by_words, weight)}
 
 
 class ChunkCorpus:
     """Entries of some kinds, one list ``hybrid``: words and vectors by `fused_chunks`.
 
-    Words are ranked by BM25, so that the rank says how well they match. Chunks of synced files keep their ids while
-    their text stays, so that both legs name the same ones. ``hit.raw`` keeps ``bm25`` and ``cosine``. Where one leg
-    alone is asked, the list has its name.
+    Words are ranked by BM25, so ranks reflect the match. Chunks of synced files keep their ids while their text is
+    unchanged, so both legs have the same ids. ``hit.raw`` has ``bm25`` and ``cosine``. A list of one leg has the leg's
+    name.
 
     Args:
         knowledge: a vault or a federation.
-        name: what lists and hits call it.
+        name: the name in lists and hits.
         kinds: of the entries; None for all.
-        without: names of synced folders (``source``) whose chunks another corpus has.
-        where: a filter on top, as for `Vault.search`.
-        weight: that of the vectors beside the words, 0 to 1.
-        profile: whose order counts in place of BM25 and the cosine.
-        together: a profile that ranks words and vectors at once, just as `Vault.search` does with it, in place of
+        without: names of synced folders (``source``) whose chunks belong to another corpus.
+        where: an additional filter, as for `Vault.search`.
+        weight: weight of the vectors beside the words, 0 to 1.
+        profile: a profile whose order replaces BM25 and the cosine.
+        together: a profile that ranks words and vectors in one search, as in `Vault.search`, instead of
             `fused_chunks`; None for the documented fusion.
 
     Raises:
-        QueryError: an argument is none of these.
+        QueryError: an argument is invalid.
     """
 
     #: It waits for no other machine.
@@ -96,26 +98,27 @@ class ChunkCorpus:
         self.name = utf8(name, "name", QueryError, 256)
         self._knowledge = knowledge
         self._kinds = None if kinds is None else checked_names(kinds, "kinds")
-        left_out = checked_names(without, "without")
-        given = checked_filter(where)
-        parts: list[Mapping[str, Any]] = [given] if given else []
-        # What has no source is of no folder.
-        parts += [{"$nor": [{"source": {"$in": left_out}}]}] if left_out else []
+        sources = checked_names(without, "without")
+        condition = checked_filter(where)
+        parts: list[Mapping[str, Any]] = [condition] if condition else []
+        # Entries without a source belong to no folder.
+        parts += [{"$nor": [{"source": {"$in": sources}}]}] if sources else []
         self._where = {"$and": parts} if parts else None
         self._weight = real(weight, "weight", QueryError, 0, 1)
         self._profile, self._together = profile, together
 
     def search(self, asked: Asked) -> Answered:
-        """Return the list ``hybrid``; ``text`` or ``vector`` where that leg alone was asked, and no profile ranks both.
+        """Return the list ``hybrid``; or ``text`` or ``vector``, if only one leg was searched and no profile ranks
+        both.
 
         Raises:
-            QueryError: the query cannot be understood.
+            QueryError: the query is invalid.
             StoreError: the vault cannot be read.
         """
         limit = max(1, min(asked.limit, MOST_ITEMS))
         if self._together is not None:
             return self._searched(asked, limit, self._together)
-        found = searched_legs(
+        legs = searched_legs(
             self._knowledge,
             asked,
             tier=self.name,
@@ -127,19 +130,19 @@ class ChunkCorpus:
         )
         name = (
             "hybrid"
-            if found.text is not None and found.vector is not None
-            else ("vector" if found.text is None else "text")
+            if legs.text is not None and legs.vector is not None
+            else ("vector" if legs.text is None else "text")
         )
-        backends = [backend for backend, leg in zip(self._backends, (found.text, found.vector)) if leg is not None]
-        hits = _fused(found, self._weight)[:limit]
+        backends = [backend for backend, leg in zip(self._backends, (legs.text, legs.vector)) if leg is not None]
+        hits = _fused(legs, self._weight)[:limit]
         items = items_of(store_of(self._knowledge), hits)
         ranked = RankedList(name, self.name, items, variant=asked.variant)
-        return Answered([ranked], backends, found.notes, confidence=found.confidence)
+        return Answered([ranked], backends, legs.notes, confidence=legs.confidence)
 
-    def _searched(self, asked: Asked, limit: int, profile: ProfileLike) -> Answered:
-        found = searched_together(
+    def _searched(self, request: Asked, limit: int, profile: ProfileLike) -> Answered:
+        both = searched_together(
             self._knowledge,
-            asked,
+            request,
             tier=self.name,
             limit=limit,
             kinds=self._kinds,
@@ -147,13 +150,13 @@ class ChunkCorpus:
             profile=profile,
             memories=self._kinds is None,
         )
-        items = items_of(store_of(self._knowledge), found.hits)
-        backends = [name for name, leg in zip(self._backends, ("text", "vector")) if leg in found.legs]
-        ranked = RankedList("hybrid", self.name, items, variant=asked.variant)
-        return Answered([ranked], backends, found.notes, confidence=found.confidence)
+        items = items_of(store_of(self._knowledge), both.hits)
+        backends = [name for name, leg in zip(self._backends, ("text", "vector")) if leg in both.legs]
+        ranked = RankedList("hybrid", self.name, items, variant=request.variant)
+        return Answered([ranked], backends, both.notes, confidence=both.confidence)
 
     def explain(self, asked: Asked, entry_id: str) -> Miss | None:
-        """Return why its lists do not hold an entry; None where the vault cannot tell.
+        """Return why its lists lack an entry; None if unknown.
 
         Raises:
             SeptetError: the vault cannot be read.
@@ -180,11 +183,11 @@ class ChunkCorpus:
 
 
 class MirrorCorpus(ChunkCorpus):
-    """Another vault as a whole, such as a mirror of some documentation; its entries are never those of the first.
+    """Another vault as a whole, such as a mirror of documentation; its entries are distinct from those of the first.
 
     Args:
         knowledge: the other vault, or a federation.
-        name: what lists and hits call it.
+        name: the name in lists and hits.
         kinds: of the entries; None for all, memories too.
         without: as for `ChunkCorpus`.
         where: as for `ChunkCorpus`.
@@ -193,7 +196,7 @@ class MirrorCorpus(ChunkCorpus):
         together: as for `ChunkCorpus`.
 
     Raises:
-        QueryError: an argument is none of these.
+        QueryError: an argument is invalid.
     """
 
     _backends = ("mirror_fts", "mirror_vector")
@@ -222,9 +225,9 @@ class MirrorCorpus(ChunkCorpus):
         )
 
 
-def _fused(found: Found, weight: float) -> list[Hit]:
-    text, vector = found.text or (), found.vector or ()
-    # A profile of the caller's may show hits without a cosine; their score then stands in.
+def _fused(legs: LegHits, weight: float) -> list[Hit]:
+    text, vector = legs.text or (), legs.vector or ()
+    # Hits of a caller's profile may have no cosine; then the score replaces it.
     cosines = {hit.id: _cosine(hit) for hit in vector}
     hits: dict[str, Hit] = {}
     for hit in (*text, *vector):
@@ -236,7 +239,7 @@ def _fused(found: Found, weight: float) -> list[Hit]:
             both = max(known.confidence, hit.confidence)
             hits[hit.id] = changed_hit(known, raw={**hit.raw, **there}, confidence=both)
     scores = fused_chunks([hit.id for hit in text], cosines, weight)
-    return [changed_hit(hits[one], score=score) for one, score in scores.items()]
+    return [changed_hit(hits[entry_id], score=score) for entry_id, score in scores.items()]
 
 
 def _cosine(hit: Hit) -> float:

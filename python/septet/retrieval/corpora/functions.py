@@ -1,4 +1,4 @@
-"""Whatever else can be asked: a function of the query and a limit, and what it returns as hits."""
+"""Functions as corpora: a function of the query and a limit, whose results become hits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from septet.inputs.arguments import called, cut, printable, real, shown, utf8
 from septet.model.drafts import draft
 from septet.model.entry import Entry
 from septet.model.results import Hit, hits_of
-from septet.retrieval.corpora.kept import Kept
+from septet.retrieval.corpora.entry_cache import EntryCache
 from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.fusion import changed_hit
@@ -23,29 +23,29 @@ from septet.system.threads import call_on_thread
 
 __all__ = ["Asks", "FunctionCorpus", "made_hits"]
 
-#: A function of a query and the number of results that are wanted, which returns them best first.
+#: A function of a query and a maximum number of results; returns these, best first.
 Asks: TypeAlias = "Callable[[str, int], Iterable[Mapping[str, Any] | Hit]]"
 TIMEOUT_S, MOST_WAIT_S = 4.0, 86_400.0
-#: So many calls may hang before it is left alone until one of them comes back.
+#: Maximum hanging calls; at the maximum the function is skipped until one returns.
 MOST_HANGING = 4
 
 
-def made_hits(given: object, most: int, tier: str) -> tuple[Hit, ...]:
-    """Return results of another program as hits, each id once, in their order.
+def made_hits(results: object, most: int, tier: str) -> tuple[Hit, ...]:
+    """Return results of another program as hits, without duplicate ids, in their order.
 
     Args:
-        given: dicts with the fields of `Vault.add`, of which ``title`` is needed, and ``score``, a finite number (1 /
-            place if there is none); or whole hits of a search.
-        most: so many of them at most.
-        tier: the name that the hits carry.
+        results: dicts with the fields of `Vault.add`, of which ``title`` is required, and ``score``, a finite number
+            (default 1 / place); or hits of a search with mode ``full``.
+        most: maximum number of results read.
+        tier: name of the corpus in the hits.
 
     Raises:
-        EntryError: one of them is no result.
+        EntryError: an item is not a result.
     """
-    if given is None or isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
-        raise EntryError(f"{shown(given)}: wanted a list of dicts or hits")
+    if results is None or isinstance(results, (str, bytes, Mapping)) or not isinstance(results, Iterable):
+        raise EntryError(f"{shown(results)}: wanted a list of dicts or hits")
     hits: dict[str, Hit] = {}
-    for place, item in enumerate(islice(given, most), 1):
+    for place, item in enumerate(islice(results, most), 1):
         if isinstance(item, Hit):
             if item.entry is None:
                 raise EntryError(f"hit {shown(item.id)} without its entry: search with mode='full'")
@@ -63,17 +63,17 @@ def made_hits(given: object, most: int, tier: str) -> tuple[Hit, ...]:
 class FunctionCorpus:
     """Another program's search as a corpus: a service, an index of vectors elsewhere, a table of a database.
 
-    The function runs on a thread of its own. What is late is left out, so a function that hangs delays nobody; it
-    is asked again when it has come back.
+    The function runs on its own thread. A late result is dropped, so a hanging function delays nothing; it is called
+    again after it returned.
 
     Args:
-        name: what lists and hits call it.
-        function: called with the query and the number of results; see `made_hits` for what it may return.
-        timeout_s: how long it is waited for, 0.01 to 86,400 seconds, and no longer than the deadline.
-        backend: what the account of a retrieval calls it; None for its name.
+        name: the name in lists and hits.
+        function: called with the query and the maximum number of results; see `made_hits` for its return value.
+        timeout_s: maximum wait, 0.01 to 86,400 seconds; at most until the deadline.
+        backend: the backend's name in the account of a retrieval; None for `name`.
 
     Raises:
-        QueryError: an argument is none of these.
+        QueryError: an argument is invalid.
     """
 
     def __init__(self, name: str, function: Asks, *, timeout_s: float = TIMEOUT_S, backend: str | None = None) -> None:
@@ -83,21 +83,21 @@ class FunctionCorpus:
         self._function = called(function, "function", QueryError)
         self._timeout_s = real(timeout_s, "timeout_s", QueryError, 0.01, MOST_WAIT_S)
         self._backend = self.name if backend is None else utf8(backend, "backend", QueryError, 256)
-        self._kept = Kept()
+        self._cache = EntryCache()
         self._running: list[Future[tuple[Hit, ...]]] = []
         self._lock = Lock()
         renew_in_children(self)
 
     def after_fork(self) -> None:
-        """Renew the lock in a forked child, where no call of the parent's runs."""
+        """Reset the lock and the calls in a forked child: the parent's threads do not exist there."""
         self._lock = Lock()
         self._running = []
 
     def search(self, asked: Asked) -> Answered:
-        """Return what the function finds as one list, ``external``.
+        """Return the results of the function as one list, ``external``.
 
         Raises:
-            SeptetError: it raised, was late, or returned what is no list of results; or calls of it hang.
+            SeptetError: it raised, was late, or did not return a list of results; or too many calls hang.
         """
         limit = max(1, min(asked.limit, MOST_ITEMS))
         query, within_s = asked.query, self._timeout_s
@@ -106,7 +106,7 @@ class FunctionCorpus:
         with self._lock.hold():
             self._running = [future for future in self._running if not future.done()]
             if len(self._running) >= MOST_HANGING:
-                raise SeptetError(f"{self.name} has not answered {len(self._running)} earlier calls; it is left alone")
+                raise SeptetError(f"{self.name} still runs {len(self._running)} earlier calls; it is skipped")
         try:
             future = call_on_thread(lambda: made_hits(self._function(query, limit), limit, self.name), "septet-corpus")
             with self._lock.hold():
@@ -114,23 +114,23 @@ class FunctionCorpus:
             done = wait([future], within_s).done
             hits = future.result() if done else None
         except Exception as fault:  # noqa: BLE001 - foreign code; an interrupt is raised
-            raise SeptetError(f"{self.name} {_said(fault)}") from None
+            raise SeptetError(f"{self.name} {_cause_of(fault)}") from None
         if hits is None:
             raise SeptetError(f"{self.name} gave no answer within {within_s:.3g} s")
-        self._kept.keep(hits)
+        self._cache.keep(hits)
         ranked = RankedList("external", self.name, items_of(self.name, hits), variant=asked.variant)
         return Answered([ranked], [self._backend])
 
     def get(self, entry_id: str) -> Entry | None:
-        """Return an entry that was found lately by its id; None for any other."""
-        return self._kept.get(entry_id)
+        """Return the entry of a recent hit; None for other ids."""
+        return self._cache.get(entry_id)
 
 
-def _said(fault: Exception) -> str:
+def _cause_of(fault: Exception) -> str:
     try:
         cause = printable(cut(str(fault)))
     except Exception:  # noqa: BLE001 - foreign code
         cause = "without a message"
     if isinstance(fault, EntryError):
-        return f"gave what is no result: {cause}"
+        return f"returned an invalid result: {cause}"
     return f"raised {type(fault).__name__}: {cause}"

@@ -1,4 +1,4 @@
-"""The knowledge graph: entries that are nodes, links that are edges; what words find, and what stands beside that."""
+"""The knowledge graph: entries as nodes, links as edges; text and vector hits, and their neighbours."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from septet.sqlite.tables.links import NEXT, Link
 
 __all__ = ["Edge", "GraphCorpus", "edge_weight", "led_by"]
 
-#: The best so many nodes lead to others, and each to so many at most.
+#: Maximum anchors, the nodes whose neighbours are listed, and maximum neighbours of each.
 ANCHORS, MOST_EDGES = 5, 10
-#: A neighbour counts this part of the node that led to it, by the weight of the edge.
+#: Factor of a neighbour's score relative to its anchor, times the weight of the edge.
 STEP = 0.5
 MOST_WEIGHT = 1.0
-#: What a place in the list of neighbours counts beside one in a list of nodes.
+#: Weight of the list of neighbours relative to lists of nodes.
 NEIGHBOUR_WEIGHT = 0.5
 BACKENDS = {"text": "knowledge_fts", "vector": "knowledge_vector"}
 _WEIGHT = re.compile(r"\s*(?:weight\s*[=:]\s*)?([0-9]*\.?[0-9]+)\s*(?:$|[;,])")
@@ -38,12 +38,12 @@ _VIA = "link "
 
 
 class Edge(NamedTuple):
-    """How a node was reached.
+    """The edge to a neighbour.
 
     Attributes:
-        node: the id of the one that led to it.
-        relation: the type of the link.
-        weight: that of the link, 0 to 1.
+        node: id of the anchor.
+        relation: type of the link.
+        weight: weight of the link, 0 to 1.
     """
 
     node: str
@@ -52,13 +52,13 @@ class Edge(NamedTuple):
 
 
 def edge_weight(link: Link) -> float:
-    """Return the weight of a link, 0 to 1: the number that its note begins with (``0.8`` or ``weight=0.8``), else 1."""
-    found = _WEIGHT.match(link.note)
-    return MOST_WEIGHT if found is None else min(MOST_WEIGHT, float(found[1]))
+    """Return the weight of a link, 0 to 1: the number at the start of its note (``0.8`` or ``weight=0.8``), else 1."""
+    match = _WEIGHT.match(link.note)
+    return MOST_WEIGHT if match is None else min(MOST_WEIGHT, float(match[1]))
 
 
 def led_by(hit: Hit) -> list[Edge]:
-    """Return the nodes that led to a hit of the list ``neighbours``, the best first; none for other hits."""
+    """Return the edges to a hit of the list ``neighbours``, best first; empty for other hits."""
     edges = []
     for name, weight in hit.raw.items():
         if name.startswith(_VIA) and weight is not None:
@@ -71,23 +71,23 @@ class GraphCorpus:
     """Entries of kind ``node``: a list ``text`` by BM25, ``vector`` by the cosine, and ``neighbours`` over links.
 
     A node has its label as title and its content as description; a link is an edge with its type as relation, and a
-    weight at the beginning of its note. The five best nodes lead to their neighbours, whatever their kind, each to
-    ten at most, those of the greatest weight. A neighbour scores half of the best node that led to it, by weight and
-    place; `led_by` says which nodes these are. Links from part to part of a text are no edges.
+    weight at the start of its note. The five best nodes are anchors: their neighbours of any kind are listed, at most
+    ten each, by weight. A neighbour scores half of its best anchor, by weight and place; `led_by` returns its anchors.
+    Links between the parts of a text are not edges.
 
     Args:
         knowledge: a vault or a federation.
-        name: what lists and hits call it.
+        name: the name in lists and hits.
         kinds: of the nodes.
-        where: a filter on top, as for `Vault.search`; neighbours need not pass it.
-        anchors: so many of the best nodes lead to others, 0 to 100; 0 for no neighbours.
-        most_edges: so many neighbours of each, 1 to 1,000.
-        profile: whose scores count in place of BM25 and the cosine.
-        together: a profile that ranks words and vectors at once, just as `Vault.search` does with it, as one list
-            ``hybrid``; None for the two lists.
+        where: an additional filter, as for `Vault.search`; neighbours need not pass it.
+        anchors: maximum anchors, 0 to 100; 0 for no neighbours.
+        most_edges: maximum neighbours of each, 1 to 1,000.
+        profile: a profile whose scores replace BM25 and the cosine.
+        together: a profile that ranks words and vectors in one search, as in `Vault.search`, as one list ``hybrid``;
+            None for the two lists.
 
     Raises:
-        QueryError: an argument is none of these.
+        QueryError: an argument is invalid.
     """
 
     #: It waits for no other machine.
@@ -114,26 +114,26 @@ class GraphCorpus:
         self._profile, self._together = profile, together
 
     def search(self, asked: Asked) -> Answered:
-        """Return ``text`` and ``vector``, or ``hybrid``, and ``neighbours``; none of these where there is no time.
+        """Return ``text`` and ``vector``, or ``hybrid``, and ``neighbours``; no neighbours after the deadline.
 
         Raises:
-            QueryError: the query cannot be understood.
+            QueryError: the query is invalid.
             StoreError: the vault cannot be read.
         """
         limit = max(1, min(asked.limit, MOST_ITEMS))
-        found, anchors = self._nodes(asked, limit)
+        answer, anchors = self._nodes(asked, limit)
         if not anchors:
-            return found
-        notes = list(found.notes)
+            return answer
+        notes = list(answer.notes)
         reached = self._neighbours(anchors, asked, notes)[:limit]
         items = items_of(store_of(self._knowledge), reached)
-        # Less than what is found: a neighbour is not above the nodes that led to it.
+        # A lower weight: a neighbour must not rank above its anchors.
         ranked = RankedList("neighbours", self.name, items, NEIGHBOUR_WEIGHT, asked.variant)
-        backends = [*found.backends, *(["knowledge_links"] if reached else [])]
-        return found._replace(lists=[*found.lists, ranked], backends=backends, notes=notes)
+        backends = [*answer.backends, *(["knowledge_links"] if reached else [])]
+        return answer._replace(lists=[*answer.lists, ranked], backends=backends, notes=notes)
 
     def _nodes(self, asked: Asked, limit: int) -> tuple[Answered, Sequence[Hit]]:
-        """Return what words and vectors find, and which of it leads to others."""
+        """Return the text and vector lists, and the anchors."""
         if self._together is not None:
             both = searched_together(
                 self._knowledge,
@@ -148,7 +148,7 @@ class GraphCorpus:
             backends = [BACKENDS[leg] for leg in both.legs]
             notes, confidence, anchors = both.notes, both.confidence, [*both.hits]
         else:
-            found = searched_legs(
+            by_leg = searched_legs(
                 self._knowledge,
                 asked,
                 tier=self.name,
@@ -157,16 +157,16 @@ class GraphCorpus:
                 where=self._where,
                 profile=self._profile,
             )
-            legs = {name: leg for name, leg in (("text", found.text), ("vector", found.vector)) if leg is not None}
+            legs = {name: leg for name, leg in (("text", by_leg.text), ("vector", by_leg.vector)) if leg is not None}
             backends = [BACKENDS[name] for name in legs]
-            notes, confidence = found.notes, found.confidence
-            anchors = _alternating(found.text or (), found.vector or ())
+            notes, confidence = by_leg.notes, by_leg.confidence
+            anchors = _alternating(by_leg.text or (), by_leg.vector or ())
         store = store_of(self._knowledge)
         lists = [RankedList(name, self.name, items_of(store, leg), variant=asked.variant) for name, leg in legs.items()]
         return Answered(lists, backends, notes, confidence=confidence), anchors[: self._anchors]
 
     def explain(self, asked: Asked, entry_id: str) -> Miss | None:
-        """Return why words and vectors do not find an entry, to which no link led; None where the vault cannot tell.
+        """Return why words and vectors miss an entry that no edge reached; None if unknown.
 
         Raises:
             SeptetError: the vault cannot be read.
@@ -195,17 +195,19 @@ class GraphCorpus:
         scores: dict[str, float] = {}
         for place, anchor in enumerate(anchors):
             if asked.deadline is not None and asked.deadline.passed:
-                notes.append(Note("deadline", "no time was left to follow every edge", "", self.name))
+                notes.append(Note("deadline", "the deadline passed before all edges were followed", "", self.name))
                 break
             for edge, other in self._edges(anchor.id):
-                # By place: scores of words and vectors do not compare.
+                # By place: text and vector scores are not comparable.
                 score = STEP * edge.weight / (1 + place)
                 scores[other] = max(score, scores.get(other, 0.0))
-                # A relation has no blank in its name here, so that what follows is the node.
+                # Blanks in a relation are replaced, so that the node follows the first blank.
                 name = f"{_VIA}{edge.relation.replace(' ', chr(0xA0))} {edge.node}"
                 reached.setdefault(other, {"edge_weight": edge.weight})[name] = edge.weight
         known = {anchor.id for anchor in anchors}
-        order = sorted((one for one in scores if one not in known), key=lambda one: -scores[one])
+        order = sorted(
+            (entry_id for entry_id in scores if entry_id not in known), key=lambda entry_id: -scores[entry_id]
+        )
         entries = self._knowledge.load(order[:MOST_ITEMS])
         scored: list[Scored] = [(scores[entry.id], self.name, {}, {}, 0.0, reached[entry.id]) for entry in entries]
         return list(hits_of(entries, scored, full=True))
@@ -216,10 +218,10 @@ class GraphCorpus:
             if link.type != NEXT:
                 other = link.target if link.source == node else link.source
                 edges.append((Edge(node, link.type, edge_weight(link)), other))
-        return sorted(edges, key=lambda one: -one[0].weight)[: self._most_edges]
+        return sorted(edges, key=lambda pair: -pair[0].weight)[: self._most_edges]
 
 
 def _alternating(text: Sequence[Hit], vector: Sequence[Hit]) -> list[Hit]:
-    """Return the hits of two lists, each once, by their best place in either."""
-    both = sorted([*enumerate(text), *enumerate(vector)], key=lambda one: one[0])
+    """Return the hits of two lists without duplicates, by their best place in either."""
+    both = sorted([*enumerate(text), *enumerate(vector)], key=lambda pair: pair[0])
     return list({hit.id: hit for _, hit in reversed(both)}.values())[::-1]

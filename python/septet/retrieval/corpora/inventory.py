@@ -1,4 +1,4 @@
-"""The inventory of a repository: which paths hold the words of a query."""
+"""The inventory of a repository: paths that contain words of the query."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from septet.errors import QueryError
 from septet.inputs.arguments import shown, utf8
 from septet.model.entry import Entry, Span
 from septet.model.results import Hit, hits_of
+from septet.retrieval.corpora.entry_cache import EntryCache
 from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, entry_id, natural_words
-from septet.retrieval.corpora.kept import Kept
 from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
 from septet.retrieval.corpora.misses import MOST_PATHS, Miss, missed_path
 from septet.retrieval.corpora.rules import path_words
@@ -22,20 +22,20 @@ __all__ = ["InventoryCorpus", "path_entry", "path_hits"]
 
 
 class InventoryCorpus:
-    """Files whose path holds words of the query, as entries of kind ``path``: no contents.
+    """Files by the words in their path, as entries of kind ``path``, without contents.
 
-    Each word counts 1.0 where the path holds it, 1.3 where the path ends with it or a part of it begins so; equal ones
-    come in the order of paths.
+    A word in the path scores 1.0, or 1.3 if the path ends with it or a part of the path begins with it; ties are in
+    path order.
 
     Args:
-        folder: the folder, or a `Folder` that several corpora share.
-        name: what lists and hits call it.
-        skip: names of folders that are passed over, if ``folder`` is a path.
-        most_files: at most so many files, if ``folder`` is a path.
-        words: ``natural`` leaves out words that tell nothing; ``all`` takes every word, as documented.
+        folder: the folder, or a `Folder` shared by several corpora.
+        name: the name in lists and hits.
+        skip: names of skipped folders, if ``folder`` is a path.
+        most_files: maximum files, if ``folder`` is a path.
+        words: ``natural`` for significant words only; ``all`` for every word, as documented.
 
     Raises:
-        QueryError: an argument is none of these.
+        QueryError: an argument is invalid.
     """
 
     #: It waits for no other machine.
@@ -55,25 +55,25 @@ class InventoryCorpus:
         if words not in ("natural", "all"):
             raise QueryError(f"words is {shown(words)}: wanted 'natural' or 'all'")
         self._natural = words == "natural"
-        self._kept = Kept()
+        self._cache = EntryCache()
 
     def search(self, asked: Asked) -> Answered:
         """Return the list ``paths``; nothing in mode ``vector``."""
         if asked.mode == "vector":
             return Answered(())
-        there = self._folder.listed(time_left(asked))
-        found = there.repository.paths(self._words(asked.query), max(1, min(asked.limit, MOST_ITEMS)))
-        hits = path_hits(dict(found), self._folder.path, self.name)
-        self._kept.keep(hits)
+        scan = self._folder.listed(time_left(asked))
+        scores = scan.repository.paths(self._words(asked.query), max(1, min(asked.limit, MOST_ITEMS)))
+        hits = path_hits(dict(scores), self._folder.path, self.name)
+        self._cache.keep(hits)
         ranked = RankedList("paths", self.name, items_of(self._folder.path, hits), variant=asked.variant)
-        return Answered([ranked], ["repo_path"], there.notes)
+        return Answered([ranked], ["repo_path"], scan.notes)
 
     def get(self, entry_id: str) -> Entry | None:
-        """Return an entry that was found lately; None for any other."""
-        return self._kept.get(entry_id)
+        """Return the entry of a recent hit; None for other ids."""
+        return self._cache.get(entry_id)
 
     def explain(self, asked: Asked, entry_id: str) -> Miss | None:
-        """Return why the list does not hold a file, by its id, ``path:`` and the path; None for other ids."""
+        """Return why the list lacks a file, by its id, ``path:`` and the path; None for other ids."""
         if asked.mode == "vector":
             return None
         known = self._folder.listed().repository
@@ -85,7 +85,7 @@ class InventoryCorpus:
 
 
 def path_entry(path: str, root: str, text: str = "") -> Entry:
-    """Return a file as an entry: its path below the folder, and what is shown of its text."""
+    """Return a file as an entry: its path below the folder, and its shown text."""
     lines = max(1, text.count("\n") + 1)
     return Entry(
         id=entry_id("path", path),
@@ -106,7 +106,7 @@ def path_hits(
         scores: by path below the folder.
         root: the folder.
         name: of the corpus.
-        texts: what is shown of their text, by path.
+        texts: shown texts, by path.
     """
     entries = [path_entry(path, root, (texts or {}).get(path, "")) for path in scores]
     return hits_of(entries, [(score, name, {}, {}, 0.0, {"path": score}) for score in scores.values()], full=True)

@@ -1,4 +1,4 @@
-"""One leg of a search in a vault, words or vectors, ranked by its own number alone: BM25, or the cosine."""
+"""Searches of a vault for corpora: by one leg, ranked by BM25 or the cosine, or by both."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from septet.retrieval.knowledge import Knowledge
 
 __all__ = [
     "MOST_ITEMS",
-    "Found",
-    "Together",
+    "BothLegs",
+    "LegHits",
     "checked_filter",
     "checked_names",
     "leg_profile",
@@ -31,23 +31,22 @@ __all__ = [
     "time_left",
 ]
 
-#: At most so many items in a list, whatever is asked.
+#: Maximum items in a list.
 MOST_ITEMS = 1000
-#: A leg has this share of the time that is left: what it found must still be handed over.
+#: Share of the remaining time for a search; the rest is for handing over its hits.
 SHARE = 0.9
 LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 0.01, 86_400.0
 
 
-class Found(NamedTuple):
-    """What the legs of a search found.
+class LegHits(NamedTuple):
+    """The hits of separate legs.
 
     Attributes:
-        text: by words, the best first; the score is BM25. None if that leg was not asked.
-        vector: by vectors; the score is the cosine.
-        notes: what they could not do.
-        confidence: how likely an answer is among them, 0 to 1.
-        step: which words those found by words hold, where the profile asks for all, else fewer; see
-            `Results.matched_by`.
+        text: by words, best first, scored by BM25; None if not searched.
+        vector: by vectors, scored by the cosine; None if not searched.
+        notes: problems.
+        confidence: probability that the hits contain an answer, 0 to 1.
+        step: the query's words that text hits contain: all, or fewer if no entry has all; see `Results.matched_by`.
     """
 
     text: tuple[Hit, ...] | None
@@ -57,14 +56,14 @@ class Found(NamedTuple):
     step: str | None = None
 
 
-class Together(NamedTuple):
-    """What one search of both legs found.
+class BothLegs(NamedTuple):
+    """The hits of one search by both legs.
 
     Attributes:
-        hits: the best first, as the profile ranks them.
-        legs: which legs were asked.
-        notes: what they could not do.
-        confidence: how likely an answer is among them, 0 to 1.
+        hits: best first, as ranked by the profile.
+        legs: the legs searched.
+        notes: problems.
+        confidence: probability that the hits contain an answer, 0 to 1.
     """
 
     hits: tuple[Hit, ...]
@@ -75,11 +74,11 @@ class Together(NamedTuple):
 
 @lru_cache(maxsize=16)
 def leg_profile(k1: float = 1.2, b: float = 0.75) -> Profile:
-    """Return a profile whose scores are BM25 where words are searched alone, and the cosine with vectors.
+    """Return a profile whose scores are BM25 for words alone, and the cosine with vectors.
 
     Args:
-        k1: how slowly more occurrences of a word tell more, brought between 0.1 and 3.
-        b: how much the length of a text counts, brought between 0 and 1.
+        k1: saturation of repeated words, clamped to 0.1 to 3.
+        b: weight of the length of a text, clamped to 0 to 1.
     """
     rules = {name: getattr(SEPTET.text, name) for name in TextRules.__dataclass_fields__}
     rules |= {"k1": min(3.0, max(0.1, k1)), "b": min(1.0, max(0.0, b))}
@@ -94,7 +93,7 @@ def leg_profile(k1: float = 1.2, b: float = 0.75) -> Profile:
 
 
 def time_left(asked: Asked, share: float = SHARE) -> float | None:
-    """Return how many seconds a search may take; None for any time."""
+    """Return the seconds for a search; None for no limit."""
     if asked.deadline is None:
         return None
     return min(MOST_TIMEOUT_S, max(LEAST_TIMEOUT_S, share * asked.deadline.left_s))
@@ -110,20 +109,20 @@ def searched_legs(
     where: Mapping[str, Any] | None = None,
     profile: ProfileLike | None = None,
     memories: bool = False,
-) -> Found:
-    """Search the legs that the mode names, one after the other; vectors for the original phrasing alone.
+) -> LegHits:
+    """Search the legs of the mode one after the other; vectors only for the original phrasing.
 
-    Vectors are not compared with a query whose words the profile finds too vague to be searched for.
+    The vector leg is skipped if the profile considers the words of the query too vague.
 
     Args:
-        tier: the name that the hits carry.
-        limit: at most so many of each leg.
+        tier: name of the corpus in the hits.
+        limit: maximum hits of each leg.
         kinds: of entries; None for all.
-        profile: whose scores count; None for `leg_profile`.
-        memories: with ``kinds`` None, memories too.
+        profile: provides the scores; None for `leg_profile`.
+        memories: with ``kinds`` None, include memories.
 
     Raises:
-        QueryError: the query, or the filter, cannot be understood.
+        QueryError: the query or the filter is invalid.
         StoreError: the vault cannot be read.
     """
     options = _options(limit, leg_profile() if profile is None else profile, kinds, where, memories)
@@ -141,16 +140,16 @@ def searched_legs(
         try:
             results = knowledge.search(asked.query, **_leg(options, "vector", asked))
         except (QueryError, VectorError) as fault:
-            told = _without_vectors(asked, fault, tier, text is not None)
-            # No embedder is configured, and nobody asked for vectors alone: nothing is missing.
-            said = [] if asked.mode == "hybrid" and told.code == "no_embedder" else [told]
+            note = _without_vectors(asked, fault, tier, text is not None)
+            # Hybrid mode without an embedder: nothing is missing.
+            vector_notes = [] if asked.mode == "hybrid" and note.code == "no_embedder" else [note]
         else:
             vector, confidence = _named(results.hits, tier), max(confidence, results.confidence)
-            said = _of_search(results.notes, asked)
-        # What the words said already is not said twice.
+            vector_notes = _of_search(results.notes, asked)
+        # Skip notes that the text leg added already.
         known = {(note.code, note.cause) for note in notes}
-        notes += [note for note in said if (note.code, note.cause) not in known]
-    return Found(text, vector, tuple(notes), confidence, step)
+        notes += [note for note in vector_notes if (note.code, note.cause) not in known]
+    return LegHits(text, vector, tuple(notes), confidence, step)
 
 
 def searched_together(
@@ -163,18 +162,18 @@ def searched_together(
     where: Mapping[str, Any] | None = None,
     profile: ProfileLike,
     memories: bool = False,
-) -> Together:
-    """Search the legs that the mode names at once, in the order of a profile; vectors for the original phrasing alone.
+) -> BothLegs:
+    """Search the legs of the mode at once, in the order of a profile; vectors only for the original phrasing.
 
     Args:
-        tier: the name that the hits carry.
-        limit: at most so many.
+        tier: name of the corpus in the hits.
+        limit: maximum hits.
         kinds: of entries; None for all.
-        profile: ranks them.
-        memories: with ``kinds`` None, memories too.
+        profile: ranks the hits.
+        memories: with ``kinds`` None, include memories.
 
     Raises:
-        QueryError: the query, or the filter, cannot be understood.
+        QueryError: the query or the filter is invalid.
         StoreError: the vault cannot be read.
     """
     options = _options(limit, profile, kinds, where, memories)
@@ -183,40 +182,40 @@ def searched_together(
         legs = ("text",)
     elif asked.mode == "vector":
         legs = ("vector",)
-    given: SearchOptions = {}
+    vector_options: SearchOptions = {}
     if asked.vector is not None and "vector" in legs:
-        given = {"query_vector": asked.vector, "model": asked.model}
+        vector_options = {"query_vector": asked.vector, "model": asked.model}
     notes: list[Note] = []
     try:
-        results = knowledge.search(asked.query, **(options | given | _legs(legs, asked)))
+        results = knowledge.search(asked.query, **(options | vector_options | _legs(legs, asked)))
     except (QueryError, VectorError) as fault:
         if "vector" not in legs:
             raise
         notes = [_without_vectors(asked, fault, tier, "text" in legs)]
         if "text" not in legs:
-            return Together((), legs, tuple(notes), 0.0)
-        # What is wrong with the words, or the filter, is raised here.
+            return BothLegs((), legs, tuple(notes), 0.0)
+        # An error in the words or the filter is raised here.
         legs = ("text",)
         results = knowledge.search(asked.query, **(options | _legs(legs, asked)))
     notes += _of_search(results.notes, asked)
-    return Together(_named(results.hits, tier), legs, tuple(notes), results.confidence)
+    return BothLegs(_named(results.hits, tier), legs, tuple(notes), results.confidence)
 
 
 def checked_names(values: str | Iterable[str], name: str) -> list[str]:
-    """Return names of kinds or folders as a list; one text is one name.
+    """Return names of kinds or folders as a list; a text is one name.
 
     Raises:
-        QueryError: they are none.
+        QueryError: a name is invalid.
     """
-    given = [values] if isinstance(values, str) else values
-    return [utf8(value, name, QueryError, 4096) for value in listed(given, name, QueryError, "a list of names", 1000)]
+    names = [values] if isinstance(values, str) else values
+    return [utf8(value, name, QueryError, 4096) for value in listed(names, name, QueryError, "a list of names", 1000)]
 
 
 def checked_filter(where: object) -> Mapping[str, Any] | None:
-    """Return a filter, which the vault reads when it is searched; None for none.
+    """Return a filter, whose content the vault checks on a search; None for none.
 
     Raises:
-        QueryError: it is no dict.
+        QueryError: the filter is not a dict.
     """
     if where is None or isinstance(where, Mapping):
         return where or None
@@ -241,7 +240,7 @@ def _options(
 
 
 def _of_search(notes: Iterable[Note], asked: Asked) -> list[Note]:
-    """Return what a search says: that a configured embedder is missing too, but not that a vault has no vectors."""
+    """Return the notes of a search; in hybrid mode without the one about a vault without vectors."""
     return [note for note in notes if asked.mode != "hybrid" or note.code != "no_vectors"]
 
 
@@ -255,11 +254,11 @@ def _leg(options: SearchOptions, leg: Leg, asked: Asked) -> SearchOptions:
 
 
 def _legs(legs: tuple[Leg, ...], asked: Asked) -> SearchOptions:
-    told: SearchOptions = {"timeout_s": time_left(asked)}
-    # Both are what a search does of itself: it may do without vectors where there are none.
+    options: SearchOptions = {"timeout_s": time_left(asked)}
+    # Both legs are the default, which also works without vectors.
     if len(legs) == 1:
-        told["legs"] = legs[0]
-    return told
+        options["legs"] = legs[0]
+    return options
 
 
 def _named(hits: Iterable[Hit], tier: str) -> tuple[Hit, ...]:

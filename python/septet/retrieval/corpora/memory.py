@@ -1,4 +1,4 @@
-"""Memory: entries and notes, by words with the factors of their state and age, and by vectors."""
+"""Memory: entries and notes, by words with factors for their state and age, and by vectors."""
 
 from __future__ import annotations
 
@@ -37,45 +37,45 @@ from septet.retrieval.knowledge import Knowledge, items_of, store_of
 
 __all__ = ["OTHER_KINDS", "MemoryCorpus"]
 
-#: Kinds that other corpora have.
+#: Kinds of other corpora.
 OTHER_KINDS = ("chunk", "node", "path", "symbol", "web")
-#: So many times the limit are read of the full text, because the factors change the order.
+#: Candidates of the text leg, as a multiple of the limit: the factors change the order.
 CANDIDATES = 4
-#: A fallback looks for words of so many characters, and so many of them.
+#: Minimum characters and maximum number of words in a fallback.
 LEAST_CHARS, MOST_WORDS = 3, 8
 _FIELDS = ("title", "description", "context")
 
 
 class MemoryCorpus:
-    """What a vault remembers: a list by words, BM25 by factors of state and age, and one by vectors, the cosine.
+    """The memories of a vault: a list by words, BM25 times factors of state and age, and one by vectors, the cosine.
 
-    ``hit.raw`` keeps the numbers: ``bm25``, ``cosine``, ``status_factor``, ``age_factor``. The state is what front
-    matter names (``attrs.status``), the age counts from the entry's last change, as its front matter or its file says;
-    what is evergreen (``attrs.evergreen``) does not age. Where neither leg finds anything, entries that hold a word of
-    the query as a part of another are listed, and the answer says that it is a fallback.
+    ``hit.raw`` has the numbers: ``bm25``, ``cosine``, ``status_factor``, ``age_factor``. The state comes from front
+    matter (``attrs.status``), the age from the entry's last change by its front matter or file; evergreen entries
+    (``attrs.evergreen``) do not age. If neither leg has hits, a fallback lists entries that contain a word of the query
+    as a part of another, and the answer is marked as such.
 
     Args:
         knowledge: a vault or a federation.
-        name: what lists and hits call it.
+        name: the name in lists and hits.
         kinds: of the entries; None for all but those of other corpora: chunk, node, path, symbol and web.
         roots: names of synced folders (``source``) whose chunks are memories too.
-        where: a filter on top, as for `Vault.search`.
+        where: an additional filter, as for `Vault.search`.
         k1: of BM25; see `TextRules`.
         b: of BM25.
-        profile: whose scores count in place of BM25 and the cosine, as of the built-in ``septet``; ``k1`` and ``b``
-            are its own then.
-        together: a profile that ranks words and vectors at once, just as `Vault.search` does with it, as one list
-            ``hybrid``; states and ages count as in that profile then. None for the two lists.
-        statuses: what each state multiplies the score of words by, in lower case; empty for nothing.
-        half_life_days: after so long an age counts half; None for no aging.
-        fallback: look for parts of words where nothing is found.
-        stop_words: words that are not looked for then, in lower case.
-        contradictions: count the best two hits by words as contradicting each other where their titles share a word of
-            four letters, as documented.
+        profile: a profile whose scores replace BM25 and the cosine, such as ``septet``; ``k1`` and ``b`` are then its
+            own.
+        together: a profile that ranks words and vectors in one search, as in `Vault.search`, as one list ``hybrid``;
+            states and ages count as in that profile. None for the two lists.
+        statuses: factor of the text score by state, in lower case; empty for none.
+        half_life_days: the age that halves the score; None for no aging.
+        fallback: search for parts of words if there are no hits.
+        stop_words: words that the fallback ignores, in lower case.
+        contradictions: count the best two text hits as contradictory if their titles share a word of four letters, as
+            documented.
         clock: the time, in epoch seconds.
 
     Raises:
-        QueryError: an argument is none of these.
+        QueryError: an argument is invalid.
     """
 
     #: It waits for no other machine.
@@ -120,27 +120,27 @@ class MemoryCorpus:
         self._clock = clock
 
     def search(self, asked: Asked) -> Answered:
-        """Return the lists ``text`` and ``vector``, or ``hybrid``; and ``fallback`` where they are empty.
+        """Return the lists ``text`` and ``vector``, or ``hybrid``; and ``fallback`` if they are empty.
 
         Raises:
-            QueryError: the query cannot be understood.
+            QueryError: the query is invalid.
             StoreError: the vault cannot be read.
         """
         limit = max(1, min(asked.limit, MOST_ITEMS))
-        found = self._by_legs(asked, limit) if self._together is None else self._at_once(asked, limit, self._together)
-        if not self._fallback or asked.mode == "vector" or any(ranked.items for ranked in found.lists):
-            return found
+        answer = self._by_legs(asked, limit) if self._together is None else self._at_once(asked, limit, self._together)
+        if not self._fallback or asked.mode == "vector" or any(ranked.items for ranked in answer.lists):
+            return answer
         hits = self._by_parts(asked.query, limit)
         if not hits:
-            return found
+            return answer
         items = items_of(store_of(self._knowledge), hits)
-        lists = [*found.lists, RankedList("fallback", self.name, items, variant=asked.variant)]
-        return found._replace(lists=lists, backends=[*found.backends, "lexical_fallback"], fallback=True)
+        lists = [*answer.lists, RankedList("fallback", self.name, items, variant=asked.variant)]
+        return answer._replace(lists=lists, backends=[*answer.backends, "lexical_fallback"], fallback=True)
 
-    def _by_legs(self, asked: Asked, limit: int) -> Answered:
-        found = searched_legs(
+    def _by_legs(self, request: Asked, limit: int) -> Answered:
+        legs = searched_legs(
             self._knowledge,
-            asked,
+            request,
             tier=self.name,
             limit=CANDIDATES * limit,
             kinds=None,
@@ -149,21 +149,21 @@ class MemoryCorpus:
             memories=True,
         )
         lists, backends, contradictions = [], [], 0
-        if found.text is not None:
-            best = self._weighed(found.text)[:limit]
+        if legs.text is not None:
+            best = self._weighed(legs.text)[:limit]
             if self._contradictions:
                 contradictions = len(contradicting([(hit.title, hit.score) for hit in best]))
-            lists.append(self._list("text", asked, best))
+            lists.append(self._list("text", request, best))
             backends.append("memory_bm25")
-        if found.vector is not None:
-            lists.append(self._list("vector", asked, found.vector[:limit]))
+        if legs.vector is not None:
+            lists.append(self._list("vector", request, legs.vector[:limit]))
             backends.append("memory_vector")
-        return Answered(lists, backends, found.notes, contradictions=contradictions, confidence=found.confidence)
+        return Answered(lists, backends, legs.notes, contradictions=contradictions, confidence=legs.confidence)
 
-    def _at_once(self, asked: Asked, limit: int, profile: ProfileLike) -> Answered:
-        found = searched_together(
+    def _at_once(self, request: Asked, limit: int, profile: ProfileLike) -> Answered:
+        both = searched_together(
             self._knowledge,
-            asked,
+            request,
             tier=self.name,
             limit=limit,
             kinds=None,
@@ -173,18 +173,18 @@ class MemoryCorpus:
         )
         contradictions = 0
         if self._contradictions:
-            contradictions = len(contradicting([(hit.title, hit.score) for hit in found.hits]))
-        backends = [name for name, leg in (("memory_bm25", "text"), ("memory_vector", "vector")) if leg in found.legs]
-        lists = [self._list("hybrid", asked, found.hits)]
-        return Answered(lists, backends, found.notes, contradictions=contradictions, confidence=found.confidence)
+            contradictions = len(contradicting([(hit.title, hit.score) for hit in both.hits]))
+        backends = [name for name, leg in (("memory_bm25", "text"), ("memory_vector", "vector")) if leg in both.legs]
+        lists = [self._list("hybrid", request, both.hits)]
+        return Answered(lists, backends, both.notes, contradictions=contradictions, confidence=both.confidence)
 
-    def _list(self, name: str, asked: Asked, hits: Sequence[Hit]) -> RankedList:
-        sought = words_of(asked.query)
-        passages = [changed_hit(hit, snippet=_passage(hit, sought)) for hit in hits]
-        return RankedList(name, self.name, items_of(store_of(self._knowledge), passages), variant=asked.variant)
+    def _list(self, name: str, request: Asked, hits: Sequence[Hit]) -> RankedList:
+        words = words_of(request.query)
+        passages = [changed_hit(hit, snippet=_passage(hit, words)) for hit in hits]
+        return RankedList(name, self.name, items_of(store_of(self._knowledge), passages), variant=request.variant)
 
     def explain(self, asked: Asked, entry_id: str) -> Miss | None:
-        """Return why its lists do not hold an entry; None where the vault cannot tell.
+        """Return why its lists lack an entry; None if unknown.
 
         Raises:
             SeptetError: the vault cannot be read.
@@ -192,8 +192,8 @@ class MemoryCorpus:
         entry = self._knowledge.get(entry_id)
         if entry is None:
             return None
-        own = entry.kind not in OTHER_KINDS if self._kinds is None else entry.kind in self._kinds
-        if not own and not (entry.kind == "chunk" and entry.source in self._roots):
+        is_memory = entry.kind not in OTHER_KINDS if self._kinds is None else entry.kind in self._kinds
+        if not is_memory and not (entry.kind == "chunk" and entry.source in self._roots):
             return missed_kind(entry)
         limit = max(1, min(asked.limit, MOST_ITEMS))
         return missed(
@@ -206,11 +206,11 @@ class MemoryCorpus:
             profile=self._profile,
             together=self._together,
             memories=True,
-            reordered="" if self._together is not None else f", and state and age put {limit} others before it",
+            reordered="" if self._together is not None else f", but state and age rank {limit} others before it",
         )
 
     def get(self, entry_id: str) -> Entry | None:
-        """Return an entry of the vault, whatever its kind; None if there is none.
+        """Return an entry of the vault, of any kind; None if there is none.
 
         Raises:
             StoreError: the vault cannot be read.
@@ -232,9 +232,9 @@ class MemoryCorpus:
         return sorted(weighed, key=lambda hit: -hit.score)
 
     def _by_parts(self, query: str, limit: int) -> list[Hit]:
-        """Return the entries changed last that hold a word of the query anywhere, those that hold most first."""
-        told = (word for word in dict.fromkeys(words(query)) if len(word) >= LEAST_CHARS)
-        sought = [word for word in told if word not in self._stop_words][:MOST_WORDS]
+        """Return the latest entries that contain a word of the query anywhere, those with most words first."""
+        long_words = (word for word in dict.fromkeys(words(query)) if len(word) >= LEAST_CHARS)
+        sought = [word for word in long_words if word not in self._stop_words][:MOST_WORDS]
         if not sought:
             return []
         holds = [{field: {"$contains": word}} for word in sought for field in _FIELDS]
@@ -260,8 +260,8 @@ def _of_kinds(kinds: Sequence[str] | None, roots: Sequence[str]) -> dict[str, An
     return {"$or": [chosen, {"$and": [{"kind": "chunk"}, {"source": {"$in": list(roots)}}]}]}
 
 
-def _both(one: dict[str, Any], where: Mapping[str, Any] | None) -> dict[str, Any]:
+def _both(filters: dict[str, Any], where: Mapping[str, Any] | None) -> dict[str, Any]:
     if not where:
-        return one
-    # Side by side each condition has its own name, which explanations tell.
-    return {"$and": [one, dict(where)]} if one.keys() & where.keys() else {**one, **where}
+        return filters
+    # At the top level each condition keeps its name for explanations.
+    return {"$and": [filters, dict(where)]} if filters.keys() & where.keys() else {**filters, **where}

@@ -1,4 +1,4 @@
-"""Misses: why a corpus did not find an entry, in its own words."""
+"""Misses: the reason why a corpus did not find an entry."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Miss", "missed", "missed_kind", "missed_path"]
 
-#: As many paths as a folder may have.
+#: The maximum paths of a folder.
 MOST_PATHS = 1_000_000
 PATH = "path:"
 _LEGS: Mapping[Leg, str] = {"text": "by words", "vector": "by vectors"}
 
 
 class Miss(NamedTuple):
-    """Why a corpus did not find an entry.
+    """The reason why a corpus did not find an entry.
 
     Attributes:
         reason: in a few words.
-        filters: each of its filters, and whether the entry passes it.
-        holds: whether the entry is one of this corpus, or could be.
+        filters: True for each of its filters that the entry passes.
+        holds: True if the entry belongs to this corpus, or could.
     """
 
     reason: str
@@ -42,8 +42,8 @@ class Miss(NamedTuple):
 
 
 def missed_kind(entry: Entry) -> Miss:
-    """Return the miss of an entry whose kind a corpus leaves to others."""
-    return Miss(f"entries of the kind {shown(entry.kind)} are not its own", {"kind": False})
+    """Return the miss of an entry of a kind that belongs to other corpora."""
+    return Miss(f"it does not search entries of the kind {shown(entry.kind)}", {"kind": False})
 
 
 def missed(
@@ -59,11 +59,11 @@ def missed(
     memories: bool = False,
     reordered: str = "",
 ) -> Miss | None:
-    """Return why `searched_legs` with these arguments does not bring an entry; None where the store cannot tell.
+    """Return why `searched_legs` with these arguments misses an entry; None if unknown.
 
     Args:
-        together: the profile of `searched_together`, if that was asked.
-        reordered: what is said of an entry that they bring by words, and that the corpus leaves out.
+        together: the profile of `searched_together`, if that was used.
+        reordered: the remark on a text hit that the corpus drops.
 
     Raises:
         SeptetError: the vault cannot be read.
@@ -90,39 +90,39 @@ def missed(
         if asked.mode == ("vector" if leg == "text" else "full_text"):
             continue
         try:
-            told: Explanation = explain(asked.query, entry_id, **options, legs=leg)
+            explanation: Explanation = explain(asked.query, entry_id, **options, legs=leg)
         except (QueryError, VectorError):
-            # Nothing to compare vectors with.
+            # There is no vector to compare with.
             continue
-        filters = told.filters
+        filters = explanation.filters
         if failed := [name for name, ok in filters.items() if not ok]:
             return Miss(f"it does not pass {' nor '.join(failed)}", filters)
-        reasons.append(f"{_LEGS[leg]}: {_place(told, limit, reordered)}")
+        reasons.append(f"{_LEGS[leg]}: {_place(explanation, limit, reordered)}")
     if together is not None and len(reasons) == len(_LEGS):
-        # A place by one leg alone does not say why there is none by both.
+        # The rank in one leg does not explain the rank in both.
         rank = explain(asked.query, entry_id, **options).rank
         if rank is not None and rank > limit:
             reasons.insert(0, f"rank {rank} by both, and {limit} are listed")
     return Miss("; ".join(reasons) or "there is nothing to compare it with", filters)
 
 
-def _place(told: Explanation, limit: int, reordered: str) -> str:
-    leg = next(iter(told.legs), None)
-    rank = told.rank or (None if leg is None else leg.rank)
+def _place(explanation: Explanation, limit: int, reordered: str) -> str:
+    leg = next(iter(explanation.legs), None)
+    rank = explanation.rank or (None if leg is None else leg.rank)
     if leg is None or rank is None:
-        return told.reason if leg is None else leg.detail
+        return explanation.reason if leg is None else leg.detail
     return f"rank {rank} of {leg.of}, and {limit} are listed" if rank > limit else f"rank {rank} of {leg.of}{reordered}"
 
 
 def missed_path(entry_id: str, folder: str, known: Repository, scores: Mapping[str, float], limit: int) -> Miss | None:
-    """Return why a file is not among the best of an inventory; None where the id is that of no path.
+    """Return why a file is not among the best of an inventory; None if the id is not that of a path.
 
     Args:
         entry_id: ``path:`` and the path below the folder.
         folder: its path.
-        known: what is known of it.
-        scores: of every path that holds a word of the query, the best first.
-        limit: so many are listed.
+        known: the scan of the folder.
+        scores: of every path that contains a word of the query, best first.
+        limit: maximum length of the list.
     """
     if not entry_id.startswith(PATH):
         return None
@@ -137,11 +137,9 @@ def missed_path(entry_id: str, folder: str, known: Repository, scores: Mapping[s
     if not inside:
         return Miss("it is not below the folder", {"folder": False}, holds=False)
     if not listed and there:
-        more = "; the folder has more files than are looked at" if known.cut == "files" else ""
-        late = "; there was no time to look at all of the folder" if known.cut == "time" else ""
-        return Miss(
-            f"rules of .gitignore, or names to skip, leave it out, or it is a link{more}{late}", {"rules": False}
-        )
+        more = "; the folder has more files than the maximum" if known.cut == "files" else ""
+        late = "; the folder was not scanned completely in time" if known.cut == "time" else ""
+        return Miss(f"rules of .gitignore or names to skip exclude it, or it is a link{more}{late}", {"rules": False})
     if not listed:
         return Miss("there is no such file", {}, holds=False)
     if path not in scores:

@@ -1,4 +1,4 @@
-"""Contracts of names: which name a retired one was replaced by, as a dict or a JSON file of a repository says."""
+"""Contracts of names: the replacements of retired names, from a dict or a JSON file of a repository."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from septet.inputs.arguments import file_path, shown
 
 __all__ = ["ContractLike", "Renamed", "Renames"]
 
-#: Retired names with the canonical ones, or a file that has them.
+#: Retired names with the canonical ones, or a JSON file of these.
 ContractLike: TypeAlias = "Mapping[str, str] | str | os.PathLike[str]"
 MOST_BYTES, MOST_NAMES, MOST_NAME_CHARS, MOST_DEPTH = 4 << 20, 10_000, 256, 8
-#: As documented: what is less near is no hit.
+#: Minimum nearness of a hit, as documented.
 LEAST = 0.65
 _RETIRED = ("retired", "old", "from", "deprecated", "was")
 _CANONICAL = ("canonical", "new", "to", "replacement", "now", "target")
 
 
 class Renamed(NamedTuple):
-    """A name that was replaced.
+    """A renamed name.
 
     Attributes:
-        retired: the old one.
-        canonical: the one to use.
-        nearness: how near the query is to the old one, 0 to 1.
+        retired: the old name.
+        canonical: the current name.
+        nearness: similarity of the query to the old name, 0 to 1.
     """
 
     retired: str
@@ -39,17 +39,17 @@ class Renamed(NamedTuple):
 
 
 class Renames:
-    """Retired names and the canonical ones; a file is read again when it changes.
+    """Retired names and the canonical ones; a changed file is read again.
 
-    A file holds an object of names, or objects with ``retired`` and ``canonical`` (also ``old`` and ``new``, ``from``
-    and ``to``), in lists and objects as deep as eight levels. At most 10,000 names and 4 MiB.
+    A file contains an object of names, or objects with ``retired`` and ``canonical`` (also ``old`` and ``new``,
+    ``from`` and ``to``), in lists and objects up to eight levels deep. At most 10,000 names and 4 MiB.
 
     Args:
         contract: the names, or the file.
-        root: where a path that is not absolute begins.
+        root: base of a relative path.
 
     Raises:
-        QueryError: it is none of these.
+        QueryError: the contract is neither.
     """
 
     def __init__(self, contract: ContractLike, root: str = "") -> None:
@@ -65,19 +65,19 @@ class Renames:
             raise QueryError(f"contract is {shown(contract)}: wanted a dict of names, or a JSON file")
 
     def near(self, query: str) -> list[Renamed]:
-        """Return the names that a query is near to, as a whole, the nearest first: above 0.65.
+        """Return the names similar to the whole query, nearest first, above a nearness of 0.65.
 
-        Nearness is 1 where either holds the other (three characters or more), else 1 - Levenshtein distance / length of
-        the longer; letters count in any case.
+        Nearness is 1 if either contains the other (three characters or more), else 1 - Levenshtein distance / length of
+        the longer, ignoring case.
         """
         if self.path is not None:
             self._look(self.path)
         names, sought = self._names, " ".join(query.lower().split())
         if not sought or not names:
             return []
-        found = proximities(sought, [name.lower() for name in names])
-        near = [Renamed(*pair, one) for pair, one in zip(names.items(), found) if one > LEAST]
-        return sorted(near, key=lambda one: -one.nearness)
+        scores = proximities(sought, [name.lower() for name in names])
+        near = [Renamed(*pair, score) for pair, score in zip(names.items(), scores) if score > LEAST]
+        return sorted(near, key=lambda renamed: -renamed.nearness)
 
     def _look(self, path: str) -> None:
         try:
@@ -86,7 +86,7 @@ class Renames:
             if seen == self._seen:
                 return
             if not stat.S_ISREG(about.st_mode) or about.st_size > MOST_BYTES:
-                raise ValueError(f"it is no file, or larger than {MOST_BYTES:,} bytes")
+                raise ValueError(f"it is not a file, or larger than {MOST_BYTES:,} bytes")
             with open_file(os.path.realpath(path)) as file:
                 names = dict(_pairs(json.loads(decoded(file.read(MOST_BYTES))[0]), 0))
         except (OSError, ValueError, RecursionError) as fault:
@@ -96,7 +96,7 @@ class Renames:
 
 
 def _pairs(value: Any, depth: int) -> Iterator[tuple[str, str]]:
-    """Yield the names in a value, at most so many."""
+    """Yield at most `MOST_NAMES` names of a value."""
     for number, pair in enumerate(_all_pairs(value, depth)):
         if number == MOST_NAMES:
             return

@@ -1,4 +1,4 @@
-"""Files for an intent: the inventory of a repository, and what its chunks in a vault say, as one ranking of files."""
+"""Files for an intent: paths of a repository and their chunks in a vault, as one ranking of files."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from septet.model.results import Hit
 from septet.profiles import ProfileLike
 from septet.query.deadline import deadline_of
 from septet.retrieval.corpora.chunks import CHUNK_WEIGHT, ChunkCorpus
+from septet.retrieval.corpora.entry_cache import EntryCache
 from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, natural_words
 from septet.retrieval.corpora.inventory import path_hits
-from septet.retrieval.corpora.kept import Kept
 from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.fusion import Evidence, changed_hit, merged_evidence
@@ -25,11 +25,11 @@ from septet.retrieval.knowledge import Knowledge, items_of
 
 __all__ = ["FoundFile", "SemanticFilesCorpus", "discover_files_for_intent", "retrieve_evidence_for_intent"]
 
-#: The documented number of files, and how many may be asked for.
+#: Documented default and maximum number of files.
 FILES, MOST_FOUND = 16, 256
-#: So many chunks are looked at for each file that is wanted: several may be of one.
+#: Chunks searched per file: several may belong to one.
 CHUNKS_A_FILE = 4
-#: The beginning of a file that is shown where no chunk of it was found.
+#: Limits of a file's head, the snippet of a file without a chunk hit.
 HEAD_BYTES, HEAD_CHARS, HEAD_LINES = 4096, 400, 8
 
 
@@ -38,9 +38,9 @@ class FoundFile(NamedTuple):
 
     Attributes:
         path: below the folder.
-        score: what its path and its best chunk score together.
-        snippet: what of it answers, with secrets masked; its beginning where only its path was found.
-        evidence_source: what found it: ``full_text``, ``vector`` or ``hybrid``. A path counts as full text.
+        score: the sum of the scores of its path and its best chunk.
+        snippet: its best passage, with secrets masked; its beginning if only its path matched.
+        evidence_source: the legs that matched: ``full_text``, ``vector`` or ``hybrid``. A path counts as full text.
     """
 
     path: str
@@ -54,23 +54,23 @@ class FoundFile(NamedTuple):
 
 
 class SemanticFilesCorpus:
-    """Files of a repository that an intent is about, by their paths and by their chunks in a vault.
+    """Files of a repository for an intent, by their paths and by their chunks in a vault.
 
-    A file scores what its path scores (`InventoryCorpus`) and what its best chunk does (`ChunkCorpus`, 0 to 2). A
-    file that is not there any more is not found by its chunks either.
+    The score is the sum of the scores of the path (`InventoryCorpus`) and the best chunk (`ChunkCorpus`, 0 to 2).
+    Chunks of deleted files are ignored.
 
     Args:
-        folder: the folder, or a `Folder` that several corpora share.
+        folder: the folder, or a `Folder` shared by several corpora.
         knowledge: a vault that the folder is synced into, under its own paths; None for paths alone.
-        name: what lists and hits call it.
+        name: the name in lists and hits.
         source: the name of the synced folder; None for chunks of any.
-        weight: that of the vectors of chunks beside their words, 0 to 1.
+        weight: weight of the vectors of chunks beside their words, 0 to 1.
         together: as for `ChunkCorpus`.
-        skip: names of folders that are passed over, if ``folder`` is a path.
-        most_files: at most so many files, if ``folder`` is a path.
+        skip: names of skipped folders, if ``folder`` is a path.
+        most_files: maximum files, if ``folder`` is a path.
 
     Raises:
-        QueryError: an argument is none of these.
+        QueryError: an argument is invalid.
     """
 
     #: It waits for no other machine.
@@ -95,49 +95,49 @@ class SemanticFilesCorpus:
             None if knowledge is None else ChunkCorpus(knowledge, where=where, weight=weight, together=together)
         )
         self._redactor = Redactor()
-        self._kept = Kept()
+        self._cache = EntryCache()
 
     def search(self, asked: Asked) -> Answered:
         """Return the list ``files``.
 
         Raises:
-            QueryError: the query cannot be understood.
+            QueryError: the query is invalid.
             StoreError: the vault cannot be read.
         """
-        found, notes, backends = self._found(asked)
-        texts = {one.path: one.snippet for one in found}
-        hits = path_hits({one.path: one.score for one in found}, self._folder.path, self.name, texts)
-        whole_hits = [changed_hit(hit, snippet=one.snippet) for hit, one in zip(hits, found)]
-        self._kept.keep(whole_hits)
+        files, notes, backends = self._ranked(asked)
+        texts = {file.path: file.snippet for file in files}
+        hits = path_hits({file.path: file.score for file in files}, self._folder.path, self.name, texts)
+        whole_hits = [changed_hit(hit, snippet=file.snippet) for hit, file in zip(hits, files)]
+        self._cache.keep(whole_hits)
         ranked = RankedList("files", self.name, items_of(self._folder.path, whole_hits), variant=asked.variant)
         return Answered([ranked], backends, notes)
 
     def get(self, entry_id: str) -> Entry | None:
-        """Return an entry that was found lately; None for any other."""
-        return self._kept.get(entry_id)
+        """Return the entry of a recent hit; None for other ids."""
+        return self._cache.get(entry_id)
 
     def files(self, asked: Asked) -> list[FoundFile]:
-        """Return the files themselves, the best first.
+        """Return the files, best first.
 
         Raises:
-            QueryError: the query cannot be understood.
+            QueryError: the query is invalid.
             StoreError: the vault cannot be read.
         """
-        return self._found(asked)[0]
+        return self._ranked(asked)[0]
 
-    def _found(self, asked: Asked) -> tuple[list[FoundFile], list[Any], list[str]]:
-        limit = max(1, min(asked.limit, MOST_ITEMS))
-        there = self._folder.listed(time_left(asked))
-        notes, backends = list(there.notes), ["repo_path"]
+    def _ranked(self, request: Asked) -> tuple[list[FoundFile], list[Any], list[str]]:
+        limit = max(1, min(request.limit, MOST_ITEMS))
+        scan = self._folder.listed(time_left(request))
+        notes, backends = list(scan.notes), ["repo_path"]
         scores: dict[str, float] = {}
         evidence: dict[str, Evidence] = {}
-        if asked.mode != "vector":
-            # A file may win by its chunk, whatever its place by its path.
-            for path, score in there.repository.paths(natural_words(asked.query), CHUNKS_A_FILE * limit):
+        if request.mode != "vector":
+            # A file may rank high by its chunk alone.
+            for path, score in scan.repository.paths(natural_words(request.query), CHUNKS_A_FILE * limit):
                 scores[path], evidence[path] = score, "full_text"
         passages: dict[str, Hit] = {}
         if self._chunks is not None:
-            answered = self._chunks.search(asked._replace(limit=min(MOST_ITEMS, CHUNKS_A_FILE * limit)))
+            answered = self._chunks.search(request._replace(limit=min(MOST_ITEMS, CHUNKS_A_FILE * limit)))
             notes += answered.notes
             backends += answered.backends
             for item in (item for ranked in answered.lists for item in ranked.items):
@@ -149,8 +149,8 @@ class SemanticFilesCorpus:
             evidence[path] = merged_evidence(evidence.get(path, "unknown"), _evidence_of(hit))
         best = sorted(scores, key=lambda path: (-scores[path], path))[:limit]
         snippets = [self._snippet(path, passages.get(path)) for path in best]
-        found = [FoundFile(path, scores[path], text, evidence[path]) for path, text in zip(best, snippets)]
-        return found, notes, backends
+        files = [FoundFile(path, scores[path], text, evidence[path]) for path, text in zip(best, snippets)]
+        return files, notes, backends
 
     def _is_there(self, path: str) -> bool:
         real = os.path.join(self._folder.path, path)  # noqa: PTH118 - text
@@ -170,18 +170,18 @@ def discover_files_for_intent(
     source: str | None = None,
     timeout_s: float | None = None,
 ) -> list[FoundFile]:
-    """Return the files of a folder that an intent is about, the best first.
+    """Return the files of a folder for an intent, best first.
 
     Args:
-        intent: what is to be done, in words.
-        limit: at most so many, 1 to 256.
-        folder: the folder; a `Folder` is walked once for many calls.
+        intent: the task, in words.
+        limit: maximum files, 1 to 256.
+        folder: the folder; a `Folder` is scanned once for many calls.
         knowledge: a vault that the folder is synced into.
         source: the name of the synced folder in it.
-        timeout_s: how long to look, 0.01 to 86,400 seconds; None for as long as it takes.
+        timeout_s: maximum seconds, 0.01 to 86,400; None for no limit.
 
     Raises:
-        QueryError: an argument is none of these.
+        QueryError: an argument is invalid.
         StoreError: the vault cannot be read.
     """
     most = whole(limit, "limit", QueryError, 1, MOST_FOUND)
@@ -203,24 +203,24 @@ def retrieve_evidence_for_intent(
 
     Args:
         intent: as for `discover_files_for_intent`, like the others.
-        limit: at most so many.
+        limit: maximum files.
         folder: the folder.
         knowledge: a vault that the folder is synced into.
         source: the name of the synced folder in it.
-        timeout_s: how long to look, in seconds.
+        timeout_s: maximum seconds.
 
     Raises:
-        QueryError: an argument cannot be understood.
+        QueryError: an argument is invalid.
         StoreError: the vault cannot be read.
     """
-    found = discover_files_for_intent(
+    files = discover_files_for_intent(
         intent, limit, folder=folder, knowledge=knowledge, source=source, timeout_s=timeout_s
     )
-    return {"intent": intent, "limit": limit, "hits": [one.to_dict() for one in found]}
+    return {"intent": intent, "limit": limit, "hits": [file.to_dict() for file in files]}
 
 
 def beginning(path: str) -> str:
-    """Return the first lines of a file; nothing of one that is no text, or cannot be read."""
+    """Return the first lines of a file; empty if it is binary or unreadable."""
     try:
         with open_file(path) as file:
             data = file.read(HEAD_BYTES)

@@ -1,4 +1,4 @@
-"""Entries that no vault has: those that were found last are kept, so that they can be fetched by their ids."""
+"""A cache of recent hits' entries that no vault has, so that they can be fetched by id."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from septet.model.entry import Entry
 from septet.model.results import Hit
 from septet.system.forks import renew_in_children
 
-__all__ = ["MOST_KEPT", "Kept"]
+__all__ = ["MOST_ENTRIES", "EntryCache"]
 
-MOST_KEPT = 10_000
+MOST_ENTRIES = 10_000
 
 
-class Kept:
-    """The entries of the hits that were found last, by id."""
+class EntryCache:
+    """The entries of recent hits, by id, at most 10,000."""
 
-    def __init__(self, most: int = MOST_KEPT) -> None:
+    def __init__(self, most: int = MOST_ENTRIES) -> None:
         self._most = most
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self.after_fork()
         renew_in_children(self)
 
     def after_fork(self) -> None:
-        """Renew the lock in a forked child."""
+        """Reset the lock in a forked child."""
         self._lock = Lock()
 
     def keep(self, hits: Iterable[Hit]) -> None:
-        """Remember the entries of hits, and forget those that were found longest ago."""
+        """Add the entries of hits, dropping the least recent."""
         with self._lock.hold():
             for hit in hits:
                 if hit.entry is not None:
@@ -39,6 +39,6 @@ class Kept:
                 self._entries.popitem(last=False)
 
     def get(self, entry_id: str) -> Entry | None:
-        """Return an entry that was found lately; None for any other."""
+        """Return the entry of a recent hit; None for other ids."""
         with self._lock.hold():
             return self._entries.get(entry_id)
