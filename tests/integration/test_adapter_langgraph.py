@@ -15,8 +15,7 @@ from langgraph.store.base import BaseStore, GetOp, InvalidNamespaceError, ListNa
 from langgraph.store.memory import InMemoryStore
 
 from septet import EntryError, Federation, QueryError, Vault
-from septet.adapters.langgraph import SeptetStore
-from septet.adapters.namespaces import id_of, kind_of, namespace_of
+from septet.adapters.langgraph import SeptetStore, id_of, kind_of, namespace_of
 
 ITEMS = {
     (("users", "ada"), "tea"): {"text": "Ada likes green tea", "n": 1, "deep": {"a": 1}, "tags": ["drink"]},

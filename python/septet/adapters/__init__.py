@@ -1,5 +1,5 @@
-"""Septet behind the interfaces of other libraries: ``langchain``, ``langgraph`` and ``llama_index``.
+"""Septet for other libraries: ``langchain``, ``langgraph`` and ``llama_index``.
 
-Each module needs its package, which an extra of the same name brings. They map arguments and results, and search by
-`Vault.search`; what an interface cannot say is told by the module.
+Each module needs the extra of its name. It maps arguments and results to `Vault.search`, and documents the features
+that its interface lacks.
 """

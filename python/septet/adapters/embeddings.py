@@ -18,9 +18,9 @@ def embedder_of(embeddings: Embeddings, model: str | None = None) -> CallableEmb
     """Return LangChain's embeddings as an embedder, for ``Vault(embedder=)`` too.
 
     Args:
-        embeddings: what embeds.
-        model: the name of its vectors, which are compared with those of the same name only. None takes the class with
-            its ``model`` or ``model_name``; where it has none, two models of one class would not be told apart.
+        embeddings: the embedding model.
+        model: the name of its vectors; only vectors of the same name are compared. None uses the class name with its
+            ``model`` or ``model_name``; without either, two models of one class share a name.
     """
 
     def queries(texts: list[str]) -> Any:
@@ -31,8 +31,8 @@ def embedder_of(embeddings: Embeddings, model: str | None = None) -> CallableEmb
 
 
 def name_of_embeddings(embeddings: Embeddings) -> str:
-    """Return the class of embeddings with their ``model`` or ``model_name``, if they have one."""
-    named = (getattr(embeddings, name, None) for name in ("model", "model_name"))
-    model = next((one for one in named if isinstance(one, str) and one), None)
+    """Return the class name of embeddings, with their ``model`` or ``model_name`` if set."""
+    names = (getattr(embeddings, attribute, None) for attribute in ("model", "model_name"))
+    model = next((name for name in names if isinstance(name, str) and name), None)
     kind = type(embeddings).__name__
     return kind if model is None else f"{kind}/{model}"

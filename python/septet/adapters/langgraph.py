@@ -8,40 +8,40 @@
     store.search(("users",), query="what does Ada drink?")
 
 An item is an entry: its namespace is the kind, ``("users", "ada")`` as ``item/users/ada``, its key the title, the text
-of its indexed fields the description, and its value is ``attrs.value``. Over a federation, items of a namespace whose
-first label is the name of a tier are written to that tier. A time to live is the entry's ``valid_until``.
+of its indexed fields the description, its value ``attrs.value``, its expiry ``valid_until``. Over a federation, items
+of a namespace whose first label is the name of a tier are written to that tier.
 
-What differs from LangGraph's own stores, or cannot be said:
+Differences from LangGraph's own stores:
 
-- a query asks words, and vectors too where ``index`` has ``embed``; without ``index`` it asks words alone. Items that
-  it does not find are left out, where others fill up with items without a score. All indexed texts of an item have one
-  vector together, not one each;
-- an item that has expired is never returned, as if ``omit_expired`` were set; it is deleted by `sweep_ttl`, which
-  ``sweep_interval_minutes`` calls with the next write, not on a thread;
-- a dot in the key of a filter is a path, ``"author.name"``; a filter on a list asks for one of its items, and lists are
-  not compared as a whole; numbers do not compare with texts, and such an item is left out. All operators of ``where``
-  work;
-- a namespace has about 250 characters at most (`EntryError`);
-- items are listed by the time of their last change, the latest first; of equal ones by id.
+- a query searches words, and vectors too if ``index`` has ``embed``. Only matching items are returned, while others
+  fill up with items without a score. All indexed texts of an item share one vector;
+- expired items are never returned, as if ``omit_expired`` were set; `sweep_ttl` deletes them, which
+  ``sweep_interval_minutes`` runs with the next write, not on a thread;
+- a dot in the key of a filter is a path, ``"author.name"``; a filter on a list matches any of its items, and lists are
+  not compared as a whole; a number never matches a text. All operators of ``where`` work;
+- a namespace has at most about 250 characters (`EntryError`);
+- items are listed by the time of their last change, latest first; ties by id.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
+from hashlib import sha256
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from septet.adapters.contents import both
 from septet.adapters.embeddings import name_of_embeddings
 from septet.adapters.memory import Memory, needs
-from septet.adapters.namespaces import id_of, kind_of, listed_namespaces, matches, namespace_of
 from septet.errors import QueryError, ReadOnly
 from septet.federation import Federation
 from septet.inputs.arguments import shown
 from septet.model.drafts import checked_attrs
-from septet.model.entry import Entry
+from septet.model.entry import MAX_ID_CHARS, Entry
 from septet.model.results import Results
 
 try:
@@ -66,13 +66,16 @@ except ImportError as error:
 
 __all__ = ["SeptetStore"]
 
-#: What every item has, and what those have that a query may find.
+#: The filter of all items, and of those that queries search.
 _ITEMS = {"attrs.key": {"$exists": True}, "attrs.value": {"$exists": True}}
-_HIDDEN = {"attrs.indexed": {"$ne": False}}
+_SEARCHED = {"attrs.indexed": {"$ne": False}}
+_ROOT = "item"
+#: The separator and the wildcard of namespaces, and characters that ids must not contain.
+_ESCAPED = re.compile(r"[%/\x00-\x1f\x7f-\x9f]")
 
 
 class _Put(NamedTuple):
-    """An item to be written: its entry, and whether its text gets a vector."""
+    """An item to write: the fields of its entry, and True if its text is embedded."""
 
     fields: dict[str, Any]
     embeds: bool
@@ -82,15 +85,15 @@ class SeptetStore(BaseStore):
     """LangGraph's store over a vault, a federation, or a client of a remote one.
 
     Args:
-        vault: where items are kept: open, or the path of a vault, which is opened; in memory unless given.
-        index: ``fields`` says which parts of values are searched (``$``, the whole, unless given), ``embed`` what makes
-            their vectors; without it a vault with an embedder of its own embeds.
+        vault: an open vault, federation or client, or the path of a vault to open. Default: in memory.
+        index: ``fields``: the paths of a value that are searched (default ``$``, the whole value); ``embed``: the
+            embedding. Without ``embed``, the vault's embedder applies, if any.
         ttl: ``default_ttl``, ``refresh_on_read`` and ``sweep_interval_minutes``.
-        model: the name of the vectors of ``embed``; None takes its class with its ``model``.
-        clock: returns the current time in epoch seconds: that of the vault, if it has another.
+        model: the name of the vectors of ``embed``; None uses its class name with its ``model``.
+        clock: returns the current time in epoch seconds; pass the vault's clock if it has its own.
 
     Raises:
-        StoreError: ``vault`` is nothing to search, or the file cannot be used.
+        StoreError: ``vault`` cannot be searched, or its file cannot be used.
     """
 
     supports_ttl = True
@@ -117,66 +120,64 @@ class SeptetStore(BaseStore):
 
     @property
     def vault(self) -> Any:
-        """The vault, federation or client behind it."""
+        """The vault, federation or client in use."""
         return self._memory.blocking
 
     def close(self) -> None:
-        """Close the vault, if a path was given."""
+        """Close the vault if it was opened from a path."""
         self._memory.close()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do several things: what reads sees the store as it was before what writes.
+        """Run operations: all reads run before the writes.
 
         Raises:
             InvalidNamespaceError: a namespace has an empty label, or one with a dot.
-            SeptetError: as the methods of `Vault` do.
+            SeptetError: raised by the methods of `Vault`.
         """
-        asked = _checked(ops)
-        puts, queries = self._puts(asked), _queries(asked)
+        checked = _checked(ops)
+        puts, queries = self._puts(checked), _queries(checked)
         texts = [put.fields["description"] for put in puts if put.embeds]
         vectors: Sequence[Any] = ()
         known: dict[str, Any] = {}
         if self._embeddings is not None:
             vectors = self._embeddings.embed_documents(texts) if texts else ()
             known = {query: self._embeddings.embed_query(query) for query in queries}
-        return self._done(asked, puts, vectors, known)
+        return self._run(checked, puts, vectors, known)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do as `batch`; what embeds is awaited, the rest is done on a thread."""
-        asked = _checked(ops)
-        puts, queries = self._puts(asked), _queries(asked)
+        """Run `batch` on a thread, and await the embedding."""
+        checked = _checked(ops)
+        puts, queries = self._puts(checked), _queries(checked)
         texts = [put.fields["description"] for put in puts if put.embeds]
         vectors: Sequence[Any] = ()
         known: dict[str, Any] = {}
         if self._embeddings is not None:
             vectors = await self._embeddings.aembed_documents(texts) if texts else ()
             known = {query: await self._embeddings.aembed_query(query) for query in queries}
-        return await self._memory.on_thread(self._done, asked, puts, vectors, known)
+        return await self._memory.on_thread(self._run, checked, puts, vectors, known)
 
     def sweep_ttl(self) -> int:
-        """Delete the items that have expired, and return how many."""
+        """Delete expired items and return their number."""
         self._swept = now = self._clock()
-        gone = {"kind": {"$in": self._kinds((), None)}, "valid_until": {"$lte": now}}
+        expired = {"kind": {"$in": self._kinds((), None)}, "valid_until": {"$lte": now}}
         if not isinstance(self.vault, Federation):
-            return int(self.vault.delete(where=gone))
+            return int(self.vault.delete(where=expired))
         count = 0
         for tier in self.vault.tiers():
-            # A tier for reading is swept by those who write it.
+            # The writers of a read-only tier sweep it.
             with suppress(ReadOnly):
-                count += self.vault.delete(where=gone, tier=tier)
+                count += self.vault.delete(where=expired, tier=tier)
         return count
 
-    # -- doing ---------------------------------------------------------------------------------------------------------
-
-    def _done(
-        self, asked: Sequence[Op], puts: Sequence[_Put], vectors: Sequence[Any], known: Mapping[str, Any]
+    def _run(
+        self, ops: Sequence[Op], puts: Sequence[_Put], vectors: Sequence[Any], known: Mapping[str, Any]
     ) -> list[Result]:
-        results: list[Result] = [self._read(op, known) for op in asked]
+        results: list[Result] = [self._read(op, known) for op in ops]
         embedded = iter(vectors)
         for put in puts:
             if put.embeds:
                 put.fields.update(vector=next(embedded), model=self._model)
-        self._write(puts, _removed(asked))
+        self._write(puts, _removed(ops))
         return results
 
     def _read(self, op: Op, known: Mapping[str, Any]) -> Result:
@@ -185,17 +186,18 @@ class SeptetStore(BaseStore):
         if isinstance(op, SearchOp):
             return self._search(op, known)
         if isinstance(op, ListNamespacesOp):
-            every = (namespace_of(kind) for kind in self._kinds((), self._clock()))
-            chosen = [
-                one
-                for one in every
-                if one is not None and all(matches(one, c.match_type, c.path) for c in op.match_conditions or ())
-            ]
-            return listed_namespaces(chosen, op.max_depth)[op.offset : op.offset + op.limit]
+            conditions = op.match_conditions or ()
+            namespaces = {
+                namespace[: op.max_depth]
+                for kind in self._kinds((), self._clock())
+                if (namespace := namespace_of(kind)) is not None
+                and all(_matches(namespace, condition.match_type, condition.path) for condition in conditions)
+            }
+            return sorted(namespaces)[op.offset : op.offset + op.limit]
         return None
 
     def _get(self, op: GetOp) -> Item | None:
-        # A key may look like a path, which is an id for `get`.
+        # `Vault.get` would resolve a key that looks like a path.
         entry = next(iter(self.vault.load([id_of(op.namespace, op.key)])), None)
         if entry is None or not _is_item(entry) or _expired(entry, self._clock()):
             return None
@@ -209,42 +211,41 @@ class SeptetStore(BaseStore):
         if not kinds or op.limit < 1:
             return []
         where = both({"kind": {"$in": kinds}, **_ITEMS}, _where(op.filter or {}))
-        found: list[tuple[Entry, float | None]]
+        matches: list[tuple[Entry, float | None]]
         if op.query:
             vector = {"query_vector": known[op.query], "model": self._model} if op.query in known else {}
-            named = {"limit": op.limit, "offset": op.offset, "where": both(where, _HIDDEN), **vector}
-            results: Results = self.vault.search(op.query, **named)
-            found = [(hit.entry, hit.score) for hit in results if hit.entry is not None]
+            options = {"limit": op.limit, "offset": op.offset, "where": both(where, _SEARCHED), **vector}
+            results: Results = self.vault.search(op.query, **options)
+            matches = [(hit.entry, hit.score) for hit in results if hit.entry is not None]
         else:
             listed = self.vault.entries(where, order_by=("updated_at", "desc"), limit=op.offset + op.limit, as_of=now)
-            found = [(entry, None) for entry in listed[op.offset :]]
+            matches = [(entry, None) for entry in listed[op.offset :]]
         if op.refresh_ttl:
-            self._refresh([entry for entry, _ in found])
-        return [SearchItem(**_parts(entry), score=score) for entry, score in found]
+            self._refresh([entry for entry, _ in matches])
+        return [SearchItem(**_parts(entry), score=score) for entry, score in matches]
 
     def _kinds(self, prefix: Sequence[str], as_of: float | None) -> list[str]:
-        """Return the kinds of all namespaces that begin so, and have an item that is valid then."""
-        found = ((kind, namespace_of(kind)) for kind in self._memory.kinds(as_of=as_of))
-        # A label of a search is itself, "*" too: it may be the name of a user.
-        return [kind for kind, namespace in found if namespace is not None and namespace[: len(prefix)] == (*prefix,)]
+        """Return the kinds of all namespaces with a prefix that have an item valid at ``as_of``."""
+        pairs = ((kind, namespace_of(kind)) for kind in self._memory.kinds(as_of=as_of))
+        # "*" is no wildcard in the prefix of a search: it may be the name of a user.
+        return [kind for kind, namespace in pairs if namespace is not None and namespace[: len(prefix)] == (*prefix,)]
 
     def _refresh(self, entries: Sequence[Entry]) -> None:
-        """Let the times to live of what was read begin anew."""
+        """Restart the time to live of entries that were read."""
         tiers = [{"tier": name} for name in self.vault.tiers()] if isinstance(self.vault, Federation) else [{}]
         for entry in entries:
             if (minutes := entry.attrs.get("ttl")) is None:
                 continue
-            # What was put anew, or deleted, since it was read has another time to live, or none.
+            # An item that was replaced or deleted since the read must not get this expiry.
             same = {"id": entry.id, "updated_at": entry.updated_at, "attrs.ttl": minutes}
             until = self._clock() + minutes * 60
             for tier in tiers:
                 with suppress(ReadOnly):
                     self.vault.update_many(same, valid_until=until, updated_at=entry.updated_at, **tier)
 
-    def _puts(self, asked: Sequence[Op]) -> list[_Put]:
-        """Return what is to be written; of one item that is put twice, the last."""
-        last = {(op.namespace, op.key): op for op in asked if isinstance(op, PutOp)}
-        return [self._put(op, op.value) for op in last.values() if op.value is not None]
+    def _puts(self, ops: Sequence[Op]) -> list[_Put]:
+        """Return the items to write; the last put of an item wins."""
+        return [self._put(op, op.value) for op in _last_puts(ops) if op.value is not None]
 
     def _put(self, op: PutOp, value: Mapping[str, Any]) -> _Put:
         id = id_of(op.namespace, op.key)
@@ -277,37 +278,69 @@ class SeptetStore(BaseStore):
             self.sweep_ttl()
 
 
+def kind_of(namespace: Sequence[str]) -> str:
+    """Return the kind of a namespace, unique to it: ``item/users/ada`` for ``("users", "ada")``."""
+    return "/".join([_ROOT, *map(_escaped, namespace)])
+
+
+def namespace_of(kind: str) -> tuple[str, ...] | None:
+    """Return the namespace of a kind; None for other kinds."""
+    root, *labels = kind.split("/")
+    return tuple(map(unquote, labels)) if root == _ROOT and labels else None
+
+
+def id_of(namespace: Sequence[str], key: str) -> str:
+    """Return the id of an item, unique to it; a digest if it would be longer than an id may be."""
+    path = f"{kind_of(namespace)}/{_escaped(key)}"
+    # A path contains a slash, a digest none: they cannot collide.
+    return path if len(path) <= MAX_ID_CHARS else f"{_ROOT}-{sha256(path.encode()).hexdigest()}"
+
+
+def _escaped(label: str) -> str:
+    return _ESCAPED.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), label)
+
+
+def _matches(namespace: Sequence[str], match_type: str, path: Sequence[str]) -> bool:
+    """Return True if a namespace has a path as ``prefix`` or ``suffix``; ``*`` matches any label."""
+    start = 0 if match_type == "prefix" else max(0, len(namespace) - len(path))
+    part = namespace[start : start + len(path)]
+    return len(part) == len(path) and all(pattern in ("*", label) for pattern, label in zip(path, part))
+
+
 def _checked(ops: Iterable[Op]) -> list[Op]:
-    asked = list(ops)
-    for op in asked:
+    checked = list(ops)
+    for op in checked:
         if not isinstance(op, (GetOp, SearchOp, PutOp, ListNamespacesOp)):
-            raise QueryError(f"{shown(op)} is no operation of a store")
+            raise QueryError(f"unsupported operation {shown(op)}: wanted a GetOp, SearchOp, PutOp or ListNamespacesOp")
         check_namespace(op)
-    return asked
+    return checked
 
 
-def _queries(asked: Sequence[Op]) -> list[str]:
-    return list(dict.fromkeys(op.query for op in asked if isinstance(op, SearchOp) and op.query))
+def _queries(ops: Sequence[Op]) -> list[str]:
+    return list(dict.fromkeys(op.query for op in ops if isinstance(op, SearchOp) and op.query))
 
 
-def _removed(asked: Sequence[Op]) -> list[str]:
-    last = {(op.namespace, op.key): op for op in asked if isinstance(op, PutOp)}
-    return [id_of(op.namespace, op.key) for op in last.values() if op.value is None]
+def _last_puts(ops: Sequence[Op]) -> Iterable[PutOp]:
+    return {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}.values()
+
+
+def _removed(ops: Sequence[Op]) -> list[str]:
+    return [id_of(op.namespace, op.key) for op in _last_puts(ops) if op.value is None]
 
 
 def _where(filter: Mapping[str, Any], path: str = "attrs.value") -> dict[str, Any]:
-    """Return the filter on entries that is one on values: nested dicts are paths."""
+    """Convert a filter on values to a filter on entries: nested dicts become paths."""
     where: dict[str, Any] = {}
-    for key, wanted in filter.items():
-        if isinstance(wanted, Mapping) and not any(str(one).startswith("$") for one in wanted):
-            where.update(_where(wanted, f"{path}.{key}"))
+    for key, condition in filter.items():
+        if isinstance(condition, Mapping) and not any(str(name).startswith("$") for name in condition):
+            where.update(_where(condition, f"{path}.{key}"))
         else:
-            where[f"{path}.{key}"] = wanted
+            where[f"{path}.{key}"] = condition
     return where
 
 
 def _is_item(entry: Entry) -> bool:
-    """Say whether a store wrote an entry; another program may have given one such an id."""
+    """Return True if a store wrote the entry; other programs may use such an id."""
     return namespace_of(entry.kind) is not None and {"key", "value"} <= entry.attrs.keys()
 
 
@@ -316,7 +349,7 @@ def _expired(entry: Entry, now: float) -> bool:
 
 
 def _parts(entry: Entry) -> dict[str, Any]:
-    """Return what an item is made of."""
+    """Return the constructor arguments of an item."""
     return {
         "namespace": namespace_of(entry.kind),
         "key": entry.attrs["key"],

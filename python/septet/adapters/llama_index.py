@@ -8,18 +8,19 @@
 
     SeptetRetriever("notes.db", limit=5, domain="web").retrieve("session cookies")
 
-A node is an entry: its text is the description, its metadata are the attrs, beside which ``_node_content`` keeps the
-rest as LlamaIndex writes it, so that nodes come back as they were. What LlamaIndex's interfaces cannot say, or Septet
-cannot do, and then says by a `QueryError`:
+A node is an entry: its text is the description, its metadata are the attrs; the attr ``_node_content`` holds the rest
+in LlamaIndex's format, so that nodes round-trip. Not supported (`QueryError`):
 
 - the modes ``semantic_hybrid``, ``svm``, ``logistic_regression`` and ``linear_regression``;
-- ``alpha`` between 0 (words alone) and 1 (vectors alone): a profile says how much each counts;
+- ``alpha`` between 0 (words alone) and 1 (vectors alone): a profile sets the weights;
 - ``sparse_top_k``, ``output_fields`` and ``embedding_field``;
-- the filter operator ``text_match``, which minds capitals: ``text_match_insensitive`` does not;
-- the notes of a search, its confidence, facets and timings: the vault's log has the notes (logger ``septet``).
+- the case-sensitive filter operator ``text_match``: use ``text_match_insensitive``.
 
-``contains``, ``any`` and ``all`` are about lists; a text counts as a list of itself. Filters match metadata as
-LlamaIndex's own store does, but for a number and a text, which are never equal, and never an error.
+Notes, confidence, facets and timings of a search have no place in LlamaIndex's results: read the notes in the log
+(logger ``septet``).
+
+``contains``, ``any`` and ``all`` apply to lists; a text counts as a list of one. Filters match metadata as LlamaIndex's
+own store does, except that a number never equals a text and comparing them is not an error.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ except ImportError as error:
 
 __all__ = ["SeptetRetriever", "SeptetVectorStore"]
 
-#: Every node has it, and no other entry.
+#: The attr that distinguishes nodes from other entries.
 _NODE = "attrs._node_type"
 _LEGS: dict[VectorStoreQueryMode, str | None] = {
     VectorStoreQueryMode.DEFAULT: "vector",
@@ -83,16 +84,17 @@ class SeptetVectorStore(BasePydanticVectorStore):
     """LlamaIndex's vector store over a vault, a federation, or a client of a remote one.
 
     Args:
-        vault: where nodes are kept: open, or the path of a vault, which is opened; in memory unless given.
-        model: the name of the vectors that the index makes; another for each embedding model.
-        kind: only entries of this kind are written, found and deleted: several indexes can share a vault. None writes
-            the kind ``entry``, and finds whatever `Vault.search` does: entries that are no nodes come as text nodes.
-        tier: the tier of a federation that is written to; deleting by a filter wants it named (`TierError`).
-        is_embedding_query: whether an index embeds its queries; False for a vault with an embedder of its own, which
-            queries of the mode ``default`` then ask for words and vectors.
+        vault: an open vault, federation or client, or the path of a vault to open. Default: in memory.
+        model: the name of the vectors that the index computes; use a different name per embedding model.
+        kind: restricts writes, searches and deletions to entries of this kind, so that indexes can share a vault. None
+            writes the kind ``entry`` and searches the default kinds of `Vault.search`; entries that are not nodes are
+            returned as text nodes.
+        tier: the tier of a federation to write to; required to delete by a filter (`TierError`).
+        is_embedding_query: True if the index embeds its queries. Set False for a vault with its own embedder; the mode
+            ``default`` then searches words and vectors.
 
     Raises:
-        StoreError: ``vault`` is nothing to search, or the file cannot be used.
+        StoreError: ``vault`` cannot be searched, or its file cannot be used.
     """
 
     stores_text: bool = True
@@ -115,16 +117,16 @@ class SeptetVectorStore(BasePydanticVectorStore):
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name by which LlamaIndex knows the class."""
+        """Return the name of the class in LlamaIndex."""
         return "SeptetVectorStore"
 
     @property
     def client(self) -> Any:
-        """The vault, federation or client behind it."""
+        """The vault, federation or client in use."""
         return self._memory.blocking
 
     def close(self) -> None:
-        """Close the vault, if a path was given."""
+        """Close the vault if it was opened from a path."""
         self._memory.close()
 
     # -- writing -------------------------------------------------------------------------------------------------------
@@ -133,26 +135,26 @@ class SeptetVectorStore(BasePydanticVectorStore):
         """Store nodes, replacing those with the same ids, and return their ids.
 
         Args:
-            nodes: the nodes, with their embeddings, or without.
-            **add_kwargs: fields of `Vault.add` that all of them get, such as ``domain``.
+            nodes: the nodes, with or without embeddings.
+            **add_kwargs: fields of `Vault.add` for all nodes, such as ``domain``.
 
         Raises:
-            EntryError: a node cannot be stored, say as its id has more than 256 characters.
+            EntryError: a node cannot be stored, for example because its id has more than 256 characters.
             StoreError: the vault cannot be written.
         """
-        own = add_kwargs if self.kind is None else {"kind": self.kind, **add_kwargs}
-        items = [{**self._item(node), **own} for node in nodes]
+        shared = add_kwargs if self.kind is None else {"kind": self.kind, **add_kwargs}
+        items = [{**self._item(node), **shared} for node in nodes]
         stored: list[str] = self.client.add_many(items, **self._memory.into)
         return stored
 
     async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
-        """Do as `add`, on a thread."""
+        """Run `add` on a thread."""
         return await self._memory.on_thread(self.add, nodes, **kwargs)
 
     def _item(self, node: BaseNode) -> dict[str, Any]:
         text = node.get_content(metadata_mode=MetadataMode.NONE)
         metadata = node_to_metadata_dict(node, remove_text=True)
-        # A filter for what is empty finds None; the node comes back from `_node_content`.
+        # IS_EMPTY filters match None, not []; `_node_content` restores the list.
         attrs = {key: None if value == [] else value for key, value in metadata.items()}
         item = fields_of_text(node.node_id, text, attrs)
         if node.embedding is not None:
@@ -164,71 +166,71 @@ class SeptetVectorStore(BasePydanticVectorStore):
         self._delete({"attrs.ref_doc_id": ref_doc_id}, **delete_kwargs)
 
     async def adelete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
-        """Do as `delete`, on a thread."""
+        """Run `delete` on a thread."""
         await self._memory.on_thread(self.delete, ref_doc_id, **delete_kwargs)
 
     def delete_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **delete_kwargs: Any
     ) -> None:
-        """Delete the nodes with one of some ids that pass a filter.
+        """Delete the nodes with these ids that match the filters.
 
         Raises:
-            QueryError: neither was given: `clear` deletes all nodes.
+            QueryError: neither ids nor filters; use `clear` to delete all nodes.
         """
         where = both(_named("id", node_ids), where_of(filters))
         if where is None:
-            raise QueryError("delete_nodes wants node_ids or filters: clear() deletes all nodes")
+            raise QueryError("delete_nodes requires node_ids or filters; clear() deletes all nodes")
         self._delete(where, **delete_kwargs)
 
     async def adelete_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **delete_kwargs: Any
     ) -> None:
-        """Do as `delete_nodes`, on a thread."""
+        """Run `delete_nodes` on a thread."""
         await self._memory.on_thread(self.delete_nodes, node_ids, filters, **delete_kwargs)
 
     def clear(self) -> None:
-        """Delete all nodes, of the ``kind`` if one was given; entries that are no nodes stay."""
+        """Delete all nodes of the store's ``kind``, or of every kind without one; other entries stay."""
         self._delete({})
 
     async def aclear(self) -> None:
-        """Do as `clear`, on a thread."""
+        """Run `clear` on a thread."""
         await self._memory.on_thread(self.clear)
 
-    def _delete(self, where: dict[str, Any], **named: Any) -> None:
-        chosen = both(self._of_kind(), {_NODE: {"$exists": True}}, where)
-        self.client.delete(where=chosen, **self._memory.into, **named)
+    def _delete(self, where: dict[str, Any], **kwargs: Any) -> None:
+        nodes = both(self._of_kind(), {_NODE: {"$exists": True}}, where)
+        self.client.delete(where=nodes, **self._memory.into, **kwargs)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
-        """Return the nodes with one of some ids that pass a filter, the oldest first; all of them without either."""
+        """Return the nodes with these ids that match the filters, oldest first; all nodes without arguments."""
         where = both(self._of_kind(), _named("id", node_ids), where_of(filters))
         return [_node(entry) for entry in self.client.entries(where, limit=None)]
 
     async def aget_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
     ) -> list[BaseNode]:
-        """Do as `get_nodes`, on a thread."""
+        """Run `get_nodes` on a thread."""
         return await self._memory.on_thread(self.get_nodes, node_ids, filters)
 
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
-        """Return the nodes that answer a query, best first, with their scores, higher for better.
+        """Return the nodes for a query, best first, with their scores, higher is better.
 
         Args:
-            query: ``default`` asks vectors alone, or words where there is no embedding; ``hybrid`` both;
+            query: mode ``default`` searches vectors, or words if the query has no embedding; ``hybrid`` both;
                 ``text_search`` and ``sparse`` words; ``mmr`` vectors, with ``diversity=1 - mmr_threshold`` (0.5).
-            **kwargs: options of `Vault.search`, which count before those of the query.
+            **kwargs: options of `Vault.search`; they override those of the query.
 
         Raises:
-            QueryError: it asks for something that cannot be done; see the module.
-            SeptetError: as `Vault.search` does.
+            QueryError: the query uses an unsupported feature; see the module.
+            SeptetError: raised by `Vault.search`.
         """
-        found: Results = self.client.search(query.query_str or "", **{**self._options(query), **kwargs})
-        nodes = [_of_hit(hit) for hit in found]
-        return VectorStoreQueryResult(nodes=nodes, similarities=[hit.score for hit in found], ids=found.ids)
+        results: Results = self.client.search(query.query_str or "", **{**self._options(query), **kwargs})
+        nodes = [_of_hit(hit) for hit in results]
+        return VectorStoreQueryResult(nodes=nodes, similarities=[hit.score for hit in results], ids=results.ids)
 
     async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
-        """Do as `query`, on a thread."""
+        """Run `query` on a thread."""
         return await self._memory.on_thread(self.query, query, **kwargs)
 
     def _of_kind(self) -> dict[str, Any] | None:
@@ -237,16 +239,16 @@ class SeptetVectorStore(BasePydanticVectorStore):
     def _options(self, query: VectorStoreQuery) -> dict[str, Any]:
         mode = VectorStoreQueryMode(query.mode)
         if mode not in _LEGS:
-            known = ", ".join(one.value for one in _LEGS)
-            raise QueryError(f"there is no search of the mode {mode.value!r}: known are {known}")
+            available = ", ".join(supported.value for supported in _LEGS)
+            raise QueryError(f"unsupported query mode {mode.value!r}; available: {available}")
         for name in ("sparse_top_k", "output_fields", "embedding_field"):
             if getattr(query, name) is not None:
-                raise QueryError(f"{name} cannot be chosen: leave it out")
+                raise QueryError(f"{name} is not supported: omit it")
         hybrid = mode == VectorStoreQueryMode.HYBRID
         legs = _LEGS[mode]
         if hybrid and query.alpha is not None:
             if query.alpha not in (0, 1):
-                raise QueryError(f"alpha is {query.alpha}: wanted 0 or 1, or a profile that says how much each counts")
+                raise QueryError(f"alpha is {query.alpha}: wanted 0 or 1; a profile sets the weights in between")
             legs = "vector" if query.alpha == 1 else "text"
         if query.query_embedding is None and legs == "vector":
             legs = None
@@ -257,7 +259,7 @@ class SeptetVectorStore(BasePydanticVectorStore):
             options.update(query_vector=query.query_embedding, model=self.model)
         if mode == VectorStoreQueryMode.MMR:
             options["diversity"] = 1 - (0.5 if query.mmr_threshold is None else query.mmr_threshold)
-        # Of an index that keeps no list of its nodes, the retriever asks for those of an empty one, and means all.
+        # The retriever passes an empty list, meaning all nodes, if the index keeps no list of its nodes.
         ids, documents = _named("id", query.node_ids or None), _named("attrs.ref_doc_id", query.doc_ids or None)
         options["where"] = both(ids, documents, where_of(query.filters))
         if self.kind is not None:
@@ -268,12 +270,12 @@ class SeptetVectorStore(BasePydanticVectorStore):
 class SeptetRetriever(BaseRetriever):
     """LlamaIndex's retriever: `Vault.search` of a vault, a federation, or a client of a remote one.
 
-    Nodes have what the hit says under ``septet`` in their metadata: score, confidence, kind, domain, tags, source,
-    trust, tier and citation; a model is not shown it.
+    The metadata of a node have under ``septet`` score, confidence, kind, domain, tags, source, trust, tier and citation
+    of its hit; they are excluded from the text for models.
 
     Args:
-        vault: what is searched: open, or the path of a vault, which is opened.
-        limit: at most so many nodes.
+        vault: an open vault, federation or client, or the path of a vault to open.
+        limit: maximum nodes.
         **options: the other options of `Vault.search`.
     """
 
@@ -283,40 +285,40 @@ class SeptetRetriever(BaseRetriever):
         super().__init__()
 
     def close(self) -> None:
-        """Close the vault, if a path was given."""
+        """Close the vault if it was opened from a path."""
         self._memory.close()
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        named = {} if query_bundle.embedding is None else {"query_vector": query_bundle.embedding}
-        found: Results = self._memory.blocking.search(query_bundle.query_str, **{**self._options, **named})
-        return [NodeWithScore(node=_of_hit(hit, septet=facts_of(hit)), score=hit.score) for hit in found]
+        vector = {} if query_bundle.embedding is None else {"query_vector": query_bundle.embedding}
+        results: Results = self._memory.blocking.search(query_bundle.query_str, **{**self._options, **vector})
+        return [NodeWithScore(node=_of_hit(hit, septet=facts_of(hit)), score=hit.score) for hit in results]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await self._memory.on_thread(self._retrieve, query_bundle)
 
 
 def where_of(filters: MetadataFilters | None) -> dict[str, Any] | None:
-    """Return LlamaIndex's filters as a filter on entries; None if there are none.
+    """Convert LlamaIndex's filters to a filter on entries; None if there are none.
 
     Raises:
-        QueryError: an operator that Septet does not have.
+        QueryError: an unsupported operator.
     """
     if filters is None or not filters.filters:
         return None
-    found = (where_of(one) if isinstance(one, MetadataFilters) else _condition(one) for one in filters.filters)
-    parts = [part for part in found if part is not None]
+    wheres = (where_of(part) if isinstance(part, MetadataFilters) else _condition(part) for part in filters.filters)
+    parts = [where for where in wheres if where is not None]
     return {_CONDITIONS[filters.condition or FilterCondition.AND]: parts} if parts else None
 
 
-def _condition(one: MetadataFilter) -> dict[str, Any]:
-    field, value = f"attrs.{one.key}", one.value
-    if one.operator == FilterOperator.IS_EMPTY:
+def _condition(filter: MetadataFilter) -> dict[str, Any]:
+    field, value = f"attrs.{filter.key}", filter.value
+    if filter.operator == FilterOperator.IS_EMPTY:
         return {"$or": [{field: None}, {field: ""}]}
-    if one.operator not in _OPERATORS:
+    if filter.operator not in _OPERATORS:
         raise QueryError(
-            f"there is no filter operator {one.operator.value!r}: text_match_insensitive minds no capitals"
+            f"unsupported filter operator {filter.operator.value!r}: use text_match_insensitive to match text"
         )
-    return {field: {_OPERATORS[one.operator]: value}}
+    return {field: {_OPERATORS[filter.operator]: value}}
 
 
 def _named(field: str, values: Sequence[str] | None) -> dict[str, Any] | None:
@@ -324,7 +326,7 @@ def _named(field: str, values: Sequence[str] | None) -> dict[str, Any] | None:
 
 
 def _node(entry: Entry, **more: Any) -> BaseNode:
-    """Return an entry as the node that it was, or as a text node."""
+    """Restore the node an entry was stored from; other entries become text nodes."""
     if "_node_content" not in entry.attrs:
         node: BaseNode = TextNode(id_=entry.id, text=content_of(entry), metadata=dict(entry.attrs))
     else:
@@ -333,7 +335,7 @@ def _node(entry: Entry, **more: Any) -> BaseNode:
 
 
 def _of_hit(hit: Hit, **more: Any) -> BaseNode:
-    """Return a hit as a node; without the entry, in mode ``scan``, as title and snippet."""
+    """Return a hit as a node; in mode ``scan``, which loads no entry, with title and snippet as text."""
     if hit.entry is not None:
         return _node(hit.entry, **more)
     return _with(TextNode(id_=hit.id, text=f"{hit.title}\n\n{hit.snippet}".strip()), more)

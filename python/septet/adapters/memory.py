@@ -1,4 +1,4 @@
-"""Memory: what an adapter searches and writes to, for callers that block and for those that await."""
+"""The vault, federation or client of an adapter, for blocking and for async callers."""
 
 from __future__ import annotations
 
@@ -22,29 +22,31 @@ Result = TypeVar("Result")
 
 
 class Memory:
-    """A vault, a federation, or a client of a remote one, as an adapter uses it.
+    """The vault, federation or client of an adapter.
 
     Args:
-        given: an open one, which stays open; one for asyncio; or the path of a vault, which is opened.
-        tier: the tier of a federation that is written to; None leaves the choice to the federation.
+        vault: an open one, blocking or async, which stays open; or the path of a vault to open.
+        tier: the tier of a federation to write to; None leaves the choice to the federation.
+
+    Attributes:
+        blocking: the object with the methods of `Vault`.
 
     Raises:
-        StoreError: it is none of these, or the file cannot be used.
+        StoreError: none of these, or the file cannot be used.
     """
 
-    def __init__(self, given: Any, tier: str | None = None) -> None:
-        self._own: AnyVault | None = None
-        self._awaited: AsyncVault | AsyncFederation | None = None
+    def __init__(self, vault: Any, tier: str | None = None) -> None:
+        self._opened: AnyVault | None = None
+        self._async: AsyncVault | AsyncFederation | None = None
         self._lock = Lock()
-        if isinstance(given, (str, os.PathLike)):
-            given = self._own = Vault(given)
-        elif isinstance(given, (AsyncVault, AsyncFederation)):
-            self._awaited, given = given, given.blocking
-        methods = [getattr(given, name, None) for name in ("search", "load", "add_many", "delete")]
+        if isinstance(vault, (str, os.PathLike)):
+            vault = self._opened = Vault(vault)
+        elif isinstance(vault, (AsyncVault, AsyncFederation)):
+            self._async, vault = vault, vault.blocking
+        methods = [getattr(vault, name, None) for name in ("search", "load", "add_many", "delete")]
         if not all(map(callable, methods)) or any(map(iscoroutinefunction, methods)):
-            raise StoreError(f"vault is {shown(given)}: wanted a Vault, a Federation, a Client or the path of a vault")
-        #: What has the methods of `Vault`.
-        self.blocking = given
+            raise StoreError(f"vault is {shown(vault)}: wanted a Vault, a Federation, a Client or the path of a vault")
+        self.blocking = vault
         self._tier = tier
 
     def __repr__(self) -> str:
@@ -52,44 +54,46 @@ class Memory:
 
     @property
     def into(self) -> dict[str, str]:
-        """The argument that names the tier to write to, if one was chosen."""
+        """The ``tier`` argument of writes, if set."""
         return {} if self._tier is None else {"tier": self._tier}
 
     async def on_thread(self, work: Callable[..., Result], *args: Any, **named: Any) -> Result:
-        """Return what ``work`` returns, called on a thread of the memory, never on the loop's."""
-        awaited = self._awaiting()
-        if awaited is None:
+        """Call ``work`` on a worker thread and return its result."""
+        face = self._async_face()
+        if face is None:
             return await asyncio.to_thread(work, *args, **named)
-        # The vault behind `awaited` is the one that `work` uses.
-        done: Result = await awaited.on_thread(lambda _: work(*args, **named))
-        return done
+        # `work` already refers to the blocking vault of `face`.
+        result: Result = await face.on_thread(lambda _: work(*args, **named))
+        return result
 
     def kinds(self, *, as_of: float | None = None) -> list[str]:
-        """Return the kinds of all entries, or of those that are valid at a time.
+        """Return the kinds of all entries, or of those valid at ``as_of`` (epoch seconds).
 
         Raises:
-            StoreError: a server holds more kinds than it names.
+            StoreError: a server has more kinds than it returns.
         """
-        found = self.blocking.facets("kind", limit=None, as_of=as_of)
-        if found.distinct > len(found):
-            raise StoreError(f"the server names {len(found):,} of {found.distinct:,} kinds: work beside its vault")
-        return [str(kind) for kind in found]
+        facets = self.blocking.facets("kind", limit=None, as_of=as_of)
+        if facets.distinct > len(facets):
+            raise StoreError(
+                f"the server returned {len(facets):,} of {facets.distinct:,} kinds: open its vault directly instead"
+            )
+        return [str(kind) for kind in facets]
 
     def close(self) -> None:
-        """Close the vault, if a path was given; what was given open stays open."""
-        if self._own is not None:
-            self._own.close()
+        """Close the vault if it was opened from a path."""
+        if self._opened is not None:
+            self._opened.close()
 
-    def _awaiting(self) -> AsyncVault | AsyncFederation | None:
+    def _async_face(self) -> AsyncVault | AsyncFederation | None:
         with self._lock:
-            if self._awaited is None and isinstance(self.blocking, AnyVault):
-                self._awaited = AsyncVault.of(cast("Vault", self.blocking))
-            elif self._awaited is None and isinstance(self.blocking, Federation):
-                self._awaited = AsyncFederation.of(self.blocking)
-            return self._awaited
+            if self._async is None and isinstance(self.blocking, AnyVault):
+                self._async = AsyncVault.of(cast("Vault", self.blocking))
+            elif self._async is None and isinstance(self.blocking, Federation):
+                self._async = AsyncFederation.of(self.blocking)
+            return self._async
 
 
 def needs(extra: str, error: ImportError) -> ImportError:
-    """Return the error about a package that is missing."""
+    """Return the error for a missing package."""
     name = extra.replace("-", "_")
     return ImportError(f"septet.adapters.{name} needs an extra: pip install 'septet[{extra}]' ({error})")
