@@ -1,4 +1,4 @@
-"""What is asked of a listing, as values: they are answered where the listing is."""
+"""Queries of a listing, as values: they run where the listing is, locally or on a server."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ _Answer = TypeVar("_Answer", covariant=True)
 
 
 class AskedListing(Protocol[_Answer]):
-    """Something that is asked of a listing."""
+    """A query of a listing."""
 
     def __call__(self, view: View) -> _Answer:
-        """Return the answer of a listing while it is read."""
+        """Run the query."""
 
 
 class PageAsked(NamedTuple):
-    """The entries of a page, and one more if there are more, in order."""
+    """The entries of a page in order, plus the first of the next page."""
 
     request: Request
 
     def __call__(self, view: View) -> list[Placed]:
-        """Return them."""
+        """Run the query."""
         return placed(view, self.request)
 
 
 class NumberAsked(NamedTuple):
-    """How many entries pass."""
+    """The number of entries that match."""
 
     request: Request
 
     def __call__(self, view: View) -> int:
-        """Return it."""
+        """Run the query."""
         return number_of(view, self.request)
 
 
 class CountsAsked(NamedTuple):
-    """How many of the entries that pass have each value of a field; of most entries, where ``limit`` is not None."""
+    """The number of matching entries per value of a field, of the ``limit`` most frequent values; None for all."""
 
     what: Faceted
     request: Request
     limit: int | None
 
     def __call__(self, view: View) -> Counted:
-        """Return it."""
+        """Run the query."""
         return counted(view, self.what, self.request, self.limit)
 
 
 class MirrorAsked(NamedTuple):
-    """Ids and validity of all entries, for those that are compared with them elsewhere."""
+    """Ids and validity of all entries, to compare with listings elsewhere."""
 
     def __call__(self, view: View) -> Mirror:
-        """Return them."""
+        """Run the query."""
         listing, times = view.listing, view.listing.times
         return Mirror(
             str(listing.state), listing.rows, listing.ids(view.read), times["valid_from"], times["valid_until"]

@@ -19,12 +19,12 @@ Positions = NDArray[np.int64]
 
 
 class Moved(NamedTuple):
-    """How the entries of a listing follow from those of the one before.
+    """The mapping from the ``o`` entries of a listing to the ``n`` of the next, ``f`` of them fresh.
 
     Attributes:
-        sources: where each entry was, or behind all that were, its place among the fresh ones ``(n,)``.
-        places: where each old entry is now, -1 for those that are gone or were written again ``(o,)``.
-        fresh: where each fresh entry is now ``(f,)``.
+        sources: the old position of each entry; for fresh ones ``o`` plus their place among them ``(n,)``.
+        places: the new position of each old entry, -1 if deleted or rewritten ``(o,)``.
+        fresh: the new position of each fresh entry ``(f,)``.
     """
 
     sources: Positions
@@ -33,10 +33,10 @@ class Moved(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Which entries have which values.
+    """The values of a field, as pairs of entry and value.
 
     Attributes:
-        owners: the position of an entry ``(m,)``, ascending; once for each of its values.
+        owners: the position of the entry, ascending ``(m,)``.
         numbers: the number of the value in ``names`` ``(m,)``.
     """
 
@@ -45,33 +45,33 @@ class Column(NamedTuple):
     names: Names
 
     def having(self, values: Iterable[Value], entries: int) -> Mask:
-        """Return which of so many entries have at least one of the values."""
-        found = np.zeros(entries, dtype=bool)
-        wanted = self.names.found(values)
-        if wanted:
-            chosen = self.numbers == wanted[0] if len(wanted) == 1 else np.isin(self.numbers, wanted)
-            found[self.owners[chosen]] = True
-        return found
+        """Return a mask ``(entries,)`` of the entries with at least one of the values."""
+        mask = np.zeros(entries, dtype=bool)
+        numbers = self.names.known(values)
+        if numbers:
+            matches = self.numbers == numbers[0] if len(numbers) == 1 else np.isin(self.numbers, numbers)
+            mask[self.owners[matches]] = True
+        return mask
 
     def present(self, entries: int) -> Mask:
-        """Return which of so many entries have a value."""
-        found = np.zeros(entries, dtype=bool)
-        found[self.owners] = True
-        return found
+        """Return a mask ``(entries,)`` of the entries with a value."""
+        mask = np.zeros(entries, dtype=bool)
+        mask[self.owners] = True
+        return mask
 
     def counts(self, mask: Mask | None) -> NDArray[np.int64]:
-        """Return how many of the entries in a mask have each value ``(v,)``."""
+        """Return the number of entries in a mask per value ``(v,)``."""
         numbers = self.numbers if mask is None else self.numbers[mask[self.owners]]
         return np.bincount(numbers, minlength=len(self.names.values))
 
     def places(self, entries: int, order: Order) -> NDArray[np.float64]:
-        """Return what each of so many entries is sorted by, inf without a value; for fields with one value at most."""
+        """Return the sort key of each entry ``(entries,)``, inf without a value; for single-valued fields."""
         places = np.full(entries, np.inf)
         places[self.owners] = order.ordinals[self.numbers]
         return places
 
     def value(self, position: int) -> Value | None:
-        """Return the value of an entry that has one at most."""
+        """Return the value of an entry of a single-valued field, or None."""
         at = int(np.searchsorted(self.owners, position))
         return self.names.values[self.numbers[at]] if at < len(self.owners) and self.owners[at] == position else None
 
@@ -79,20 +79,18 @@ class Column(NamedTuple):
         """Return the column of the next listing.
 
         Args:
-            fresh: the values of the fresh entries, whose owners are their new positions.
+            fresh: the values of the fresh entries, with new positions as owners.
         """
         owners = moved.places[self.owners]
-        kept = owners >= 0
-        owners, numbers = (
-            np.concatenate([owners[kept], fresh.owners]),
-            np.concatenate([self.numbers[kept], fresh.numbers]),
-        )
+        live = owners >= 0
+        owners = np.concatenate([owners[live], fresh.owners])
+        numbers = np.concatenate([self.numbers[live], fresh.numbers])
         order = np.argsort(owners, kind="stable")
         return Column(owners[order], numbers[order], self.names)
 
 
 def is_json(field: str) -> bool:
-    """Say whether a field may have several values."""
+    """Return True if a field may have several values."""
     return field == "tags" or field.startswith("attrs.")
 
 
@@ -105,23 +103,22 @@ def loaded(
     at: Positions | None = None,
     lists: bool = True,
 ) -> Column:
-    """Return the values of a field.
+    """Read the values of a field.
 
     Args:
-        rows: of every entry, ascending.
-        names: numbers that are known already.
-        at: the positions of those entries whose values are wanted; None for all.
-        lists: look into lists in attrs; False leaves them out.
+        rows: the row of every entry, ascending.
+        names: the numbering to extend; None for a new one.
+        at: the positions of the entries to read; None for all.
+        lists: include the items of lists in attrs.
     """
     names = Names(field) if names is None else names
-    wanted = None if at is None else rows[at].tolist()
-    pairs = (
-        listings.members(read, field, wanted, lists=lists) if is_json(field) else listings.values(read, field, wanted)
+    only = None if at is None else rows[at].tolist()
+    pairs = list(
+        listings.members(read, field, only, lists=lists) if is_json(field) else listings.values(read, field, only)
     )
-    found = list(pairs)
     number: Callable[[Value], int] = names.number
-    owners = np.searchsorted(rows, np.fromiter((row for row, _ in found), np.int64, len(found)))
-    numbers = np.fromiter((number(value) for _, value in found), np.int32, len(found))
-    # In order, and a value that an entry has twice counts once.
+    owners = np.searchsorted(rows, np.fromiter((row for row, _ in pairs), np.int64, len(pairs)))
+    numbers = np.fromiter((number(value) for _, value in pairs), np.int32, len(pairs))
+    # Sort, and count a value that an entry has twice once.
     both = np.unique(owners * np.int64(1 << 31) + numbers)
     return Column(both >> 31, (both & ((1 << 31) - 1)).astype(np.int32), names)

@@ -1,4 +1,4 @@
-"""Counts: how many entries of a listing pass, and how many have each value of a field."""
+"""The number of matching entries of a listing, in total and per value of a field."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from septet.sqlite.snapshot.arrays import Mask
 __all__ = ["Bucket", "Counted", "Faceted", "counted", "counted_in", "facets_of", "number_of"]
 
 _UNITS = {"day": "D", "month": "M", "year": "Y"}
-#: The years that a date can name: 1 to 9999, in epoch seconds.
+#: The range of `datetime.date`, years 1 to 9999, in epoch seconds.
 _FIRST, _BEYOND = -62_135_596_800.0, 253_402_300_800.0
 
 
@@ -26,11 +26,11 @@ class Counted(NamedTuple):
     """The values of a field in one listing, by number of entries.
 
     Attributes:
-        values: the most frequent first, or in any order.
-        total: how many entries were looked at.
-        missing: how many of them have no value.
-        distinct: how many values there are, also those that were cut.
-        other: the sum of the counts of those that were cut.
+        values: pairs of value and count, in any order.
+        total: number of entries counted.
+        missing: number of entries without a value.
+        distinct: number of values, including those beyond the limit.
+        other: sum of the counts beyond the limit.
     """
 
     values: list[tuple[Value, int]]
@@ -41,25 +41,25 @@ class Counted(NamedTuple):
 
 
 def number_of(view: View, request: Request) -> int:
-    """Return how many entries pass."""
+    """Return the number of matching entries."""
     mask = view.mask(request.filters, request.as_of)
     return len(view.listing) if mask is None else int(np.count_nonzero(mask))
 
 
 def counted(view: View, what: Faceted, request: Request, limit: int | None = None) -> Counted:
-    """Return how many of the entries that pass have each value.
+    """Count the matching entries per value.
 
     Args:
-        limit: only so many values, those of most entries; None for all.
+        limit: maximum values, the most frequent first; None for all.
     """
     return counted_in(view, what, view.mask(request.filters, request.as_of), limit)
 
 
 def counted_in(view: View, what: Faceted, mask: Mask | None, limit: int | None = None) -> Counted:
-    """Return how many of the entries in a mask have each value.
+    """Count the entries in a mask per value.
 
     Args:
-        mask: which entries count ``(n,)``; None for all.
+        mask: the entries to count ``(n,)``; None for all.
         limit: as for `counted`.
     """
     read, listing, _ = view
@@ -68,33 +68,33 @@ def counted_in(view: View, what: Faceted, mask: Mask | None, limit: int | None =
         times = listing.times[what.field] if mask is None else listing.times[what.field][mask]
         times = times[(times >= _FIRST) & (times < _BEYOND)]
         days = np.floor(times).astype(np.int64).astype("datetime64[s]").astype(f"datetime64[{_UNITS[what.by]}]")
-        dates, often = np.unique(days, return_counts=True)
+        dates, counts = np.unique(days, return_counts=True)
         texts = np.datetime_as_string(dates).tolist() if len(dates) else []
-        return Counted(list(zip(texts, often.tolist())), total, total - len(times), len(texts))
+        return Counted(list(zip(texts, counts.tolist())), total, total - len(times), len(texts))
     column = listing.column(read, what.field)
     present = column.present(len(listing))
-    having = int(np.count_nonzero(present if mask is None else present & mask))
+    valued = int(np.count_nonzero(present if mask is None else present & mask))
     counts = column.counts(mask)
-    found = np.flatnonzero(counts)
-    distinct, every = len(found), int(counts.sum())
+    numbers = np.flatnonzero(counts)
+    distinct, entries = len(numbers), int(counts.sum())
     if limit is not None and limit < distinct:
-        # Those that are as frequent as the last one stay, until they are put in order.
-        least = np.partition(counts[found], distinct - limit)[distinct - limit]
-        found = found[counts[found] >= least]
-        found = found[np.lexsort((column.names.order().ordinals[found], -counts[found]))][:limit]
+        # Keep ties with the last value until they are sorted.
+        least = np.partition(counts[numbers], distinct - limit)[distinct - limit]
+        numbers = numbers[counts[numbers] >= least]
+        numbers = numbers[np.lexsort((column.names.order().ordinals[numbers], -counts[numbers]))][:limit]
     values = column.names.values
-    chosen = counts[found]
+    top = counts[numbers]
     return Counted(
-        [(values[n], count) for n, count in zip(found.tolist(), chosen.tolist())],
+        [(values[n], count) for n, count in zip(numbers.tolist(), top.tolist())],
         total,
-        total - having,
+        total - valued,
         distinct,
-        every - int(chosen.sum()),
+        entries - int(top.sum()),
     )
 
 
 def facets_of(what: Faceted, parts: Iterable[Counted], limit: int | None) -> Facets:
-    """Return the counts of listings as one; those of several must not be cut."""
+    """Merge the counts of listings; with several, each must be without a limit."""
     together: Counter[tuple[bool, FacetValue]] = Counter()
     total = missing = other = distinct = 0
     for part in parts:

@@ -1,4 +1,4 @@
-"""Which entries of a listing pass a filter, answered from arrays where they have what it asks."""
+"""Filters evaluated on the arrays of a listing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from septet.sqlite.snapshot.arrays import Mask
 
 __all__ = ["Arrays", "passing"]
 
-#: Fields with few values, or that are asked for by their values.
+#: Fields with few distinct values, or that are filtered by value.
 _BY_VALUE = frozenset(
     ["kind", "type", "domain", "severity", "source", "trust", "path", "parent", "first_line", "last_line", "tags"]
 )
@@ -22,12 +22,12 @@ _ORDERED = {"$gt": np.greater, "$gte": np.greater_equal, "$lt": np.less, "$lte":
 
 
 class Arrays(NamedTuple):
-    """What a filter may be answered from.
+    """The arrays that filters are evaluated on.
 
     Attributes:
-        entries: how many there are.
-        times: by name, epoch seconds ``(n,)``, infinite where they are not set.
-        column: returns the values of a field; None where reading them is not worth it.
+        entries: number of entries, ``n``.
+        times: by name, epoch seconds ``(n,)``, infinite if not set.
+        column: returns the values of a field; None if the field is not worth reading.
     """
 
     entries: int
@@ -36,7 +36,7 @@ class Arrays(NamedTuple):
 
 
 def passing(arrays: Arrays, item: Filter) -> Mask | None:
-    """Return which entries pass ``(n,)``; None if the arrays do not have what is asked."""
+    """Return the mask of matching entries ``(n,)``; None if the arrays cannot answer the filter."""
     if isinstance(item, Compare):
         return _compared(arrays, item)
     if isinstance(item, Not):
@@ -47,25 +47,25 @@ def passing(arrays: Arrays, item: Filter) -> Mask | None:
     every = isinstance(item, AllOf)
     mask: Mask = np.full(arrays.entries, every)
     for part in item.parts:
-        found = passing(arrays, part)
-        if found is None:
+        matches = passing(arrays, part)
+        if matches is None:
             return None
-        mask = mask & found if every else mask | found
+        mask = mask & matches if every else mask | matches
     return mask
 
 
 def _compared(arrays: Arrays, item: Compare) -> Mask | None:
     field, operator = item.field, item.operator
     if operator in ("$ne", "$nin"):
-        found = _compared(arrays, Compare(field, "$eq" if operator == "$ne" else "$in", item.value))
-        return None if found is None else ~found
+        equal = _compared(arrays, Compare(field, "$eq" if operator == "$ne" else "$in", item.value))
+        return None if equal is None else ~equal
     if field in arrays.times:
         return _compared_times(arrays.times[field], operator, item.value)
     if not (field in _BY_VALUE or is_json(field)) or operator not in ("$eq", "$in", "$all", "$exists"):
         return None
     values = item.value if isinstance(item.value, tuple) else (item.value,)
     if field.startswith("attrs.") and (operator == "$exists" or None in values):
-        # Null, an empty list and nothing are one to the arrays.
+        # Columns do not distinguish null, an empty list and a missing key.
         return None
     column = arrays.column(field)
     if column is None:
@@ -83,7 +83,7 @@ def _compared(arrays: Arrays, item: Compare) -> Mask | None:
 
 
 def _with(values: tuple[object, ...], having: Mask, present: Mask, field: str) -> Mask:
-    """Add the entries without a value, if None is among the values; tags are a list, which is never null."""
+    """Add entries without a value if None is among the values; ``tags`` is never null."""
     return having | ~present if None in values and not is_json(field) else having
 
 
@@ -95,8 +95,8 @@ def _compared_times(times: NDArray[np.float64], operator: str, value: Any) -> Ma
     if operator == "$exists":
         return set_ if value else ~set_
     values = value if isinstance(value, tuple) else (value,)
-    masks = [~set_ if one is None else set_ & (times == one) for one in values]
-    found: Mask = np.full(len(times), operator == "$all")
-    for one in masks:
-        found = found & one if operator == "$all" else found | one
-    return found
+    matches: Mask = np.full(len(times), operator == "$all")
+    for moment in values:
+        equal = ~set_ if moment is None else set_ & (times == moment)
+        matches = matches & equal if operator == "$all" else matches | equal
+    return matches

@@ -1,4 +1,4 @@
-"""Listing: the live entries of a store at one generation, as arrays that are read when they are first needed."""
+"""Listing: the live entries of a store at one generation, as lazily loaded arrays."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from septet.system.forks import renew_in_children
 __all__ = ["Listing", "Listings", "View"]
 
 _Key = TypeVar("_Key")
-_Made = TypeVar("_Made")
+_Cached = TypeVar("_Cached")
 
-#: So many columns, answers to filters and orders a listing remembers.
+#: Maximum cached columns, masks of filters and orders per listing.
 MOST_COLUMNS, MOST_MASKS, MOST_ORDERS = 16, 32, 8
-#: When more entries than this were written, filters are asked anew rather than about these alone.
+#: Maximum changed entries for which cached masks are updated; beyond it they are dropped.
 MOST_CHANGED = 2_000
-#: A column is read when so many filters have asked for it.
+#: A column is loaded by this many filters on its field.
 ASKED_OFTEN = 2
-#: So often a read begins again because other threads moved on.
+#: Maximum retries of a read because other threads loaded a later state.
 TURNS = 1_000
 
 
 class Listing:
-    """Every live entry by its position, which is the place of its row; memories and split entries too.
+    """All live entries, including memories and split entries, by position in ascending order of row.
 
-    What it loads is read in a transaction of exactly its state.
+    Pass transactions of exactly this state to the methods.
 
     Attributes:
         rows: the store's row of each entry, ascending ``(n,)``.
-        times: by name, epoch seconds ``(n,)``; -inf and inf where ``valid_from`` and ``valid_until`` are not set.
+        times: by name, epoch seconds ``(n,)``; -inf and inf if ``valid_from`` and ``valid_until`` are not set.
         state: generation and writer.
     """
 
@@ -55,9 +55,9 @@ class Listing:
         self._lock = Lock(again=True)
         self._columns: dict[tuple[str, bool], Column] = {}
         self._masks: dict[Condition, Mask] = {}
-        self._made: dict[object, NDArray[Any]] = {}
+        self._orders: dict[object, NDArray[Any]] = {}
         self._ids: NDArray[np.object_] | None = None
-        self._asked: Counter[str] = Counter()
+        self._filtered: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -66,17 +66,17 @@ class Listing:
         """Return the values of a field that is not a time.
 
         Args:
-            lists: look into lists in attrs; False leaves them out.
+            lists: include the items of lists in attrs.
         """
         key = (field, lists or not field.startswith("attrs."))
-        return self._remembered(self._columns, key, MOST_COLUMNS, lambda: loaded(read, field, self.rows, lists=lists))
+        return self._cached(self._columns, key, MOST_COLUMNS, lambda: loaded(read, field, self.rows, lists=lists))
 
-    def often_asked(self, read: Reading, field: str) -> Column | None:
-        """Return the values of a field for a filter; None while reading them is not worth it."""
+    def column_to_filter(self, read: Reading, field: str) -> Column | None:
+        """Return the values of a field; None until `ASKED_OFTEN` filters have used it."""
         with self._lock.hold():
             if (field, True) not in self._columns:
-                self._asked[field] += 1
-                if self._asked[field] < ASKED_OFTEN:
+                self._filtered[field] += 1
+                if self._filtered[field] < ASKED_OFTEN:
                     return None
             return self.column(read, field)
 
@@ -85,47 +85,46 @@ class Listing:
         with self._lock.hold():
             if self._ids is None:
                 known = dict(listings.ids(read))
-                found = np.empty(len(self.rows), dtype=object)
-                found[:] = [known[row] for row in self.rows.tolist()]
-                self._ids = found
+                self._ids = np.empty(len(self.rows), dtype=object)
+                self._ids[:] = [known[row] for row in self.rows.tolist()]
             return self._ids
 
     @property
     def known_ids(self) -> NDArray[np.object_]:
-        """What `ids` returned."""
+        """The id of each entry ``(n,)``; `ids` must have loaded them."""
         assert self._ids is not None
         return self._ids
 
     def id_order(self, read: Reading) -> NDArray[np.float64]:
-        """Return the place of each entry in the order of ids ``(n,)``."""
-        return self._remembered(self._made, "id order", MOST_ORDERS, lambda: self._id_order(read))
+        """Return the rank of each entry by id ``(n,)``."""
+        return self._cached(self._orders, "id order", MOST_ORDERS, lambda: self._id_order(read))
 
     def order(self, key: object, make: Callable[[], Positions]) -> Positions:
-        """Return the positions in an order that was made before, or is made now."""
-        return self._remembered(self._made, ("order", key), MOST_ORDERS, make)
+        """Return the positions of an order from the cache or from ``make``."""
+        return self._cached(self._orders, ("order", key), MOST_ORDERS, make)
 
     def mask(self, read: Reading, filters: Mapping[str, Filter], as_of: float | None) -> Mask | None:
-        """Return which entries pass all filters, and are valid at a moment ``(n,)``; None for all.
+        """Return the mask of entries that match all filters and are valid at a time ``(n,)``; None for all.
 
         Args:
-            as_of: epoch seconds; None for entries outside their validity too.
+            as_of: epoch seconds; None to ignore validity.
         """
         mask = None
         if filters:
-            # Texts and parameters: True and 1 are equal in a filter.
+            # The key is SQL text with parameters: filters with True and with 1 are equal.
             condition = filtered(filters)
-            mask = self._remembered(self._masks, condition, MOST_MASKS, lambda: self._passing(read, filters, condition))
+            mask = self._cached(self._masks, condition, MOST_MASKS, lambda: self._passing(read, filters, condition))
         if as_of is None:
             return mask
         return self.valid(as_of) if mask is None else mask & self.valid(as_of)
 
     def valid(self, moment: float) -> Mask:
-        """Return which entries are valid at a moment ``(n,)``."""
+        """Return the mask of entries valid at a time, in epoch seconds ``(n,)``."""
         valid: Mask = (self.times["valid_from"] <= moment) & (self.times["valid_until"] > moment)
         return valid
 
     def mask_of(self, rows: Sequence[int] | NDArray[np.int64]) -> Mask:
-        """Return rows as a mask ``(n,)``."""
+        """Return the mask of entries with these rows ``(n,)``."""
         mask = np.zeros(len(self.rows), dtype=bool)
         mask[np.searchsorted(self.rows, np.asarray(rows, dtype=np.int64))] = True
         return mask
@@ -134,7 +133,7 @@ class Listing:
         """Return the listing of a later state.
 
         Args:
-            changed: what was written since.
+            changed: the entries written or deleted since.
         """
         with self._lock.hold():
             moved, rows, times = _moved(self, changed)
@@ -146,54 +145,54 @@ class Listing:
             if len(fresh) <= MOST_CHANGED:
                 for condition, mask in self._masks.items():
                     new_mask = listing.mask_of(listings.passing(read, condition, fresh))
-                    kept = moved.places[mask]
-                    new_mask[kept[kept >= 0]] = True
+                    positions = moved.places[mask]
+                    new_mask[positions[positions >= 0]] = True
                     listing._masks[condition] = new_mask
             if self._ids is not None:
                 known = dict(listings.ids(read, fresh))
                 new_ids = np.empty(len(fresh), dtype=object)
                 new_ids[:] = [known[row] for row in fresh]
                 listing._ids = np.concatenate([self._ids, new_ids])[moved.sources]
-            listing._asked = self._asked
+            listing._filtered = self._filtered
             return listing
 
     def same(self, read: Reading) -> Listing:
-        """Return the listing of a later state in which nothing of it changed."""
+        """Return the listing of a later state with the same entries."""
         listing = Listing(read[1:], self.rows, self.times)
         listing._lock, listing._columns, listing._masks = self._lock, self._columns, self._masks
-        listing._made, listing._ids, listing._asked = self._made, self._ids, self._asked
+        listing._orders, listing._ids, listing._filtered = self._orders, self._ids, self._filtered
         return listing
 
     def _passing(self, read: Reading, filters: Mapping[str, Filter], condition: Condition) -> Mask:
-        arrays = Arrays(len(self.rows), self.times, lambda field: self.often_asked(read, field))
+        arrays = Arrays(len(self.rows), self.times, lambda field: self.column_to_filter(read, field))
         mask = passing(arrays, AllOf(tuple(filters.values())))
         return self.mask_of(listings.passing(read, condition)) if mask is None else mask
 
     def _id_order(self, read: Reading) -> NDArray[np.float64]:
         ordered = np.array(listings.in_order_of_ids(read), dtype=np.int64)
         at = np.searchsorted(self.rows, ordered)
-        # The index knows deleted entries too.
-        there = at < len(self.rows)
-        there[there] = self.rows[at[there]] == ordered[there]
+        # The index still contains deleted entries.
+        live = at < len(self.rows)
+        live[live] = self.rows[at[live]] == ordered[live]
         order = np.empty(len(self.rows))
-        order[at[there]] = np.arange(len(self.rows))
+        order[at[live]] = np.arange(len(self.rows))
         return order
 
-    def _remembered(self, known: dict[_Key, _Made], key: _Key, most: int, make: Callable[[], _Made]) -> _Made:
-        """Return what is known by a key, made if it is not; what was not asked for longest is forgotten."""
+    def _cached(self, cache: dict[_Key, _Cached], key: _Key, most: int, make: Callable[[], _Cached]) -> _Cached:
+        """Return a value from an LRU cache of at most ``most`` values, or from ``make``."""
         with self._lock.hold():
-            found = known.pop(key, None)
-            if found is None:
-                found = make()
-                while len(known) >= most:
-                    del known[next(iter(known))]
-            known[key] = found
-            return found
+            value = cache.pop(key, None)
+            if value is None:
+                value = make()
+                while len(cache) >= most:
+                    del cache[next(iter(cache))]
+            cache[key] = value
+            return value
 
 
-def _arrays(found: list[Dated]) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]]]:
+def _arrays(dated: Sequence[tuple[Any, ...]]) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]]]:
     """Return rows and times of live entries as arrays."""
-    columns = list(zip(*found)) if found else [()] * len(Dated._fields)
+    columns = list(zip(*dated)) if dated else [()] * len(Dated._fields)
     times = {name: np.array(columns[2 + n], dtype=np.float64) for n, name in enumerate(TIMES)}
     for name, unset in (("valid_from", -np.inf), ("valid_until", np.inf)):
         times[name][np.isnan(times[name])] = unset
@@ -201,17 +200,17 @@ def _arrays(found: list[Dated]) -> tuple[NDArray[np.int64], dict[str, NDArray[np
 
 
 def _moved(old: Listing, changed: list[Dated]) -> tuple[Moved, NDArray[np.int64], dict[str, NDArray[np.float64]]]:
-    """Return how entries move, and rows and times of the next listing."""
-    written = np.array([one[0] for one in changed], dtype=np.int64)
-    fresh_rows, fresh_times = _arrays([one for one in changed if one[1]])
+    """Return the mapping to the next listing, and its rows and times."""
+    written = np.array([row for row, *_ in changed], dtype=np.int64)
+    fresh_rows, fresh_times = _arrays([(row, live, *rest) for row, live, *rest in changed if live])
     at = np.searchsorted(old.rows, written)
-    there = at < len(old.rows)
-    there[there] = old.rows[at[there]] == written[there]
+    known = at < len(old.rows)
+    known[known] = old.rows[at[known]] == written[known]
     keep = np.ones(len(old.rows), dtype=bool)
-    keep[at[there]] = False
-    kept = np.flatnonzero(keep)
-    sources = np.concatenate([kept, len(old.rows) + np.arange(len(fresh_rows))])
-    rows = np.concatenate([old.rows[kept], fresh_rows])
+    keep[at[known]] = False
+    unchanged = np.flatnonzero(keep)
+    sources = np.concatenate([unchanged, len(old.rows) + np.arange(len(fresh_rows))])
+    rows = np.concatenate([old.rows[unchanged], fresh_rows])
     order = np.argsort(rows, kind="stable")
     sources = sources[order]
     places = np.full(len(old.rows) + len(fresh_rows), -1, dtype=np.int64)
@@ -221,11 +220,11 @@ def _moved(old: Listing, changed: list[Dated]) -> tuple[Moved, NDArray[np.int64]
 
 
 class View(NamedTuple):
-    """A listing while it is read.
+    """A listing with a transaction to read it.
 
     Attributes:
         read: a transaction of the listing's state.
-        hidden: entries that are left out ``(n,)``; None for none.
+        hidden: the mask of entries to exclude ``(n,)``; None for none.
     """
 
     read: Reading
@@ -233,7 +232,7 @@ class View(NamedTuple):
     hidden: Mask | None = None
 
     def mask(self, filters: Mapping[str, Filter], as_of: float | None) -> Mask | None:
-        """Return which entries pass all filters and are not hidden ``(n,)``; None for all."""
+        """Return the mask of entries that match all filters and are not hidden ``(n,)``; None for all."""
         mask = self.listing.mask(self.read, filters, as_of)
         if self.hidden is None:
             return mask
@@ -241,44 +240,45 @@ class View(NamedTuple):
 
 
 class Listings:
-    """Holds the current listing of a store. Threads may share it."""
+    """Caches the current listing of a store. Thread-safe."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = Lock()
         self._current: Listing | None = None
-        self._aside: Listing | None = None
+        #: The listing of an older state that a transaction still reads.
+        self._older: Listing | None = None
         renew_in_children(self)
 
     def after_fork(self) -> None:
-        """Begin from nothing in a forked child: another thread may have held a lock."""
+        """Reset in a forked child: another thread may have held the lock."""
         self._lock = Lock()
-        self._current = self._aside = None
+        self._current = self._older = None
 
     def at(self, read: Reading) -> View:
-        """Return the listing of the state of a transaction that began elsewhere.
+        """Return the listing of the state of an open transaction.
 
         Raises:
             StoreError: the file cannot be read.
-            StoreBusy: somebody wrote a file of which nobody was expected to.
+            StoreBusy: a file opened as unchanging was written.
         """
         listing = self._view(read, None)
         if listing is None:
             if self._store.at_rest is not None and self._store.disturbed:
                 raise StoreBusy(f"{self._store.path} changed while it was read: try again")
-            # Other threads moved on to a later state.
-            listing = self._aside
+            # Other threads loaded a later state.
+            listing = self._older
             if listing is None or listing.state != read[1:]:
-                listing = self._aside = Listing(read[1:], *_arrays(listings.dated(read)))
+                listing = self._older = Listing(read[1:], *_arrays(listings.dated(read)))
         return View(read, listing)
 
     @contextmanager
     def reading(self) -> Iterator[View]:
-        """Begin a read transaction, and take the listing of its state.
+        """Begin a read transaction and yield the listing of its state.
 
         Raises:
             StoreError: the file cannot be read.
-            StoreBusy: other threads moved on again and again.
+            StoreBusy: other threads loaded later states `TURNS` times.
         """
         for _ in range(TURNS):
             seen = self._current
@@ -290,7 +290,7 @@ class Listings:
         raise StoreBusy(f"{self._store.path} changed {TURNS} times while a read began: try again")
 
     def _view(self, read: Reading, seen: Listing | None) -> Listing | None:
-        """Return the listing of the state that is read; None when another thread has moved on to a later one."""
+        """Return the listing of the transaction's state; None if another thread has loaded a later one."""
         with self._lock.hold():
             current = self._current
             if current is not None and current.state == read[1:]:
@@ -298,7 +298,7 @@ class Listings:
             if current is not None and current.state[0] >= read.generation:
                 if current is not seen:
                     return None
-                # The file was restored.
+                # The file was restored from a backup.
                 current = None
             if current is not None:
                 current = _caught_up(current, read)
@@ -306,19 +306,19 @@ class Listings:
                 current = Listing(read[1:], *_arrays(listings.dated(read)))
             self._current = current
             if self._store.at_rest is not None and self._store.disturbed:
-                # Somebody wrote a file of which nobody was expected to.
+                # A file opened as unchanging was written.
                 self._current = None
                 return None
             return current
 
 
 def _caught_up(old: Listing, read: Reading) -> Listing | None:
-    """Return the listing of a later state; None when it is better, or necessary, to read everything."""
+    """Return the listing of a later state; None if all entries must be read, or reading them is cheaper."""
     generation, writer = old.state
     if read.writer != writer and writer_at(read, generation) != writer:
         return None
     if entries.purged_at(read) > generation:
-        # Rows that are gone cannot tell that they were deleted.
+        # Purged rows leave no record of their deletion.
         return None
     changed = listings.changed(read, generation)
     if not changed:

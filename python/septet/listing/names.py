@@ -1,4 +1,4 @@
-"""Values by number, in order of first sight."""
+"""Dictionary encoding: numbers for the values of a field, in order of first occurrence."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ __all__ = ["Names", "Order", "Value", "sort_key"]
 
 Value: TypeAlias = "str | int | float | bool"
 
-
-#: The order of words that have one: the most severe and the most trusted are last.
+#: Values with an order of their own, ascending: the most severe and the most trusted are last.
 _RANKS: Mapping[str, Sequence[Value]] = {"severity": SEVERITIES[::-1], "trust": TRUSTS}
 
 
 def sort_key(field: str) -> Callable[[Value], tuple[int, Value]]:
-    """Return what gives the key that values of a field are sorted by."""
+    """Return the sort key function for values of a field."""
     ranks = {word: place for place, word in enumerate(_RANKS.get(field, ()))}
     return (lambda value: (ranks.get(value, -1), value)) if ranks else _by_kind
 
 
 def _by_kind(value: Value) -> tuple[int, Value]:
-    """Order numbers, then texts by their characters, then False and True."""
+    """Sort numbers first, then texts by code point, then booleans."""
     return (2, value) if isinstance(value, bool) else (1 if isinstance(value, str) else 0, value)
 
 
@@ -35,8 +34,8 @@ class Order(NamedTuple):
     """The order of values at one moment.
 
     Attributes:
-        numbers: the numbers of the values, the least value first.
-        ordinals: the place of each number in it ``(v,)``.
+        numbers: the numbers of the values, in ascending order of value.
+        ordinals: the rank of each number ``(v,)``.
     """
 
     numbers: list[int]
@@ -44,54 +43,53 @@ class Order(NamedTuple):
 
 
 class Names:
-    """Values by number. It only grows, so successive listings share it."""
+    """Numbers for values. Append-only, so successive listings share it."""
 
     def __init__(self, field: str) -> None:
         self.values: list[Value] = []
-        # Most are texts. True and 1 are equal to Python.
+        # Most values are texts. In Python, True == 1, so the type is part of the key.
         self._texts: dict[str, int] = {}
         self._others: dict[tuple[bool, Value], int] = {}
         self._key = sort_key(field)
         self._order = Order([], np.empty(0))
 
     def number(self, value: Value) -> int:
-        """Return the number of a value, a new one the first time."""
-        known = self.find(value)
-        if known is None:
-            known = len(self.values)
+        """Return the number of a value, adding it if new."""
+        number = self.find(value)
+        if number is None:
+            number = len(self.values)
             if isinstance(value, str):
-                self._texts[value] = known
+                self._texts[value] = number
             else:
-                self._others[isinstance(value, bool), value] = known
+                self._others[isinstance(value, bool), value] = number
             self.values.append(value)
-        return known
+        return number
 
     def find(self, value: Value) -> int | None:
-        """Return the number of a value; None if no entry ever had it."""
+        """Return the number of a value; None if unknown."""
         return self._texts.get(value) if isinstance(value, str) else self._others.get((isinstance(value, bool), value))
 
-    def found(self, values: Iterable[Value]) -> list[int]:
-        """Return the numbers of those values that there are."""
+    def known(self, values: Iterable[Value]) -> list[int]:
+        """Return the numbers of the known values."""
         return [number for value in values if (number := self.find(value)) is not None]
 
     def order(self) -> Order:
-        """Return the order of the values that there are now.
+        """Return the order of the current values.
 
-        Another thread may add values at any moment, so whatever is compared with each other is to be of one order.
+        Compare ranks of one order only: other threads may add values at any time.
         """
-        known, many = self._order, len(self.values)
-        if len(known.numbers) < many:
-            numbers = sorted(
-                (*known.numbers, *range(len(known.numbers), many)), key=lambda n: self._key(self.values[n])
-            )
-            ordinals = np.empty(many)
-            ordinals[numbers] = np.arange(many)
-            known = self._order = Order(numbers, ordinals)
-        return known
+        order, count = self._order, len(self.values)
+        if len(order.numbers) < count:
+            added = range(len(order.numbers), count)
+            numbers = sorted((*order.numbers, *added), key=lambda n: self._key(self.values[n]))
+            ordinals = np.empty(count)
+            ordinals[numbers] = np.arange(count)
+            order = self._order = Order(numbers, ordinals)
+        return order
 
     def place(self, value: Value, order: Order) -> float:
-        """Return where a value stands among the ordinals; half a step before the next one, if it is not there."""
+        """Return the rank of a value; for a value not in the order, 0.5 below the next greater rank."""
         numbers = order.numbers
         at = bisect_left(numbers, self._key(value), key=lambda n: self._key(self.values[n]))
-        there = at < len(numbers) and numbers[at] == self.find(value)
-        return float(at) if there else at - 0.5
+        is_known = at < len(numbers) and numbers[at] == self.find(value)
+        return float(at) if is_known else at - 0.5

@@ -1,4 +1,4 @@
-"""Pages: which entries of a listing come next in an order."""
+"""Pages of a listing in a given order."""
 
 from __future__ import annotations
 
@@ -22,58 +22,57 @@ __all__ = ["Placed", "in_order", "placed", "the_page"]
 
 
 class Placed(NamedTuple):
-    """An entry with where it stands in the order."""
+    """An entry with its cursor in the order."""
 
     entry: Entry
     cursor: Cursor
 
 
 def placed(view: View, request: Request) -> list[Placed]:
-    """Return the entries of a page, and one more if there are more, in order."""
+    """Return the entries of a page in order, plus the first of the next page."""
     read, listing, _ = view
     mask = view.mask(request.filters, request.as_of)
     order = listing.order(request.keys, lambda: _order(read, listing, request.keys))
     start = 0 if request.after is None else _start(read, listing, order, request)
-    most = None if request.limit is None else request.limit + 1
-    chosen = order[start:]
-    chosen = chosen[:most] if mask is None else chosen[mask[chosen]][:most]
-    found = entries.read_rows(read, listing.rows[chosen].tolist())
-    values = [_value_of(read, listing, key) for key in request.keys if key.field != "id"]
+    stop = None if request.limit is None else request.limit + 1
+    positions = order[start:]
+    positions = positions[:stop] if mask is None else positions[mask[positions]][:stop]
+    columns = [_value_of(read, listing, key) for key in request.keys if key.field != "id"]
     by_id = any(key.field == "id" for key in request.keys)
-    out = []
-    for at, candidate in zip(chosen.tolist(), found):
-        known = [value(at) for value in values]
+    page = []
+    for position, row in zip(positions.tolist(), entries.read_rows(read, listing.rows[positions].tolist())):
+        values = [value(position) for value in columns]
         if by_id:
-            known.append(candidate.id)
-        out.append(Placed(candidate.to_entry(), Cursor(tuple(known), candidate.id)))
-    return out
+            values.append(row.id)
+        page.append(Placed(row.to_entry(), Cursor(tuple(values), row.id)))
+    return page
 
 
-def in_order(found: Sequence[Placed], request: Request) -> list[Placed]:
-    """Return entries of several listings in the order of the request."""
-    merged = sorted(found, key=lambda one: one.entry.id)
+def in_order(items: Sequence[Placed], request: Request) -> list[Placed]:
+    """Merge entries of several listings in the order of the request."""
+    merged = sorted(items, key=lambda item: item.entry.id)
     for place, key in reversed(list(enumerate(request.keys))):
         merged.sort(key=_sorted_by(key, place), reverse=key.descending)
         if key.field not in UNSET:
-            # In both directions what has no value comes last.
-            merged.sort(key=lambda one, place=place: one.cursor.values[place] is None)  # type: ignore[misc]
+            # Entries without a value are last in both directions.
+            merged.sort(key=lambda item, place=place: item.cursor.values[place] is None)  # type: ignore[misc]
     return merged
 
 
-def the_page(found: Sequence[Placed], request: Request) -> Page:
-    """Return the page of entries that were found, one more than it holds if there are more."""
+def the_page(items: Sequence[Placed], request: Request) -> Page:
+    """Return a page, with a cursor if there are more items than its limit."""
     limit = request.limit
-    if limit is None or len(found) <= limit:
-        return Page(tuple(one.entry for one in found), None)
-    return Page(tuple(one.entry for one in found[:limit]), request.written(found[limit - 1].cursor))
+    if limit is None or len(items) <= limit:
+        return Page(tuple(item.entry for item in items), None)
+    return Page(tuple(item.entry for item in items[:limit]), request.encode(items[limit - 1].cursor))
 
 
 def _sorted_by(key: Key, place: int) -> Callable[[Placed], Any]:
     by = sort_key(key.field)
     unset = UNSET.get(key.field)
 
-    def sorted_by(one: Placed) -> Any:
-        value = one.cursor.values[place]
+    def sorted_by(item: Placed) -> Any:
+        value = item.cursor.values[place]
         value = unset if value is None else value
         return (-1, 0) if value is None else by(value)
 
@@ -90,7 +89,7 @@ def _order(read: Reading, listing: Listing, keys: Sequence[Key]) -> Positions:
 
 
 def _places(read: Reading, listing: Listing, key: Key) -> NDArray[np.float64]:
-    """Return what entries are sorted by, the least first ``(n,)``; inf for those without a value."""
+    """Return the ascending sort keys of entries ``(n,)``, inf without a value."""
     if key.field == "id":
         places = listing.id_order(read)
         return -places if key.descending else places
@@ -98,7 +97,7 @@ def _places(read: Reading, listing: Listing, key: Key) -> NDArray[np.float64]:
 
 
 def _start(read: Reading, listing: Listing, order: Positions, request: Request) -> int:
-    """Return how many entries of an order stand before the page or are its cursor."""
+    """Return the index in an order of the first entry after the cursor."""
     cursor = request.after
     assert cursor is not None
     low, high = 0, len(order)
@@ -110,17 +109,17 @@ def _start(read: Reading, listing: Listing, order: Positions, request: Request) 
         places, sought = _placing(read, listing, key, value)
         here = places[order[low:high]]
         low, high = low + int(np.searchsorted(here, sought, "left")), low + int(np.searchsorted(here, sought, "right"))
-    # Ids are read only where they are compared.
+    # A binary search reads few ids.
     while low < high:
         middle = (low + high) // 2
-        (found,) = entries.ids_at(read, [int(listing.rows[order[middle]])])
-        before = found >= cursor.id if descending else found <= cursor.id
+        (id_,) = entries.ids_at(read, [int(listing.rows[order[middle]])])
+        before = id_ >= cursor.id if descending else id_ <= cursor.id
         low, high = (middle + 1, high) if before else (low, middle)
     return low
 
 
 def _placing(read: Reading, listing: Listing, key: Key, value: Value | None) -> tuple[NDArray[np.float64], float]:
-    """Return what entries are sorted by, as `_places` does, and what an entry with a value would be sorted by."""
+    """Return the sort keys of `_places`, and the sort key of ``value``."""
     if key.field in listing.times:
         places = listing.times[key.field]
         number = UNSET.get(key.field, math.inf) if value is None else float(value)
@@ -131,13 +130,13 @@ def _placing(read: Reading, listing: Listing, key: Key, value: Value | None) -> 
     place = math.inf if value is None else column.names.place(value, order)
     if not key.descending:
         return places, place
-    # In both directions what has no value comes last.
+    # Entries without a value are last in both directions.
     return np.where(np.isinf(places), places, -places), place if value is None else -place
 
 
 def _value_of(read: Reading, listing: Listing, key: Key) -> Callable[[int], Value | None]:
-    """Return what gives the value that an entry is sorted by, None where it has none."""
+    """Return a function from position to the value of the key, or None."""
     if key.field in listing.times:
         times = listing.times[key.field]
-        return lambda at: float(times[at]) if math.isfinite(times[at]) else None
+        return lambda position: float(times[position]) if math.isfinite(times[position]) else None
     return listing.column(read, key.field, lists=False).value

@@ -1,4 +1,4 @@
-"""What a listing is asked for, checked: a filter, a moment, an order, and where to go on."""
+"""Validated requests for a listing: filter, time, order and cursor."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["ORDER_FIELDS", "Cursor", "Key", "OrderBy", "Request", "limit_of"]
 #: A field, a field with ``"asc"`` or ``"desc"``, or a list of these.
 OrderBy: TypeAlias = "str | tuple[str, str] | Sequence[str | tuple[str, str]]"
 
-#: Fields with at most one value for each entry.
+#: Single-valued fields.
 ORDER_FIELDS = (
     "id", "kind", "type", "domain", "severity", "title", "source", "trust", "parent", "path", "first_line", "last_line",
     "created_at", "updated_at", "valid_from", "valid_until",
 )  # fmt: skip
-#: What a time that is not set is sorted as.
+#: Sort keys of times that are not set.
 UNSET = {"valid_from": -math.inf, "valid_until": math.inf}
 _TIMES = frozenset({"created_at", "updated_at", *UNSET})
 _LINES = frozenset({"first_line", "last_line"})
-#: So many fields an order has at most.
+#: Maximum fields of an order.
 MOST_KEYS = 8
 
 
@@ -49,14 +49,14 @@ class Cursor(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What entries are listed, and in which order.
+    """Filter, order and page of a listing.
 
     Attributes:
-        filters: an entry must pass all of them.
-        as_of: the moment at which entries must be valid; None for any.
-        keys: what is compared one after the other; entries that are equal come in the order of their ids.
-        limit: how many entries a page has; None for all.
-        after: the entry behind which the page begins; None for the first page.
+        filters: entries must match all of them.
+        as_of: entries must be valid at this time, in epoch seconds; None for any.
+        keys: sort keys, most significant first; ties are sorted by id.
+        limit: maximum entries per page; None for all.
+        after: the last entry of the previous page; None for the first page.
     """
 
     filters: Mapping[str, Filter]
@@ -70,7 +70,7 @@ class Request(NamedTuple):
         """Return a request without an order.
 
         Raises:
-            QueryError: a malformed filter or moment.
+            QueryError: a malformed filter or time.
         """
         return cls({} if where is None else parse_where(where), as_epoch(as_of, "as_of", QueryError))
 
@@ -78,52 +78,48 @@ class Request(NamedTuple):
         """Return the request of a page.
 
         Raises:
-            QueryError: an unknown field, no whole number, or no cursor of such a listing.
+            QueryError: an unknown field, a limit that is no positive integer, or a cursor of another listing.
         """
-        asked = self._replace(keys=_keys(order_by), limit=limit_of(limit))
-        return asked if after is None else asked._replace(after=asked._cursor(after))
+        request = self._replace(keys=_keys(order_by), limit=limit_of(limit))
+        return request if after is None else request._replace(after=request._cursor(after))
 
     @property
     def _mark(self) -> str:
-        """What tells this listing from others, whatever page of it."""
-        said = repr((sorted(self.filters.items(), key=lambda item: item[0]), self.as_of, self.keys))
-        return hashlib.blake2b(said.encode("utf-8", "backslashreplace"), digest_size=9).hexdigest()
+        """A digest of the filters, time and order, the same for all pages."""
+        text = repr((sorted(self.filters.items(), key=lambda item: item[0]), self.as_of, self.keys))
+        return hashlib.blake2b(text.encode("utf-8", "backslashreplace"), digest_size=9).hexdigest()
 
-    def written(self, cursor: Cursor) -> str:
-        """Return the text that names a cursor."""
-        said = json.dumps([self._mark, *cursor.values, cursor.id], ensure_ascii=False, separators=(",", ":"))
-        return base64.urlsafe_b64encode(said.encode("utf-8")).decode("ascii").rstrip("=")
+    def encode(self, cursor: Cursor) -> str:
+        """Encode a cursor as an opaque text."""
+        text = json.dumps([self._mark, *cursor.values, cursor.id], ensure_ascii=False, separators=(",", ":"))
+        return base64.urlsafe_b64encode(text.encode("utf-8")).decode("ascii").rstrip("=")
 
     def fits(self, values: Sequence[object]) -> bool:
-        """Whether there is a value for each key, of the type of its field."""
+        """Return True if there is one value per key, of the type of its field."""
         return len(values) == len(self.keys) and all(map(_fits, self.keys, values))
 
     def _cursor(self, after: object) -> Cursor:
         text = utf8(after, "after", QueryError)
-        wanted = "wanted the `next` of a page"
+        malformed = QueryError(f"after is {shown(text)}: wanted the `next` of a page")
         try:
-            said = json.loads(base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4)).decode("utf-8"))
+            parts = json.loads(base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4)).decode("utf-8"))
         except (ValueError, RecursionError):
-            raise QueryError(f"after is {shown(text)}: {wanted}") from None
-        if not isinstance(said, list) or len(said) < 2 or not isinstance(said[-1], str):
-            raise QueryError(f"after is {shown(text)}: {wanted}")
-        mark, *values, last = said
+            raise malformed from None
+        if not isinstance(parts, list) or len(parts) < 2 or not isinstance(parts[-1], str):
+            raise malformed
+        mark, *values, last = parts
         if mark != self._mark:
             raise QueryError(
-                "after is of a listing with another where, order_by or as_of: pass the same ones with every page, "
-                "or leave after out to begin anew"
+                "after is a cursor of a listing with another where, order_by or as_of: pass the same ones with every "
+                "page, or omit after to start from the first page"
             )
         if not self.fits(values):
-            raise QueryError(f"after is {shown(text)}: {wanted}")
+            raise malformed
         return Cursor(tuple(values), utf8(last, "after", QueryError))
 
 
 def limit_of(limit: object) -> int | None:
-    """Return a limit, None for none.
-
-    Raises:
-        QueryError: no whole number from 1 on.
-    """
+    """Validate a limit: an integer of at least 1 (`QueryError`), or None."""
     return None if limit is None else whole(limit, "limit", QueryError, 1)
 
 
@@ -145,7 +141,7 @@ def _keys(order_by: object) -> tuple[Key, ...]:
         keys = (_key(order_by),)
     if len({key.field for key in keys}) < len(keys):
         raise QueryError(f"order_by is {shown(order_by)}: it names a field twice")
-    # Behind the id nothing is equal.
+    # Ids are unique: later keys have no effect.
     until = next((n + 1 for n, key in enumerate(keys) if key.field == "id"), len(keys))
     return keys[:until]
 
@@ -158,8 +154,8 @@ def _key(item: object) -> Key:
                 f"order_by is {shown(item)}: wanted a field, (field, 'asc') or (field, 'desc'); a list of several"
             )
         field, direction = item[0], exact(item[1])
-    elif isinstance(said := exact(item), str) and said.startswith("-"):
-        # As other libraries say it.
-        named = printable(field_of(said[1:], ORDER_FIELDS, "order_by"))
-        raise QueryError(f'order_by is {shown(item)}: wanted ("{named}", "desc") for what has most first')
+    elif isinstance(text := exact(item), str) and text.startswith("-"):
+        # The syntax of other libraries for descending order.
+        name = printable(field_of(text[1:], ORDER_FIELDS, "order_by"))
+        raise QueryError(f'order_by is {shown(item)}: wanted ("{name}", "desc") for descending order')
     return Key(field_of(field, ORDER_FIELDS, "order_by"), direction == "desc")

@@ -1,4 +1,4 @@
-"""Which entries of a listing are hidden by copies in listings of higher tiers."""
+"""Entries of a listing hidden by copies in listings of higher tiers."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from septet.sqlite.snapshot.arrays import Mask
 
 __all__ = ["Mirror", "Shadowing", "Shadows"]
 
-#: So many pairs of listings are remembered.
+#: Maximum cached pairs of listings.
 MOST_PAIRS = 64
 
 
 class Shadowing(Protocol):
-    """The entries of a listing as others are compared with them."""
+    """A listing as compared with those of other tiers."""
 
     @property
     def state(self) -> Hashable:
-        """Names the state that was read: listings of one vault with equal states are equal."""
+        """The version of the listing: listings of one vault with equal states are equal."""
 
     @property
     def rows(self) -> NDArray[Any]:
-        """An array ``(n,)`` that is another one after each change."""
+        """The rows of entries ``(n,)``, a new array object after each change."""
 
     @property
     def known_ids(self) -> NDArray[np.object_]:
-        """The id of each entry ``(n,)``."""
+        """The id of each entry ``(n,)``; must be loaded already."""
 
     def valid(self, moment: float) -> Mask:
-        """Return which entries are valid at a moment ``(n,)``."""
+        """Return the mask of entries valid at a time, in epoch seconds ``(n,)``."""
 
     def __len__(self) -> int: ...
 
 
 class Mirror(NamedTuple):
-    """Ids and validity of the entries of a listing elsewhere, as those of other tiers are compared with them.
+    """Ids and validity of the entries of a remote listing, to compare with those of other tiers.
 
     Attributes:
-        state: names the state of the listing.
-        rows: of each entry, ascending, in an array of its own for each state ``(n,)``.
+        state: the version of the listing.
+        rows: the row of each entry, ascending; a new array object per state ``(n,)``.
         known_ids: the id of each entry ``(n,)``.
-        valid_from, valid_until: epoch seconds ``(n,)``, infinite where there is no limit.
+        valid_from, valid_until: epoch seconds ``(n,)``, infinite if not set.
     """
 
     state: str
@@ -55,46 +55,52 @@ class Mirror(NamedTuple):
     valid_until: NDArray[np.float64]
 
     def valid(self, moment: float) -> Mask:
-        """Return which entries are valid at a moment ``(n,)``."""
-        found: Mask = (self.valid_from <= moment) & (self.valid_until > moment)
-        return found
+        """Return the mask of entries valid at a time, in epoch seconds ``(n,)``."""
+        valid: Mask = (self.valid_from <= moment) & (self.valid_until > moment)
+        return valid
 
     def __len__(self) -> int:
         return len(self.rows)
 
 
+class _Shared(NamedTuple):
+    """The ids that two listings have in common. Holds their rows, so that the ids of these arrays are not reused."""
+
+    low_rows: object
+    high_rows: object
+    low: Positions
+    high: Positions
+
+
 class Shadows:
-    """Remembers which entries two listings share, as long as neither changes. Threads may share it."""
+    """Caches the entries that two listings share until one of them changes. Thread-safe."""
 
     def __init__(self) -> None:
-        # The rows of both, which are other arrays after a change: kept, so that no other array takes their place.
-        self._shared: dict[tuple[int, int], tuple[object, object, Positions, Positions]] = {}
+        self._shared: dict[tuple[int, int], _Shared] = {}
 
     def hidden(self, listing: Shadowing, higher: Sequence[Shadowing], as_of: float | None) -> Mask | None:
-        """Return the entries whose id a higher listing has ``(n,)``; None for none.
-
-        Both must know their ids.
+        """Return the mask of entries whose id a higher listing has ``(n,)``; None without higher ones.
 
         Args:
-            as_of: a copy counts only if it is valid at this moment; None counts all.
+            as_of: ignore copies that are not valid at this time; None ignores none.
         """
         if not higher:
             return None
         hidden = np.zeros(len(listing), dtype=bool)
         for above in higher:
-            own, others = self._of(listing, above)
-            hidden[own if as_of is None else own[above.valid(as_of)[others]]] = True
+            shared = self._share(listing, above)
+            hidden[shared.low if as_of is None else shared.low[above.valid(as_of)[shared.high]]] = True
         return hidden
 
-    def _of(self, low: Shadowing, high: Shadowing) -> tuple[Positions, Positions]:
+    def _share(self, low: Shadowing, high: Shadowing) -> _Shared:
         key = (id(low.rows), id(high.rows))
-        known = self._shared.pop(key, None)
-        if known is None or known[0] is not low.rows or known[1] is not high.rows:
+        shared = self._shared.pop(key, None)
+        if shared is None or shared.low_rows is not low.rows or shared.high_rows is not high.rows:
             at = {entry_id: place for place, entry_id in enumerate(high.known_ids.tolist())}
             pairs = [(place, at[i]) for place, i in enumerate(low.known_ids.tolist()) if i in at]
             both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-            known = (low.rows, high.rows, both[:, 0], both[:, 1])
+            shared = _Shared(low.rows, high.rows, both[:, 0], both[:, 1])
         if len(self._shared) >= MOST_PAIRS:
             self._shared.clear()
-        self._shared[key] = known
-        return known[2], known[3]
+        self._shared[key] = shared
+        return shared

@@ -1,1 +1,1 @@
-"""A memory as a server of the Model Context Protocol (extra ``mcp``): over standard streams, or inside an ASGI app."""
+"""MCP server of a memory (extra ``mcp``), over standard streams or inside an ASGI app."""

@@ -1,4 +1,4 @@
-"""The server over streamable HTTP, as a part of another ASGI application."""
+"""The MCP server over streamable HTTP, as an ASGI application to mount."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["MOST_BODY", "McpApp", "mcp_app"]
 
 
 class McpApp(NamedTuple):
-    """What another application mounts.
+    """An ASGI application and its lifespan.
 
     Attributes:
-        app: answers every request that reaches it. It checks no token, host or origin: who mounts it does.
-        running: to be entered, once, before the first request, and left after the last one.
+        app: answers every request. The mounting application must check token, host and origin.
+        running: a context manager to enter once, before the first request, and exit after the last.
     """
 
     app: Callable[..., Any]
@@ -39,8 +39,8 @@ def mcp_app(served: Served, *, documented_names: bool = False) -> McpApp:
     manager = StreamableHTTPSessionManager(
         make_server(served, documented_names=documented_names),
         max_request_body_size=MOST_BODY,
-        # Nothing is kept between requests, so clients that go without a word leave nothing behind; and an answer is
-        # one JSON value, since the server has nothing to say before it.
+        # Without sessions, a client that disconnects leaves no state. The server sends nothing before the response, so
+        # one JSON value suffices.
         stateless=True,
         json_response=True,
     )

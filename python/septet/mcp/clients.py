@@ -1,4 +1,4 @@
-"""The block of configuration with which a client starts the server, in the form that each client reads."""
+"""The configuration with which each MCP client starts the server."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ NAME = "septet"
 
 
 class Client(NamedTuple):
-    """A program that starts servers.
+    """An MCP client.
 
     Attributes:
-        place: where the block belongs, for people.
-        form: makes the block of a command and its arguments.
+        place: the name of the client and its configuration file, for display.
+        form: formats the block from a command and its arguments.
     """
 
     place: str
@@ -27,17 +27,17 @@ class Client(NamedTuple):
 
 
 def command() -> list[str]:
-    """Return the absolute command that starts `septet` as it was started now."""
+    """Return the command that starts this `septet`, with absolute paths."""
     beside = Path(sys.executable).parent / "septet"
     return [str(beside.absolute())] if beside.is_file() else [str(Path(sys.executable).absolute()), "-m", "septet"]
 
 
 def block(client: str, arguments: Sequence[str]) -> str:
-    """Return the block for a client, with a line feed at its end.
+    """Return the configuration block of a client, newline-terminated.
 
     Args:
-        client: one of `CLIENTS`.
-        arguments: of the command, with absolute paths: clients start servers in folders of their own.
+        client: a key of `CLIENTS`.
+        arguments: arguments of the command, with absolute paths: clients choose the working directory.
     """
     first, *more = command()
     return CLIENTS[client].form(first, [*more, *arguments])
@@ -45,12 +45,12 @@ def block(client: str, arguments: Sequence[str]) -> str:
 
 def _json(value: Mapping[str, Any]) -> str:
     text = json.dumps(value, indent=2, ensure_ascii=False)
-    # What cannot be seen may steer a terminal.
+    # Escape unprintable characters: they may contain terminal control sequences.
     return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text) + "\n"
 
 
 def _toml(text: str) -> str:
-    """Return a basic string of TOML."""
+    """Return a TOML basic string."""
     escaped = ("\\" + c if c in '"\\' else c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
     return f'"{"".join(escaped)}"'
 

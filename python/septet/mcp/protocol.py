@@ -1,4 +1,4 @@
-"""The server: the table of tools as the Model Context Protocol lists and calls them."""
+"""The MCP server: lists and calls the tools of a memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LOG = logging.getLogger("septet.mcp")
 
 
 def make_server(served: Served, *, documented_names: bool = False) -> Server[Any]:
-    """Return a server of the tools of a memory; the tools that write are not listed where it is for reading only.
+    """Return a server of the tools of a memory; a read-only memory lists no writing tools.
 
     Args:
         served: the memory; it stays open.
@@ -45,16 +45,16 @@ def make_server(served: Served, *, documented_names: bool = False) -> Server[Any
     ) -> types.ListToolsResult:
         return listed
 
-    async def call(_: ServerRequestContext[Any], asked: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call(_: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            given = asked.arguments or {}
-            answer, text = await call_tool(served, asked.name, given, documented_names=documented_names)
+            arguments = params.arguments or {}
+            answer, text = await call_tool(served, params.name, arguments, documented_names=documented_names)
         except UnknownTool as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
-        except Exception as error:  # noqa: BLE001 - told with its code, or logged
+        except Exception as error:  # noqa: BLE001 - returned with its code, or logged
             fault = fault_of(error)
             if fault.code == "internal_error":
-                _LOG.exception("the tool %r failed", asked.name)
+                _LOG.exception("the tool %r failed", params.name)
             return types.CallToolResult(content=[_text(f"error {fault.code}: {fault.message}")], is_error=True)
         return types.CallToolResult(content=[_text(text)], structured_content=answer)
 
@@ -80,7 +80,7 @@ def _listed(tool: Tool) -> types.Tool:
         title=tool.title,
         description=tool.description,
         input_schema=_input(tool),
-        # Models read the answers themselves; what they are made of would take half of the list.
+        # The full output schemas would double the list, and models read the answers without them.
         output_schema={"type": "object"},
         annotations=types.ToolAnnotations(
             read_only_hint=not writes,
@@ -93,29 +93,29 @@ def _listed(tool: Tool) -> types.Tool:
 
 def _input(tool: Tool) -> dict[str, Any]:
     schema: dict[str, Any] = _plain(tool.request.model_json_schema())
-    # What the model says of itself repeats the description of the tool.
+    # The docstring of the model repeats the description of the tool.
     schema.pop("description", None)
     return schema
 
 
 def _plain(schema: Any, *, names: bool = False) -> Any:
-    """Return a schema without what takes tokens and says nothing: titles, and the choice of null.
+    """Drop titles and null alternatives from a schema, to save tokens.
 
     Args:
-        schema: or a part of one.
-        names: the keys are names of fields, not words of JSON Schema.
+        schema: a JSON schema or a part of one.
+        names: True if the keys are names of fields, not keywords of JSON Schema.
     """
     if isinstance(schema, list):
-        return [_plain(one) for one in schema]
+        return [_plain(item) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
-    found = {
+    plain = {
         name: _plain(value, names=not names and name in ("properties", "$defs"))
         for name, value in schema.items()
         if names or name != "title"
     }
-    if not names and found.get("default", ...) is None:
-        del found["default"]
-        other = [one for one in found.pop("anyOf", ()) if one != {"type": "null"}]
-        found = {**(other[0] if len(other) == 1 else {"anyOf": other} if other else {}), **found}
-    return found
+    if not names and plain.get("default", ...) is None:
+        del plain["default"]
+        other = [item for item in plain.pop("anyOf", ()) if item != {"type": "null"}]
+        plain = {**(other[0] if len(other) == 1 else {"anyOf": other} if other else {}), **plain}
+    return plain

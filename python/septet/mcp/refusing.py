@@ -1,4 +1,4 @@
-"""Refusing: the error with which a line that is no message of JSON-RPC is answered, so that nobody waits for ever."""
+"""Error responses to lines that are no JSON-RPC message, so that clients do not wait forever."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from pydantic_core import from_json
 
 __all__ = ["refusal", "without_answer"]
 
-#: A number of more digits is none that a message needs; it is not read when the id beside it is looked for.
+#: Maximum digits of an integer; longer ones are read as null.
 MOST_DIGITS = 20
-#: Characters of a line nested too deeply to be read, of which the outermost object is looked at all the same.
+#: Maximum characters of a too deeply nested line whose outermost object is still searched for an id.
 MOST_OUTLINED = 2 * 2**20
-#: A text, or brackets of one direction. One that nothing ends is read once: each try takes what is there for good.
+#: A string, or a run of brackets of one direction. Matches an unterminated string once, in linear time.
 _NESTING = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]+|[\]}]+', re.DOTALL)
 
 
 def refusal(line: str) -> types.JSONRPCError | None:
-    """Return the error for a line that is no message.
+    """Return the error response for a line that is no message, with the id of the request or null.
 
-    Its id is that of the request, as far as that can be told; null otherwise. None where nobody waits for an answer: an
-    empty line, a notification, an answer.
+    None for an empty line, a notification or a response: they expect no answer.
     """
     if not line.strip():
         return None
@@ -32,29 +31,29 @@ def refusal(line: str) -> types.JSONRPCError | None:
         from_json(line)
     except ValueError as fault:
         code, message = types.PARSE_ERROR, f"the line is no JSON: {fault}"
-    asked = _read(line)
-    if ("id" not in asked) if "method" in asked else asked.keys() & {"result", "error"}:
+    item = _read(line)
+    if ("id" not in item) if "method" in item else item.keys() & {"result", "error"}:
         return None
-    return types.JSONRPCError(jsonrpc="2.0", id=_id(asked.get("id")), error=types.ErrorData(code=code, message=message))
+    return types.JSONRPCError(jsonrpc="2.0", id=_id(item.get("id")), error=types.ErrorData(code=code, message=message))
 
 
 def without_answer(line: str) -> bool:
-    """Whether a message that was taken for a notification is one: an id that is none makes a request look so."""
+    """Return True if a line has no id. The SDK takes requests with an invalid id for notifications."""
     return "id" not in _read(line)
 
 
 def _read(line: str) -> dict[str, Any]:
-    """Return the object of a line, read as far as it can be; empty if it is none."""
+    """Return the JSON object of a line, of its outermost level if nested too deeply; empty if it is none."""
     try:
-        found = _loaded(line)
+        value = _loaded(line)
     except RecursionError:
         try:
-            found = _loaded(_outline(line)) if len(line) <= MOST_OUTLINED else None
+            value = _loaded(_outline(line)) if len(line) <= MOST_OUTLINED else None
         except ValueError:
             return {}
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _loaded(text: str) -> Any:
@@ -62,22 +61,22 @@ def _loaded(text: str) -> Any:
 
 
 def _outline(line: str) -> str:
-    """Return the outermost object or array of a line, with null in the place of each one inside it."""
-    kept, depth, end = list[str](), 0, 0
-    for found in _NESTING.finditer(line):
-        if found[0][0] == '"':
+    """Return the outermost object or array of a line, with nested ones replaced by null."""
+    parts, depth, end = list[str](), 0, 0
+    for match in _NESTING.finditer(line):
+        if match[0][0] == '"':
             continue
-        before, opens = depth, found[0][0] in "[{"
-        depth += len(found[0]) if opens else -len(found[0])
+        before, opens = depth, match[0][0] in "[{"
+        depth += len(match[0]) if opens else -len(match[0])
         if opens and before <= 1 < depth:
-            kept.append(line[end : found.start()] + found[0][: 1 - before] + "null")
+            parts.append(line[end : match.start()] + match[0][: 1 - before] + "null")
         elif not opens and depth <= 1 < before:
-            end = found.end() + min(depth - 1, 0)
-    return "".join(kept) + line[end:] if depth == 0 else ""
+            end = match.end() + min(depth - 1, 0)
+    return "".join(parts) + line[end:] if depth == 0 else ""
 
 
-def _id(given: Any) -> str | int | None:
-    if isinstance(given, str):
-        # Half of a character cannot be sent back.
-        return given if given == given.encode("utf-8", "ignore").decode() else None
-    return given if isinstance(given, int) and not isinstance(given, bool) else None
+def _id(value: Any) -> str | int | None:
+    if isinstance(value, str):
+        # A lone surrogate cannot be encoded.
+        return value if value == value.encode("utf-8", "ignore").decode() else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

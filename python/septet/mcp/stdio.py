@@ -1,4 +1,4 @@
-"""The server over standard input and output, from the first message to the end of the input or a signal."""
+"""The MCP server over standard input and output, until end of input or a signal."""
 
 from __future__ import annotations
 
@@ -27,41 +27,40 @@ if TYPE_CHECKING:
 
 __all__ = ["serve_stdio"]
 
-#: A line of more bytes is no message: whoever sends it is not followed any further.
+#: Maximum bytes of a line; a longer one ends the input.
 MOST_LINE = 64 * 2**20
-#: So many messages wait for the server; then the client waits.
+#: Maximum queued messages; beyond it the client's writes block.
 MOST_WAITING = 64
 CHUNK = 2**16
-#: After a signal, or the end of the input, the server ends within so many seconds, even if the client reads nothing.
+#: Maximum seconds to shut down after a signal or end of input, even if the client reads nothing.
 END_S = 10.0
-#: Of the loop: so many are enough for what was read to be begun, and for what was answered to be sent.
+#: Event-loop turns at shutdown that start calls already read and send responses already produced.
 TURNS = 100
 
 
 def serve_stdio(served: Served, *, documented_names: bool = False) -> None:
-    """Serve a memory until the client closes the input, or a signal asks for the end.
+    """Serve a memory until end of input or a signal.
 
-    At the end of the input, all calls before it are answered first; after a signal, calls that run are waited for, and
-    those that wait are dropped. Nothing but the protocol is written to standard
-    output: what is printed meanwhile goes to standard error.
+    At end of input, all pending calls are answered. After a signal, running calls finish and queued ones are dropped.
+    Standard output carries only the protocol; prints are redirected to standard error.
 
     Args:
         served: the memory; it stays open.
         documented_names: see `septet.service.tools.tools_of`.
     """
-    # What the client leaves unread when it goes away shall not end the process before the memory is closed.
+    # A client that closes its end must not kill the process before the memory is closed.
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:
         asyncio.run(_serve(served, documented_names))
     except Exception as fault:
-        if not _left(fault):
+        if not _disconnected(fault):
             raise
 
 
-def _left(fault: BaseException) -> bool:
-    """Return whether an error, or each of a group, says that the client is gone, or that the streams to it are."""
+def _disconnected(fault: BaseException) -> bool:
+    """Return True if an error, or every error of a group, means that the client disconnected."""
     if (inner := getattr(fault, "exceptions", None)) is not None:
-        return all(map(_left, inner))
+        return all(map(_disconnected, inner))
     return isinstance(fault, (BrokenPipeError, ConnectionResetError, BrokenResourceError, ClosedResourceError))
 
 
@@ -71,81 +70,81 @@ async def _serve(served: Served, documented_names: bool) -> None:
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        for one in (signal.SIGTERM, signal.SIGINT):
-            # A second one ends the process at once.
-            loop.remove_signal_handler(one)
-            signal.signal(one, signal.SIG_DFL)
-        last = threading.Timer(END_S, os._exit, (1,))
-        last.daemon = True
-        last.start()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # A second signal ends the process at once.
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)
+        watchdog = threading.Timer(END_S, os._exit, (1,))
+        watchdog.daemon = True
+        watchdog.start()
         serving.cancel()
 
-    for one in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(one, stop)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
     with suppress(asyncio.CancelledError):
         await serving
 
 
 async def _until_end(server: Server[Any]) -> None:
-    open_ = _Open(server)
-    lines = _Lines(os.dup(sys.stdin.fileno()), open_)
-    async with stdio_server(stdin=cast("Any", lines)) as (incoming, outgoing):
-        answers = _Outgoing(outgoing, open_)
-        taken = cast("Any", _Incoming(incoming, lines, answers))
-        await server.run(taken, answers, server.create_initialization_options())
+    pending = _Pending(server)
+    lines = _Lines(os.dup(sys.stdin.fileno()), pending)
+    async with stdio_server(stdin=cast("Any", lines)) as (reader, writer):
+        outgoing = _Outgoing(writer, pending)
+        incoming = cast("Any", _Incoming(reader, lines, outgoing))
+        await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-class _Open:
-    """The calls of a server that are not answered yet, and answers that are not sent."""
+class _Pending:
+    """Counts the calls that run and the responses that are being sent."""
 
     def __init__(self, server: Server[Any]) -> None:
         entry = server.get_request_handler("tools/call")
         assert entry is not None
         self._call = entry.handler
         self._count = 0
-        self._none = asyncio.Event()
-        self._none.set()
-        server.add_request_handler("tools/call", entry.params_type, self._counted)
+        self._idle = asyncio.Event()
+        self._idle.set()
+        server.add_request_handler("tools/call", entry.params_type, self._counted_call)
 
-    async def _counted(self, *asked: Any) -> Any:
-        with self.one():
-            return await self._call(*asked)
+    async def _counted_call(self, *arguments: Any) -> Any:
+        with self.counted():
+            return await self._call(*arguments)
 
     @contextmanager
-    def one(self) -> Iterator[None]:
-        """Count one more inside the block."""
+    def counted(self) -> Iterator[None]:
+        """Count the block as pending."""
         self._count += 1
-        self._none.clear()
+        self._idle.clear()
         try:
             yield
         finally:
             self._count -= 1
             if not self._count:
-                self._none.set()
+                self._idle.set()
 
-    async def closed(self) -> None:
-        """Wait until there is none any more, `END_S` at most."""
+    async def drain(self) -> None:
+        """Wait until nothing is pending, for at most `END_S`."""
 
-        async def none() -> None:
-            # A message goes through some tasks before its call begins, and an answer before it is sent.
+        async def idle() -> None:
+            # A message passes through several tasks before its call starts, and a response before it is sent.
             await _turns()
             while self._count:
-                await self._none.wait()
+                await self._idle.wait()
                 await _turns()
 
         with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(none(), END_S)
+            await asyncio.wait_for(idle(), END_S)
 
 
 class _Outgoing:
-    """A stream of messages to the client that counts those that it is sending."""
+    """The stream to the client; counts responses while they are sent."""
 
-    def __init__(self, stream: Any, open_: _Open) -> None:
-        self._stream, self._open = stream, open_
+    def __init__(self, stream: Any, pending: _Pending) -> None:
+        self._stream, self._pending = stream, pending
 
     async def send(self, item: SessionMessage, /) -> None:
         """Send a message."""
-        with self._open.one():
+        with self._pending.counted():
             await self._stream.send(item)
 
     async def aclose(self) -> None:
@@ -160,10 +159,10 @@ class _Outgoing:
 
 
 class _Incoming:
-    """A stream of messages from the client, in which a line that is none is answered with an error."""
+    """The stream from the client; answers invalid lines with an error."""
 
-    def __init__(self, stream: Any, lines: _Lines, answers: _Outgoing) -> None:
-        self._stream, self._lines, self._answers = stream, lines, answers
+    def __init__(self, stream: Any, lines: _Lines, outgoing: _Outgoing) -> None:
+        self._stream, self._lines, self._outgoing = stream, lines, outgoing
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -172,16 +171,14 @@ class _Incoming:
         """Return the next message."""
         while True:
             item = await self._stream.receive()
-            # Each item is taken before the next line is read.
+            # The item belongs to the last line: the stream is unbuffered.
             line = self._lines.last
-            if isinstance(item, Exception):
-                refused = refusal(line)
-            elif not isinstance(item.message, types.JSONRPCNotification) or without_answer(line):
+            if not isinstance(item, Exception) and (
+                not isinstance(item.message, types.JSONRPCNotification) or without_answer(line)
+            ):
                 return cast("SessionMessage", item)
-            else:
-                refused = refusal(line)
-            if refused is not None:
-                await self._answers.send(SessionMessage(refused))
+            if (error := refusal(line)) is not None:
+                await self._outgoing.send(SessionMessage(error))
 
     def __aiter__(self) -> _Incoming:
         return self
@@ -208,53 +205,53 @@ class _Lines:
     """The lines of a file.
 
     Attributes:
-        last: the one that was given last.
+        last: the line yielded last.
     """
 
-    def __init__(self, file: int, open_: _Open) -> None:
-        self._found = _lines(file, open_)
+    def __init__(self, file: int, pending: _Pending) -> None:
+        self._lines = _lines(file, pending)
         self.last = ""
 
     def __aiter__(self) -> _Lines:
         return self
 
     async def __anext__(self) -> str:
-        self.last = await self._found.__anext__()
+        self.last = await self._lines.__anext__()
         return self.last
 
 
-async def _lines(file: int, open_: _Open) -> AsyncIterator[str]:
-    """Yield the lines of a file, which a thread reads: one that waits for a line does not keep the process alive.
+async def _lines(file: int, pending: _Pending) -> AsyncIterator[str]:
+    """Yield the lines of a file, read on a daemon thread so that a blocked read does not keep the process alive.
 
-    The end comes when all calls before it are answered, so that commands can be piped in.
+    At the end, wait for pending calls: a client may pipe in requests and close the input.
     """
     loop = asyncio.get_running_loop()
-    waiting: asyncio.Queue[bytes | None] = asyncio.Queue(MOST_WAITING)
+    queue: asyncio.Queue[bytes | None] = asyncio.Queue(MOST_WAITING)
 
     def put(line: bytes | None) -> None:
-        step = waiting.put(line)
+        step = queue.put(line)
         try:
             asyncio.run_coroutine_threadsafe(step, loop).result()
         finally:
-            # Python would warn of one that a closed loop did not begin.
+            # Python warns of a coroutine that a closed loop never started.
             step.close()
 
     def read() -> None:
-        # When the loop is closed, nobody wants what is read.
+        # Raised once the loop is closed: drop the rest of the input.
         with suppress(RuntimeError):
-            begun = bytearray()
-            while len(begun) <= MOST_LINE and (chunk := os.read(file, CHUNK)):
+            partial = bytearray()
+            while len(partial) <= MOST_LINE and (chunk := os.read(file, CHUNK)):
                 *lines, rest = chunk.split(b"\n")
                 for line in lines:
-                    put(bytes(begun + line))
-                    begun.clear()
-                begun += rest
-            if begun and len(begun) <= MOST_LINE:
-                # `printf` and many a program end the input without a last newline.
-                put(bytes(begun))
+                    put(bytes(partial + line))
+                    partial.clear()
+                partial += rest
+            if partial and len(partial) <= MOST_LINE:
+                # `printf` and other programs omit the last newline.
+                put(bytes(partial))
             put(None)
 
     call_on_thread(read, "septet-mcp-input")
-    while (line := await waiting.get()) is not None:
+    while (line := await queue.get()) is not None:
         yield line.decode("utf-8", "replace")
-    await open_.closed()
+    await pending.drain()

@@ -97,7 +97,7 @@ def _paged(request: Request, data: Mapping[str, Any]) -> Request:
     values, last = data["after"]
     # Written and read again, as that of a caller: the values must fit the fields.
     cursor = Cursor(tuple(values), utf8(last, "after", QueryError))
-    return paged.paged(order, data["limit"], paged.written(cursor))
+    return paged.paged(order, data["limit"], paged.encode(cursor))
 
 
 def hidden_data(hidden: Mask | None) -> str | None:
