@@ -175,7 +175,7 @@ def test_the_status_measures_what_graphs_find(filled, address):
         vault.add_many([{"id": f"v{n}", "title": f"Entry {n}", "vector": [1.0, n, n * n]} for n in range(30)])
         assert vault.index_vectors("hnsw") == ["given"]
     code, _, err = filled("postgres", "status", address, "--recall")
-    assert code == 0 and "the graph over given (3) finds 100.0% of the 10 nearest, asked for 30" in err
+    assert code == 0 and "the index over given (3) finds 100.0% of the 10 nearest, for 30" in err
     assert filled("postgres", "init", address, "--recall")[0] == 2
 
 

@@ -42,7 +42,7 @@ def test_a_command_for_files_alone_says_so_in_one_line(septet, monkeypatch, comm
     else:
         code, out, err = septet(*command, "--vault", address)
     assert (code, out) == (2, "")
-    assert err.count("\n") == 1 and f"`septet {command[0]}` is for vaults in files" in err and cure in err
+    assert err.count("\n") == 1 and f"`septet {command[0]}` requires a vault in a file" in err and cure in err
     assert SECRET not in err
 
 

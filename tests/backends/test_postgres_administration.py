@@ -187,7 +187,7 @@ def test_init_by_one_who_may_make_no_roles_prints_how_and_again_changes_nothing(
     monkeypatch.setattr(administration, "_text", lambda name: text(name).replace("septet_reader", "unmade_reader"))
     code, printed, told = septet("postgres", "init", as_user(empty, "dora"))
     assert code == 0
-    assert "have somebody run what follows who may" in told
+    assert "have a superuser run the following SQL" in told
     assert "GRANT SELECT ON ALL TABLES IN SCHEMA septet TO unmade_reader" in printed
     monkeypatch.undo()
     made = administration.init(as_user(empty, "dora"))

@@ -109,7 +109,7 @@ def test_a_transcript_is_asked_what_its_user_asked(septet):
 def test_a_folder_that_suggests_no_question_is_said_to(septet):
     (septet.home / "a.md").write_text("# X\n\nhi\n")
     code, out, err = septet("demo", "a.md")
-    assert code == 0 and err == "a.md suggests no question: ask one of your own with --ask\n"
+    assert code == 0 and err == "a.md suggests no question: ask one with --ask\n"
     assert "1 file (0.0 MB) of a.md" in out and "1 chunk and 0 links" in out
     assert "A score" not in out and out.endswith(" search QUESTION\n")
     assert "A score" in septet("demo", "a.md", "--ask", "hi")[1]

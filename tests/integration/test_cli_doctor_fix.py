@@ -95,7 +95,7 @@ def test_full_text_that_disagrees_with_the_entries_is_made_anew(vault, doctor, h
     assert doctor()[0] == 3
     code, found, said = doctor("--fix")
     assert (code, found["full text"]["state"]) == (0, "ok"), said
-    assert "full text: made anew" in said
+    assert "full text: rebuilt" in said
     assert content(vault) == wanted
     assert doctor()[0] == 0
 
@@ -132,7 +132,7 @@ def test_a_sidecar_that_is_behind_or_gone_is_no_fault_and_is_brought_up_to_date(
     with Vault(vault) as opened:
         opened.add(id="new", title="one more")
     code, found, _ = doctor()
-    assert (code, found["sidecar"]["behind"], found["sidecar"]["cure"]) == (0, 1, "bring it up to date")
+    assert (code, found["sidecar"]["behind"], found["sidecar"]["cure"]) == (0, 1, "update it")
     assert doctor("--fix")[1]["sidecar"]["behind"] == 0
     for file in (vault.parent / "v.db.septet").glob("*.arrays"):
         file.unlink()
@@ -153,7 +153,7 @@ def test_a_file_that_is_damaged_itself_is_left_as_it_is(vault, doctor):
     code, found, said = doctor("--fix")
     assert code == 3
     assert "restore a backup" in found["file"]["said"]
-    assert "full text could not be mended" in said
+    assert "full text could not be repaired" in said
     assert vault.read_bytes() == before
 
 

@@ -108,7 +108,7 @@ def test_what_a_format_cannot_hold_is_told(septet):
     for format in ("csv", "md"):
         _, _, told = septet("export", "-", "--format", format)
         assert told == (
-            f"{format} holds entries alone, without the vault's 1 links, 1 rows of feedback: --format jsonl holds all\n"
+            f"{format} contains entries only, without 1 links, 1 rows of feedback: use --format jsonl to export all\n"
         )
     records = json.loads(septet("export", "-", "--format", "json")[1])
     assert [record["record"] for record in records][-2:] == ["link", "feedback"]
@@ -122,7 +122,7 @@ def test_texts_of_markdown_are_those_of_get(septet):
 
 def test_an_unknown_format_is_refused_and_nothing_is_written(septet):
     code, _, told = septet("export", "copy.x", "--format", "xlsx")
-    assert code == 2 and "an export is written as jsonl, json, csv, md" in told
+    assert code == 2 and "unknown --format" in told
     assert not (septet.home / "copy.x").exists()
 
 

@@ -70,7 +70,7 @@ def test_no_character_of_a_beginning_is_special(septet, wild):
     [
         (("explain", "Entry", "lone"), "lone-entry"),
         (("link", "lone", "cafe-12"), "linked lone-entry to cafe-1234"),
-        (("unlink", "lone", "cafe-12"), "there is no link from lone-entry to cafe-1234"),
+        (("unlink", "lone", "cafe-12"), "no link from lone-entry to cafe-1234"),
         (("links", "lone"), "lone-entry has no links"),
         (("history", "lone"), "lone-entry has no earlier versions"),
         (("feedback", "q", "lone", "accepted"), "recorded: lone-entry was accepted"),

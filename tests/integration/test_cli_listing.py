@@ -74,7 +74,7 @@ def test_what_no_entry_is_counts_0_and_exits_as_other_commands_that_find_nothing
         (("--until", ""), "--until is empty"),
         (("--until", "2026-02-30"), "--until is '2026-02-30': wanted an ISO date"),
         (("--severity", "loud"), "severity is 'loud': wanted one of"),
-        (("--where", "[]"), "--where wants a JSON object"),
+        (("--where", "[]"), "--where is not a JSON object"),
     ],
 )
 def test_a_filter_that_cannot_be_read_is_an_error_of_the_usage(septet, given, told):

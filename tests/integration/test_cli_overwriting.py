@@ -41,7 +41,7 @@ def test_restoring_says_what_it_replaces_and_keeps_newer_entries_until_forced(se
         assert vault.stats().entries == 2
     code, _, said = septet("restore", "copy.db", "v.db", "--force")
     assert code == 0
-    assert "in the place of 2 entries, 1 of them newer" in said
+    assert "replacing 2 entries, 1 of them newer" in said
 
 
 def test_a_damaged_vault_is_replaced_by_force(septet):

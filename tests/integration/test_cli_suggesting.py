@@ -59,8 +59,8 @@ def test_what_a_command_has_nothing_like_is_not_guessed(septet, command, typed):
 
 
 def test_an_option_on_the_wrong_side_of_the_command_is_told_so(septet):
-    assert "No such option: --vault. It stands behind the command." in septet("--vault", "v.db", "list")[2]
-    assert "No such option: --no-pager. It stands before the command." in septet("list", "--no-pager")[2]
+    assert "No such option: --vault. Put it after the command." in septet("--vault", "v.db", "list")[2]
+    assert "No such option: --no-pager. Put it before the command." in septet("list", "--no-pager")[2]
     assert suggested(septet, "--vresion") == ["--version"]
 
 

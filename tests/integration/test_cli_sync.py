@@ -131,15 +131,15 @@ def test_files_left_out_are_named_with_reasons_on_standard_error(septet, notes):
     (notes / "evil\x1b[2J.md").symlink_to("tea.md")
     code, out, err = septet("sync", "notes")
     assert code == 0 and out.count("\n") == 1 and "3 skipped" in out
-    assert "left out link.md: symlink\n" in err and "left out data.md: binary\n" in err
+    assert "skipped link.md: symlink\n" in err and "skipped data.md: binary\n" in err
     assert err.count("left out") == 3 and "\x1b" not in err
     code, out, err = septet("sync", "notes", "--follow-symlinks")
-    assert code == 0 and "left out link.md: duplicate\n" in err
+    assert code == 0 and "skipped link.md: duplicate\n" in err
 
 
 def test_of_a_file_that_is_taken_in_it_is_said_what_is_wrong_and_not_that_it_is_left_out(septet, notes):
     (notes / "odd.md").write_text("---\ntitle: Fixing: it\n---\nThe hinge.\n")
-    fault = "took odd.md: front matter is not valid YAML at line 2; it stays in the text"
+    fault = "warning for odd.md: front matter is not valid YAML at line 2; it stays in the text"
     assert septet("sync", "notes")[2].splitlines() == [fault]
     assert f"\n  {fault}\n" in septet("status")[1]
     assert f"\n{fault}\n" in septet("demo", "notes")[1]
@@ -155,7 +155,7 @@ def test_many_files_that_are_left_out_are_counted(septet, notes):
     for number in range(23):
         (notes / f"link{number:02}.md").symlink_to("tea.md")
     _, _, err = septet("sync", "notes")
-    assert err.count("left out link") == 20 and err.endswith("left out 3 more\n")
+    assert err.count("skipped link") == 20 and err.endswith("skipped 3 more\n")
 
 
 def test_json_is_the_whole_report(septet, notes):
@@ -174,7 +174,7 @@ def test_what_is_left_out_and_what_is_taken_with_a_remark_are_told_apart(septet,
     for command in (("sync", "notes"), ("sync",), ("sync", "--force")):
         code, out, said = septet(*command)
         assert code == 0 and ", 2 skipped, 22 with a remark in " in out
-        assert "left out link.md: symlink\n" in said and "took latin00.md: not UTF-8 from byte 5 on" in said
+        assert "skipped link.md: symlink\n" in said and "warning for latin00.md: not UTF-8 from byte 5 on" in said
         assert said.endswith("more with a remark\n")
     report = json.loads(septet("sync", "--json")[1])
     taken = {one["path"]: one["taken"] for one in report["skipped"]}
@@ -242,7 +242,7 @@ def test_without_a_vault_or_a_folder_it_says_how_to_begin(septet, notes):
     assert code == 3 and "`septet sync`" in err and not (septet.home / "v.db").exists()
     septet("add", "a note")
     code, _, err = septet("sync")
-    assert code == 2 and "follows no folder: `septet sync DIR` begins to" in err
+    assert code == 2 and "follows no folder: add one with `septet sync DIR`" in err
     code, _, err = septet("sync", "--exclude", "*.txt")
     assert code == 2 and "name the root" in err
 

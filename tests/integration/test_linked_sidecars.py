@@ -54,7 +54,7 @@ def test_optimize_says_that_it_is_a_link(path):
 def test_doctor_says_that_it_is_a_link_and_mends_nothing_behind_it(path, tmp_path, monkeypatch):
     code, said, _ = Commands(tmp_path, monkeypatch)("doctor", "--fix")
     assert code != 0
-    assert "is a link, which may lead anywhere" in " ".join(said.split())
+    assert "is a symbolic link, which searches ignore" in " ".join(said.split())
 
 
 def test_a_redaction_says_what_it_left(path):

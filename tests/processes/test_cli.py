@@ -122,7 +122,7 @@ def test_the_demo_can_be_run_again_and_replaces_its_vault(demo):
 
 def test_the_demo_does_not_replace_a_vault_it_did_not_make(filled):
     before = (filled.home / "v.db").read_bytes()
-    refused(filled("demo", "--path", "v.db"), 2, "did not make")
+    refused(filled("demo", "--path", "v.db"), 2, "of another program")
     assert (filled.home / "v.db").read_bytes() == before
 
 

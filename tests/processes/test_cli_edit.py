@@ -119,14 +119,14 @@ def test_an_entry_that_another_program_changed_meanwhile_is_left_to_it(septet):
 def test_an_entry_that_was_deleted_meanwhile_is_not_made_anew(septet):
     other = "from septet import Vault\nwith Vault('v.db') as vault:\n    vault.delete('note')\n"
     code, _, told = septet.edit(other + REPLACE.format("two", "mine"))
-    assert code == 2 and "was deleted meanwhile" in told and entry() is None
+    assert code == 2 and "was deleted by another program" in told and entry() is None
     assert "mine" in kept(told).read_text("utf-8")
 
 
 def test_an_editor_that_fails_or_is_not_there_changes_nothing(septet, monkeypatch):
     before = entry()
     code, _, told = septet.edit("raise SystemExit(3)")
-    assert code == 1 and "ended with 3" in told
+    assert code == 1 and "exited with 3" in told
     monkeypatch.setenv("EDITOR", "/no/such/editor")
     code, _, told = septet("edit", "note")
     assert code == 2 and "/no/such/editor cannot be run" in told

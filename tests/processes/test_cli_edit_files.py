@@ -118,12 +118,12 @@ def test_options_of_the_editor_stay_and_a_line_that_was_named_is_the_one(home):
 def test_an_editor_that_fails_says_how_to_go_on(home):
     chunk, _ = valve(home)
     said, code = at_a_terminal(home, "edit", chunk.id, EDITOR=editor(home, "vim"), CODE="3")
-    assert (code, said) == (1, "the editor ended with 3: `septet sync` brings in what it saved\n")
+    assert (code, said) == (1, "the editor exited with 3: `septet sync` reads what it saved\n")
     said, code = at_a_terminal(home, "edit", chunk.id, EDITOR="/no/such/vim")
     assert code == 2 and "the editor /no/such/vim cannot be run" in said
     (home / "my notes" / "pumps.md").unlink()
     said, code = at_a_terminal(home, "edit", chunk.id, EDITOR=editor(home, "vim"))
-    assert code == 2 and "pumps.md is not there any more: `septet sync` brings the vault in step" in said
+    assert code == 2 and "pumps.md no longer exists: `septet sync` updates the vault" in said
 
 
 def test_a_file_that_is_left_as_it_was_is_in_step(home):

@@ -209,7 +209,7 @@ def test_a_sync_that_leaves_a_file_out_is_done_and_one_that_has_no_folder_is_not
             notes.rename(tmp_path / "away")
         with running(tmp_path, "sync", *(["notes"] if ready else [])) as process:
             _, said = process.communicate(timeout=60)
-        assert (process.returncode, "left out odd.md: binary" in said) == (code, ready), said
+        assert (process.returncode, "skipped odd.md: binary" in said) == (code, ready), said
 
 
 DEAF = """

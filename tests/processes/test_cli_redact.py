@@ -43,7 +43,7 @@ def test_secrets_are_masked_by_the_rules_of_a_file_too(tmp_path, run):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [('{"ad": []}', "holds no rules"), ('{"add": [["x", "("]]}', "pattern of rule")]
+    ("text", "said"), [('{"ad": []}', "contains no rules"), ('{"add": [["x", "("]]}', "pattern of rule")]
 )
 def test_a_file_of_rules_that_is_wrong_is_refused(tmp_path, run, text, said):
     (tmp_path / "rules.json").write_text(text)

@@ -106,8 +106,8 @@ def test_the_token_comes_from_a_file_or_the_environment_and_is_never_shown(home)
     [
         (("--host", "0.0.0.0"), {}, 2, "others can reach '0.0.0.0': give them a token"),
         (("--token-file", "none"), {}, 3, "--token-file none"),
-        (("--token-file", "empty"), {}, 2, "empty holds no token"),
-        ((), {"SEPTET_TOKEN": " "}, 2, "SEPTET_TOKEN holds no token"),
+        (("--token-file", "empty"), {}, 2, "empty contains no token"),
+        ((), {"SEPTET_TOKEN": " "}, 2, "SEPTET_TOKEN contains no token"),
         (("--token", "secret"), {}, 2, "No such option"),
         (("--access-log", "no/such/folder/log"), {}, 3, "cannot be written"),
         (("--host", "nonesuch.invalid", "--token-file", "good"), {}, 3, "cannot listen at nonesuch.invalid:0"),

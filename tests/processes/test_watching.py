@@ -327,4 +327,4 @@ def test_the_command_says_how_far_a_vault_is_in_step(tmp_path, vault, notes):
     data = json.loads(status("--json"))
     assert (data["in_step"], data["roots"][0]["new"], data["roots"][0]["gone"]) == (False, ["fresh.md"], ["note0.md"])
     vault.sync()
-    assert "in step with the disk" in status()
+    assert "up to date" in status()

@@ -1,4 +1,4 @@
-"""The command line, behind the extra ``cli``."""
+"""The command line (extra ``cli``)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import sys
 
 __all__ = ["main"]
 
-#: What shells return for a command that Ctrl-C ended, as `septet.cli.exits` has it for commands.
+#: The exit code of shells for Ctrl-C; `septet.cli.exits` is not imported yet.
 _INTERRUPTED = 130
-_NEEDED = frozenset({"rich", "typer"})
-#: Objects that are made between two looks for garbage: importing makes many, and none of them is garbage.
-_GARBAGE_AFTER = 100_000
+_REQUIRED = frozenset({"rich", "typer"})
+#: Allocations between garbage collections: importing creates many objects and no garbage.
+_GC_THRESHOLD = 100_000
 
 
 def main() -> None:
@@ -19,8 +19,8 @@ def main() -> None:
     _open_streams()
     import gc
 
-    gc.set_threshold(_GARBAGE_AFTER, 20, 20)
-    # Threads for products of matrices, which no command makes; starting them takes as long as a search.
+    gc.set_threshold(_GC_THRESHOLD, 20, 20)
+    # No command multiplies matrices, and starting the threads of BLAS takes as long as a search.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from septet.cli.app import run
@@ -29,34 +29,34 @@ def main() -> None:
         heed_interrupts()
         code = run()
     except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] not in _NEEDED:
+        if (missing.name or "").partition(".")[0] not in _REQUIRED:
             raise
         print("the command line needs the extra: pip install 'septet[cli]'", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
-        # While modules were loaded, before a command could say more.
+        # Interrupted during imports, before a command could report more.
         os._exit(_INTERRUPTED)
     _end(code)
 
 
 def _open_streams() -> None:
-    """Have the standard streams that are closed (``>&-``) read and write nothing, as /dev/null does.
+    """Redirect closed standard streams (``>&-``) to /dev/null.
 
-    Else the next file that is opened gets the number of a closed one: what is printed would be written into a vault.
+    Otherwise the next opened file gets the descriptor of a closed stream, and prints would be written into a vault.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            # The lowest free number is this one. Programs that are started, such as an editor, get it too.
+            # `open` returns the lowest free descriptor, which is this one. Child processes such as editors inherit it.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
         if getattr(sys, name) is None:
-            # Not from the number: another file may have it already.
+            # Another file may already have the descriptor.
             setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def _end(code: int) -> None:
-    """End the process without taking everything down that it loaded, which takes as long as a search."""
+    """Exit without interpreter shutdown, which takes as long as a search."""
     import threading
 
     if all(thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):

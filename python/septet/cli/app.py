@@ -1,7 +1,7 @@
 """The command line: data goes to standard output, everything else to standard error.
 
-A command's module loads when the command is called, and imports what it needs when it runs: a search, `septet --help`
-and a mistyped option load nothing else.
+Modules of commands load on demand and import their dependencies when they run, so that a search, `septet --help` and a
+mistyped option load nothing else.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ __all__ = ["app", "run"]
 EXIT_CODES = """\b
 Exit codes:
   0  done
-  1  nothing found; or a sync has something left to do
+  1  nothing found; or a sync is incomplete
   2  usage: an argument, entry, filter or profile is invalid
   3  the vault cannot be used, or its server refuses the token
-  4  an embedding provider failed (searches run without it, and say so)
+  4  an embedding provider failed (searches go on without it, with a note)
 
 \b
 Embedding is off until it is configured: by --embedding FILE (or a provider's name), by
@@ -43,23 +43,22 @@ SEPTET_EMBEDDING, or by ~/.config/septet/config.toml (.yaml, .json) with an [emb
 Data goes to standard output, messages to standard error. NO_COLOR is honoured.
 Put -- before a query or title that starts with a dash."""
 
-#: How every command reads its arguments: plain help, tracebacks as Python prints them.
+#: Typer options of all commands: plain help and Python's own tracebacks.
 _PLAIN: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False, "add_completion": False}
 
-
-#: What the parser raises, which typer has from click or brings along.
+#: The parser's error, from click or from typer's copy of it.
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
 _PLACEHOLDERS = {str: "TEXT", int: "N", float: "NUMBER", Path: "PATH"}
 
 
 class _Commands(TyperGroup):
-    """The commands of the table, each made when it is asked for."""
+    """The commands of the table, created on demand."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self._made: dict[str, Any] = {}
-        # Their names, which suggestions for a mistyped one read; `get_command` makes them.
+        self._created: dict[str, Any] = {}
+        # Names only, for suggestions; `get_command` creates the commands.
         self.commands = dict.fromkeys(commands.COMMANDS)  # type: ignore[assignment]
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -67,29 +66,29 @@ class _Commands(TyperGroup):
         return list(commands.COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command; None if there is none of this name."""
-        if cmd_name not in self._made and cmd_name in commands.COMMANDS:
-            alone = typer.Typer(**_PLAIN)
+        """Return a command by name; None if unknown."""
+        if cmd_name not in self._created and cmd_name in commands.COMMANDS:
+            single = typer.Typer(**_PLAIN)
             function = commands.function(cmd_name)
-            alone.command(cmd_name)(function)
-            self._made[cmd_name] = _explained(_with_placeholders(typer.main.get_command(alone), function))
-        return self._made.get(cmd_name)
+            single.command(cmd_name)(function)
+            self._created[cmd_name] = _suggest_options(_set_placeholders(typer.main.get_command(single), function))
+        return self._created.get(cmd_name)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options before the command; of an unknown one say which is meant, or that it stands behind it."""
-        given = list(args)
+        """Parse the options before the command; for an unknown one, suggest another or its place after the command."""
+        words = list(args)
         try:
             return super().parse_args(ctx, args)
         except _UsageError as fault:
             from septet.cli.suggesting import explain_option
 
-            name = next((one for one in given if one in commands.COMMANDS), None)
-            behind = name is not None and getattr(fault, "option_name", None) in _flags(self.get_command(ctx, name))
-            explain_option(fault, _flags(self), "It stands behind the command." if behind else "")
+            name = next((word for word in words if word in commands.COMMANDS), None)
+            known = name is not None and getattr(fault, "option_name", None) in _flags(self.get_command(ctx, name))
+            explain_option(fault, _flags(self), "Put it after the command." if known else "")
             raise
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that is named; of an unknown one say which is meant."""
+        """Return the named command; suggest another for an unknown one."""
         try:
             return super().resolve_command(ctx, args)
         except _UsageError as fault:
@@ -102,12 +101,12 @@ class _Commands(TyperGroup):
             raise
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; an interrupt ends it where it did not say itself what that means."""
+        """Run the command; handle interrupts that it does not handle itself."""
         with stoppable(lambda: "interrupted"):
             return super().invoke(ctx)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands by their headings, each with the first sentence of its help."""
+        """Write the commands by section, with the first sentence of their help."""
         widest = max(map(len, commands.COMMANDS))
         for heading, names in commands.SECTIONS.items():
             with formatter.section(heading):
@@ -120,8 +119,8 @@ def _flags(command: Any) -> list[str]:
     return ["--help", *(flag for option in command.params for flag in (*option.opts, *option.secondary_opts))]
 
 
-def _explained(command: Any) -> Any:
-    """Let a command say which of its options may be meant by an unknown one."""
+def _suggest_options(command: Any) -> Any:
+    """Make a command suggest options for an unknown one."""
     parse = command.parse_args
 
     def parse_args(ctx: Any, args: list[str]) -> Any:
@@ -130,8 +129,8 @@ def _explained(command: Any) -> Any:
         except _UsageError as fault:
             from septet.cli.suggesting import explain_option
 
-            outside = getattr(fault, "option_name", None) in _flags(ctx.parent.command) if ctx.parent else False
-            explain_option(fault, _flags(command), "It stands before the command." if outside else "")
+            is_global = getattr(fault, "option_name", None) in _flags(ctx.parent.command) if ctx.parent else False
+            explain_option(fault, _flags(command), "Put it before the command." if is_global else "")
             raise
 
     command.parse_args = parse_args
@@ -139,27 +138,27 @@ def _explained(command: Any) -> Any:
 
 
 def _brief(command: Any, room: int) -> str:
-    """Return the first sentence of a command's help; one that has no room is cut where a clause ends, not in a word."""
+    """Return the first sentence of a command's help, cut at the end of a clause if longer than ``room``."""
     sentence: str = command.get_short_help_str(1_000).rstrip(".")
     if len(sentence) <= room:
         return sentence
-    for between in ("[;:] ", ", "):
-        if fitting := [found.start() for found in re.finditer(between, sentence) if found.start() <= room]:
+    for separator in ("[;:] ", ", "):
+        if fitting := [match.start() for match in re.finditer(separator, sentence) if match.start() <= room]:
             return sentence[: max(fitting)]
     return sentence
 
 
-def _with_placeholders(command: Any, function: Any) -> Any:
-    """Write N, NUMBER or TEXT in the help for values that name no placeholder, not the names of Python's types.
+def _set_placeholders(command: Any, function: Any) -> Any:
+    """Set N, NUMBER or TEXT as placeholders in the help, in place of Python's type names.
 
-    The types are read from the function: how typer keeps them changes from version to version.
+    Reads the types from the function: typer's representation of them varies between versions.
     """
     declared = inspect.signature(function, eval_str=True).parameters
     for option in command.params:
         if option.metavar is None and option.name in declared:
             option.metavar = _placeholder(declared[option.name].annotation)
         if option.param_type_name == "argument":
-            # Newer versions write the type behind the name as well.
+            # Newer versions of typer also print the type after the name.
             option.display_type = lambda ctx: ""
     return command
 
@@ -170,7 +169,7 @@ def _placeholder(hint: Any) -> str | None:
     if get_origin(hint) is Literal:
         return "|".join(get_args(hint))
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return "|".join(one.value for one in hint)
+        return "|".join(member.value for member in hint)
     return _PLACEHOLDERS.get(hint)
 
 
@@ -187,10 +186,10 @@ app = typer.Typer(
 
 def run() -> int:
     """Run the command line and return its exit code."""
-    # `septet search x | head -1`: end quietly when the reader goes, as other commands do.
+    # Exit quietly when the reader closes the pipe, as in `septet search x | head -1`.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for stream in (sys.stdout, sys.stderr):
-        # Arguments that are not UTF-8 arrive as lone surrogates; printing them must not fail.
+        # Arguments that are not UTF-8 become lone surrogates, which must be printable.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     with guarded():
         return _code()
@@ -211,24 +210,24 @@ def _code() -> int:
         return _fail(fault, USAGE if isinstance(fault, EmbeddingConfigError) else PROVIDER)
     except SeptetError as fault:
         return _fail(fault, USAGE)
-    except SystemExit as done:
-        return done.code if isinstance(done.code, int) else OK
+    except SystemExit as fault:
+        return fault.code if isinstance(fault.code, int) else OK
     except MemoryError:
-        say("septet: the memory of this machine is not enough for that")
+        say("septet: out of memory")
         return STORE
     except OutputFault as fault:
-        # Flushing the buffer at exit must not fail again.
+        # The flush at exit must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         say(f"septet: the output could not be written: {fault.strerror}")
         return STORE
     except OSError as fault:
-        say(f"septet: {_told(fault)}")
+        say(f"septet: {_message(fault)}")
         return STORE
     return OK
 
 
-def _told(fault: OSError) -> str:
-    """Return what a fault of the system is about, such as a path that is too long."""
+def _message(fault: OSError) -> str:
+    """Return the message of a system error, with its path."""
     if fault.filename is not None:
         return f"{fault.filename}: {fault.strerror}"
     try:
@@ -238,8 +237,8 @@ def _told(fault: OSError) -> str:
     return fault.strerror or str(fault) or type(fault).__name__
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(value: bool) -> None:
+    if value:
         from septet import __version__
 
         print(f"septet {__version__}")

@@ -1,4 +1,4 @@
-"""Which providers and local models can be used on this machine, and which one is."""
+"""The embedding providers and local models available on this machine, and the one in use."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from septet.embedding.providers.openai import OPENAI_MODEL
 from septet.embedding.providers.voyage import VOYAGE_MODEL
 from septet.errors import EmbeddingConfigError
 
-__all__ = ["Catalogue", "Local", "Provider", "catalogue", "key_said"]
+__all__ = ["Catalogue", "Local", "Provider", "catalogue", "describe_key"]
 
 _DEFAULTS = {"openai": OPENAI_MODEL, "gemini": GEMINI_MODEL, "voyage": VOYAGE_MODEL}
-_EXTRA = "it needs the extra: pip install 'septet[local]'"
+_EXTRA = "needs the extra: pip install 'septet[local]'"
 
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A local model, what named it, and why it cannot be used; ``fault`` is empty if it can."""
+    """A local model and the source of its name; ``fault`` is empty if the model is usable."""
 
     name: str
     source: str
@@ -42,10 +42,10 @@ class Provider:
     """A provider over HTTP.
 
     Attributes:
-        default: the model that is used if none is named; None if one must be named.
-        models: its models whose dimensions are known.
-        key_source: ``apiKey``, ``apiKeys`` or the name of a variable; None if there is no key.
-        key: the same in words.
+        default: the default model; None if a model must be named.
+        models: models with known dimensions.
+        key_source: ``apiKey``, ``apiKeys`` or the name of a variable; None without a key.
+        key: a description of the key source.
     """
 
     provider: str
@@ -57,7 +57,7 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """What can be used. ``used`` names the space that is; None if nothing is embedded. ``why`` gives the reason."""
+    """Available models. ``used`` is the vector space in use, None without embedding; ``why`` the reason."""
 
     used: str | None
     why: str
@@ -67,67 +67,67 @@ class Catalogue:
 
 
 def catalogue(settings: Settings) -> Catalogue:
-    """Collect the providers from configuration, environment and installed packages, without sending anything."""
+    """List providers and models from configuration, environment and installed packages, without network access."""
     used, why = _used(settings)
     config = settings.config
-    named = [config.model_path] if config.model_path else []
-    named += [config.model] if config.provider == "local" and config.model and not config.model_path else []
-    found = [
+    names = [config.model_path] if config.model_path else []
+    names += [config.model] if config.provider == "local" and config.model and not config.model_path else []
+    models = [
         Local(
-            one.name,
-            one.source,
-            None if one.model is None else one.model.model,
-            None if one.model is None else one.model.dimensions,
-            None if one.model is None else str(one.model.folder),
-            one.fault or ("" if _can_run_local() else _EXTRA),
+            candidate.name,
+            candidate.source,
+            None if candidate.model is None else candidate.model.model,
+            None if candidate.model is None else candidate.model.dimensions,
+            None if candidate.model is None else str(candidate.model.folder),
+            candidate.fault or ("" if _can_run_local() else _EXTRA),
         )
-        for one in local_models(named)
+        for candidate in local_models(names)
     ]
     no_local = f"name a folder with modelPath or {MODEL_VARIABLE}"
-    return Catalogue(used, why, found, no_local, [_provider(name, config) for name in KEY_VARIABLES])
+    return Catalogue(used, why, models, no_local, [_provider(name, config) for name in KEY_VARIABLES])
 
 
-def key_said(provider: str, source: str | None) -> str:
-    """Return in words where the key of a provider comes from, never the key itself."""
+def describe_key(provider: str, source: str | None) -> str:
+    """Describe the source of a provider's key, without the key itself."""
     if source in ("apiKey", "apiKeys"):
         return f"key from {source} of the configuration"
     if source is not None:
         return f"key from {source}"
-    if wanted := KEY_VARIABLES.get(provider, ()):
-        return f"no key: set {' or '.join(wanted)}, or give apiKey"
-    return "no key given; none is sent"
+    if variables := KEY_VARIABLES.get(provider, ()):
+        return f"no key: set {' or '.join(variables)}, or apiKey"
+    return "no key is configured or sent"
 
 
 def _used(settings: Settings) -> tuple[str | None, str]:
     if settings.config.provider == "none":
-        says = "no provider is configured" if settings.source is None else f"{settings.source} says so"
-        return None, settings.config.without_provider or says
+        reason = "no provider is configured" if settings.source is None else f"provider none, from {settings.source}"
+        return None, settings.config.without_provider or reason
     try:
         models = configured_models(settings.config)
     except EmbeddingConfigError as fault:
         return None, str(fault)
-    made = [one.embedder for one in models if one.embedder is not None]
-    for embedder in made:
+    embedders = [model.embedder for model in models if model.embedder is not None]
+    for embedder in embedders:
         embedder.close()
-    if not made:
-        return None, "; ".join(str(one.fault) for one in models)
-    first, *others = map(space_name, made)
-    lacking = "".join(f"; {one.fault}" for one in models if one.fault is not None)
-    rest = "".join(f"; while it fails, {name}" for name in others)
-    return first, f"provider {settings.config.provider}, from {settings.source}{rest}{lacking}"
+    if not embedders:
+        return None, "; ".join(str(model.fault) for model in models)
+    first, *fallbacks = map(space_name, embedders)
+    faults = "".join(f"; {model.fault}" for model in models if model.fault is not None)
+    rest = "".join(f"; while it fails, {name}" for name in fallbacks)
+    return first, f"provider {settings.config.provider}, from {settings.source}{rest}{faults}"
 
 
-def _provider(name: str, given: EmbeddingConfig) -> Provider:
+def _provider(name: str, configured: EmbeddingConfig) -> Provider:
     # A key in the configuration belongs to the provider that the configuration names.
-    config = given if given.provider == name else config_of({"provider": name})
+    config = configured if configured.provider == name else config_of({"provider": name})
     source = key_source(config, os.environ)
     default = _DEFAULTS.get(name)
-    said = key_said(name, source)
+    key = describe_key(name, source)
     if default is None:
-        needs = "a model" if name == "ollama" else "baseUrl and model"
-        said += f"; it has no default model: give {needs}"
-    return Provider(name, default, dict(DIMENSIONS.get(name, {})), source, said)
+        required = "a model" if name == "ollama" else "baseUrl and model"
+        key += f"; no default model: set {required}"
+    return Provider(name, default, dict(DIMENSIONS.get(name, {})), source, key)
 
 
 def _can_run_local() -> bool:
-    return all(find_spec(needed) is not None for needed in ("tokenizers", "safetensors"))
+    return all(find_spec(package) is not None for package in ("tokenizers", "safetensors"))

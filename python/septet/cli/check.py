@@ -1,4 +1,4 @@
-"""What one check of `septet doctor` found, and how it is mended."""
+"""The result of a check of `septet doctor`, with its repair."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ class Check:
 
     Attributes:
         state: ``none`` if there is nothing to check.
-        facts: what ``said`` says, for programs.
-        exit_code: the exit code of the command if this check fails.
-        cure: what `septet doctor --fix` would do; empty if there is nothing to do, or nothing that it can.
-        mend: does it, and says what was done.
+        summary: the result, for people.
+        facts: the same for programs.
+        exit_code: exit code of the command if this check fails.
+        cure: the repair of `septet doctor --fix`, for people; empty without one.
+        mend: runs the repair and returns a summary of it.
     """
 
     name: str
     state: Literal["ok", "fault", "none"]
-    said: str
+    summary: str
     facts: Mapping[str, Any] = field(default_factory=dict)
     exit_code: int = 0
     cure: str = ""

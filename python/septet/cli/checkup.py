@@ -1,4 +1,4 @@
-"""The checks of `septet doctor`. They are independent: when one fails, the others still run."""
+"""The checks of `septet doctor`. If one fails, the others still run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import septet
 from septet import _core
-from septet.cli.catalogue import key_said
+from septet.cli.catalogue import describe_key
 from septet.cli.check import Check
 from septet.cli.exits import PROVIDER, STORE, USAGE
 from septet.cli.places import shown
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["checkup"]
 
-#: The text that is sent to see whether a provider answers.
+#: The text to embed as a test of the provider.
 _PROBE = "septet"
 
 
@@ -38,7 +38,7 @@ def checkup(embedding: str | None, vault: VaultPlace | None, *, timeout_s: float
     """Run every check.
 
     Args:
-        timeout_s: how long to wait for the provider; None sends nothing.
+        timeout_s: maximum wait for the provider, in seconds; None sends nothing.
     """
     python = platform.python_version()
     machine = f"{platform.system()} {platform.machine()}"
@@ -49,32 +49,32 @@ def checkup(embedding: str | None, vault: VaultPlace | None, *, timeout_s: float
         "machine": machine,
         "kernel": _core.kernel(),
     }
-    said = (
+    summary = (
         f"Septet {septet.__version__}, Python {python}, SQLite {sqlite3.sqlite_version}, {machine} ({_core.kernel()})"
     )
-    found = [Check("versions", "ok", said, versions)]
+    checks = [Check("versions", "ok", summary, versions)]
     try:
         settings = find(embedding)
     except EmbeddingConfigError as fault:
-        found.append(Check("configuration", "fault", str(fault), {}, USAGE))
-        return found + _vault(vault, ())
-    found.append(_configuration(settings))
+        checks.append(Check("configuration", "fault", str(fault), {}, USAGE))
+        return checks + _vault(vault, ())
+    checks.append(_configuration(settings))
     models: list[ConfiguredModel] = []
     try:
         models = configured_models(settings.config)
     except EmbeddingConfigError as fault:
-        found.append(Check("provider", "fault", str(fault), {"provider": settings.config.provider}, USAGE))
-    made = [one.embedder for one in models if one.embedder is not None]
+        checks.append(Check("provider", "fault", str(fault), {"provider": settings.config.provider}, USAGE))
+    embedders = [model.embedder for model in models if model.embedder is not None]
     try:
-        for number, one in enumerate(models, 1):
-            # Programs know checks by their names.
-            which = f" {number}" if number > 1 else ""
-            found += [replace(check, name=check.name + which) for check in _model_checks(settings, one, timeout_s)]
-        if made:
-            found.append(_cache())
-        return found + _vault(vault, made)
+        for number, model in enumerate(models, 1):
+            # Names of checks are keys in JSON: they must be unique.
+            suffix = f" {number}" if number > 1 else ""
+            checks += [replace(check, name=check.name + suffix) for check in _model_checks(settings, model, timeout_s)]
+        if embedders:
+            checks.append(_cache())
+        return checks + _vault(vault, embedders)
     finally:
-        for embedder in made:
+        for embedder in embedders:
             embedder.close()
 
 
@@ -87,33 +87,33 @@ def _vault(place: VaultPlace | None, models: Sequence[Embedder]) -> list[Check]:
     return vault_checks(None if place is None else Path(place), models)
 
 
-def _model_checks(settings: Settings, one: ConfiguredModel, timeout_s: float | None) -> list[Check]:
-    """Check one model of those that a configuration names."""
-    if one.embedder is not None:
-        return _provider_checks(settings, one.embedder, timeout_s)
-    facts = {"provider": (one.fault.provider if one.fault else "") or settings.config.provider}
-    return [Check("provider", "fault", str(one.fault), facts, USAGE)]
+def _model_checks(settings: Settings, model: ConfiguredModel, timeout_s: float | None) -> list[Check]:
+    """Check a configured model."""
+    if model.embedder is not None:
+        return _provider_checks(settings, model.embedder, timeout_s)
+    facts = {"provider": (model.fault.provider if model.fault else "") or settings.config.provider}
+    return [Check("provider", "fault", str(model.fault), facts, USAGE)]
 
 
 def _configuration(settings: Settings) -> Check:
     if settings.source is None:
         cure = f"write an embedding block into {shown(default_files()[0])}, or name a provider with --embedding"
         return Check("configuration", "none", f"none, so nothing is embedded; {cure}", {"source": None})
-    said = f"provider {settings.config.provider}, from {settings.source}"
-    return Check("configuration", "ok", said, {"source": settings.source, "provider": settings.config.provider})
+    summary = f"provider {settings.config.provider}, from {settings.source}"
+    return Check("configuration", "ok", summary, {"source": settings.source, "provider": settings.config.provider})
 
 
 def _provider_checks(settings: Settings, embedder: Embedder, timeout_s: float | None) -> list[Check]:
     name = embedder.provider
     why = "the first of local, openai, gemini, voyage that is configured" if settings.config.provider == "auto" else ""
     facts = {"provider": name, "model": embedder.model, "dimensions": embedder.dimensions}
-    found = [Check("provider", "ok", space_name(embedder) + (f": {why}" if why else ", as configured"), facts)]
+    checks = [Check("provider", "ok", space_name(embedder) + (f": {why}" if why else ", as configured"), facts)]
     if name != "local":
         ways = (settings.config, *settings.config.fallback)
-        config = next((one for one in ways if one.provider == name), settings.config)
+        config = next((way for way in ways if way.provider == name), settings.config)
         source = key_source(config.model_copy(update={"provider": name}))
-        found.append(Check("key", "none" if source is None else "ok", key_said(name, source), {"source": source}))
-    return [*found, _answer(embedder, timeout_s)]
+        checks.append(Check("key", "none" if source is None else "ok", describe_key(name, source), {"source": source}))
+    return [*checks, _answer(embedder, timeout_s)]
 
 
 def _answer(embedder: Embedder, timeout_s: float | None) -> Check:

@@ -1,4 +1,4 @@
-"""The demo: index the documentation of this Python, ask six questions, and show why the answers rank so."""
+"""The demo: index the documentation of this Python, ask six questions, and explain the ranking."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from septet.vault import Vault
 __all__ = ["QUESTIONS", "Question", "command", "run"]
 
 TOP = 5
-#: An entry of every vault that the demo writes.
+#: The id that marks a vault of the demo.
 MARK = f"{PREFIX}builtins"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question of the demo, restricted to a domain if there is one."""
+    """A question of the demo, with an optional domain."""
 
     text: str
     domain: str | None = None
@@ -44,7 +44,7 @@ QUESTIONS = (
     Question("wait until a thread terminates", domain="threading"),
 )
 
-#: What signals mean for these entries, where that is special.
+#: Meanings of signals specific to these entries.
 MEANING = {
     "severity": "how important: here, documented in its own words rather than inherited ones",
     "temporal_decay": "how recently it changed: here, everything just now",
@@ -54,52 +54,52 @@ MEANING = {
 
 
 def run(out: Screen, path: Path | None) -> None:
-    """Write the vault, ask the questions, print the answers and how to go on.
+    """Write the vault, ask the questions, print the results and the next steps.
 
     Raises:
-        QueryError: the path is a vault that the demo did not write.
+        QueryError: the path is a vault of another program.
         StoreError: the vault cannot be written.
     """
     target = path or demo_vault()
-    made = _build(target)
-    # Open it for writing, so that closing it removes SQLite's own files beside it.
+    build = _build(target)
+    # Closing a writer removes SQLite's WAL files.
     with Vault(target) as vault:
         started = time.perf_counter()
         vault.optimize()
-        index_s = made.index_s + time.perf_counter() - started
+        index_s = build.index_s + time.perf_counter() - started
         answers = [(q, vault.search(q.text, limit=TOP, domain=q.domain)) for q in QUESTIONS]
     out.print(Line(f"Septet {septet.__version__}", "bold").append(_TAGLINE))
     out.print(
-        f"{made.entries:,} entries and {made.links:,} links: the documentation of this "
+        f"{build.entries:,} entries and {build.links:,} links: the documentation of this "
         f"{platform.python_implementation()} {platform.python_version()},\n"
-        f"read in {made.read_s:.1f} s and indexed in {index_s:.1f} s. "
+        f"read in {build.read_s:.1f} s and indexed in {index_s:.1f} s. "
         "Six questions follow, with the best five answers each.\n"
     )
     out.print("A score, from 0 to 1, is the sum of its bars; a bar is one signal times its weight:")
     render.legend(out, [results for _, results in answers], MEANING)
     for question, results in answers:
-        asked = Line(f"\n{question.text}", "bold")
+        head = Line(f"\n{question.text}", "bold")
         if question.domain:
-            asked.append(f"   --domain {question.domain}", "dim")
-        out.print(asked.append(f"   {results.took_ms:.1f} ms", "dim"))
+            head.append(f"   --domain {question.domain}", "dim")
+        out.print(head.append(f"   {results.took_ms:.1f} ms", "dim"))
         render.hits(out, results)
     out.print(f"\nThe vault is {shown(target)} ({target.stat().st_size / 1e6:.0f} MB). Go on with:")
     out.print(Line(f'  {command()} search "how do I use argparse" --vault {shown(target)}', "bold"))
 
 
-_TAGLINE = " searches knowledge kept in one SQLite file, and shows why each answer ranks so."
+_TAGLINE = " searches knowledge in one SQLite file, and shows why each answer ranks where it does."
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _Build:
     entries: int
     links: int
     read_s: float
     index_s: float
 
 
-def _build(target: Path) -> _Made:
-    """Write the vault beside the target, and move it there when it is complete."""
+def _build(target: Path) -> _Build:
+    """Write the vault to a temporary file, and move it to the target once complete."""
     _refuse_foreign(target)
     make_folder(target)
     fresh = target.with_name(f".{target.name}.{os.getpid()}.new")
@@ -118,7 +118,7 @@ def _build(target: Path) -> _Made:
     finally:
         for part in ("", "-wal", "-shm"):
             Path(f"{fresh}{part}").unlink(missing_ok=True)
-    return _Made(len(docs.entries), len(docs.links), read - started, indexed - read)
+    return _Build(len(docs.entries), len(docs.links), read - started, indexed - read)
 
 
 def _refuse_foreign(target: Path) -> None:
@@ -127,15 +127,15 @@ def _refuse_foreign(target: Path) -> None:
     with Vault(target, read_only=True) as vault:
         if MARK in vault:
             return
-    raise QueryError(f"{target} is a vault that the demo did not make: name another file with --path")
+    raise QueryError(f"{target} is a vault of another program: name another file with --path")
 
 
 def command() -> str:
-    """Return the command that runs this program from the current folder."""
-    called = Path(sys.argv[0])
-    if called.name == "__main__.py":
+    """Return the shell command that runs this program."""
+    program = Path(sys.argv[0])
+    if program.name == "__main__.py":
         return f"{shlex.quote(sys.executable)} -m septet"
-    found = shutil.which(called.name)
-    if found is not None and Path(found).resolve() == called.resolve():
-        return called.name
-    return shlex.quote(str(called))
+    installed = shutil.which(program.name)
+    if installed is not None and Path(installed).resolve() == program.resolve():
+        return program.name
+    return shlex.quote(str(program))

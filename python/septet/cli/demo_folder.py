@@ -1,4 +1,4 @@
-"""The demo with a folder: take it in, ask it a few questions of its own, and show where the answers stand and why."""
+"""The demo with a folder: sync it, search it with some questions, and explain the ranking."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import septet
 from septet.cli import render
-from septet.cli.commands.syncing import left_out
+from septet.cli.commands.syncing import skipped_lines
 from septet.cli.places import make_folder, shown
 from septet.cli.progress import progress
 from septet.cli.screen import Line, Screen
@@ -24,24 +24,24 @@ from septet.model.entry import Entry
 from septet.model.results import Results
 from septet.vault import Vault
 
-__all__ = ["asked_of", "run"]
+__all__ = ["run", "suggest_questions"]
 
-#: How many questions it asks by itself, and how many answers it shows to each.
+#: Number of suggested questions, and of answers to each.
 QUESTIONS, TOP = 4, 3
-#: So many chunks are read to find questions in.
+#: Maximum chunks to read for questions.
 READ = 5_000
-#: A question has so many characters at most.
+#: Maximum characters of a question.
 LONGEST = 72
-#: Files that were left out and are named.
+#: Maximum skipped files to print.
 SHOWN = 5
 
 _MARKUP = re.compile(r"[*_`#\[\]<>]+|\([^)]*\)|^[\d.]+\s+")
 _HEADING = re.compile(r"^#{2,6} +(.+)$", re.MULTILINE)
-_USER = re.compile(r"^User: (?P<said>.*\?)$", re.MULTILINE)
-#: Scripts without blanks say in few characters what others say in words.
+_USER = re.compile(r"^User: (?P<text>.*\?)$", re.MULTILINE)
+#: Scripts without blanks between words need fewer characters.
 _DENSE = re.compile(r"[\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]{3}")
 _SENTENCE = re.compile(
-    r"(?:^|[.!?]\s+|[。？！])(?P<said>[^\W\d_][^.!?\n|<>{}=。？！]{7,})[.!?\n。？！]",
+    r"(?:^|[.!?]\s+|[。？！])(?P<text>[^\W\d_][^.!?\n|<>{}=。？！]{7,})[.!?\n。？！]",
     re.MULTILINE,
 )
 
@@ -56,21 +56,21 @@ def run(
     profile: str | None = None,
     embedding: dict[str, Any] | None = None,
 ) -> bool:
-    """Take a folder into a vault, ask, and print the answers; return whether there was anything to ask.
+    """Sync a folder, search it, and print the results; return False if it contains no text.
 
     Args:
-        path: the file of the vault; None keeps it in memory.
-        questions: None of its own are asked if there are any.
-        command: that runs this program.
-        profile: the ranking of the answers; None takes the default.
-        embedding: the arguments of a vault with an embedder.
+        path: the vault file; None for a vault in memory.
+        questions: the queries; empty to suggest some.
+        command: the command that runs this program.
+        profile: the ranking profile; None for the default.
+        embedding: the embedder arguments of `Vault`.
 
     Raises:
-        EntryError: there is no such folder.
+        EntryError: the folder does not exist.
         StoreError: the vault cannot be written.
     """
     if not folder.exists():
-        raise EntryError(f"{folder} is not there: name a folder of Markdown or text")
+        raise EntryError(f"{folder} does not exist: name a folder of Markdown or text")
     if path is not None:
         make_folder(path)
     with Vault(":memory:" if path is None else path, **embedding or {}) as vault:
@@ -82,40 +82,42 @@ def run(
             say_notes(notes)
         started = time.perf_counter()
         vault.optimize()
-        _print_taken(out, vault, report, report.took_s + time.perf_counter() - started)
+        _print_summary(out, vault, report, report.took_s + time.perf_counter() - started)
         if not vault.stats().entries:
-            say(f"{folder} has no Markdown, text or transcript to ask")
+            say(f"{folder} contains no Markdown, text or transcript")
             return False
-        asking = _Asking(out, vault, report.roots[0], profile)
-        questions = questions or asked_of(vault.entries({"source": report.roots[0]}, order_by="path", limit=READ))
+        session = _Session(out, vault, report.roots[0], profile)
+        entries = () if questions else vault.entries({"source": report.roots[0]}, order_by="path", limit=READ)
+        questions = questions or suggest_questions(entries)
         if questions:
-            asking.answer(questions)
+            session.answer(questions)
         else:
-            say(f"{folder} suggests no question: ask one of your own with --ask")
+            say(f"{folder} suggests no question: ask one with --ask")
         if sys.stdin.isatty() and out.is_terminal:
-            asking.listen()
-    _print_next(out, folder, path, command, asking.last)
+            session.listen()
+    _print_next(out, folder, path, command, session.last)
     return True
 
 
-def asked_of(entries: Iterable[Entry]) -> list[str]:
-    """Return a few questions that a folder can answer, in its own words: one of a file, of long files first.
+def suggest_questions(entries: Iterable[Entry]) -> list[str]:
+    """Return some questions in the words of a folder, at first one per file, of long files first.
 
-    They are what users asked in transcripts, else headings that stand in one file only, else sentences.
+    Prefers questions of users in transcripts, then headings that occur in one file only, then sentences.
     """
     files: dict[str, list[Entry]] = {}
     for entry in entries:
         files.setdefault(entry.parent or entry.id, []).append(entry)
-    found = {file: _candidates(chunks) for file, chunks in files.items()}
-    common = Counter(text.lower() for own in found.values() for text in {one.text for one in own})
-    best = [min(one for one in own if common[one.text.lower()] == 1) for own in found.values() if _any_own(own, common)]
-    chosen = [one.text for one in sorted(best, key=lambda one: (one.rank, -one.chunks, one.text))[:QUESTIONS]]
-    rest = sorted(one for own in found.values() for one in own if one.text not in chosen)
-    return [*chosen, *list(dict.fromkeys(one.text for one in rest))[: QUESTIONS - len(chosen)]]
+    by_file = [_candidates(chunks) for chunks in files.values()]
+    common = Counter(text.lower() for group in by_file for text in {candidate.text for candidate in group})
+    unique = [[candidate for candidate in group if common[candidate.text.lower()] == 1] for group in by_file]
+    best = sorted((min(group) for group in unique if group), key=lambda c: (c.rank, -c.chunks, c.text))
+    chosen = [candidate.text for candidate in best[:QUESTIONS]]
+    rest = sorted(candidate for group in by_file for candidate in group if candidate.text not in chosen)
+    return [*chosen, *list(dict.fromkeys(candidate.text for candidate in rest))[: QUESTIONS - len(chosen)]]
 
 
 class _Candidate(NamedTuple):
-    """What one could ask: the lower, the better. ``chunks`` is how many its file has."""
+    """A possible question; lower is better. ``chunks`` is the number of chunks of its file."""
 
     rank: int
     distance: int
@@ -123,25 +125,21 @@ class _Candidate(NamedTuple):
     chunks: int
 
 
-def _any_own(own: Iterable[_Candidate], common: Counter[str]) -> bool:
-    return any(common[one.text.lower()] == 1 for one in own)
-
-
 def _candidates(chunks: Sequence[Entry]) -> list[_Candidate]:
-    """Return what one could ask of a file."""
-    found = []
+    """Return the possible questions of a file."""
+    candidates = []
     for entry in chunks:
         headings = entry.attrs.get("headings") or []
-        # One below others says more than the title of the file. A single # may begin a comment among code.
+        # Lower headings are more specific than the title of the file. A single # may be a comment in code.
         below = [*headings[1:], *_HEADING.findall(entry.description)]
         for heading, more in [*((heading, 0) for heading in below), *((heading, 20) for heading in headings[:1])]:
             if (text := _plain(str(heading))) and (" " in text or _DENSE.search(text)):
-                found.append(_Candidate(1, abs(len(text) - 30) + more, text, len(chunks)))
+                candidates.append(_Candidate(1, abs(len(text) - 30) + more, text, len(chunks)))
         for rank, pattern in ((0, _USER), (2, _SENTENCE)):
-            said = (_plain(match["said"]) for match in pattern.finditer(entry.description))
-            if text := next((text for text in said if text and not text[0].islower() and _is_long(text)), ""):
-                found.append(_Candidate(rank, abs(len(text) - 45), text, len(chunks)))
-    return found
+            texts = (_plain(match["text"]) for match in pattern.finditer(entry.description))
+            if text := next((text for text in texts if text and not text[0].islower() and _is_long(text)), ""):
+                candidates.append(_Candidate(rank, abs(len(text) - 45), text, len(chunks)))
+    return candidates
 
 
 def _is_long(text: str) -> bool:
@@ -156,8 +154,8 @@ def _plain(text: str) -> str:
     return line if least <= len(line) <= LONGEST and letters > len(line) / 2 and "(" not in line else ""
 
 
-class _Asking:
-    """Asks a vault and prints the answers."""
+class _Session:
+    """Searches a vault and prints the results."""
 
     def __init__(self, out: Screen, vault: Vault, source: str, profile: str | None) -> None:
         self._out, self._vault = out, vault
@@ -167,7 +165,7 @@ class _Asking:
         self.last = ""
 
     def answer(self, questions: Sequence[str]) -> None:
-        """Ask questions, and print their answers with a legend above."""
+        """Search for questions, and print a legend and the results."""
         pages = [self._ask(text) for text in questions]
         self._out.print("A score, from 0 to 1, is the sum of its bars; a bar is one signal times its weight:")
         render.legend(self._out, pages, {})
@@ -175,7 +173,7 @@ class _Asking:
             self._print(text, results, detail=not number)
 
     def listen(self) -> None:
-        """Ask what somebody types, until an empty line."""
+        """Read and answer questions until an empty line."""
         self._out.print(Line("\nAsk something; an empty line ends.", "dim"))
         while text := self._line():
             self._print(text, self._ask(text), detail=True)
@@ -201,20 +199,20 @@ class _Asking:
             self._out.print("       nothing found")
 
 
-def _print_taken(out: Screen, vault: Vault, report: SyncReport, took_s: float) -> None:
-    held = vault.stats()
+def _print_summary(out: Screen, vault: Vault, report: SyncReport, took_s: float) -> None:
+    stats = vault.stats()
     out.print(Line(f"Septet {septet.__version__}", "bold").append(_TAGLINE))
     out.print(
         f"{counted(report.files_seen, 'file')} ({report.bytes / 1e6:.1f} MB) of {flat(report.roots[0])}, read and "
-        f"indexed in {took_s:.2f} s: {counted(held.entries, 'chunk')} and {counted(held.links, 'link')}.\n"
+        f"indexed in {took_s:.2f} s: {counted(stats.entries, 'chunk')} and {counted(stats.links, 'link')}.\n"
     )
-    for line in left_out(report.skipped, SHOWN):
+    for line in skipped_lines(report.skipped, SHOWN):
         out.print(Line(line, "dim"))
     if report.skipped:
         out.print()
 
 
-_TAGLINE = " keeps a vault in step with a folder, and shows why each passage ranks so."
+_TAGLINE = " keeps a vault in sync with a folder, and shows why each passage ranks where it does."
 
 
 def _print_next(out: Screen, folder: Path, path: Path | None, command: str, question: str) -> None:

@@ -3,7 +3,7 @@
 __all__ = ["INTERRUPTED", "NOTHING", "OK", "PROVIDER", "STORE", "USAGE"]
 
 OK = 0
-#: Nothing was found; or a sync has something left to do.
+#: Nothing found, or a sync is incomplete.
 NOTHING = 1
 #: An argument, entry, filter or profile is invalid.
 USAGE = 2
@@ -11,5 +11,5 @@ USAGE = 2
 STORE = 3
 #: An embedding provider failed.
 PROVIDER = 4
-#: What shells return for a command that Ctrl-C ended.
+#: The exit code of shells for Ctrl-C.
 INTERRUPTED = 130

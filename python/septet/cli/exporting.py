@@ -1,4 +1,4 @@
-"""Other formats of an export: each takes the lines of `Vault.export`, so that all of them are of one moment."""
+"""Export formats besides JSON lines. Each converts the stream of `Vault.export`, which reads one snapshot."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from typing import IO, Any
 from septet.cli.terminal import harmless
 from septet.errors import QueryError
 
-__all__ = ["AsCsv", "AsJson", "AsMarkdown", "Written", "format_for", "writer"]
+__all__ = ["CsvStream", "ExportStream", "JsonStream", "MarkdownStream", "format_for", "writer"]
 
 FORMATS = ("jsonl", "json", "csv", "md")
 _PLURALS = {"link": "links", "feedback": "rows of feedback", "vector": "vectors"}
 
 
-class Written(ABC):
-    """A stream that takes the lines of an export and writes them in another format.
+class ExportStream(ABC):
+    """A text stream that converts JSON lines of an export to another format.
 
     Attributes:
-        counts: the records by what they are, ``entry``, ``link``, ``feedback``; and the entries with a ``vector``.
-        left_out: those of them that the format cannot hold.
+        counts: number of records by type, ``entry``, ``link``, ``feedback``; and of entries with a ``vector``.
+        unsupported: the types that the format does not store.
     """
 
-    left_out: tuple[str, ...] = ("link", "feedback", "vector")
+    unsupported: tuple[str, ...] = ("link", "feedback", "vector")
 
     def __init__(self, out: IO[str]) -> None:
         self.out = out
         self.counts: Counter[str] = Counter()
 
     def write(self, line: str) -> int:
-        """Take a line; return its length."""
+        """Convert a line; return its length."""
         record = json.loads(line)
         self.take(record)
         self.counts[record["record"]] += 1
@@ -45,22 +45,21 @@ class Written(ABC):
         """Write a record."""
 
     def finish(self) -> None:
-        """Write what ends the whole."""
+        """Write the end of the output."""
         self.out.flush()
 
-    def said(self) -> str:
-        """Return in words what the format left out; nothing if it holds all."""
-        words = [f"{self.counts[name]:,} {_PLURALS[name]}" for name in self.left_out if self.counts[name]]
-        return ", ".join(words)
+    def omitted(self) -> str:
+        """Describe the records that the format does not store; empty if none."""
+        return ", ".join(f"{self.counts[name]:,} {_PLURALS[name]}" for name in self.unsupported if self.counts[name])
 
 
-class AsJson(Written):
+class JsonStream(ExportStream):
     """One JSON array of all records."""
 
-    left_out = ()
+    unsupported = ()
 
     def take(self, record: dict[str, Any]) -> None:
-        """Write a record behind those before it."""
+        """Write a record."""
         self.out.write((",\n" if self.counts else "[\n") + json.dumps(record, ensure_ascii=False))
 
     def finish(self) -> None:
@@ -69,8 +68,8 @@ class AsJson(Written):
         super().finish()
 
 
-class AsCsv(Written):
-    """A table of the entries, as of RFC 4180."""
+class CsvStream(ExportStream):
+    """A CSV table of the entries (RFC 4180)."""
 
     def __init__(self, out: IO[str], *, for_people: bool) -> None:
         from septet.exchange.rows import COLUMNS
@@ -89,11 +88,11 @@ class AsCsv(Written):
             self._rows.writerow([harmless(cell.replace("\r\n", "\n")) for cell in row] if self._for_people else row)
 
 
-class AsMarkdown(Written):
-    """The entries as texts that `septet add -` reads, one behind the other."""
+class MarkdownStream(ExportStream):
+    """The entries in the format that `septet add -` reads, concatenated."""
 
     def take(self, record: dict[str, Any]) -> None:
-        """Write an entry as text."""
+        """Write an entry with front matter."""
         from septet.cli.front_matter import as_text
         from septet.model.entry import Entry, Span
 
@@ -105,25 +104,25 @@ class AsMarkdown(Written):
 
 
 def format_for(named: str | None, target: str) -> str:
-    """Return the format that is named, else the one that the name of the file says, else JSON lines.
+    """Return the named format, else that of the file's suffix, else ``jsonl``.
 
     Raises:
-        QueryError: there is no such format.
+        QueryError: an unknown format.
     """
     if named is None:
         suffix = Path(target).suffix.lower().removeprefix(".")
         return suffix if suffix in FORMATS else "jsonl"
     if named not in FORMATS:
-        raise QueryError(f"--format is {named!r}: an export is written as {', '.join(FORMATS)}")
+        raise QueryError(f"unknown --format {named!r}; available: {', '.join(FORMATS)}")
     return named
 
 
-def writer(format: str, out: IO[str], *, for_people: bool = False) -> Written:
+def writer(format: str, out: IO[str], *, for_people: bool = False) -> ExportStream:
     """Return the stream that writes ``json``, ``csv`` or ``md``.
 
     Args:
-        for_people: without characters that could steer a terminal.
+        for_people: replace terminal control characters.
     """
     if format == "csv":
-        return AsCsv(out, for_people=for_people)
-    return AsJson(out) if format == "json" else AsMarkdown(out)
+        return CsvStream(out, for_people=for_people)
+    return JsonStream(out) if format == "json" else MarkdownStream(out)

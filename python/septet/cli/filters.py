@@ -1,4 +1,4 @@
-"""Options that choose entries by their fields, for the commands that list and count."""
+"""Filter options of the commands that list and count."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ __all__ = ["moment_of", "takes_filters", "where_of"]
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
-#: Fields with one value each: several values of an option are alternatives.
+#: Single-valued fields: several values of an option are alternatives.
 _FIELDS = ("kind", "type", "domain", "severity", "source")
 _OPTIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "kind": (("--kind",), "Those of a kind: entry, chunk, memory, …; repeat for other kinds too."),
-    "type": (("--type",), "Those of a type; repeat for other types too."),
-    "domain": (("--domain",), "Those of a domain; repeat for other domains too."),
-    "severity": (("--severity",), "critical, warning or suggestion; repeat for others too."),
-    "source": (("--source",), "Those of a source, such as a folder; repeat for others too."),
-    "tag": (("-t", "--tag"), "Those with a tag; repeat for those with all of them."),
-    "since": (("--since",), "Those changed then or later: 2026-11-23, 2026-11, or an ISO time; UTC."),
-    "until": (("--until",), "Those last changed then or before, a day or month as a whole."),
+    "kind": (("--kind",), "Kind: entry, chunk, memory, …; repeat for alternatives."),
+    "type": (("--type",), "Type; repeat for alternatives."),
+    "domain": (("--domain",), "Domain; repeat for alternatives."),
+    "severity": (("--severity",), "critical, warning or suggestion; repeat for alternatives."),
+    "source": (("--source",), "Source, such as a folder; repeat for alternatives."),
+    "tag": (("-t", "--tag"), "Tag; repeat to require several."),
+    "since": (("--since",), "Changed at or after this time: 2026-11-23, 2026-11, or an ISO time; UTC."),
+    "until": (("--until",), "Last changed at or before this time; a day or month counts as a whole."),
 }
 
 
 def takes_filters(command: _F) -> _F:
-    """Replace the ``**filters`` of a command by the options that choose entries, ``--where`` the last."""
-    given = list(inspect.signature(command, eval_str=True).parameters.values())
-    named = [parameter for parameter in given if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
+    """Replace the ``**filters`` of a command by the filter options."""
+    declared = list(inspect.signature(command, eval_str=True).parameters.values())
+    named = [parameter for parameter in declared if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
     arguments = [parameter for parameter in named if parameter.kind is not inspect.Parameter.KEYWORD_ONLY]
     command.__signature__ = inspect.Signature([*arguments, *_parameters(), *named[len(arguments) :]])  # type: ignore[attr-defined]
     return command
 
 
 def where_of(filters: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the filter that the options ask for together; None if none is given.
+    """Combine the filter options; None without any.
 
     Raises:
-        QueryError: ``--where`` is no JSON object, or a time cannot be read.
+        QueryError: ``--where`` is no JSON object, or a time is malformed.
     """
     named = {field: list(dict.fromkeys(filters[field] or ())) for field in _FIELDS}
     parts: list[dict[str, Any]] = [
@@ -58,10 +58,10 @@ def where_of(filters: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def moment_of(text: str | None, option: str) -> Any:
-    """Return the time that an option gives; None without one.
+    """Parse the time of an option; None without one.
 
     Raises:
-        QueryError: it is no time.
+        QueryError: a malformed time.
     """
     if text is None:
         return None
@@ -69,27 +69,27 @@ def moment_of(text: str | None, option: str) -> Any:
     from septet.inputs.times import Times
 
     try:
-        found = Times().epoch(text, option)
+        moment = Times().epoch(text, option)
     except EntryError as fault:
         raise QueryError(str(fault)) from None
-    if found is None:
+    if moment is None:
         raise QueryError(f"{option} is empty: wanted an ISO date such as 2024-05-31")
-    return found
+    return moment
 
 
 def _bound(text: str, sign: str, option: str) -> dict[str, Any]:
-    """Return the condition that a time is not before, or not behind, the whole day, month or year of a text."""
+    """Return the condition that a time is not before (``>=``) or after (``<=``) a day, month, year or time."""
     from septet.query.web import dated
 
-    found = dated(sign + text.strip())
-    return dict(found) if found is not None else {{">=": "$gte", "<=": "$lte"}[sign]: moment_of(text, option)}
+    condition = dated(sign + text.strip())
+    return dict(condition) if condition is not None else {{">=": "$gte", "<=": "$lte"}[sign]: moment_of(text, option)}
 
 
 def _parameters() -> list[inspect.Parameter]:
     keyword = inspect.Parameter.KEYWORD_ONLY
-    found = []
+    parameters = []
     for name, (flags, text) in _OPTIONS.items():
         declared, metavar = (str | None, "TIME") if name in ("since", "until") else (list[str] | None, "NAME")
         option = typer.Option(*flags, metavar=metavar, help=text)
-        found.append(inspect.Parameter(name, keyword, default=None, annotation=Annotated[declared, option]))
-    return [*found, inspect.Parameter("where", keyword, default=None, annotation=Where)]
+        parameters.append(inspect.Parameter(name, keyword, default=None, annotation=Annotated[declared, option]))
+    return [*parameters, inspect.Parameter("where", keyword, default=None, annotation=Where)]

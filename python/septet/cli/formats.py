@@ -1,6 +1,6 @@
-"""How answers are written: as a table for people, or as JSON, JSON lines, Markdown, CSV or ids for programs.
+"""Output formats: a table for people; JSON, JSON lines, Markdown, CSV or ids for programs.
 
-Each command says what it found, and what a row of it is; the formats are made here, and nowhere else.
+Commands describe their result as an `Output`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ from septet.inputs.times import iso_time
 if TYPE_CHECKING:
     from septet.cli.screen import Screen
 
-__all__ = ["Format", "FormatOption", "Found", "format_of", "show", "table"]
+__all__ = ["Format", "FormatOption", "Output", "format_of", "show", "table"]
 
-
-#: What Markdown would take for more than text, in the cell of a table.
+#: Escapes for Markdown markup in the cell of a table.
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*_[]<>#"})
 _LEAST_CELL = 8
 _TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
 
 
 class Format(str, Enum):
-    """How an answer is written."""
+    """An output format."""
 
     table = "table"
     json = "json"
@@ -43,23 +42,23 @@ class Format(str, Enum):
 FormatOption = Annotated[
     Format | None,
     typer.Option(
-        "--format", metavar="table|json|jsonl|md|csv|ids", help="How the answer is written; default table.",
+        "--format", metavar="table|json|jsonl|md|csv|ids", help="The output format; default table.",
         show_default=False,
     ),
 ]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """What a command found.
+class Output:
+    """The result of a command.
 
     Attributes:
-        whole: all of it, for ``json``.
-        records: what a line is in ``jsonl``.
-        columns: the fields of the records that ``csv`` and ``md`` show; none if a table makes no sense of them.
-        show: prints it for people; default a table of the columns.
-        documents: what ``md`` prints in the place of a table, texts in Markdown.
-        ids: one a line, in ``ids``; None if what was found has none.
+        whole: the ``json`` output.
+        records: the lines of ``jsonl``.
+        columns: the fields of the records in ``csv``, ``md`` and ``table``; empty if the result is not tabular.
+        show: prints the result for people; default a table of the columns.
+        documents: Markdown texts that ``md`` prints instead of a table.
+        ids: the lines of ``ids``; None without ids.
     """
 
     whole: Any
@@ -71,48 +70,48 @@ class Found:
 
 
 def format_of(named: Format | None, as_json: bool) -> Format:
-    """Return the format that was asked for.
+    """Return the format that the options select.
 
     Raises:
-        QueryError: --json, and another one.
+        QueryError: --json and another --format.
     """
     if as_json and named not in (None, Format.json):
-        raise QueryError(f"--json and --format {named.value} are two formats: give one")
+        raise QueryError(f"--json conflicts with --format {named.value}: use one of them")
     return Format.json if as_json else named or Format.table
 
 
-def show(found: Found, format: Format) -> None:
-    """Print what was found.
+def show(output: Output, format: Format) -> None:
+    """Print a result.
 
     Raises:
-        QueryError: it cannot be written in this format.
+        QueryError: the result has no such format.
     """
     if format is Format.json:
-        print_json(found.whole)
+        print_json(output.whole)
     elif format is Format.jsonl:
-        for record in found.records:
+        for record in output.records:
             print_json_line(record)
     elif format is Format.ids:
-        if found.ids is None:
-            raise QueryError("--format ids: what this command prints has no ids")
-        for id in found.ids:
+        if output.ids is None:
+            raise QueryError("--format ids: this command prints no ids")
+        for id in output.ids:
             print(flat(id))
     elif format is Format.table:
-        _show_table(found)
-    elif format is Format.md and found.documents:
-        print("\n".join(found.documents), end="")
-    elif not found.columns:
+        _show_table(output)
+    elif format is Format.md and output.documents:
+        print("\n".join(output.documents), end="")
+    elif not output.columns:
         raise QueryError(f"--format {format.value}: this command has no rows: table, json or jsonl")
     elif format is Format.csv:
-        _show_csv(found)
+        _show_csv(output)
     else:
-        _show_markdown(found)
+        _show_markdown(output)
 
 
 def table(out: Screen, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows in columns, measured in cells of the terminal; on a narrow one a line for each value.
+    """Print rows in columns; on a narrow terminal, a line per value.
 
-    Where the line is too short, the last column gives way first, then whichever is widest.
+    Shrinks the last column first, then the widest one.
     """
     from septet.cli.screen import cells, fitted
 
@@ -126,13 +125,13 @@ def table(out: Screen, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> N
         widest = len(widths) - 1 if widths[-1] > 2 * _LEAST_CELL else widths.index(max(widths))
         widths[widest] -= 1
     for number, line in enumerate(lines):
-        said = [fitted(cell, width, ascii_only=out.ascii_only) for cell, width in zip(line, widths, strict=True)]
-        padded = "  ".join(cell + " " * (width - cells(cell)) for cell, width in zip(said, widths, strict=True))
+        cut = [fitted(cell, width, ascii_only=out.ascii_only) for cell, width in zip(line, widths, strict=True)]
+        padded = "  ".join(cell + " " * (width - cells(cell)) for cell, width in zip(cut, widths, strict=True))
         out.print(padded.rstrip(), "" if number else "dim")
 
 
 def _show_values(out: Screen, lines: Sequence[Sequence[str]]) -> None:
-    """Print a line for each value, and a blank one between rows; what has no value is left out."""
+    """Print a line per non-empty value, and a blank line between rows."""
     from septet.cli.screen import Line
 
     heads, *rows = lines
@@ -145,38 +144,38 @@ def _show_values(out: Screen, lines: Sequence[Sequence[str]]) -> None:
                 out.print(Line(f"{head.ljust(widest)}  ", "dim").append(cell))
 
 
-def _show_table(found: Found) -> None:
+def _show_table(output: Output) -> None:
     from septet.cli.screen import console
 
     out = console(sys.stdout)
-    if found.show is not None:
-        found.show(out)
-    elif found.records:
-        table(out, found.columns, [[_text(record.get(name)) for name in found.columns] for record in found.records])
+    if output.show is not None:
+        output.show(out)
+    elif output.records:
+        table(out, output.columns, [[_text(record.get(name)) for name in output.columns] for record in output.records])
 
 
-def _show_csv(found: Found) -> None:
-    """Print CSV as of RFC 4180: lines end with CR LF, and line feeds stay inside of quotes.
+def _show_csv(output: Output) -> None:
+    """Print CSV as in RFC 4180: lines end with CR LF; quoted cells may contain LF.
 
-    A text that a spreadsheet would take for a formula gets an apostrophe before it.
+    Prefixes texts that a spreadsheet would read as a formula with an apostrophe.
     """
     import csv
     import io
 
     lines = io.StringIO(newline="")
     writer = csv.writer(lines, lineterminator="\r\n")
-    writer.writerow(found.columns)
-    for record in found.records:
-        writer.writerow([_cell(_dated(name, record.get(name))) for name in found.columns])
+    writer.writerow(output.columns)
+    for record in output.records:
+        writer.writerow([_cell(_dated(name, record.get(name))) for name in output.columns])
     sys.stdout.flush()
-    # The cells are harmless; the guard would take the CR at the ends of lines for harm.
+    # The cells are escaped already, and the guard would replace the CR of line ends.
     stream = unguarded(sys.stdout)
     stream.write(lines.getvalue())
     stream.flush()
 
 
 def _dated(name: str, value: Any) -> Any:
-    """Return the value of a column, a time as ISO text, which `import` reads as well."""
+    """Return the value of a column, a time as ISO text, which `septet import` reads."""
     return iso_time(value) if name in _TIMES and isinstance(value, (int, float)) else value
 
 
@@ -187,11 +186,11 @@ def _cell(value: Any) -> str:
     return text if isinstance(value, (int, float)) else guarded_cell(text)
 
 
-def _show_markdown(found: Found) -> None:
-    print(f"| {' | '.join(found.columns)} |")
-    print(f"|{'---|' * len(found.columns)}")
-    for record in found.records:
-        print(f"| {' | '.join(flat(_text(record.get(name))).translate(_MARKDOWN) for name in found.columns)} |")
+def _show_markdown(output: Output) -> None:
+    print(f"| {' | '.join(output.columns)} |")
+    print(f"|{'---|' * len(output.columns)}")
+    for record in output.records:
+        print(f"| {' | '.join(flat(_text(record.get(name))).translate(_MARKDOWN) for name in output.columns)} |")
 
 
 def _text(value: Any) -> str:
@@ -200,7 +199,7 @@ def _text(value: Any) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.4f}" if abs(value) < 1_000 else repr(value)
-    if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     if isinstance(value, str):
         return value

@@ -1,4 +1,4 @@
-"""An entry as a text file: its fields as TOML between two lines ``+++``, then its description; and back again."""
+"""Entries as text files: fields as TOML front matter between lines ``+++``, followed by the description."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["as_text", "fields_in", "has_front_matter", "titled"]
 
 FENCE = "+++"
-#: What stands in the file, in this order, and what a field is when its line is missing.
+#: The fields of the file in order, with their values if missing.
 _MISSING: Mapping[str, Any] = {
     "title": "", "context": "", "tags": [], "type": None, "domain": None, "severity": None, "trust": None,
     "source": None, "valid_from": None, "valid_until": None, "attrs": {},
@@ -23,7 +23,7 @@ _MISSING: Mapping[str, Any] = {
 
 
 def as_text(entry: Entry) -> str:
-    """Return an entry as text; `fields_in` of it are its fields."""
+    """Format an entry as text; the inverse of `fields_in`."""
     lines = [FENCE, f"# {entry.id}"]
     for name in _MISSING:
         value = getattr(entry, name)
@@ -38,10 +38,10 @@ def as_text(entry: Entry) -> str:
 
 
 def fields_in(text: str) -> dict[str, Any]:
-    """Return the fields that a text holds, with the description; a field whose line is missing is empty.
+    """Parse the fields and the description of a text; missing fields are empty.
 
     Raises:
-        EntryError: it is no such text; the message names the line.
+        EntryError: the text is malformed; the message contains the line.
     """
     from septet.inputs.documents import Unreadable, parse_document
 
@@ -50,32 +50,32 @@ def fields_in(text: str) -> dict[str, Any]:
     if len(fences) < 2 or fences[0] != 0:
         raise EntryError(f"line 1: wanted {FENCE}, then the fields, then {FENCE} again, then the text")
     try:
-        # The line of the fence is kept blank, so that the numbers of lines are those of the file.
-        found = parse_document("\n" + "\n".join(lines[1 : fences[1]]) + "\n", ".toml")
+        # A blank line replaces the fence, so that errors have the line numbers of the file.
+        parsed = parse_document("\n" + "\n".join(lines[1 : fences[1]]) + "\n", ".toml")
     except Unreadable as fault:
         raise EntryError(f"the fields between the lines {FENCE} {fault}") from None
-    if unknown := sorted(found.keys() - _MISSING.keys()):
-        raise EntryError(f"there is no field {unknown[0]!r}: known are {', '.join(_MISSING)}")
+    if unknown := sorted(parsed.keys() - _MISSING.keys()):
+        raise EntryError(f"unknown field {unknown[0]!r}; available: {', '.join(_MISSING)}")
     body = lines[fences[1] + 1 :]
-    # One blank line before the text and the end of its last line belong to the file.
+    # One blank line before the description and the last newline belong to the format.
     body = body[1:] if body and not body[0].strip() else body
     body = body[:-1] if len(body) > 1 and not body[-1] else body
-    fields = {**{name: _copied(empty) for name, empty in _MISSING.items()}, **found, "description": "\n".join(body)}
+    fields = {**{name: _copied(empty) for name, empty in _MISSING.items()}, **parsed, "description": "\n".join(body)}
     if isinstance(fields["attrs"], str):
         fields["attrs"] = _json_attrs(fields["attrs"])
     return fields
 
 
 def has_front_matter(text: str) -> bool:
-    """Return whether a text begins as one of `as_text` does."""
+    """Return True if a text begins with a fence."""
     return text.partition("\n")[0].rstrip() == FENCE
 
 
 def titled(text: str) -> dict[str, Any]:
-    """Return title and description of a text in Markdown: its first heading, and the rest; else its first line.
+    """Split a Markdown text into title, its first heading or else first line, and description.
 
     Raises:
-        EntryError: it is empty.
+        EntryError: the text is empty.
     """
     lines = text.strip("\n").split("\n")
     for number, line in enumerate(lines):
@@ -94,15 +94,15 @@ def _copied(empty: Any) -> Any:
 
 
 def _attrs(attrs: Mapping[str, Any]) -> Any:
-    """Return attrs for TOML: as JSON in a text where they hold what TOML cannot say, such as null."""
-    return dict(attrs) if _sayable(dict(attrs)) else json.dumps(dict(attrs), ensure_ascii=False)
+    """Return attrs for TOML; as a JSON text if TOML cannot represent them, such as null."""
+    return dict(attrs) if _fits_toml(dict(attrs)) else json.dumps(dict(attrs), ensure_ascii=False)
 
 
-def _sayable(value: Any) -> bool:
+def _fits_toml(value: Any) -> bool:
     if isinstance(value, Mapping):
-        return all(map(_sayable, value.values()))
+        return all(map(_fits_toml, value.values()))
     if isinstance(value, (list, tuple)):
-        return all(map(_sayable, value))
+        return all(map(_fits_toml, value))
     if isinstance(value, int):
         return -(2**63) <= value < 2**63
     return value is not None
@@ -113,7 +113,7 @@ def _toml(value: Any) -> str:
         return "{" + ", ".join(f"{_toml(str(key))} = {_toml(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_toml, value))}]"
-    # Numbers, texts and truth are written as in JSON, but for one character that TOML wants escaped.
+    # TOML writes numbers, texts and booleans as JSON does, but requires an escape for DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
@@ -121,4 +121,4 @@ def _json_attrs(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as fault:
-        raise EntryError(f"attrs is a text that is not JSON: {fault}") from None
+        raise EntryError(f"attrs is a text but not JSON: {fault}") from None

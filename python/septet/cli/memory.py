@@ -1,4 +1,4 @@
-"""What a command reads or writes: a vault, or the tiers of a configuration; and the entry that a shortened id means."""
+"""Opening the vault or tiers of a command, and completion of shortened ids."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 __all__ = [
     "CONFIG_VARIABLE",
     "LEAST_ID",
-    "InFile",
+    "SourceFile",
     "check_one",
     "followed",
-    "in_file",
     "in_tier",
     "keep_index",
     "memory",
     "not_of_files",
     "place_of",
+    "source_file",
     "whole_id",
     "whole_ids",
 ]
 
-#: The variables that name a vault, and that of a configuration with tiers.
+#: Environment variables: the default vault, and the default configuration with tiers.
 _VAULT_VARIABLE = "SEPTET_VAULT"
 CONFIG_VARIABLE = "SEPTET_CONFIG"
-#: So many characters of an id say which one is meant, if no other begins so.
+#: Minimum characters of a shortened id.
 LEAST_ID = 4
-#: So many ids are listed that a shortened one may mean.
+#: Maximum candidates to list for an ambiguous id.
 _CANDIDATES = 10
 
 
@@ -53,59 +53,55 @@ def memory(
     embedding: str | None = None,
     close_wait_s: float | None = None,
 ) -> Iterator[Any]:
-    """Open a `Vault`; where ``--config``, or without a vault ``SEPTET_CONFIG``, names a configuration, a `Federation`.
+    """Open a `Vault`; or a `Federation`, with ``--config``, or with ``SEPTET_CONFIG`` if no vault is named.
 
     Args:
-        write: for writing.
-        create: make the vault if it does not exist.
-        embeds: with the embedder that ``embedding`` names, or that is configured.
-        close_wait_s: how long closing waits for vectors; None as long as usual.
+        write: open for writing.
+        create: create a missing vault.
+        embeds: use the embedder named by ``embedding``, or the configured one.
+        close_wait_s: maximum wait for vectors when closing; None for the default.
 
     Raises:
         TierError: both a vault and a configuration are named; or the configuration is malformed.
         SeptetError: a vault cannot be opened.
     """
-    given = str(config) if config is not None else os.environ.get(CONFIG_VARIABLE, "").strip()
+    file = str(config) if config is not None else os.environ.get(CONFIG_VARIABLE, "").strip()
     check_one(vault, config)
-    made: dict[str, Any] = {}
+    embedder: dict[str, Any] = {}
     if embeds:
         from septet.cli import settings
 
-        made = settings.find(embedding).embedder
-    if made and close_wait_s is not None:
+        embedder = settings.find(embedding).embedder
+    if embedder and close_wait_s is not None:
         from septet.embedding.options import EmbeddingOptions
 
-        made["embedding_options"] = EmbeddingOptions(close_wait_s=close_wait_s)
-    if not given or (config is None and vault is not None):
+        embedder["embedding_options"] = EmbeddingOptions(close_wait_s=close_wait_s)
+    if not file or (config is None and vault is not None):
         if create:
-            with writable(vault, **made) as opened:
+            with writable(vault, **embedder) as opened:
                 yield opened
         else:
-            with existing(vault, read_only=not write, **made) as opened:
+            with existing(vault, read_only=not write, **embedder) as opened:
                 yield opened
         return
     from septet.service.opening import opened as tiers_of
 
-    # What is named on the command line comes before what the file says; what is configured elsewhere does not.
-    which: dict[str, Any] = {"embedder" if embedding is not None or not embeds else "default_embedder": made}
-    with tiers_of(None, given, read_only=not write, **which) as served:
+    # --embedding overrides the embedder of the tiers' file; a configured embedder is only the default.
+    override: dict[str, Any] = {"embedder" if embedding is not None or not embeds else "default_embedder": embedder}
+    with tiers_of(None, file, read_only=not write, **override) as served:
         for why in served.left_out:
-            say(f"left out: {why}")
+            say(f"skipped: {why}")
         yield served.blocking
 
 
 def check_one(vault: VaultPlace | None, config: Path | None) -> None:
-    """Check that not both a vault and a configuration are named; ``SEPTET_VAULT`` gives way.
-
-    Raises:
-        TierError: both are.
-    """
+    """Raise `TierError` if both a vault and a configuration are named; --config overrides ``SEPTET_VAULT``."""
     if config is not None and vault is not None and str(vault) != os.environ.get(_VAULT_VARIABLE):
         raise TierError("--vault and --config: wanted either a vault or a configuration, not both")
 
 
 def keep_index(opened: Any, notes: Iterable[Note]) -> None:
-    """Write the index that a search of a file had to do without, for the commands that follow."""
+    """Write the index if a search of a file ran without one, for later commands."""
     if any(note.code == "index_building" for note in notes) and isinstance(path := getattr(opened, "path", None), str):
         from septet.sqlite.snapshot.optimize import keep_beside
 
@@ -113,52 +109,52 @@ def keep_index(opened: Any, notes: Iterable[Note]) -> None:
 
 
 def in_tier(opened: Any, tier: str | None) -> dict[str, Any]:
-    """Return the arguments that make a call mean one tier.
+    """Return the ``tier`` argument of calls, empty without a tier.
 
     Raises:
-        TierError: there are no tiers.
+        TierError: ``opened`` has no tiers.
     """
     if tier is None:
         return {}
     if not hasattr(opened, "tiers"):
-        raise TierError("--tier names a tier of a configuration: give one with --config")
+        raise TierError("--tier requires a configuration with tiers: name it with --config")
     return {"tier": tier}
 
 
-def whole_ids(opened: Any, given: Sequence[str], **tier: Any) -> dict[str, str | None]:
-    """Return the ids that are meant by whole or shortened ones; None where no entry has it.
+def whole_ids(opened: Any, texts: Sequence[str], **tier: Any) -> dict[str, str | None]:
+    """Resolve whole or shortened ids or paths to ids; None for those without an entry.
 
-    An id that exists means itself. Others mean the one entry whose id begins so, from `LEAST_ID` characters on; else
-    the first chunk of the file with this path, or with ``#L10`` behind it the chunk that holds the line.
+    Tries, in order: the id itself; the only id with this prefix, of at least `LEAST_ID` characters; the first chunk of
+    the file with this path, or for ``path#L10`` the chunk with that line.
 
     Raises:
-        EntryError: several ids begin so, or several files have the path; the message lists them.
+        EntryError: the text is a prefix of several ids, or of several paths; the message lists them.
     """
-    there = {entry.id for entry in opened.load(given, **tier)}
-    return {id: id if id in there else _completed(opened, id, tier) or _at_place(opened, id, tier) for id in given}
+    known = {entry.id for entry in opened.load(texts, **tier)}
+    return {text: text if text in known else _complete(opened, text, tier) or _at(opened, text, tier) for text in texts}
 
 
-def whole_id(opened: Any, given: str, **tier: Any) -> str:
-    """Return the id that is meant by a whole or shortened one.
+def whole_id(opened: Any, text: str, **tier: Any) -> str:
+    """Resolve a whole or shortened id or path, as `whole_ids`.
 
     Raises:
         EntryNotFound: no entry has it.
-        EntryError: several ids begin so.
+        EntryError: it is ambiguous.
     """
-    found = whole_ids(opened, [given], **tier)[given]
-    if found is None:
-        raise EntryNotFound(f"no entry {given!r} in {place_of(opened)}")
-    return found
+    id = whole_ids(opened, [text], **tier)[text]
+    if id is None:
+        raise EntryNotFound(f"no entry {text!r} in {place_of(opened)}")
+    return id
 
 
-class InFile(NamedTuple):
-    """Where a chunk of a file that a vault follows stands.
+class SourceFile(NamedTuple):
+    """The place of a chunk in a followed file.
 
     Attributes:
-        file: the whole path.
-        line: its first line.
+        file: the absolute path.
+        line: the first line of the chunk.
         root: the folder or file that the vault follows.
-        which: the arguments that make a call mean the tier that follows it.
+        which: the ``tier`` argument for the tier that follows it.
     """
 
     file: str
@@ -167,62 +163,62 @@ class InFile(NamedTuple):
     which: Mapping[str, Any]
 
 
-def in_file(opened: Any, entry: Entry, which: Mapping[str, Any]) -> InFile | None:
-    """Return where a chunk stands in a file that the vault, or one of its tiers, follows; None for other entries."""
+def source_file(opened: Any, entry: Entry, which: Mapping[str, Any]) -> SourceFile | None:
+    """Return the place of a chunk in a followed file; None for other entries."""
     if entry.kind != "chunk" or entry.span is None or not hasattr(opened, "roots"):
         return None
     tiers = [{"tier": name} for name in opened.tiers()] if hasattr(opened, "tiers") and not which else [which]
     for tier in tiers:
-        # A tier on a server follows nothing.
+        # A tier on a server has no folders.
         with suppress(TierError):
             for root in opened.roots(**tier):
                 if root.name == entry.source:
                     folder = Path(root.path) if Path(root.path).is_dir() else Path(root.path).parent
                     file = os.path.normpath(folder / entry.span.path)
-                    return InFile(file, entry.span.first_line, root.path, tier)
+                    return SourceFile(file, entry.span.first_line, root.path, tier)
     return None
 
 
 def not_of_files(opened: Any, entries: Iterable[Entry], todo: str, which: Mapping[str, Any]) -> None:
-    """Refuse chunks of files that a vault follows: changed in the vault alone, they would say what no file says.
+    """Refuse chunks of followed files: the next sync would undo the change.
 
     Args:
-        todo: what to do in the file instead.
-        which: the arguments that make a call mean one tier.
+        todo: the action to recommend, on the file.
+        which: the ``tier`` argument.
 
     Raises:
-        EntryError: one of the entries is such a chunk; the message names file and line.
+        EntryError: an entry is a chunk of a followed file; the message contains file and line.
     """
-    for one in entries:
-        if (place := in_file(opened, one, which)) is not None:
-            raise followed(one, place, todo)
+    for entry in entries:
+        if (place := source_file(opened, entry, which)) is not None:
+            raise followed(entry, place, todo)
 
 
-def followed(entry: Entry, place: InFile, todo: str) -> EntryError:
-    """Return the error that an entry is a chunk of a file that the vault follows."""
+def followed(entry: Entry, place: SourceFile, todo: str) -> EntryError:
+    """Return the error for a chunk of a followed file."""
     where = f"line {place.line} of {place.file}"
     return EntryError(f"{entry.id} is {where}, which the vault follows: {todo} there, and `septet sync`")
 
 
 def place_of(opened: Any) -> str:
-    """Return where a vault is, or which tiers were asked."""
+    """Return the path of a vault or the names of the tiers, for messages."""
     return str(opened.path) if hasattr(opened, "path") else f"the tiers {', '.join(opened.tiers())}"
 
 
-def _completed(opened: Any, text: str, tier: dict[str, Any]) -> str | None:
+def _complete(opened: Any, text: str, tier: dict[str, Any]) -> str | None:
     from septet.model.entry import MAX_ID_CHARS
 
     if not LEAST_ID <= len(text) <= MAX_ID_CHARS:
         return None
-    found = opened.ids_beginning(text, limit=_CANDIDATES + 1, **tier)
-    if len(found) < 2:
-        return found[0] if found else None
-    more = ", and others" if len(found) > _CANDIDATES else ""
-    raise EntryError(f"{text!r} may be {', '.join(map(repr, found[:_CANDIDATES]))}{more}: give more of it")
+    ids = opened.ids_beginning(text, limit=_CANDIDATES + 1, **tier)
+    if len(ids) < 2:
+        return ids[0] if ids else None
+    more = ", and others" if len(ids) > _CANDIDATES else ""
+    raise EntryError(f"{text!r} may be {', '.join(map(repr, ids[:_CANDIDATES]))}{more}: give more of it")
 
 
-def _at_place(opened: Any, text: str, tier: dict[str, Any]) -> str | None:
+def _at(opened: Any, path: str, tier: dict[str, Any]) -> str | None:
     from septet.vault.places import entry_at
 
-    found = entry_at(opened, text, **tier)
-    return None if found is None else found.id
+    entry = entry_at(opened, path, **tier)
+    return None if entry is None else entry.id

@@ -1,4 +1,4 @@
-"""Options that several commands share; the options of a search come from `septet.query.options`."""
+"""Options shared by several commands; the options of a search come from `septet.query.options`."""
 
 from __future__ import annotations
 
@@ -46,25 +46,27 @@ VaultPath = Annotated[
         "--vault",
         envvar="SEPTET_VAULT",
         metavar="FILE|ADDRESS",
-        # No `Path`: it would take a slash of an address away. Shells complete files all the same.
+        # Not a `Path`: that would merge the slashes of an address. Shells complete files in any case.
         path_type=str,
         help="The vault; default ~/.local/share/septet/vault.db. On a server: postgresql://host/database?vault=NAME.",
     ),
 ]
 ConfigFile = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="Use the tiers that it names, not one vault; or SEPTET_CONFIG."),
+    typer.Option(
+        "--config", metavar="FILE", help="Use the tiers of this configuration, not one vault; or SEPTET_CONFIG."
+    ),
 ]
-TierName = Annotated[str | None, typer.Option("--tier", metavar="NAME", help="Only this one of the tiers of --config.")]
+TierName = Annotated[str | None, typer.Option("--tier", metavar="NAME", help="Only use this tier of --config.")]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Where = Annotated[str | None, typer.Option("--where", metavar="JSON", help="Those that pass a filter.")]
+Where = Annotated[str | None, typer.Option("--where", metavar="JSON", help="Only entries that match a filter.")]
 Embedding = Annotated[
     str | None,
     typer.Option(
         "--embedding",
         metavar="FILE|NAME",
-        help="A configuration file, or a provider's name; default ~/.config/septet/config.toml, if it is there. "
+        help="A configuration file, or a provider's name; default ~/.config/septet/config.toml, if it exists. "
         f"Or {EMBEDDING_VARIABLE}.",
     ),
 ]
@@ -73,14 +75,13 @@ _F = TypeVar("_F", bound=Callable[..., object])
 
 
 class Mode(str, Enum):
-    """How much of each entry a search returns."""
+    """The amount of each entry that a search returns."""
 
     full = "full"
     scan = "scan"
 
 
-#: How each option of a search is written on the command line: its type there, its flags, and the placeholder of its
-#: value in the help.
+#: The search options on the command line: type, flags and placeholder.
 _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "limit": (int | None, ("-n", "--limit"), None),
     "offset": (int, ("--offset",), None),
@@ -105,8 +106,8 @@ _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "timeout_s": (float | None, ("--timeout",), "SECONDS"),
     "include_memories": (bool, ("--memories",), None),
 }
-#: What is otherwise here than in Python.
-_HELP = {"prefix": "The last word of the query may be the beginning of one."}
+#: Help texts that differ from those of Python.
+_HELP = {"prefix": "The last word of the query matches as a prefix."}
 #: Options of a search that the command line does not offer.
 LEFT_OUT = frozenset(
     "as_of facets group_by kinds query_vector model legs tiers reranker rerank_top rerank_timeout_s".split()
@@ -132,13 +133,13 @@ def takes_search_options(*without: str) -> Callable[[_F], _F]:
     return changed
 
 
-def search_options(given: Mapping[str, Any]) -> Any:
-    """Return the options of a search from what the command line read.
+def search_options(parsed: Mapping[str, Any]) -> Any:
+    """Return the options of a search from those of the command line.
 
     Raises:
         QueryError: ``--where`` is not a JSON object.
     """
-    options = dict(given)
+    options = dict(parsed)
     if options.get("where") is not None:
         options["where"] = filter_of(options["where"])
     if "mode" in options:
@@ -159,17 +160,17 @@ def _parameter(name: str) -> inspect.Parameter:
 
 
 def filter_of(text: str) -> dict[str, Any]:
-    """Return the filter that ``--where`` gives.
+    """Parse ``--where``.
 
     Raises:
-        QueryError: it is no JSON object.
+        QueryError: not a JSON object.
     """
     try:
         parsed = json.loads(text)
     except ValueError as fault:
         raise QueryError(f"--where is not JSON: {fault}") from None
     except RecursionError:
-        raise QueryError("--where is nested too deeply: write it flatter") from None
+        raise QueryError("--where is nested too deeply: use fewer levels") from None
     if not isinstance(parsed, dict):
-        raise QueryError('--where wants a JSON object, for example {"domain": "security"}')
+        raise QueryError('--where is not a JSON object: wanted one such as {"domain": "security"}')
     return parsed

@@ -1,4 +1,4 @@
-"""Long output on a terminal goes through a pager: what fits on the screen is printed as it is."""
+"""Pages output that is longer than the terminal."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from septet.cli.terminal import unguarded
 
 __all__ = ["paged"]
 
-#: What the pager is called with if the user does not say: to end where all fits, show colours, and leave the text.
+#: Default options: exit if all fits, show colours, leave the text on the screen.
 _LESS = {"LESS": "FRX", "LV": "-c"}
 
 
-class _Held:
-    """A stream of text that holds back what fits on a screen, and begins the pager when there is more."""
+class _PagedStream:
+    """A text stream that buffers one screen, and starts the pager when there is more."""
 
     def __init__(self, stream: TextIO, command: list[str]) -> None:
         self._stream, self._command = stream, command
         size = _size(stream)
         self._columns, self._rows_left = size.columns, size.lines - 1
-        self._held: list[str] = []
+        self._buffer: list[str] = []
         self._pager: subprocess.Popen[str] | None = None
         self._is_closed = False
 
@@ -35,85 +35,84 @@ class _Held:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Take a text; return its length."""
+        """Write a text; return its length."""
         if self._is_closed:
             return self._stream.write(text)
         if self._pager is None:
-            self._held.append(text)
+            self._buffer.append(text)
             self._rows_left -= sum(1 + max(0, cells(line) - 1) // self._columns for line in text.split("\n")[1:])
             if self._rows_left < 0:
-                self._begin()
+                self._start()
         else:
-            self._tell(text)
+            self._send(text)
         return len(text)
 
     def flush(self) -> None:
-        """Do nothing yet: what is held may still fit."""
+        """Flush the stream once it is finished; before, the buffer may still fit."""
         if self._is_closed:
             self._stream.flush()
 
     def finish(self) -> None:
-        """Print what fits, or wait until the user leaves the pager."""
+        """Print the buffer, or wait until the user quits the pager."""
         self._is_closed = True
         if self._pager is None:
-            self._stream.write("".join(self._held))
+            self._stream.write("".join(self._buffer))
             self._stream.flush()
             return
         with suppress(OSError, ValueError):
             _input(self._pager).close()
-        # The pager has the terminal: Ctrl-C is for it.
+        # Ctrl-C is for the pager.
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             self._pager.wait()
         finally:
             signal.signal(signal.SIGINT, before)
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         environment = {**_LESS, **os.environ}
         options: dict[str, Any] = {"encoding": self._stream.encoding, "errors": "replace", "env": environment}
         try:
             self._pager = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=self._stream, **options)
         except OSError:
-            # There is no such pager: the text is worth more than it.
+            # The pager does not exist: print without one.
             self._is_closed = True
-            self._stream.write("".join(self._held))
+            self._stream.write("".join(self._buffer))
         else:
-            self._tell("".join(self._held))
-        self._held = []
+            self._send("".join(self._buffer))
+        self._buffer = []
 
-    def _tell(self, text: str) -> None:
-        # The user may leave before the end.
+    def _send(self, text: str) -> None:
+        # The user may quit the pager early.
         with suppress(BrokenPipeError):
             assert self._pager is not None
             _input(self._pager).write(text)
 
 
 @contextmanager
-def paged(wanted: bool = True) -> Iterator[None]:
-    """Send what is printed to ``PAGER`` (``less``) if it is longer than the terminal; pipes are not changed."""
-    command = _command() if wanted and sys.stdout.isatty() and sys.stdin.isatty() and not is_dumb() else []
+def paged() -> Iterator[None]:
+    """Send output longer than the terminal to ``PAGER`` (``less``); pipes are not changed."""
+    command = _command() if sys.stdout.isatty() and sys.stdin.isatty() and not is_dumb() else []
     guarded = sys.stdout
     if not command or not hasattr(guarded, "unguarded"):
         yield
         return
-    held = _Held(unguarded(guarded), command)
-    # A reader that leaves must not end this process before it gave the terminal back.
+    stream = _PagedStream(unguarded(guarded), command)
+    # A pager that quits must not end this process before the terminal is restored.
     before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    guarded.unguarded = held
+    guarded.unguarded = stream
     try:
         yield
     finally:
-        held.finish()
-        guarded.unguarded = held._stream
-        if before is not None:  # what C set, Python cannot set again
+        stream.finish()
+        guarded.unguarded = stream._stream
+        if before is not None:  # Python cannot restore a handler that C installed
             signal.signal(signal.SIGPIPE, before)
 
 
 def _command() -> list[str]:
-    """Return the pager's command; nothing where the user wants none."""
-    named = os.environ.get("SEPTET_PAGER", os.environ.get("PAGER", "less"))
+    """Return the pager's command; empty if the user disabled it."""
     try:
-        command = shlex.split(named)
+        command = shlex.split(os.environ.get("SEPTET_PAGER", os.environ.get("PAGER", "less")))
     except ValueError:
         return []
     return [] if command in ([], ["cat"]) else command
@@ -126,13 +125,13 @@ def _input(pager: subprocess.Popen[str]) -> IO[str]:
 
 def _size(stream: TextIO) -> os.terminal_size:
     try:
-        found = os.get_terminal_size(stream.fileno())
+        size = os.get_terminal_size(stream.fileno())
     except (OSError, ValueError):
-        found = os.terminal_size((80, 24))
+        size = os.terminal_size((80, 24))
     columns, lines = (os.environ.get(name, "") for name in ("COLUMNS", "LINES"))
     return os.terminal_size(
         (
-            int(columns) if columns.isdecimal() and int(columns) else found.columns or 80,
-            int(lines) if lines.isdecimal() and int(lines) else found.lines or 24,
+            int(columns) if columns.isdecimal() and int(columns) else size.columns or 80,
+            int(lines) if lines.isdecimal() and int(lines) else size.lines or 24,
         )
     )

@@ -1,4 +1,4 @@
-"""Where the command line finds vaults, caches and configurations, and how it opens vaults."""
+"""Paths of vaults, caches and configurations, and opening of vaults."""
 
 from __future__ import annotations
 
@@ -29,64 +29,63 @@ __all__ = [
     "writable",
 ]
 
-
 #: The environment variable that names the configuration of the embedder.
 EMBEDDING_VARIABLE = "SEPTET_EMBEDDING"
 
 
 def demo_vault() -> Path:
-    """Return where the demo writes its vault: ``$XDG_CACHE_HOME/septet/stdlib-3.x.db``."""
+    """Return the vault of the demo: ``$XDG_CACHE_HOME/septet/stdlib-3.x.db``."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     return cache_folder() / f"stdlib-{version}.db"
 
 
 def existing(place: VaultPlace | None, *, read_only: bool = True, **embedding: Any) -> Any:
-    """Open a vault that must exist: that of a file, or one on a server.
+    """Open an existing vault, in a file or on a server.
 
     Args:
         place: the file or the address; None for the user's own vault.
-        embedding: arguments of `Vault` about embedding.
+        embedding: the embedder arguments of `Vault`.
 
     Raises:
-        StoreError: it does not exist; the message says how to create one.
+        StoreError: the vault does not exist; the message explains how to create one.
     """
     from septet.postgres.store.dsn import check_file, is_dsn
     from septet.service.vaults import open_vault
 
     if is_dsn(place):
         return open_vault(str(place), read_only=read_only, **embedding)
-    wanted = Path(check_file(str(place or default_vault())))
-    if not wanted.exists():
-        here = demo_vault()
-        demo = f"the demo left one at {shown(here)}" if here.exists() else "`septet demo` makes one to try"
+    path = Path(check_file(str(place or default_vault())))
+    if not path.exists():
+        example = demo_vault()
+        demo = f"the demo left one at {shown(example)}" if example.exists() else "`septet demo` makes one to try"
         raise StoreError(
-            f"there is no vault at {shown(wanted)}: fill one with `septet add`, `septet import` or `septet sync`, "
+            f"there is no vault at {shown(path)}: create one with `septet add`, `septet import` or `septet sync`, "
             f"or name another with --vault FILE; {demo}"
         )
-    return open_vault(wanted, read_only=read_only, **embedding)
+    return open_vault(path, read_only=read_only, **embedding)
 
 
 def file_only(place: VaultPlace | None, command: str, why: str) -> Path | None:
-    """Return the file of a vault, for a command that works with files alone.
+    """Return the file of a vault, for a command that requires one.
 
     Args:
-        why: the reason, and what to do instead.
+        why: the reason and an alternative.
 
     Raises:
-        QueryError: it is on a server.
+        QueryError: the vault is on a server.
     """
     from septet.postgres.store.dsn import is_dsn
 
     if is_dsn(place):
-        raise QueryError(f"`septet {command}` is for vaults in files: {why}")
+        raise QueryError(f"`septet {command}` requires a vault in a file: {why}")
     return None if place is None else Path(place)
 
 
 @contextmanager
 def writable(place: VaultPlace | None, **embedding: Any) -> Iterator[Any]:
-    """Open a vault for writing; create it, and the folder of its file, if it does not exist.
+    """Open a vault for writing; create it and its folder if missing.
 
-    If the command fails before it stores anything, a file that was created for it is removed again.
+    Removes a new file if the command fails before it stores anything.
 
     Raises:
         StoreError: the folder cannot be created, or the file cannot be opened.
@@ -98,17 +97,17 @@ def writable(place: VaultPlace | None, **embedding: Any) -> Iterator[Any]:
         with open_vault(str(place), **embedding) as remote:
             yield remote
         return
-    wanted = Path(check_file(str(place or default_vault())))
-    new = not wanted.exists()
-    make_folder(wanted)
-    with open_vault(wanted, **embedding) as vault:
+    path = Path(check_file(str(place or default_vault())))
+    new = not path.exists()
+    make_folder(path)
+    with open_vault(path, **embedding) as vault:
         try:
             yield vault
         except BaseException:
             empty = new and vault.stats().generation == 0
             vault.close()
             if empty:
-                wanted.unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
             raise
 
 

@@ -1,4 +1,4 @@
-"""A progress bar on standard error, for whoever looks at it."""
+"""A progress bar on standard error."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from septet.cli.terminal import unguarded
 
 __all__ = ["progress"]
 
-#: A bar changes so often in a second; reports may come for each of a million entries, and are left out in between.
+#: Maximum updates per second: progress may be reported for each of a million entries.
 CHANGES = 10
 BAR_CELLS = 40
 
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int | None], None] | None]:
-    """Show a progress bar on standard error if it is a terminal that can; otherwise yield None.
+    """Show a progress bar on standard error and yield a callback for it; None without a capable terminal.
 
-    What is yielded takes the number of things done, and that of all, None while it is not known.
+    The callback takes the number of items done and the total, None if unknown.
     """
     if not sys.stderr.isatty() or is_dumb():
         yield None
@@ -33,9 +33,8 @@ def progress(label: str) -> Iterator[Callable[[int, int | None], None] | None]:
         file=unguarded(sys.stderr), color_system="auto" if has_colors(sys.stderr) else None, force_terminal=True
     )
     columns = (TextColumn("{task.description}", markup=False), MofNCompleteColumn(), TimeElapsedColumn())
-    # Beside the others in a narrow terminal there is no room for it.
-    wide = console.width >= 2 * BAR_CELLS
-    bar = (BarColumn(BAR_CELLS),) if wide else ()
+    # A narrow terminal has no room for the bar.
+    bar = (BarColumn(BAR_CELLS),) if console.width >= 2 * BAR_CELLS else ()
     with Progress(columns[0], *bar, *columns[1:], console=console, transient=True, refresh_per_second=CHANGES) as shown:
         task, next_at = shown.add_task(label, total=None), 0.0
 

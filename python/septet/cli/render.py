@@ -1,6 +1,6 @@
-"""How results look: one line per hit, with a bar per signal; the lengths of the bars add up to the score.
+"""Prints results: one line per hit, with a bar per signal; the lengths of the bars add up to the score.
 
-Everything is plain text. Terminals add colour, but no information is in the colour alone.
+Plain text; colours add no information.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ __all__ = [
 
 #: Titles are padded to the longest of the page, up to this width.
 TITLE_WIDTH = 32
-#: Where a terminal leaves less room for titles beside the bars, there are no bars.
+#: Minimum width of titles beside the bars; on narrower terminals there are no bars.
 LEAST_TITLE = 20
-#: So much of a chunk is shown below its lines: two lines.
+#: Maximum characters of the passage of a chunk, two lines.
 PASSAGE_CHARS = 170
-#: The score that one cell of a bar stands for: the bars of a score of 1 are 25 cells long.
+#: Score per cell of a bar: the bars of a score of 1 take 25 cells.
 CELL = 0.04
-#: What stands around a match before it is shown: characters that no text needs.
+#: Markers around a match, from the private use area.
 MARKS = ("\ue000", "\ue001")
 _BLANKS = re.compile(r"\s+")
 _NO_MARKS = str.maketrans("", "", "".join(MARKS))
@@ -59,13 +59,13 @@ SIGNALS: Mapping[str, tuple[str, str, str]] = {
 
 
 def one_line(text: str, width: int, *, ascii_only: bool = False) -> str:
-    """Return the first paragraph of a text on one line, cut to so many cells."""
+    """Return the first paragraph of a text on one line, cut to ``width`` cells."""
     line = flat(text.strip().partition("\n\n")[0])
     return fitted(line, width, ascii_only=ascii_only)
 
 
 def bar(value: float, width: int, *, ascii_only: bool = False) -> str:
-    """Return a bar of ``width`` characters; a value above 0 shows at least a sliver."""
+    """Return a bar of ``width`` characters; a positive value takes at least an eighth of a cell."""
     eighths = min(width * 8, max(1, round(value / CELL * 8))) if value > 0 else 0
     if ascii_only:
         return ("#" * math.ceil(eighths / 8)).ljust(width)
@@ -77,8 +77,8 @@ def hits(out: Screen, results: Results, *, ids: bool = False, detail: bool = Fal
     """Print results: a heading, then a line per hit with its bars, title and snippet.
 
     Args:
-        ids: add a line with the id and a longer snippet, instead of the short one after the title; of a chunk of a file
-            also its lines, and below them what they say about the query.
+        ids: instead of the short snippet, print a line with the id and a longer one; for chunks of files the lines and
+            a passage.
         detail: print weight × signal of each signal below each hit.
     """
     columns = _columns(results, out)
@@ -91,10 +91,10 @@ def hits(out: Screen, results: Results, *, ids: bool = False, detail: bool = Fal
 
 
 def passages(out: Screen, results: Results, *, detail: bool = False) -> None:
-    """Print chunks of files: the bars of each with its headings, and below them its lines and what they say.
+    """Print chunks of files: a line with bars and headings, and one with the lines and a passage.
 
     Args:
-        detail: print weight × signal of each signal of the first one.
+        detail: print weight × signal of each signal of the first hit.
     """
     columns, plain = _columns(results, out), out.ascii_only
     _print_heading(out, columns)
@@ -104,58 +104,58 @@ def passages(out: Screen, results: Results, *, detail: bool = False) -> None:
         out.print(line.append(_headings(hit, room, plain), "bold"))
         cited = Line("       " + flat(hit.citation or hit.id), "cyan")
         room = max(40, WIDTH - cited.width - 2)
-        out.print(cited.append("  ").append(_marked(one_line(_said(hit, room), room + 2, ascii_only=plain))))
+        out.print(cited.append("  ").append(_underlined(one_line(_passage(hit, room), room + 2, ascii_only=plain))))
         if detail and not number:
             _print_detail(out, hit, {name: weight for name, weight in results.weights.items() if weight})
 
 
-def legend(out: Screen, pages: Sequence[Results], said: Mapping[str, str]) -> None:
-    """Explain the bars of several searches once.
+def legend(out: Screen, pages: Sequence[Results], meanings: Mapping[str, str]) -> None:
+    """Explain the bars of several searches.
 
     Args:
-        said: what signals mean here, where that differs from their general meaning.
+        meanings: overrides of the general meanings of signals.
     """
     shown = {name for results in pages for name in _columns(results, out)}
     for name in (*(n for n in SIGNALS if n in shown), *sorted(shown - set(SIGNALS))):
-        meaning = said.get(name) or SIGNALS.get(name, ("", "", "a signal of this profile"))[2]
+        meaning = meanings.get(name) or SIGNALS.get(name, ("", "", "a signal of this profile"))[2]
         out.print(Line(f"  {_label(name):9}", _color(name)).append(meaning))
 
 
-def explanation(out: Screen, found: Explanation) -> None:
-    """Print why an entry ranks where it does."""
+def explanation(out: Screen, explained: Explanation) -> None:
+    """Print the explanation of a rank."""
     from septet.cli.wording import in_commands
 
-    reason, *rest = in_commands(str(found)).split("\n")
+    reason, *rest = in_commands(str(explained)).split("\n")
     out.print(Line(reason, "bold"))
     for line in rest:
         out.print(Line(line))
 
 
-def entry(out: Screen, found: Entry) -> None:
+def entry(out: Screen, item: Entry) -> None:
     """Print a whole entry."""
-    facts = [found.kind, found.type, found.domain, found.severity, *(f"#{tag}" for tag in found.tags)]
-    out.print(Line(flat(found.title), "bold"))
-    out.print(Line(flat(found.id) + "  " + flat(" ".join(facts)), "dim"))
-    if found.citation is not None:
-        out.print(Line(flat(found.citation), "dim"))
-    for text in (found.context, found.description):
+    facts = [item.kind, item.type, item.domain, item.severity, *(f"#{tag}" for tag in item.tags)]
+    out.print(Line(flat(item.title), "bold"))
+    out.print(Line(flat(item.id) + "  " + flat(" ".join(facts)), "dim"))
+    if item.citation is not None:
+        out.print(Line(flat(item.citation), "dim"))
+    for text in (item.context, item.description):
         if text:
             out.print(Line("\n" + text))
-    for key, value in found.attrs.items():
+    for key, value in item.attrs.items():
         out.print(Line(flat(f"{key}: {value}"), "dim"))
 
 
-def stats(out: Screen, found: Stats) -> None:
-    """Print what a vault holds."""
-    # All vaults of a server share its tables: none has a size of its own.
-    size = f"{found.size_bytes / 1e6:.1f} MB, " if found.size_bytes else ""
-    out.print(Line(f"{flat(found.path)}  {size}generation {found.generation}"))
-    for name, value in [("entries", found.entries), ("links", found.links)]:
+def stats(out: Screen, counts: Stats) -> None:
+    """Print the statistics of a vault."""
+    # Vaults on a server share tables and have no size of their own.
+    size = f"{counts.size_bytes / 1e6:.1f} MB, " if counts.size_bytes else ""
+    out.print(Line(f"{flat(counts.path)}  {size}generation {counts.generation}"))
+    for name, value in [("entries", counts.entries), ("links", counts.links)]:
         out.print(Line(f"  {name:10} {value:>10,}"))
-    for title, counts in [("kind", found.kinds), ("feedback", found.feedback)]:
-        for name, number in counts.items():
+    for title, numbers in [("kind", counts.kinds), ("feedback", counts.feedback)]:
+        for name, number in numbers.items():
             out.print(Line(f"  {title:10} {number:>10,}  {flat(name)}"))
-    for space in found.spaces:
+    for space in counts.spaces:
         out.print(Line(f"  {'vectors':10} {space.entries:>10,}  {flat(space.model)}, {space.dimensions} dimensions"))
 
 
@@ -166,8 +166,8 @@ def _print_heading(out: Screen, columns: Mapping[str, int]) -> None:
 
 
 def _barred(out: Screen, hit: Hit, columns: Mapping[str, int]) -> Line:
-    """Return the beginning of a hit's line: its score and its bars."""
-    # What is listed rather than ranked has no score.
+    """Return the score and the bars of a hit."""
+    # Hits that are listed rather than ranked have no score.
     line = Line(f" {hit.score:.3f} " if hit.breakdown else " " * 7, "bold")
     for name, width in columns.items():
         shape = bar(hit.breakdown.get(name, 0.0), width, ascii_only=out.ascii_only)
@@ -176,23 +176,23 @@ def _barred(out: Screen, hit: Hit, columns: Mapping[str, int]) -> Line:
 
 
 def _headings(hit: Hit, width: int, plain: bool) -> str:
-    """Return the title, or, of a chunk with headings above its own and room for them, all of them."""
+    """Return the title; for a chunk all headings above it, if they fit."""
     above = hit.entry.context if hit.entry is not None and hit.citation is not None else ""
     return one_line(above if above and len(above) <= width else hit.title, width, ascii_only=plain)
 
 
-def _said(hit: Hit, chars: int) -> str:
-    """Return what a chunk says about the query, on one line, matches between marks."""
-    said = hit.excerpt(chars - 6, marks=MARKS, escape=lambda text: _BLANKS.sub(" ", text.translate(_NO_MARKS)))
-    if hit.entry is not None and said.translate(_NO_MARKS).strip(". ") in hit.entry.context:
-        # The heading is printed already.
+def _passage(hit: Hit, chars: int) -> str:
+    """Return the excerpt of a chunk on one line, with matches between marks."""
+    excerpt = hit.excerpt(chars - 6, marks=MARKS, escape=lambda text: _BLANKS.sub(" ", text.translate(_NO_MARKS)))
+    if hit.entry is not None and excerpt.translate(_NO_MARKS).strip(". ") in hit.entry.context:
+        # Do not repeat the heading.
         lines = hit.entry.description.splitlines()
-        said = " ".join(line for line in lines if not line.startswith("#"))
-    return said
+        excerpt = " ".join(line for line in lines if not line.startswith("#"))
+    return excerpt
 
 
-def _marked(text: str) -> Line:
-    """Return a text with what stands between marks underlined."""
+def _underlined(text: str) -> Line:
+    """Return a text with the parts between marks underlined."""
     line = Line()
     for number, part in enumerate(re.split("|".join(MARKS), text)):
         line.append(part, "underline" if number % 2 else "dim")
@@ -201,24 +201,24 @@ def _marked(text: str) -> Line:
 
 def _print_titled(out: Screen, line: Line, hit: Hit, padded: int, ids: bool) -> None:
     plain = out.ascii_only
-    left = min(out.width, WIDTH) - line.width - 1
+    available = min(out.width, WIDTH) - line.width - 1
     if ids:
-        line.append(_headings(hit, max(20, left), plain), "bold")
+        line.append(_headings(hit, max(20, available), plain), "bold")
         out.print(line)
         second = Line(f"       {flat(hit.id)}", "cyan")
         if hit.citation is not None:
             out.print(second.append("  " + flat(hit.citation)))
-            said = _marked(one_line(_said(hit, PASSAGE_CHARS), PASSAGE_CHARS + 2, ascii_only=plain))
-            for part in said.wrapped(min(out.width, WIDTH) - 7):
+            passage = _underlined(one_line(_passage(hit, PASSAGE_CHARS), PASSAGE_CHARS + 2, ascii_only=plain))
+            for part in passage.wrapped(min(out.width, WIDTH) - 7):
                 out.print(Line("       ").append(part))
             return
         if described := _described(hit, WIDTH - 9 - cells(flat(hit.id)), plain):
             second.append("  " + described, "dim")
         out.print(second)
         return
-    title = one_line(hit.title, max(20, left), ascii_only=plain)
+    title = one_line(hit.title, max(20, available), ascii_only=plain)
     line.append(title, "bold")
-    room = left - max(padded, cells(title)) - 2
+    room = available - max(padded, cells(title)) - 2
     if room >= 12:
         line.append(" " * (padded - cells(title)) + "  " + _described(hit, room, plain), "dim")
     out.print(line.stripped())
@@ -239,7 +239,7 @@ def _print_detail(out: Screen, hit: Hit, weights: Mapping[str, float]) -> None:
 
 
 def _columns(results: Results, out: Screen) -> dict[str, int]:
-    """Return the signals that contribute to any hit, with the width of their columns; none where there is no room."""
+    """Return the signals that contribute to any hit, with their column widths; empty if the bars do not fit."""
     widths = {}
     for name in dict.fromkeys(name for hit in results for name in hit.breakdown):
         most = max(hit.breakdown.get(name, 0.0) for hit in results)

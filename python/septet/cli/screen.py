@@ -1,6 +1,6 @@
-"""Lines with styles, and what shows them: a terminal with colours, or a file without.
+"""Styled lines, printed to a terminal with colours or to a file without.
 
-A command that prints ten results must not load a library of widgets for them: that took longer than the search.
+Replaces `rich` for results: importing it took longer than a search.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from septet.cli.terminal import harmless, unguarded
 
 __all__ = ["WIDTH", "Line", "Screen", "cells", "console", "fitted", "has_colors", "is_dumb"]
 
-#: How wide lines are made, in cells; a terminal may be narrower.
+#: Maximum width of lines in cells; a terminal may be narrower.
 WIDTH = 100
-#: What a terminal is told to show a style.
+#: SGR codes by style.
 _CODES: Mapping[str, str] = {
     "bold": "1", "dim": "2", "underline": "4", "red": "31", "green": "32", "yellow": "33", "blue": "34",
     "magenta": "35", "cyan": "36",
 }  # fmt: skip
-#: A word with the blanks behind it, or blanks alone.
+#: A word with trailing blanks, or blanks alone.
 _WORDS = re.compile(r"\S+\s*|\s+")
 
 
 def cells(text: str) -> int:
-    """Return how many cells of a terminal a text takes."""
+    """Return the width of a text in terminal cells."""
     if text.isascii():
         return len(text)
     return sum(map(_cells_of, text))
 
 
 def fitted(text: str, width: int, *, ascii_only: bool = False) -> str:
-    """Return a text that takes so many cells at most; dots stand for what is cut off its end."""
+    """Cut a text to ``width`` cells, with dots at the end if it was longer."""
     if cells(text) <= width:
         return text
     dots = "..." if ascii_only else "…"
@@ -47,12 +47,12 @@ def fitted(text: str, width: int, *, ascii_only: bool = False) -> str:
 def _cells_of(letter: str) -> int:
     if east_asian_width(letter) in "WF":
         return 2
-    # Marks stand on the letter before them; marks of direction, joiners and variants show nothing.
+    # Combining marks and format characters take no cell.
     return 0 if category(letter) in ("Mn", "Me", "Cf") else 1
 
 
 class Line:
-    """Text on one or more lines, parts of which have styles: words such as ``bold`` or ``cyan``, blanks between."""
+    """Text of one or more lines, with styles per part, such as ``bold cyan``."""
 
     def __init__(self, text: str = "", style: str = "") -> None:
         self.parts: list[tuple[str, str]] = [(text, style)] if text else []
@@ -69,25 +69,25 @@ class Line:
 
     @property
     def width(self) -> int:
-        """How many cells it takes."""
+        """The width in cells."""
         return cells(self.plain)
 
     def stripped(self) -> Line:
-        """Return the line without blanks at its end."""
-        kept = Line()
-        kept.parts = list(self.parts)
-        while kept.parts and not kept.parts[-1][0].rstrip():
-            kept.parts.pop()
-        if kept.parts:
-            text, style = kept.parts[-1]
-            kept.parts[-1] = text.rstrip(), style
-        return kept
+        """Return the line without trailing blanks."""
+        line = Line()
+        line.parts = list(self.parts)
+        while line.parts and not line.parts[-1][0].rstrip():
+            line.parts.pop()
+        if line.parts:
+            text, style = line.parts[-1]
+            line.parts[-1] = text.rstrip(), style
+        return line
 
     def wrapped(self, width: int, indent: int | None = None) -> list[Line]:
-        """Return the lines that it makes in so many cells, broken at blanks; a longer word is left whole.
+        """Wrap at blanks to ``width`` cells; longer words are not broken.
 
         Args:
-            indent: of all lines but the first; default the blanks that the text begins with.
+            indent: the indentation of all lines but the first; default the leading blanks.
         """
         plain = self.plain
         blanks = len(plain) - len(plain.lstrip(" ")) if indent is None else indent
@@ -104,7 +104,7 @@ class Line:
         return [line.stripped() for line in lines]
 
     def _words(self) -> list[Line]:
-        """Return words, each with the blanks behind it; parts of one word may have several styles."""
+        """Return the words with trailing blanks; a word may have several styles."""
         words: list[Line] = []
         for text, style in self.parts:
             for piece in _WORDS.findall(text):
@@ -116,12 +116,12 @@ class Line:
 
 
 class Screen:
-    """Where lines are printed: harmless whatever they hold, in colours if these are wanted.
+    """Prints styled lines to a stream, with control characters replaced.
 
     Attributes:
-        width: of the terminal in cells, or `WIDTH`.
-        colors: whether styles are shown.
-        is_terminal: whether somebody looks at it.
+        width: width of the terminal in cells, or `WIDTH`.
+        colors: True to print styles.
+        is_terminal: True if the stream is a terminal.
     """
 
     def __init__(self, stream: TextIO, *, width: int, colors: bool, is_terminal: bool) -> None:
@@ -130,44 +130,44 @@ class Screen:
 
     @property
     def ascii_only(self) -> bool:
-        """Whether bars and dots must be made of ASCII."""
+        """True if the stream's encoding is not a Unicode one."""
         return not (self._stream.encoding or "ascii").lower().startswith("utf")
 
     def print(self, line: Line | str = "", style: str = "", end: str = "\n") -> None:
-        """Print a text; on a terminal no line is longer than it, where it can be broken at a blank."""
+        """Print a text; on a terminal, wrap long lines."""
         whole = Line(line, style) if isinstance(line, str) else line
-        for number, one in enumerate(_broken(whole)):
-            shown = one.wrapped(self.width) if self.is_terminal and one.width > self.width else [one]
+        for number, row in enumerate(_split_lines(whole)):
+            shown = row.wrapped(self.width) if self.is_terminal and row.width > self.width else [row]
             for part in shown:
                 self._stream.write("\n" if number or part is not shown[0] else "")
-                self._stream.write("".join(self._styled(text, own or style) for text, own in part.parts))
+                self._stream.write("".join(self._styled(text, inner or style) for text, inner in part.parts))
         self._stream.write(end)
 
     def flush(self) -> None:
-        """Show what was printed."""
+        """Flush the stream."""
         self._stream.flush()
 
     def _styled(self, text: str, style: str) -> str:
         codes = [_CODES[word] for word in style.split() if word in _CODES] if self.colors else []
-        said = harmless(text)
-        return f"\x1b[{';'.join(codes)}m{said}\x1b[0m" if codes and said else said
+        safe = harmless(text)
+        return f"\x1b[{';'.join(codes)}m{safe}\x1b[0m" if codes and safe else safe
 
 
-def _broken(line: Line) -> list[Line]:
-    """Return the lines of a text with line feeds."""
+def _split_lines(line: Line) -> list[Line]:
+    """Split a text at line feeds."""
     lines = [Line()]
     for text, style in line.parts:
         first, *rest = text.split("\n")
         lines[-1].append(first, style)
-        lines += [Line(one, style) for one in rest]
+        lines += [Line(part, style) for part in rest]
     return lines
 
 
 def console(stream: TextIO, *, color: bool = True) -> Screen:
-    """Return what shows lines on a stream.
+    """Return a screen for a stream.
 
     Args:
-        color: False for plain text, whatever the environment says.
+        color: False for plain text, regardless of the environment.
     """
     shown, is_terminal = unguarded(stream), stream.isatty()
     return Screen(
@@ -179,7 +179,7 @@ def console(stream: TextIO, *, color: bool = True) -> Screen:
 
 
 def has_colors(stream: TextIO) -> bool:
-    """Whether a stream is written in colours: a terminal with colours, or ``FORCE_COLOR``; not with ``NO_COLOR``."""
+    """Return True for a terminal with colours, or with ``FORCE_COLOR``; never with ``NO_COLOR``."""
     if os.environ.get("NO_COLOR"):
         return False
     if (forced := os.environ.get("FORCE_COLOR", "")) not in ("", "0"):
@@ -188,7 +188,7 @@ def has_colors(stream: TextIO) -> bool:
 
 
 def is_dumb() -> bool:
-    """Whether the terminal knows no more than text, line by line."""
+    """Return True if the terminal only supports plain lines."""
     return os.environ.get("TERM", "") in ("dumb", "unknown")
 
 

@@ -1,4 +1,4 @@
-"""Which embedder the command line uses: where its configuration is, and what options change in it."""
+"""The embedder of the command line: its configuration and options."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ _OF_A_MODEL = frozenset({"model", "model_path", "dimensions", "fallback", "query
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """An embedding configuration, and where it comes from.
+    """An embedding configuration and its source.
 
     Attributes:
-        given: the configuration; None if nothing is configured.
+        configured: the configuration; None if nothing is configured.
         source: ``--embedding``, ``SEPTET_EMBEDDING``, ``--provider``, or the path of a file, quoted for a shell; None
             if nothing is configured.
     """
 
-    given: EmbeddingConfig | None
+    configured: EmbeddingConfig | None
     source: str | None
 
     @property
     def config(self) -> EmbeddingConfig:
-        """The configuration; without any, the one that embeds nothing."""
-        if self.given is not None:
-            return self.given
+        """The configuration, or an empty one, which embeds nothing."""
+        if self.configured is not None:
+            return self.configured
         from septet.embedding.config import EmbeddingConfig
 
         return EmbeddingConfig()
 
     @property
     def embedder(self) -> dict[str, Any]:
-        """The arguments that open a vault with this embedder; empty without one."""
-        if self.given is None or (self.given.provider == "none" and self.given.without_provider is None):
+        """The embedder arguments of `Vault`; empty without an embedder."""
+        if self.configured is None or (self.config.provider == "none" and self.config.without_provider is None):
             return {}
         return {"embedder": self.config, "embedding_cache": cache_file()}
 
@@ -62,31 +62,31 @@ class Settings:
             return self
         from septet.embedding.config import config_of
 
-        named = config_of({"provider": provider}).provider if provider is not None else self.config.provider
-        if named in ("none", "auto") and model is not None:
+        chosen = config_of({"provider": provider}).provider if provider is not None else self.config.provider
+        if chosen in ("none", "auto") and model is not None:
             raise EmbeddingConfigError(f"--model {model}: name its provider with --provider")
-        fields: dict[str, Any] = {"provider": named}
-        if named == self.config.provider:
+        fields: dict[str, Any] = {"provider": chosen}
+        if chosen == self.config.provider:
             dropped = _OF_A_MODEL if model is not None else frozenset()
             fields |= {name: getattr(self.config, name) for name in self.config.model_fields_set - dropped}
         if model is not None:
             fields["model"] = model
-        return replace(self, given=config_of(fields), source=self.source if provider is None else "--provider")
+        return replace(self, configured=config_of(fields), source=self.source if provider is None else "--provider")
 
 
 def find(named: str | None, environment: Mapping[str, str] | None = None) -> Settings:
     """Return the settings of the option, else of ``SEPTET_EMBEDDING``, else of the user's file.
 
     Raises:
-        EmbeddingConfigError: they cannot be read or are malformed.
+        EmbeddingConfigError: the configuration cannot be read or is malformed.
     """
     env = os.environ if environment is None else environment
-    for given, source in ((named, "--embedding"), (env.get(EMBEDDING_VARIABLE, "").strip(), EMBEDDING_VARIABLE)):
-        if given:
+    for name, source in ((named, "--embedding"), (env.get(EMBEDDING_VARIABLE, "").strip(), EMBEDDING_VARIABLE)):
+        if name:
             from septet.embedding.config import config_of
 
-            path = expanded(Path(given))
-            return Settings(config_of(path if path.suffix in _SUFFIXES else given), source)
+            path = expanded(Path(name))
+            return Settings(config_of(path if path.suffix in _SUFFIXES else name), source)
     for path in default_files():
         if path.is_file():
             from septet.embedding.config import config_of
@@ -96,5 +96,5 @@ def find(named: str | None, environment: Mapping[str, str] | None = None) -> Set
 
 
 def default_files() -> list[Path]:
-    """Return where the user's file may be, in order: ``$XDG_CONFIG_HOME/septet/config.toml`` and others."""
+    """Return the possible paths of the user's file, in order: ``$XDG_CONFIG_HOME/septet/config.toml`` and others."""
     return [config_folder() / f"config{suffix}" for suffix in _SUFFIXES]

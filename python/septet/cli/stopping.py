@@ -1,4 +1,4 @@
-"""Ctrl-C: a command ends in order and says what is stored; pressed again, it ends the process at once."""
+"""Ctrl-C stops a command cleanly and reports the stored data; a second one ends the process at once."""
 
 from __future__ import annotations
 
@@ -16,36 +16,32 @@ __all__ = ["heed_interrupts", "heed_termination", "stoppable"]
 
 
 def heed_interrupts() -> None:
-    """Let the first interrupt raise `KeyboardInterrupt`, and the next end the process, whatever it is doing then.
+    """Make the first SIGINT raise `KeyboardInterrupt` and the second end the process.
 
-    A process that ends anywhere leaves a whole vault: what was not committed is not there.
+    The process may end at any point: a vault contains committed transactions only.
     """
-    # A command in the background of a script is to ignore them.
+    # Shells start background commands with SIGINT ignored.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _first)
+        signal.signal(signal.SIGINT, _interrupt)
 
 
 def heed_termination() -> None:
-    """Let SIGTERM end a command as an interrupt does, where it runs until it is told to end."""
+    """Make SIGTERM stop a long-running command as SIGINT does."""
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _first)
+        signal.signal(signal.SIGTERM, _interrupt)
 
 
-def _first(number: int, _frame: FrameType | None) -> None:
-    # The system's own, which waits for no step of Python: native work may take its time.
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    # Native code may run for long; the default handler of the system does not wait for Python.
     signal.signal(number, signal.SIG_DFL)
     raise KeyboardInterrupt
 
 
 @contextmanager
-def stoppable(told: Callable[[], str]) -> Iterator[None]:
-    """End the command at an interrupt, with the exit code that shells return for one.
-
-    Args:
-        told: says what is stored, asked after the interrupt.
-    """
+def stoppable(summary: Callable[[], str]) -> Iterator[None]:
+    """End the command with exit code 130 at an interrupt, and print a summary of the stored data."""
     try:
         yield
     except KeyboardInterrupt:
-        say(f"stopped: {told()}")
+        say(f"stopped: {summary()}")
         raise typer.Exit(INTERRUPTED) from None

@@ -1,7 +1,4 @@
-"""What was probably meant by an option or a command that is not there: the same by another name, or misspelt.
-
-Only what the command has is suggested, and nothing rather than something else.
-"""
+"""Suggestions for unknown options and commands: synonyms from other programs, and spelling corrections."""
 
 from __future__ import annotations
 
@@ -11,13 +8,13 @@ from typing import Any
 
 __all__ = ["explain_option", "nearest_commands", "nearest_options"]
 
-#: How alike two words are at least, as `difflib` measures it: one letter of five is wrong.
+#: Minimum similarity by `difflib`: one wrong letter in five.
 _ALIKE = 0.8
-#: So many characters say which name they begin.
-_LEAST_BEGINNING = 3
+#: Minimum characters of a prefix.
+_LEAST_PREFIX = 3
 _MOST = 3
 
-#: What other programs call an option; the first that a command has is meant.
+#: Synonyms of options in other programs.
 _OPTIONS: Mapping[str, Sequence[str]] = {
     "order-by": "sort sort-by sortby sorted order orderby orderby rank-by by".split(),
     "limit": "top top-k topk k num number max max-results results size first head count per-page n".split(),
@@ -65,7 +62,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "host": "bind address listen".split(),
     "fix": "repair mend".split(),
 }
-#: What other programs call a command.
+#: Synonyms of commands in other programs.
 _COMMANDS: Mapping[str, Sequence[str]] = {
     "search": "find query ask grep lookup".split(),
     "get": "show cat view read open print fetch".split(),
@@ -103,26 +100,26 @@ _COMMANDS: Mapping[str, Sequence[str]] = {
 
 
 def nearest_options(typed: str, options: Iterable[str]) -> list[str]:
-    """Return the options of a command that an unknown one may mean, such as ``--order-by`` for ``--sort``.
+    """Return the options that an unknown one may mean, such as ``--order-by`` for ``--sort``.
 
     Args:
-        options: all that the command has, with dashes.
+        options: all options of the command, with dashes.
     """
     names = {option.removeprefix("--"): option for option in options if option.startswith("--")}
     return [names[name] for name in _nearest(typed.removeprefix("--"), names, _OPTIONS)] if typed[:2] == "--" else []
 
 
 def nearest_commands(typed: str, commands: Iterable[str]) -> list[str]:
-    """Return the commands that an unknown one may mean."""
+    """Return the commands that an unknown one may mean, such as ``list`` for ``ls``."""
     return _nearest(typed, commands, _COMMANDS)
 
 
 def explain_option(fault: Any, options: Iterable[str], hint: str = "") -> None:
-    """Let an error about an unknown option say which one may be meant.
+    """Add a suggestion to an error about an unknown option.
 
     Args:
-        fault: as the parser raises it; other errors stay as they are.
-        hint: what to say where none of these options is near.
+        fault: the parser's error; other errors are not changed.
+        hint: the text if no option is similar.
     """
     typed = getattr(fault, "option_name", None)
     if not isinstance(typed, str) or not hasattr(fault, "possibilities"):
@@ -138,10 +135,10 @@ def _nearest(typed: str, names: Iterable[str], others: Mapping[str, Sequence[str
     known = sorted(names)
     if word in known:
         return [word]
-    if meant := [name for name, called in others.items() if word in called and name in known]:
-        return meant[:1] if len(word) < _LEAST_BEGINNING else meant[:_MOST]
+    if synonyms := [name for name, words in others.items() if word in words and name in known]:
+        return synonyms[:1] if len(word) < _LEAST_PREFIX else synonyms[:_MOST]
     if alike := get_close_matches(word, known, _MOST, _ALIKE):
         return alike
-    if turned := [name for name in known if len(word) > 2 and sorted(name) == sorted(word)]:
-        return turned
-    return [name for name in known if len(word) >= _LEAST_BEGINNING and name.startswith(word)][:_MOST]
+    if anagrams := [name for name in known if len(word) > 2 and sorted(name) == sorted(word)]:
+        return anagrams
+    return [name for name in known if len(word) >= _LEAST_PREFIX and name.startswith(word)][:_MOST]

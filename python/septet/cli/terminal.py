@@ -1,7 +1,7 @@
-"""What reaches a terminal: text without the characters that steer one. Everything the commands print goes through here.
+"""Safe output: all output of the commands passes through here, without terminal control characters.
 
-A title, a file name or a provider's message may hold escape sequences, which move the cursor, rename the window or fill
-the clipboard, and characters that show text in another order than it is read. They become U+FFFD; in JSON, ``\\u001b``.
+A title, a file name or a provider's message may contain escape sequences, which move the cursor, rename the window or
+fill the clipboard, and characters that reorder text. They become U+FFFD; in JSON, ``\\u001b``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
     from septet.notes import Note
@@ -30,29 +30,29 @@ __all__ = [
     "unguarded",
 ]
 
-#: C0 but tab and line feed, DEL, C1, and the marks that embed, override or isolate a direction of writing.
+#: C0 except tab and line feed, DEL, C1, and bidirectional embeddings, overrides and isolates.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
-#: The notes that a command printed.
+#: The notes printed by the current command.
 _noted: set[str] = set()
 
 
 def harmless(text: str) -> str:
-    """Return a text without characters that could steer a terminal; tabs and line feeds stay."""
+    """Replace terminal control characters, except tabs and line feeds."""
     return _STEERING.sub("\ufffd", text)
 
 
 def flat(text: str) -> str:
-    """Return a harmless text on one line, so that it cannot pose as another one."""
+    """Return a harmless text on one line, so that it cannot imitate other lines."""
     return harmless(" ".join(text.split()))
 
 
 class OutputFault(OSError):
-    """What is printed could not be written, for example to a full disk."""
+    """The output could not be written, for example to a full disk."""
 
 
 class _Output:
-    """A text stream whose faults are told from those of all else that a command reads and writes."""
+    """A text stream that raises `OutputFault`, to distinguish errors of the output from other errors."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -73,7 +73,7 @@ class _Output:
             self.write(line)
 
     def flush(self) -> None:
-        """Write what is held back."""
+        """Flush the stream."""
         try:
             self._stream.flush()
         except OSError as fault:
@@ -81,7 +81,7 @@ class _Output:
 
 
 class _Guarded:
-    """A text stream that makes harmless what is written to it. `unguarded` is the stream behind it."""
+    """A text stream that replaces control characters. `unguarded` is the wrapped stream."""
 
     def __init__(self, stream: TextIO) -> None:
         self.unguarded = stream
@@ -101,7 +101,7 @@ class _Guarded:
 
 
 class _Escaped(_Guarded):
-    """A text stream for JSON: what steers a terminal becomes an escape, so that nothing of the data is lost."""
+    """A text stream for JSON that escapes control characters, so that no data is lost."""
 
     def write(self, text: str) -> int:
         """Write JSON; return its length."""
@@ -110,47 +110,45 @@ class _Escaped(_Guarded):
 
 
 def escaped(stream: TextIO) -> TextIO:
-    """Return a stream for JSON in the place of a guarded one."""
-    found: Any = _Escaped(unguarded(stream))
-    return found  # type: ignore[no-any-return]
+    """Return a stream for JSON, without the guard of ``stream``."""
+    return cast("TextIO", _Escaped(unguarded(stream)))
 
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Guard standard output and standard error: also what argument parsers, warnings and tracebacks write."""
+    """Guard standard output and standard error, including output of the parser, warnings and tracebacks."""
     _noted.clear()
     out, err = sys.stdout, sys.stderr
-    told: list[Any] = [_Output(out), _Output(err)]
-    sys.stdout, sys.stderr = map(_Guarded, told)
+    streams: list[Any] = [_Output(out), _Output(err)]
+    sys.stdout, sys.stderr = map(_Guarded, streams)
     yield
-    # After an error they stay: Python prints its traceback at the end of the process.
+    # Not restored after an error: Python prints the traceback at exit.
     sys.stdout, sys.stderr = out, err
 
 
 def unguarded(stream: TextIO) -> TextIO:
-    """Return the stream behind a guarded one, for a console: its colours are escape sequences too."""
-    found: TextIO = getattr(stream, "unguarded", stream)
-    return found
+    """Return the stream that a guard wraps, for a console, whose colours are escape sequences."""
+    return cast("TextIO", getattr(stream, "unguarded", stream))
 
 
 def print_json(data: object, default: Callable[[Any], Any] | None = None) -> None:
-    """Print JSON, with escapes for the characters that steer a terminal.
+    """Print JSON, with terminal control characters escaped.
 
     Args:
-        default: turns what is no JSON into something that is.
+        default: converts other objects, as for `json.dumps`.
     """
     print(_escaped(json.dumps(data, ensure_ascii=False, indent=2, default=default)))
 
 
 def print_json_line(data: object) -> None:
-    """Print JSON on one line, likewise, at once: another program may wait for it."""
+    """Print JSON on one line, with terminal control characters escaped, and flush."""
     print(_escaped(json.dumps(data, ensure_ascii=False)))
     sys.stdout.flush()
 
 
 def _escaped(text: str) -> str:
-    # Outside of its strings, JSON has no such characters.
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    # In JSON, these characters occur in strings only.
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def sentence(text: str) -> str:
@@ -162,13 +160,13 @@ def sentence(text: str) -> str:
 
 def say(message: str) -> None:
     """Print a message of one line to standard error, in terms of the command line."""
-    # Results stand before what is said of them, in one file or pipe too.
+    # Keep the order of results and messages if both go to one file or pipe.
     sys.stdout.flush()
     print(sentence(message), file=sys.stderr)
 
 
 def say_notes(notes: Iterable[Note]) -> None:
-    """Print notes to standard error, a line each, and each of them once in a command."""
+    """Print notes to standard error, one per line, each once per command."""
     from septet.notes import printed
 
     for line in printed(dict.fromkeys(notes)):

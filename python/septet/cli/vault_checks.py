@@ -1,6 +1,6 @@
-"""The checks of a vault, and what mends it: derived data is made anew, what ended processes left is cleared.
+"""The checks of a vault in a file. Their repairs rebuild derived data and remove remains of dead processes.
 
-Nothing that somebody stored is touched: a file that SQLite itself finds damaged is left as it is.
+Stored entries are never touched; nor is a file that SQLite reports as damaged.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from septet.sqlite.store.store import Store
 from septet.system.target import left_unfinished, sweep
 from septet.vault import Vault
 
-#: So many rows are named.
+#: Maximum damaged rows to list.
 MOST_ROWS = 20
 
 __all__ = ["vault_checks", "vectors_check"]
 
 
 def vault_checks(path: Path | None, models: Sequence[Embedder]) -> list[Check]:
-    """Check a vault; the first check says whether it can be opened at all."""
-    wanted = path or default_vault()
-    if not wanted.exists():
-        return [Check("vault", "none", f"none at {shown(wanted)}", {"path": str(wanted)})]
+    """Check a vault in a file; the first check opens it."""
+    path = path or default_vault()
+    if not path.exists():
+        return [Check("vault", "none", f"none at {shown(path)}", {"path": str(path)})]
     try:
-        with Vault(wanted, read_only=True, embedder=models or None) as vault:
+        with Vault(path, read_only=True, embedder=models or None) as vault:
             stats, spaces = vault.stats(), vault.spaces()
     except SeptetError as fault:
-        found = Check("vault", "fault", str(fault), {"path": str(wanted)}, STORE)
-        return [found] if isinstance(fault, NotAVault) else [found, _file(wanted), _rows(wanted)]
-    facts = {"path": str(wanted), "entries": stats.entries, "generation": stats.generation, "bytes": stats.size_bytes}
-    said = f"{stats.entries:,} entries, {stats.size_bytes / 1e6:.1f} MB, in {shown(wanted)}"
+        check = Check("vault", "fault", str(fault), {"path": str(path)}, STORE)
+        return [check] if isinstance(fault, NotAVault) else [check, _file(path), _rows(path)]
+    facts = {"path": str(path), "entries": stats.entries, "generation": stats.generation, "bytes": stats.size_bytes}
+    summary = f"{stats.entries:,} entries, {stats.size_bytes / 1e6:.1f} MB, in {shown(path)}"
     return [
-        Check("vault", "ok", said, facts),
-        _file(wanted),
-        _rows(wanted),
-        _full_text(wanted),
-        _sidecar(wanted, stats.entries),
-        _left_behind(wanted),
+        Check("vault", "ok", summary, facts),
+        _file(path),
+        _rows(path),
+        _full_text(path),
+        _sidecar(path, stats.entries),
+        _remains(path),
         vectors_check(spaces),
     ]
 
@@ -71,23 +71,23 @@ def _file(path: Path) -> Check:
         cure = "restore a backup, or export what can be read and import it into a new vault"
         return Check("file", "fault", f"{'; '.join(faults)}: {cure}", facts, STORE)
     if version < SCHEMA_VERSION:
-        said = f"sound; of version {version}, which the next program that writes to it upgrades to {SCHEMA_VERSION}"
-        return Check("file", "ok", said, facts, cure="upgrade it", mend=partial(_upgraded, path))
+        summary = f"sound; of version {version}, which the next writing program upgrades to {SCHEMA_VERSION}"
+        return Check("file", "ok", summary, facts, cure="upgrade it", mend=partial(_upgrade, path))
     return Check("file", "ok", "sound, as SQLite says", facts)
 
 
 def _rows(path: Path) -> Check:
-    found, unread = unsound_rows(str(path))
-    said = [str(one) for one in found[:MOST_ROWS]]
-    facts = {"count": len(found), "faults": said}
+    rows, unread = unsound_rows(str(path))
+    faults = [str(row) for row in rows[:MOST_ROWS]]
+    facts = {"count": len(rows), "faults": faults}
     if unread:
-        said.append(f"not all could be read: {unread}")
-    if not said:
-        return Check("rows", "ok", "all hold what Septet writes", facts)
-    more = f"; {len(found) - MOST_ROWS:,} more" if len(found) > MOST_ROWS else ""
-    cure = "searches and exports go on without them; store them again, or restore a backup"
-    told = f"{len(found):,} damaged, or of another program: {'; '.join(said)}{more}: {cure}"
-    return Check("rows", "fault", told, facts, STORE)
+        faults.append(f"not all could be read: {unread}")
+    if not faults:
+        return Check("rows", "ok", "all are valid", facts)
+    more = f"; {len(rows) - MOST_ROWS:,} more" if len(rows) > MOST_ROWS else ""
+    cure = "searches and exports skip them; store them again, or restore a backup"
+    summary = f"{len(rows):,} damaged, or of another program: {'; '.join(faults)}{more}: {cure}"
+    return Check("rows", "fault", summary, facts, STORE)
 
 
 def _full_text(path: Path) -> Check:
@@ -99,44 +99,44 @@ def _full_text(path: Path) -> Check:
         faults = [str(fault)]
     if faults:
         facts = {"faults": faults}
-        cure = "make it anew from the entries"
-        return Check("full text", "fault", "; ".join(faults), facts, STORE, cure, partial(_reindexed, path))
+        cure = "rebuild it from the entries"
+        return Check("full text", "fault", "; ".join(faults), facts, STORE, cure, partial(_reindex, path))
     return Check("full text", "ok", "the index agrees with the entries", {"faults": []})
 
 
 def _sidecar(path: Path, entries: int) -> Check:
     sidecar = Sidecar(str(path), read_only=True)
     if sidecar.linked:
-        said = f"{shown(sidecar.folder)} is a link, which may lead anywhere: searches do without it; remove the link"
-        return Check("sidecar", "fault", said, {"path": None}, STORE)
+        summary = f"{shown(sidecar.folder)} is a symbolic link, which searches ignore: remove it"
+        return Check("sidecar", "fault", summary, {"path": None}, STORE)
     store = Store(str(path), read_only=True)
     try:
         with store.reading() as read:
-            found, place, now = sidecar.latest(read), sidecar.current_file(read), read.generation
+            latest, current, generation = sidecar.latest(read), sidecar.current_file(read), read.generation
         faults = sidecar.faults()
     except StoreError as fault:
         return Check("sidecar", "fault", str(fault), {"path": None}, STORE)
     finally:
         store.close()
     if faults:
-        said = f"damaged: {'; '.join(faults)}; searches do without it"
+        summary = f"damaged: {'; '.join(faults)}; searches ignore it"
         broken: dict[str, object] = {"path": None, "faults": faults}
-        return Check("sidecar", "fault", said, broken, STORE, "write it anew", partial(_optimized, path))
-    if found is None or place is None:
-        said = "none: searches write one for vaults of 2,000 entries or more"
+        return Check("sidecar", "fault", summary, broken, STORE, "rebuild it", partial(_optimize, path))
+    if latest is None or current is None:
+        summary = "none: searches write one for vaults of 2,000 entries or more"
         if entries < LEAST_SLOTS:
-            return Check("sidecar", "none", said, {"path": None})
-        return Check("sidecar", "none", said, {"path": None}, cure="write one", mend=partial(_optimized, path))
-    behind = now - found[0].generation
-    facts = {"path": str(place[0]), "generation": found[0].generation, "behind": behind}
-    if not behind:
-        return Check("sidecar", "ok", f"{shown(place[0])}, of the newest write", facts)
-    said = f"{shown(place[0])}, {counted(behind, 'write')} ago"
-    return Check("sidecar", "ok", said, facts, cure="bring it up to date", mend=partial(_optimized, path))
+            return Check("sidecar", "none", summary, {"path": None})
+        return Check("sidecar", "none", summary, {"path": None}, cure="write one", mend=partial(_optimize, path))
+    writes = generation - latest[0].generation
+    facts = {"path": str(current[0]), "generation": latest[0].generation, "behind": writes}
+    if not writes:
+        return Check("sidecar", "ok", f"{shown(current[0])}, of the newest write", facts)
+    summary = f"{shown(current[0])}, {counted(writes, 'write')} ago"
+    return Check("sidecar", "ok", summary, facts, cure="update it", mend=partial(_optimize, path))
 
 
-def _left_behind(path: Path) -> Check:
-    """Look for what processes left that ended in the midst of something."""
+def _remains(path: Path) -> Check:
+    """Look for claims and files of processes that died."""
     sidecar, store = Sidecar(str(path), read_only=True), Store(str(path), read_only=True)
     try:
         with store.reading() as read:
@@ -149,32 +149,32 @@ def _left_behind(path: Path) -> Check:
     facts = {"claims": claims, "files": files}
     if not claims and not files:
         return Check("left behind", "none", "nothing", facts)
-    said = f"{claims:,} claims of processes that ended, {files:,} half-written files"
-    return Check("left behind", "ok", said, facts, cure="clear them", mend=partial(_cleared, path))
+    summary = f"{claims:,} claims of processes that ended, {files:,} half-written files"
+    return Check("left behind", "ok", summary, facts, cure="clear them", mend=partial(_clear, path))
 
 
-def _upgraded(path: Path) -> str:
+def _upgrade(path: Path) -> str:
     with Vault(path) as vault:
         return f"upgraded to version {SCHEMA_VERSION}, {len(vault):,} entries"
 
 
-def _reindexed(path: Path) -> str:
+def _reindex(path: Path) -> str:
     store = Store(str(path))
     try:
-        return f"made anew, {mending.rebuild_full_text(store):,} rows"
+        return f"rebuilt, {mending.rebuild_full_text(store):,} rows"
     finally:
         store.close()
 
 
-def _optimized(path: Path) -> str:
-    # What it holds is derived from the vault: nothing else is lost with it.
+def _optimize(path: Path) -> str:
+    # The sidecar contains derived data only.
     Sidecar(str(path)).erase()
     with Vault(path) as vault:
-        made = vault.optimize()
-    return f"written anew, {made.entries:,} entries, {made.size_bytes / 1e6:.1f} MB"
+        report = vault.optimize()
+    return f"rebuilt, {report.entries:,} entries, {report.size_bytes / 1e6:.1f} MB"
 
 
-def _cleared(path: Path) -> str:
+def _clear(path: Path) -> str:
     store = Store(str(path))
     try:
         claims = mending.clear_claims(store)
@@ -186,7 +186,7 @@ def _cleared(path: Path) -> str:
 
 
 def vectors_check(spaces: Sequence[SpaceStatus]) -> Check:
-    """Say which models have vectors, and of how many entries."""
+    """Report the models with vectors, and their numbers of entries."""
     facts = {
         "spaces": [
             {
@@ -202,14 +202,13 @@ def vectors_check(spaces: Sequence[SpaceStatus]) -> Check:
     }
     if not spaces:
         return Check("vectors", "none", "none", facts)
-    said = "; ".join(_space_said(s) for s in spaces)
-    return Check("vectors", "ok", said, facts)
+    return Check("vectors", "ok", "; ".join(map(_describe, spaces)), facts)
 
 
-def _space_said(space: SpaceStatus) -> str:
+def _describe(space: SpaceStatus) -> str:
     length = f" ({space.dimensions} dimensions)" if space.dimensions else ""
-    given = ", given by the caller" if space.given else ""
+    origin = ", given by the caller" if space.given else ""
     state = "" if space.active else ", being filled" if space.entries else ", not begun"
     missing = f"{space.missing:,} missing" if space.missing else "none missing"
     cure = ": run `septet embed`" if space.missing and not space.given else ""
-    return f"{space.model}{length}: {space.entries:,} entries{given}{state}, {missing}{cure}"
+    return f"{space.model}{length}: {space.entries:,} entries{origin}{state}, {missing}{cure}"

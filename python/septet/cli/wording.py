@@ -1,6 +1,6 @@
-"""Messages of the library in terms of the command line: what they say to call is a command, an argument an option.
+"""Translates messages of the library to the command line: calls become commands, arguments become options.
 
-Every message passes `in_commands` on its way out (`terminal.say`, and what prints sentences of the library as data).
+`terminal.say`, and printers of the library's sentences, pass all messages through `in_commands`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 __all__ = ["in_commands"]
 
-#: Arguments and the options that they are here; None where the command line has no such option.
+#: Options by argument.
 _OPTIONS: Mapping[str, str] = {
     "include_memories": "--memories", "include_expired": "--expired", "timeout_s": "--timeout", "tags": "--tag",
     **{name: f"--{name.replace('_', '-')}" for name in (
@@ -22,12 +22,12 @@ _OPTIONS: Mapping[str, str] = {
         "where",
     )},
 }  # fmt: skip
-#: Options that a message may say to change; others of these names are fields of entries too.
+#: Arguments that messages may name without `=`; other names may be fields of entries.
 _LEADING = frozenset(
     "after as_of diversity include_expired include_memories limit max_tokens min_confidence min_score must must_not "
     "offset on_error order_by phrase syntax timeout_s".split()
 )
-#: Methods and the commands that do the same.
+#: Commands by method.
 _COMMANDS: Mapping[str, str] = {
     "load": "get", "entries": "list", "sync_status": "status", "import_": "import",
     **{name: name.replace("_", "-") for name in (
@@ -37,7 +37,7 @@ _COMMANDS: Mapping[str, str] = {
     )},
 }  # fmt: skip
 
-#: Whole phrases that no rule below fits: what there is for programs alone, said otherwise or left out.
+#: Phrases that the rules below do not cover: rephrased, or dropped if they apply to Python only.
 _PHRASES: tuple[tuple[str, str], ...] = (
     ("include_memories=True (--memories)", "--memories"),
     ("embed(), or add entries with vector=", "run `septet embed`"),
@@ -68,29 +68,29 @@ _PHRASES: tuple[tuple[str, str], ...] = (
     ("and give token=", "and name the token with token_env or token_file"),
     ("out of where", "out of --where"),
 )  # fmt: skip
-#: The same with names inside, each with a word without which nothing is looked for.
+#: The same with variable parts: a substring to test first, pattern and replacement.
 _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("read_only", r" (?:was opened|is opened) with read_only=True: .*", " is open for reading only"),
     ("map=", r"map=\{'([^']*)': '([^']*)'\}", r"--map \1=\2"),
-    ("leave out", r"leave out (batch|force)=True", r"leave out --\1"),
+    ("=True", r"(leave out|omit) (batch|force)=True", r"\1 --\2"),
     ("to mean every entry", r"say (\{.*\}) to mean", r"say '\1' to mean"),
 )
-#: Not within a word, a quoted text, a path or an address; and not the value of an option that has such.
+#: Not within a word, a quoted text, a path, an address, or the value of --map.
 _NOT_INSIDE = r"(?<![\w.`'\"/?&=-])(?<!--map )"
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _CALL = rf"{_NOT_INSIDE}(call )?([a-z_]+)\(((?:{_TEXT}|[^()'\"])*)\)"
 _PART = rf"(?:{_TEXT}|[^,'\"])+"
 _QUOTED = r"(?<![\w`])`([a-z_]+)`"
 _KEYWORD = rf"{_NOT_INSIDE}([a-z_]+)=(True|False|None|{_TEXT}|-?\d[\d.]*|\{{.*?\}}+|\.\.\.)?"
-#: At the beginning of an error, of those alone that an option shares its name with.
+#: At the beginning of an error.
 _ARGUMENT = (
     r"^((?:septet: )?)(after|diversity|limit|must|offset|phrase|syntax)(?= (?:is|has|are|names|says|belongs|wants)\b)"
 )
-_CHANGED = r"\b((?:raise|lower|leave out) )([a-z_]+)\b(?!=)"
+_CHANGED = r"\b((?:raise|lower|leave out|omit) )([a-z_]+)\b(?!=)"
 
 
 def in_commands(text: str) -> str:
-    """Return a message as the command line says it: commands and options in the place of calls and arguments."""
+    """Replace calls and arguments in a message by commands and options."""
     for phrase, words in _PHRASES:
         text = text.replace(phrase, words)
     for sign, pattern, words in _PATTERNS:
@@ -99,26 +99,26 @@ def in_commands(text: str) -> str:
         text = re.sub(_CALL, _command, text)
     if "`" in text:
         text = re.sub(
-            _QUOTED, lambda found: f"`septet {_COMMANDS[found[1]]}`" if found[1] in _COMMANDS else found[0], text
+            _QUOTED, lambda match: f"`septet {_COMMANDS[match[1]]}`" if match[1] in _COMMANDS else match[0], text
         )
     if "=" in text:
-        text = re.sub(_KEYWORD, lambda found: _option(found[1], found[2]) if found[1] in _OPTIONS else found[0], text)
+        text = re.sub(_KEYWORD, lambda match: _option(match[1], match[2]) if match[1] in _OPTIONS else match[0], text)
     for pattern in (_ARGUMENT, _CHANGED):
         text = re.sub(
-            pattern, lambda found: found[1] + (_OPTIONS[found[2]] if found[2] in _LEADING else found[2]), text
+            pattern, lambda match: match[1] + (_OPTIONS[match[2]] if match[2] in _LEADING else match[2]), text
         )
     return text
 
 
-def _command(found: re.Match[str]) -> str:
-    if found[2] not in _COMMANDS:
-        return found[0]
-    words = ["septet", _COMMANDS[found[2]]]
-    for argument in filter(None, (part.strip() for part in re.findall(_PART, found[3]))):
+def _command(match: re.Match[str]) -> str:
+    if match[2] not in _COMMANDS:
+        return match[0]
+    words = ["septet", _COMMANDS[match[2]]]
+    for argument in filter(None, (part.strip() for part in re.findall(_PART, match[3]))):
         keyword = re.fullmatch(_KEYWORD, argument)
-        named = keyword is not None and keyword[1] in _OPTIONS
-        words.append(_option(keyword[1], keyword[2]) if keyword is not None and named else _positional(argument))
-    return f"{'run ' if found[1] else ''}`{' '.join(words)}`"
+        is_option = keyword is not None and keyword[1] in _OPTIONS
+        words.append(_option(keyword[1], keyword[2]) if keyword is not None and is_option else _positional(argument))
+    return f"{'run ' if match[1] else ''}`{' '.join(words)}`"
 
 
 def _positional(argument: str) -> str:
@@ -135,5 +135,5 @@ def _option(name: str, value: str | None) -> str:
 
 
 def _plain(value: str) -> str:
-    """Return a text that is written as Python writes it."""
+    """Return a value, without Python's quotes."""
     return str(ast.literal_eval(value)) if re.fullmatch(_TEXT, value) else value

@@ -1,4 +1,4 @@
-"""Every command: a line in the table below, and a function in the module it names, which loads when it is called."""
+"""The table of commands: each entry names a module, loaded on demand, and a function in it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "doctor": "embedding.doctor",
     },
 }
-#: Those that may print more than a screen, and ask nothing while they do.
+#: Commands with long output and no prompts.
 PAGED = frozenset(
     "search explain retrieve plan get list similar facets history links tiers stats status eval tune models "
     "doctor".split()
@@ -78,7 +78,7 @@ COMMANDS: Mapping[str, str] = {name: place for section in SECTIONS.values() for 
 
 
 def function(name: str) -> Callable[..., None]:
-    """Return the function of a command; load its module."""
+    """Load the module of a command and return its function."""
     module, _, attribute = COMMANDS[name].rpartition(".")
-    found: Callable[..., None] = getattr(import_module(f"{__name__}.{module}"), attribute)
-    return found
+    command: Callable[..., None] = getattr(import_module(f"{__name__}.{module}"), attribute)
+    return command

@@ -1,4 +1,4 @@
-"""`septet completion`: what a shell reads to complete commands."""
+"""`septet completion`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["completion"]
 
 
 def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
-    """Print what makes a shell complete commands, options and ids.
+    """Print a shell script that completes commands, options and ids.
 
-    For bash: eval "$(septet completion bash)" in ~/.bashrc; zsh likewise, behind compinit; fish: septet completion
+    For bash: eval "$(septet completion bash)" in ~/.bashrc; zsh likewise, after compinit; fish: septet completion
     fish > ~/.config/fish/completions/septet.fish.
     """
     from septet.cli.completing import script

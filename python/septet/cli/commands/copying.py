@@ -1,4 +1,4 @@
-"""The commands that copy a vault: backup, restore, export."""
+"""`septet backup`, `septet restore` and `septet export`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from septet.cli.exporting import Written, format_for, writer
+from septet.cli.exits import USAGE
+from septet.cli.exporting import ExportStream, format_for, writer
 from septet.cli.options import VaultPath
-from septet.cli.overwriting import Force, replaces
 from septet.cli.places import existing
 from septet.cli.terminal import escaped, say, say_notes, unguarded
 from septet.errors import SeptetError
 from septet.system.target import complete_file
 
 __all__ = ["backup", "export", "restore"]
+
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file without asking.")]
 
 
 def backup(
@@ -33,44 +35,64 @@ def backup(
     target = vault if backup is None else backup
     with existing(named) if backup is None else Vault(vault, read_only=True) as copied:
         if not (target.exists() and Path(copied.path).exists() and target.samefile(copied.path)):
-            replaces(target, force)
+            _confirm_overwrite(target, force)
         copied.backup(target)
         say(f"copied {copied.stats().entries} entries to {target}")
 
 
 def restore(
     backup: Annotated[Path, typer.Argument(metavar="BACKUP", help="A copy that Vault.backup wrote.")],
-    vault: Annotated[Path, typer.Argument(metavar="VAULT", help="The file to put it in the place of.")],
+    vault: Annotated[Path, typer.Argument(metavar="VAULT", help="The vault file to write or replace.")],
     force: Force = False,
 ) -> None:
-    """Put a backup in the place of a vault.
+    """Replace a vault by a backup.
 
-    It is checked first. The vault may be damaged or missing; no program may have it open.
+    The backup is checked first. The vault may be damaged or missing; no program may have it open.
     """
     from septet.postgres.store.dsn import check_file
     from septet.vault import Vault
 
     target = Path(check_file(str(vault)))
     lost = _lost(backup, target) if target.is_file() else ""
-    replaces(target, force, lost)
+    _confirm_overwrite(target, force, lost)
     count = Vault.restore(backup, target)
-    say(f"restored {count} entries to {vault}" + (f", in the place of {lost}" if lost else ""))
+    say(f"restored {count} entries to {vault}" + (f", replacing {lost}" if lost else ""))
 
 
 def _lost(backup: Path, vault: Path) -> str:
-    """Return in words what a vault holds that a backup would replace."""
+    """Describe the contents of a vault that a backup would replace."""
     from septet.vault import Vault
 
     with Vault(backup, read_only=True) as copy:
         last = copy.entries(order_by=[("updated_at", "desc")], limit=1).entries
     try:
-        with Vault(vault, read_only=True) as replaced:
-            count = replaced.stats().entries
+        with Vault(vault, read_only=True) as current:
+            count = current.stats().entries
             since = {"updated_at": {"$gt": last[0].updated_at}} if last else None
-            newer = replaced.count(since)
+            newer = current.count(since)
     except SeptetError:
         return "a vault that cannot be read"
-    return f"{count} entries, {newer} of them newer than all of the backup"
+    return f"{count} entries, {newer} of them newer than the backup"
+
+
+def _confirm_overwrite(target: Path, force: bool, contents: str = "") -> None:
+    """Ask before a file is replaced; devices and pipes are not.
+
+    Args:
+        contents: a description of the file, for the question.
+
+    Raises:
+        typer.Exit: the user declined, or there is no terminal to ask on.
+    """
+    if force or not target.is_file():
+        return
+    message = f"{target} exists" + (f": {contents}" if contents else "")
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        say(f"septet: {message}; --force replaces it")
+        raise typer.Exit(USAGE)
+    if not typer.confirm(f"{message}. Replace it?", err=True):
+        say("nothing written")
+        raise typer.Exit(USAGE)
 
 
 def export(
@@ -81,34 +103,34 @@ def export(
     force: Force = False,
     vault: VaultPath = None,
 ) -> None:
-    """Write everything as JSON lines, which `septet import` reads: entries, vectors, links, feedback.
+    """Export a vault as JSON lines: entries, vectors, links, feedback. `septet import` reads them.
 
-    csv and md hold entries alone; `septet import` reads csv as well.
+    csv and md contain entries only; `septet import` reads csv as well.
     """
-    wanted = format_for(format, target)
+    chosen = format_for(format, target)
     with existing(vault) as opened:
         if target != "-":
-            replaces(Path(target), force)
-        if wanted == "jsonl":
+            _confirm_overwrite(Path(target), force)
+        if chosen == "jsonl":
             count = opened.export(escaped(sys.stdout) if target == "-" else target)
             sys.stdout.flush()
-            left_out, written = "", f"{count:,} lines"
+            omitted, written = "", f"{count:,} lines"
         else:
-            done = _to_file(opened, wanted, target) if target != "-" else _to_output(opened, wanted)
-            left_out, written = done.said(), f"{done.counts['entry']:,} entries"
+            stream = _to_file(opened, chosen, target) if target != "-" else _to_output(opened, chosen)
+            omitted, written = stream.omitted(), f"{stream.counts['entry']:,} entries"
         if unsound := getattr(opened._store, "left_out", ()):
             from septet.tiers.notes import rows_left_out
 
             say_notes([rows_left_out(unsound, "")])
     if target != "-":
         say(f"wrote {written} to {target}")
-    if left_out:
-        say(f"{wanted} holds entries alone, without the vault's {left_out}: --format jsonl holds all")
+    if omitted:
+        say(f"{chosen} contains entries only, without {omitted}: use --format jsonl to export all")
 
 
-def _to_output(opened: Any, format: str) -> Written:
+def _to_output(opened: Any, format: str) -> ExportStream:
     """Write an export to standard output."""
-    # The cells of a table are harmless; the guard would take the CR at the ends of lines for harm.
+    # The cells are escaped already, and the guard would replace the CR of line ends.
     stream: Any = {"csv": unguarded, "json": escaped}.get(format, lambda plain: plain)(sys.stdout)
     out = writer(format, stream, for_people=True)
     opened.export(out)
@@ -116,8 +138,8 @@ def _to_output(opened: Any, format: str) -> Written:
     return out
 
 
-def _to_file(opened: Any, format: str, target: str) -> Written:
-    """Write an export into a file, which appears when it is complete."""
+def _to_file(opened: Any, format: str, target: str) -> ExportStream:
+    """Write an export to a file that appears once complete."""
     with (
         complete_file(target, of=str(opened.path), cure="name a file, or - for standard output") as part,
         open(part.descriptor, "w", encoding="utf-8", newline="", closefd=False) as stream,

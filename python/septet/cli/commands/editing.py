@@ -1,4 +1,4 @@
-"""`septet edit`: an entry in the editor of the user."""
+"""`septet edit`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from septet.cli.exits import NOTHING
-from septet.cli.memory import InFile, followed, in_file, in_tier, memory, whole_id
+from septet.cli.memory import SourceFile, followed, in_tier, memory, source_file, whole_id
 from septet.cli.options import ConfigFile, Embedding, Id, TierName, VaultPath
 from septet.cli.terminal import say
 from septet.errors import EntryError, EntryNotFound, SeptetError
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["edit"]
 
-#: What is tried where the environment names no editor.
+#: Fallbacks without ``$VISUAL`` and ``$EDITOR``, in order.
 _EDITORS = ("sensible-editor", "nano", "vi", "notepad.exe")
-#: Editors that take ``+10 FILE``.
+#: Editors called with ``+10 FILE``.
 _PLUS = frozenset("vi vim nvim view gvim mvim elvis nano pico emacs emacsclient kak joe jed ne".split())
-#: Those that take ``FILE:10``.
+#: Editors called with ``FILE:10``.
 _COLON = frozenset("hx helix subl sublime_text zed".split())
-#: Those that take it behind ``--goto``.
+#: Editors called with ``--goto FILE:10``.
 _GOTO = frozenset("code code-insiders codium vscodium code-oss cursor windsurf".split())
 #: The line of a place in a file, such as ``a.md#L10-L12``.
 _LINE = re.compile(r"#L(\d{1,9})(?:-L?\d+)?$")
@@ -41,7 +41,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 def edit(
     id: Id,
     source: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE", help="Take what this file holds; no editor is opened.")
+        Path | None, typer.Option("--from", metavar="FILE", help="Read the new text from this file; open no editor.")
     ] = None,
     tier: TierName = None,
     embedding: Embedding = None,
@@ -50,15 +50,15 @@ def edit(
 ) -> None:
     """Change an entry in your editor: $VISUAL, else $EDITOR.
 
-    Its fields stand as TOML between two lines of +++, its text below them in Markdown. A text that cannot be stored is
-    kept in a file, and so is one whose entry another program changed meanwhile. A chunk of a followed
-    folder opens its file at its line, and the folder is synced afterwards; without a terminal the place is named.
+    Its fields are TOML between two lines of +++, followed by its text in Markdown. If the result cannot be stored, or
+    another program changed the entry, your text is kept in a file. A chunk of a followed folder opens its file at its
+    line, and the folder is synced afterwards; without a terminal, the file and line are printed.
     """
     with memory(vault, config) as opened:
         which = in_tier(opened, tier)
         whole = whole_id(opened, id, **which)
         before = opened.get(whole, **which)
-        place = None if before is None else in_file(opened, before, which)
+        place = None if before is None else source_file(opened, before, which)
     if before is not None and place is not None:
         if source is not None or not sys.stdin.isatty():
             raise followed(before, place, "edit it")
@@ -71,10 +71,10 @@ def edit(
     text = as_text(before)
     path = _edited(text, whole) if source is None else source
     try:
-        # Some editors put a mark of the byte order first.
+        # Some editors write a byte order mark.
         changed = path.read_bytes().decode("utf-8-sig")
-        given, known = fields_in(changed), fields_in(text)
-        changes = {name: value for name, value in given.items() if value != known[name]}
+        new, old = fields_in(changed), fields_in(text)
+        changes = {name: value for name, value in new.items() if value != old[name]}
         if not changes:
             say(f"{whole} is unchanged")
         else:
@@ -82,88 +82,89 @@ def edit(
                 _store(opened, before, changes, which)
             say(f"changed {', '.join(changes)} of {whole}")
     except (SeptetError, UnicodeDecodeError) as fault:
-        named = {"--tier": tier, "--config": config, "--vault": vault, "--from": path}
-        options = [str(part) for option in named.items() if option[1] is not None for part in option]
+        flags = {"--tier": tier, "--config": config, "--vault": vault, "--from": path}
+        options = [str(part) for flag, value in flags.items() if value is not None for part in (flag, value)]
         again = shlex.join(["septet", "edit", *([*options, "--", whole] if whole[0] == "-" else [whole, *options])])
-        kept = f"{_reason(fault)}; your text is kept: {again}"
+        message = f"{_reason(fault)}; your text is kept, retry with: {again}"
         if isinstance(fault, SeptetError):
-            # The class, and with it the exit code, stays.
-            fault.args = (kept,)
+            # Keep the class, which sets the exit code.
+            fault.args = (message,)
             raise
-        raise EntryError(kept) from None
+        raise EntryError(message) from None
     if source is None:
         shutil.rmtree(path.parent, ignore_errors=True)
 
 
-def _edit_in_place(place: InFile, given: str, vault: Any, config: Path | None, embedding: str | None) -> None:
-    """Open the file of a chunk at its line, or at the one that was asked for, and sync its folder afterwards.
+def _edit_in_place(place: SourceFile, id: str, vault: Any, config: Path | None, embedding: str | None) -> None:
+    """Open the file of a chunk at its line, or at the line in the id, and sync its folder afterwards.
 
     Raises:
-        EntryError: the file is gone, or there is no editor.
-        typer.Exit: the editor failed, or the sync has something left to do.
+        EntryError: the file does not exist, or there is no editor.
+        typer.Exit: the editor failed, or the sync is incomplete.
     """
-    from septet.cli.commands.syncing import brought_in, tell
+    from septet.cli.commands.syncing import print_report, sync_and_embed
 
     if not Path(place.file).is_file():
-        raise EntryError(f"{place.file} is not there any more: `septet sync` brings the vault in step")
-    asked = _LINE.search(given)
-    if code := _opened_in_editor(Path(place.file), int(asked[1]) if asked else place.line):
-        say(f"the editor ended with {code}: `septet sync` brings in what it saved")
+        raise EntryError(f"{place.file} no longer exists: `septet sync` updates the vault")
+    match = _LINE.search(id)
+    if code := _run_editor(Path(place.file), int(match[1]) if match else place.line):
+        say(f"the editor exited with {code}: `septet sync` reads what it saved")
         raise typer.Exit(NOTHING)
     with memory(vault, config, write=True, embeds=True, embedding=embedding) as opened:
-        done = brought_in(opened, place.root, **place.which)
-    tell(*done)
+        reports = sync_and_embed(opened, place.root, **place.which)
+    print_report(*reports)
 
 
 def _store(opened: Any, before: Entry, changes: dict[str, Any], which: dict[str, Any]) -> None:
-    """Store changes, unless the entry is not any more what was edited.
+    """Store changes unless the entry changed since it was read.
 
     Raises:
-        EntryError: it changed or is gone.
+        EntryError: another program changed or deleted it.
     """
     now = opened.get(before.id, **which)
     if now is None:
-        raise EntryError(f"{before.id} was deleted meanwhile")
+        raise EntryError(f"{before.id} was deleted by another program")
     if now != before:
-        raise EntryError(f"{before.id} was changed by another program meanwhile")
+        raise EntryError(f"{before.id} was changed by another program")
     opened.update(before.id, **changes, **which)
 
 
 def _edited(text: str, id: str) -> Path:
-    """Return the file that holds the text as the user left it.
+    """Open a text in the editor and return the path of the edited file.
 
     Raises:
-        EntryError: there is no editor, or it failed.
+        EntryError: there is no editor, or it cannot be run.
+        typer.Exit: the editor failed.
     """
     folder = Path(tempfile.mkdtemp(prefix="septet-"))
     path = folder / f"{_NOT_IN_NAMES.sub('_', id)[:80].strip('.') or 'entry'}.md"
     path.write_bytes(text.encode("utf-8"))
     try:
-        code = _opened_in_editor(path)
+        code = _run_editor(path)
     except BaseException:
-        # Ctrl-C reaches this process as well as an editor that has the text open.
-        if left := _left(path, text):
-            say(f"interrupted: nothing was changed{left}")
+        # Ctrl-C reaches this process too while the editor has the text open.
+        if place := _saved_text(path, text):
+            say(f"interrupted: nothing was changed{place}")
         raise
     if code:
-        say(f"the editor ended with {code}: nothing was changed{_left(path, text)}")
+        say(f"the editor exited with {code}: nothing was changed{_saved_text(path, text)}")
         raise typer.Exit(NOTHING)
     return path
 
 
-def _left(path: Path, text: str) -> str:
-    """Return where the text of the user is, for a message; where it is as it was, or gone, delete its folder."""
+def _saved_text(path: Path, text: str) -> str:
+    """Return a message with the path of a changed text; delete an unchanged one."""
     if path.is_file() and path.read_bytes() != text.encode("utf-8"):
         return f"; your text is in {path}"
     shutil.rmtree(path.parent, ignore_errors=True)
     return ""
 
 
-def _opened_in_editor(path: Path, line: int | None = None) -> int:
-    """Open a file in ``$VISUAL``, else in ``$EDITOR``, and return the exit code of the editor.
+def _run_editor(path: Path, line: int | None = None) -> int:
+    """Run ``$VISUAL``, else ``$EDITOR``, on a file and return its exit code.
 
     Args:
-        line: where to begin, from 1, if it is an editor of which is known how; None for the beginning.
+        line: the line to open, from 1, if the editor is known; None for the first.
 
     Raises:
         EntryError: there is no editor, or it cannot be run.
@@ -195,9 +196,9 @@ def _editor() -> list[str]:
                 return shlex.split(command)
             except ValueError as fault:
                 raise EntryError(f"${variable} is {command!r}: {fault}") from None
-    if (found := next((name for name in _EDITORS if shutil.which(name)), None)) is None:
-        raise EntryError("there is no editor: name one with $VISUAL or $EDITOR")
-    return [found]
+    if (editor := next((name for name in _EDITORS if shutil.which(name)), None)) is None:
+        raise EntryError("no editor found: set $VISUAL or $EDITOR")
+    return [editor]
 
 
 def _reason(fault: Exception) -> str:

@@ -1,4 +1,4 @@
-"""The commands about embedding: embed, list what can embed, check what is wrong."""
+"""`septet embed`, `septet models` and `septet doctor`."""
 
 from __future__ import annotations
 
@@ -35,9 +35,7 @@ ModelOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="The provider's model; of local, a folder or an installed package.")
 ]
 Offline = Annotated[bool, typer.Option("--offline", help="Send nothing to the provider.")]
-Timeout = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long to wait for the provider.")
-]
+Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Maximum wait for the provider.")]
 
 
 def embed(
@@ -60,7 +58,7 @@ def embed(
     settings = find(embedding).but(provider, model)
     if not settings.embedder:
         raise EmbeddingConfigError(
-            "no embedding provider is configured: name one with --provider (`septet models` shows what there is), "
+            "no embedding provider is configured: name one with --provider (`septet models` lists them), "
             f"or write an embedding block into {default_files()[0]}"
         )
     with (
@@ -72,50 +70,50 @@ def embed(
     if as_json:
         print_json(report.to_dict())
     else:
-        say(_told(report))
+        say(_summary(report))
     end_embedding(report)
 
 
 def embedding_stoppable(opened: Vault) -> AbstractContextManager[None]:
-    """Let an interrupt end embedding, and say how many entries have a vector."""
+    """Stop embedding at an interrupt, and print how many entries have a vector."""
 
-    def told() -> str:
-        found = [
-            f"{one.entries:,} of {one.entries + one.missing:,} entries have a vector of {one.model}"
-            for one in opened.spaces()
-            if not one.given
+    def summary() -> str:
+        counts = [
+            f"{space.entries:,} of {space.entries + space.missing:,} entries have a vector of {space.model}"
+            for space in opened.spaces()
+            if not space.given
         ]
-        return f"{'; '.join(found) or 'no entry has a vector yet'}; `septet embed` goes on"
+        return f"{'; '.join(counts) or 'no entry has a vector yet'}; `septet embed` continues"
 
-    return stoppable(told)
+    return stoppable(summary)
 
 
 def end_embedding(report: EmbedReport) -> None:
-    """Say what was noted while texts were embedded; end the command if some could not be."""
+    """Print the notes of an embedding run; exit with an error if texts could not be embedded."""
     say_notes(report.notes)
     if report.failed or any(note.code in ("provider_refuses", "gave_up") for note in report.notes):
         raise typer.Exit(PROVIDER)
 
 
 def models(embedding: Embedding = None, as_json: AsJson = False) -> None:
-    """List the models that can embed here.
+    """List the available embedding models.
 
-    Says which one is used, and why others cannot be. Nothing is sent, and API keys are not shown.
+    Shows the one in use, and why others cannot be used. Sends nothing, and shows no API keys.
     """
     from septet.cli import render
     from septet.cli.catalogue import catalogue
     from septet.cli.settings import find
 
-    found = catalogue(find(embedding))
+    available = catalogue(find(embedding))
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(available))
     else:
-        _show_models(render.console(sys.stdout), found)
+        _show_models(render.console(sys.stdout), available)
 
 
 def doctor(
     fix: Annotated[
-        bool, typer.Option("--fix", help="Mend what can be mended; nothing that was stored is lost.")
+        bool, typer.Option("--fix", help="Repair what can be repaired; nothing that was stored is lost.")
     ] = False,
     offline: Offline = False,
     timeout_s: Timeout = 5.0,
@@ -125,89 +123,83 @@ def doctor(
 ) -> None:
     """Check embedding and the vault.
 
-    Says what is used, why, and whether it works. Sends one word to the provider, unless --offline. Without --fix
-    nothing is changed. The exit code is that of the first check that failed, with --fix of what is left.
+    Shows the configuration in use and tests it. Sends one word to the provider, unless --offline. Changes nothing
+    without --fix. The exit code is that of the first failed check; with --fix, of those that still fail.
     """
     from septet.cli import render
     from septet.cli.checkup import checkup
 
-    found = checkup(embedding, vault, timeout_s=None if offline else timeout_s)
-    if fix and _mended(found):
-        answer = [check for check in found if check.name == "answer"]
-        found = [check for check in checkup(embedding, vault, timeout_s=None) if check.name != "answer"]
-        # The provider is asked once.
-        found = [*found, *answer]
-    code = next((check.exit_code for check in found if check.state == "fault"), 0)
+    checks = checkup(embedding, vault, timeout_s=None if offline else timeout_s)
+    if fix and _repair(checks):
+        # Ask the provider once: keep its answer from the first run.
+        answer = [check for check in checks if check.name == "answer"]
+        checks = [check for check in checkup(embedding, vault, timeout_s=None) if check.name != "answer"] + answer
+    code = next((check.exit_code for check in checks if check.state == "fault"), 0)
     if as_json:
-        told = {
-            check.name: {"state": check.state, "said": check.said, "cure": check.cure, **check.facts} for check in found
+        results = {
+            check.name: {"state": check.state, "said": check.summary, "cure": check.cure, **check.facts}
+            for check in checks
         }
-        print_json({"healthy": code == 0, "checks": told}, _plain)
+        print_json({"healthy": code == 0, "checks": results}, _plain)
     else:
-        _show_checks(render.console(sys.stdout), found)
-        if any(check.mend for check in found):
-            say("`septet doctor --fix` mends what it can")
+        _show_checks(render.console(sys.stdout), checks)
+        if any(check.mend for check in checks):
+            say("`septet doctor --fix` repairs what it can")
     if code:
         raise typer.Exit(code)
 
 
-def _mended(found: Sequence[Check]) -> bool:
-    """Mend what can be, say what was done, and say whether there was anything to do."""
+def _repair(checks: Sequence[Check]) -> bool:
+    """Run all repairs and print their results; return True if there were any."""
     from septet.errors import SeptetError
 
-    for check in found:
+    for check in checks:
         if check.mend is not None:
             try:
                 say(f"{check.name}: {check.mend()}")
             except (SeptetError, OSError) as fault:
-                say(f"{check.name} could not be mended: {fault}")
-    return any(check.mend is not None for check in found)
+                say(f"{check.name} could not be repaired: {fault}")
+    return any(check.mend is not None for check in checks)
 
 
-def _told(report: EmbedReport) -> str:
+def _summary(report: EmbedReport) -> str:
     texts = f"{report.embedded + report.cached:,} texts" if report.embedded + report.cached != 1 else "1 text"
-    of_them = f" ({report.cached:,} from the cache)" if report.cached else ""
-    left = f"{report.missing:,} still lack a vector" if report.missing else "none lacks a vector"
+    cached = f" ({report.cached:,} from the cache)" if report.cached else ""
+    missing = f"{report.missing:,} still lack a vector" if report.missing else "none lacks a vector"
     length = f" ({report.dimensions} dimensions)" if report.dimensions else ""
-    return f"embedded {texts}{of_them} with {report.model}{length}; {left}"
+    return f"embedded {texts}{cached} with {report.model}{length}; {missing}"
 
 
-def _show_models(out: Screen, found: Catalogue) -> None:
+def _show_models(out: Screen, available: Catalogue) -> None:
     from septet.cli.screen import Line
 
-    out.print(Line(sentence(f"Used here: {found.used or 'none'} ({found.why})"), "bold"))
+    out.print(Line(sentence(f"Used here: {available.used or 'none'} ({available.why})"), "bold"))
     out.print(Line("\nLocal models", "bold"))
-    for one in found.local:
-        dimensions = f"{one.dimensions} dimensions, " if one.dimensions else ""
-        out.print(
-            Line(
-                "  "
-                + flat(f"{one.model or one.name:28}").ljust(28)
-                + " "
-                + flat(f"{dimensions}{one.fault or one.source}")
-            )
-        )
-    if not found.local:
-        out.print(Line(f"  none: {found.no_local}"))
+    for local in available.local:
+        dimensions = f"{local.dimensions} dimensions, " if local.dimensions else ""
+        name = flat(f"{local.model or local.name:28}").ljust(28)
+        out.print(Line(f"  {name} " + flat(f"{dimensions}{local.fault or local.source}")))
+    if not available.local:
+        out.print(Line(f"  none: {available.no_local}"))
     out.print(Line("\nProviders", "bold"))
-    for each in found.providers:
-        out.print(Line(f"  {each.provider:18} {each.key}"))
-        for model, length in each.models.items():
-            said = f"{length} dimensions" + (", the default" if model == each.default else "")
-            out.print(Line(f"    {model:26} {said}", "dim"))
+    for provider in available.providers:
+        out.print(Line(f"  {provider.provider:18} {provider.key}"))
+        for model, length in provider.models.items():
+            text = f"{length} dimensions" + (", the default" if model == provider.default else "")
+            out.print(Line(f"    {model:26} {text}", "dim"))
 
 
 _STYLES = {"ok": "green", "fault": "red", "none": "dim"}
 _MARKS = {"ok": "ok", "fault": "FAULT", "none": "-"}
 
 
-def _show_checks(out: Screen, found: list[Check]) -> None:
+def _show_checks(out: Screen, checks: list[Check]) -> None:
     from septet.cli.screen import Line
 
-    for check in found:
+    for check in checks:
         line = Line(f"{check.name:14}").append(f"{_MARKS[check.state]:7}", _STYLES[check.state])
         cure = f" (--fix: {check.cure})" if check.cure else ""
-        out.print(line.append(sentence(check.said) + cure))
+        out.print(line.append(sentence(check.summary) + cure))
 
 
 def _plain(value: object) -> str:

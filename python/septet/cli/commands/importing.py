@@ -1,4 +1,4 @@
-"""`septet import`: what other programs have becomes entries."""
+"""`septet import`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["import_"]
 
-#: So many records that were skipped are shown.
+#: Maximum skipped records to print.
 SHOWN = 20
 
 
@@ -31,61 +31,60 @@ def import_(
     ] = None,
     map: Annotated[
         list[str] | None,
-        typer.Option("--map", metavar="NAME=FIELD", help="A field of the source and the entry's; NAME= drops it."),
+        typer.Option("--map", metavar="NAME=FIELD", help="Map a field of the source to the entry's; NAME= drops it."),
     ] = None,
     rest: Annotated[str, typer.Option("--rest", help="Other fields: attrs, drop or error.")] = "attrs",
-    on_error: Annotated[str, typer.Option("--on-error", help="At a wrong record: stop or skip.")] = "stop",
+    on_error: Annotated[str, typer.Option("--on-error", help="At an invalid record: stop or skip.")] = "stop",
     split: Annotated[bool, typer.Option("--split", help="Split long texts into linked parts.")] = False,
     vault: VaultPath = None,
 ) -> None:
-    """Store JSON lines, a JSON array, a table, a folder of texts, or an export.
+    """Import JSON lines, a JSON array, a table, a folder of texts, or an export.
 
-    Importing again stores what is new or changed, also after Ctrl-C.
+    Importing again stores new and changed records, also after Ctrl-C.
     """
-
     if source != "-" and not Path(source).exists():
         raise EntryError(f"{source} cannot be read: there is no such file")
     stored = before = 0
-    # Closing the vault takes its time, too.
+    # Closing the vault takes time too, hence the outer block.
     with stoppable(lambda: f"{stored:,} stored; import again to go on"):
         with writable(vault) as opened, progress("importing") as step:
             before = len(opened)
 
-            def told(done: int, total: int | None) -> None:
+            def report(done: int, total: int | None) -> None:
                 nonlocal stored
                 stored = done
                 if step is not None:
                     step(done, total)
 
             options: dict[str, Any] = {"format": format, "rest": rest, "on_error": on_error}
-            given = sys.stdin.buffer if source == "-" else source
-            options |= {"map": _map(map or []), "split": "auto" if split else None, "progress": told}
+            options |= {"map": _map(map or []), "split": "auto" if split else None, "progress": report}
             try:
-                done = opened.import_(given, **options)
+                result = opened.import_(sys.stdin.buffer if source == "-" else source, **options)
             except KeyboardInterrupt:
-                # What was committed last may not have been reported.
+                # The last commit may not have been reported.
                 stored = max(stored, len(opened) - before)
                 raise
-        _say(done, opened.path)
+        _print(result, opened.path)
 
 
 def _map(pairs: list[str]) -> dict[str, str | None]:
-    found: dict[str, str | None] = {}
+    fields: dict[str, str | None] = {}
     for pair in pairs:
         name, sign, target = pair.rpartition("=")
         if not sign or not name:
             raise EntryError(f"--map is {pair!r}: wanted NAME=FIELD, such as text=description, or NAME= to drop it")
-        found[name] = target or None
-    return found
+        fields[name] = target or None
+    return fields
 
 
-def _say(done: Imported, path: str) -> None:
-    for fault in done.errors[:SHOWN]:
+def _print(result: Imported, path: str) -> None:
+    for fault in result.errors[:SHOWN]:
         say(f"skipped {fault.place}: {fault.message}")
-    if done.skipped > SHOWN:
-        say(f"skipped {done.skipped - min(SHOWN, len(done.errors)):,} more")
-    for note in done.notes:
+    if result.skipped > SHOWN:
+        say(f"skipped {result.skipped - min(SHOWN, len(result.errors)):,} more")
+    for note in result.notes:
         say(f"note: {note}")
-    more = f", {done.unchanged} of them unchanged" if done.unchanged else ""
-    left = f", {done.skipped} skipped" if done.skipped else ""
-    say(f"stored {done.entries} entries{more}, {done.links} links, {done.feedback} feedback rows{left} in {path}")
+    same = f", {result.unchanged} of them unchanged" if result.unchanged else ""
+    skipped = f", {result.skipped} skipped" if result.skipped else ""
+    counts = f"{result.entries} entries{same}, {result.links} links, {result.feedback} feedback rows{skipped}"
+    say(f"stored {counts} in {path}")

@@ -1,4 +1,4 @@
-"""`septet mcp`: the memory as tools of an agent, over standard input and output."""
+"""`septet mcp`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["mcp"]
 
 
 class Program(str, Enum):
-    """A program whose configuration can be printed."""
+    """An MCP client with a known configuration format."""
 
     claude = "claude"
     claude_code = "claude-code"
@@ -35,9 +35,9 @@ class Program(str, Enum):
 def mcp(
     config: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Tiers and their embedder; in the place of --vault. Or SEPTET_CONFIG."),
+        typer.Option(metavar="FILE", help="Tiers and their embedder, instead of --vault. Or SEPTET_CONFIG."),
     ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Only the tools that read.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Only offer tools that read.")] = False,
     documented_names: Annotated[
         bool,
         typer.Option("--documented-names", help="memory_search and knowledge_query instead of search and explain."),
@@ -46,7 +46,7 @@ def mcp(
         Program | None,
         typer.Option(
             metavar="PROGRAM",
-            help="Print what starts this server from a program, and write nothing: "
+            help="Print the configuration that starts this server from a program: "
             + ", ".join(program.value for program in Program)
             + ".",
         ),
@@ -56,10 +56,10 @@ def mcp(
 ) -> None:
     """Serve a vault, or the tiers of a configuration, to an agent: MCP over standard input and output.
 
-    Without --vault and --config: your vault, and that of the project (.septet/vault.db) here or above.
+    Without --vault and --config: your vault, and that of the project (.septet/vault.db) in this folder or above.
     Needs the package mcp: pip install 'septet[mcp]'.
     """
-    # A vault that is named by the environment gives way to a configuration that is named here.
+    # --config takes precedence over SEPTET_VAULT.
     file = vault if config is None else None
     if install is not None:
         _print(install.value, file, config, embedding, read_only=read_only, documented_names=documented_names)
@@ -75,11 +75,10 @@ def mcp(
     from septet.cli import settings
     from septet.service.opening import opened
 
-    # Standard output carries the protocol alone.
+    # Standard output carries only the protocol.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="septet: %(message)s")
-    own = settings.find(embedding).embedder
-    made: Any = {"embedder": own} if embedding is not None else {"default_embedder": own}
-    with opened(file, config, read_only=read_only, **made) as served:
+    embedder: Any = {"default_embedder" if embedding is None else "embedder": settings.find(embedding).embedder}
+    with opened(file, config, read_only=read_only, **embedder) as served:
         serve_stdio(served, documented_names=documented_names)
 
 
@@ -92,7 +91,7 @@ def _print(
     read_only: bool,
     documented_names: bool,
 ) -> None:
-    """Print the block of a program, and where it belongs on standard error."""
+    """Print the configuration block of a program, and the name of its file to standard error."""
     from importlib.util import find_spec
 
     from septet.cli.terminal import unguarded
@@ -102,14 +101,13 @@ def _print(
     from septet.service.places import expanded
 
     if vault is None and config is None and (named := os.environ.get(CONFIG_VARIABLE, "").strip()):
-        # The program may not have this environment.
+        # The program may run in another environment.
         config = Path(named)
     arguments = ["mcp"]
     if vault is not None and is_dsn(vault):
         if without_passwords(vault) != vault:
             raise QueryError(
-                "the address has a password, which everybody could read in what is printed: "
-                "leave it out, and keep it in ~/.pgpass"
+                "the address contains a password, which would be printed: omit it, and store it in ~/.pgpass"
             )
         arguments += ["--vault", vault]
         vault = None
@@ -121,9 +119,9 @@ def _print(
         arguments += ["--embedding", str(file.absolute()) if file.is_file() else embedding]
     arguments += ["--read-only"] * read_only + ["--documented-names"] * documented_names
     if any("$" in text for text in arguments):
-        say(f"note: a path has a '$', which {program} may take for the name of a variable")
+        say(f"note: a path contains '$', which {program} may expand as a variable")
     if find_spec("mcp") is None:
-        say("note: the server needs the extra before a program can start it: pip install 'septet[mcp]'")
+        say("note: the server needs the extra: pip install 'septet[mcp]'")
     say(f"{CLIENTS[program].place}:")
     out = unguarded(sys.stdout)
     out.write(block(program, arguments))

@@ -1,4 +1,4 @@
-"""`septet optimize`: what searches use is built now."""
+"""`septet optimize`."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ __all__ = ["optimize"]
 
 
 def optimize(as_json: AsJson = False, vault: VaultPath = None) -> None:
-    """Build what searches use now, and keep it beside the vault.
+    """Build the search index and write it beside the vault.
 
-    After a large import the first search of each process is as fast as any. What is up to date is not written again.
-    On a server: fold what writes have left to count, and have the planner look at the tables.
+    After a large import, this makes the first search of each process as fast as later ones. Skips what is up to date.
+    On a server: fold pending counts, and update the planner's statistics.
     """
-    # The help reads every command's file.
+    # Imported here because the help loads the modules of all commands.
     from septet.postgres.store.dsn import is_dsn
 
     with (
-        stoppable(lambda: "nothing is lost; optimize again to go on"),
+        stoppable(lambda: "nothing is lost; optimize again to continue"),
         existing(vault, read_only=False) as opened,
         progress("optimizing"),
     ):
-        made = opened.optimize()
+        report = opened.optimize()
     if as_json:
-        print_json(asdict(made))
+        print_json(asdict(report))
     elif is_dsn(vault):
-        say(f"{made.entries:,} entries: counts are folded, and the server's planner knows the tables")
-    elif made.path is None:
-        say(f"{made.entries:,} entries: too few for files beside the vault, or they are up to date")
+        say(f"{report.entries:,} entries: counts are folded, and the planner's statistics are current")
+    elif report.path is None:
+        say(f"{report.entries:,} entries: too few for files beside the vault, or they are up to date")
     else:
-        say(f"{made.entries:,} entries in {made.path} ({made.size_bytes / 1e6:.1f} MB)")
+        say(f"{report.entries:,} entries in {report.path} ({report.size_bytes / 1e6:.1f} MB)")

@@ -1,4 +1,4 @@
-"""`septet postgres`: a database for vaults is made, brought up to date, and looked at."""
+"""`septet postgres`: create, migrate and inspect a database for vaults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from septet.cli.formats import Format, FormatOption, Found, format_of, show, table
+from septet.cli.formats import Format, FormatOption, Output, format_of, show, table
 from septet.cli.options import AsJson
 from septet.cli.terminal import print_json, say
 from septet.errors import QueryError, StoreError
@@ -25,7 +25,7 @@ COLUMNS = ("vault", "entries", "deleted", "buckets", "vectors", "spaces", "unfol
 
 
 class Action(str, Enum):
-    """What is done to the database."""
+    """An action on the database."""
 
     init = "init"
     migrate = "migrate"
@@ -40,31 +40,31 @@ def postgres(
             metavar="DSN",
             envvar="SEPTET_POSTGRES",
             help="postgresql://user@host/database, or SEPTET_POSTGRES. Keep passwords in ~/.pgpass or PGPASSWORD: "
-            "others see the arguments of commands.",
+            "other users can see command lines.",
         ),
     ] = None,
     citus: Annotated[
-        bool, typer.Option("--citus", help="init: where Citus is not there, print what distributes the tables.")
+        bool, typer.Option("--citus", help="init: if Citus is missing, print the SQL that distributes the tables.")
     ] = False,
     print_: Annotated[bool, typer.Option("--print", help="init: print the SQL and run nothing.")] = False,
     recall: Annotated[
         bool,
-        typer.Option("--recall", help="status: ask each graph over vectors 1,000 of them, and count what it finds."),
+        typer.Option("--recall", help="status: measure the recall of each vector index, with 1,000 of its vectors."),
     ] = False,
     format: FormatOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a PostgreSQL database ready for vaults, bring it up to date, or see how it stands.
+    """Prepare a PostgreSQL database for vaults, migrate it, or show its status.
 
-    init makes the tables and the roles septet_reader and septet_writer; what is there stays. migrate brings the tables
-    of an older Septet up to date. status reads only. Needs the extra: pip install 'septet[postgres]'.
+    init creates the tables and the roles septet_reader and septet_writer, unless they exist. migrate updates the tables
+    of an older Septet. status only reads. Needs the extra: pip install 'septet[postgres]'.
     """
     if find_spec("psycopg") is None or find_spec("pgvector") is None:
         raise QueryError("`septet postgres` needs the extra: pip install 'septet[postgres]'")
     from septet.postgres.store import administration
     from septet.postgres.store.dsn import vault_named
 
-    wanted = format_of(format, as_json)
+    chosen = format_of(format, as_json)
     if (citus or print_) and action is not Action.init:
         raise QueryError("--citus and --print belong to `septet postgres init`")
     if recall and action is not Action.status:
@@ -73,100 +73,100 @@ def postgres(
         print(administration.script(citus=citus), end="")
         return
     if not dsn:
-        raise QueryError("which database? name it as postgresql://user@host/database, or in SEPTET_POSTGRES")
+        raise QueryError("no database: pass postgresql://user@host/database, or set SEPTET_POSTGRES")
     with suppress(StoreError):
-        # The address of a vault names its database, too.
+        # Accept the address of a vault: it contains that of its database.
         dsn, _ = vault_named(dsn)
     if action is Action.status:
-        found = administration.status(dsn)
-        _show_status(found, wanted)
+        current = administration.status(dsn)
+        _show_status(current, chosen)
         if recall:
-            _say_recall(dsn, found)
+            _print_recall(dsn, current)
     elif action is Action.init:
-        _show_made(administration.init(dsn, citus=citus), wanted)
+        _show_made(administration.init(dsn, citus=citus), chosen)
     else:
-        _show_made(administration.migrate(dsn), wanted)
+        _show_made(administration.migrate(dsn), chosen)
 
 
-def _say_recall(dsn: str, found: DatabaseStatus) -> None:
-    """Say of each graph over vectors how much of what is nearest it finds."""
+def _print_recall(dsn: str, current: DatabaseStatus) -> None:
+    """Print the recall of each vector index."""
     from septet.postgres.store.store import PostgresStore
     from septet.postgres.store.vector_index import measure
 
-    for one in found.vaults:
-        if not any(space["hnsw"] for space in one.spaces):
+    for vault in current.vaults:
+        if not any(space["hnsw"] for space in vault.spaces):
             continue
-        store = PostgresStore(dsn, one.name, read_only=True)
+        store = PostgresStore(dsn, vault.name, read_only=True)
         try:
-            for told in measure(store):
+            for index in measure(store):
                 say(
-                    f"{one.name}: the graph over {told.model} ({told.dimensions}) finds {told.found:.1%} of the "
-                    f"{told.k} nearest, asked for {told.queries:,} of its own vectors"
+                    f"{vault.name}: the index over {index.model} ({index.dimensions}) finds {index.found:.1%} of the "
+                    f"{index.k} nearest, for {index.queries:,} of its own vectors"
                 )
         finally:
             store.close()
 
 
-def _show_made(made: Made, wanted: Format) -> None:
-    if wanted is Format.json:
-        print_json(asdict(made))
-    elif wanted is not Format.table:
-        raise QueryError(f"--format {wanted.value}: this has no rows: table or json")
-    elif made.before == made.version:
-        say(f"{made.path}: up to date, schema version {made.version}")
+def _show_made(report: Made, chosen: Format) -> None:
+    if chosen is Format.json:
+        print_json(asdict(report))
+    elif chosen is not Format.table:
+        raise QueryError(f"--format {chosen.value} needs rows: use table or json")
+    elif report.before == report.version:
+        say(f"{report.path}: up to date, schema version {report.version}")
     else:
-        since = f", before {made.before}" if made.before else ""
-        say(f"{made.path}: schema version {made.version}{since}")
-    if made.distributed:
+        since = f", before {report.before}" if report.before else ""
+        say(f"{report.path}: schema version {report.version}{since}")
+    if report.distributed:
         say("citus: the tables are distributed")
-    if not made.roles:
-        say("roles: this user may not make them: have somebody run what follows who may")
-    elif made.left:
-        say(
-            "citus: the database lacks the extension, or a worker: add it and run this again, or run what follows there"
-        )
-    if made.left and wanted is Format.table:
-        print("\n".join(made.left), end="")
+    if not report.roles:
+        say("roles: this user may not create them: have a superuser run the following SQL")
+    elif report.left:
+        say("citus: the database lacks the extension, or a worker: add it and run this again, or run the following SQL")
+    if report.left and chosen is Format.table:
+        print("\n".join(report.left), end="")
 
 
-def _show_status(found: DatabaseStatus, wanted: Format) -> None:
+def _show_status(current: DatabaseStatus, chosen: Format) -> None:
     records = [
         {
-            "vault": one.name, "entries": one.entries, "deleted": one.deleted, "buckets": one.buckets,
-            "vectors": one.vectors, "unfolded": one.unfolded[0],
+            "vault": vault.name, "entries": vault.entries, "deleted": vault.deleted, "buckets": vault.buckets,
+            "vectors": vault.vectors, "unfolded": vault.unfolded[0],
             "spaces": ", ".join(
                 f"{space['model']} ({space['dimensions']}): {space['vectors']}{' hnsw' if space['hnsw'] else ''}"
-                for space in one.spaces
+                for space in vault.spaces
             ),
         }
-        for one in found.vaults
+        for vault in current.vaults
     ]  # fmt: skip
 
     def shown(out: Screen) -> None:
         schema = (
-            f"{found.schema}" if found.schema == found.known else f"{found.schema}, this Septet makes {found.known}"
+            f"{current.schema}"
+            if current.schema == current.known
+            else f"{current.schema}, this Septet's is {current.known}"
         )
         lines = {
-            "database": found.path,
-            "server": f"PostgreSQL {found.server}, " + ("standby" if found.standby else "primary"),
+            "database": current.path,
+            "server": f"PostgreSQL {current.server}, " + ("standby" if current.standby else "primary"),
             "behind": ""
-            if found.behind_s is None
-            else f"{found.behind_s:.1f} s since the last transaction it replayed",
-            "pgvector": found.pgvector or "is not there",
-            "citus": found.citus or "",
-            "schema": schema if found.schema else "none: run `septet postgres init`",
-            "user": found.user + (", the owner" if found.user == found.owner else ""),
-            "roles": ", ".join(f"{name}{' (yours)' if mine else ''}" for name, mine in sorted(found.roles.items())),
-            "connections": f"{found.connections} of {found.most_connections}",
-            "commit": f"synchronous_commit={found.synchronous_commit}",
-            "size": f"{sum(found.sizes.values()) / 1e6:,.1f} MB" if found.sizes else "",
+            if current.behind_s is None
+            else f"{current.behind_s:.1f} s since the last transaction it replayed",
+            "pgvector": current.pgvector or "is not there",
+            "citus": current.citus or "",
+            "schema": schema if current.schema else "none: run `septet postgres init`",
+            "user": current.user + (", the owner" if current.user == current.owner else ""),
+            "roles": ", ".join(f"{name}{' (yours)' if mine else ''}" for name, mine in sorted(current.roles.items())),
+            "connections": f"{current.connections} of {current.most_connections}",
+            "commit": f"synchronous_commit={current.synchronous_commit}",
+            "size": f"{sum(current.sizes.values()) / 1e6:,.1f} MB" if current.sizes else "",
         }
-        for name, said in lines.items():
-            if said:
-                out.print(f"{name:<12}{said}")
+        for name, text in lines.items():
+            if text:
+                out.print(f"{name:<12}{text}")
         if records:
             out.print("")
-            table(out, COLUMNS, [[str(one[name]) for name in COLUMNS] for one in records])
+            table(out, COLUMNS, [[str(record[name]) for name in COLUMNS] for record in records])
 
-    names = [one.name for one in found.vaults]
-    show(Found(whole=asdict(found), records=records, columns=COLUMNS, show=shown, ids=names), wanted)
+    names = [vault.name for vault in current.vaults]
+    show(Output(whole=asdict(current), records=records, columns=COLUMNS, show=shown, ids=names), chosen)

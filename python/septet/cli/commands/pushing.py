@@ -1,4 +1,4 @@
-"""`septet push` and `septet pull`: a vault is copied to a server, or from one."""
+"""`septet push` and `septet pull`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["pull", "push"]
 
-#: So many differences are told.
+#: Maximum differences to print.
 SHOWN = 20
 
 _Address = Annotated[
@@ -33,51 +33,48 @@ def push(
     address: _Address,
     vault: _Named = None,
     buckets: Annotated[
-        int | None, typer.Option("--buckets", metavar="N", help="In how many parts a new vault is stored, 1 to 1,024.")
+        int | None, typer.Option("--buckets", metavar="N", help="Number of partitions of a new vault, 1 to 1,024.")
     ] = None,
     vectors: Annotated[
         str | None,
-        typer.Option("--vectors", metavar="vector|halfvec", help="What a new vault keeps vectors as; halfvec in half."),
+        typer.Option(
+            "--vectors", metavar="vector|halfvec", help="Vector type of a new vault; halfvec halves the size."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Copy a vault to a PostgreSQL server: entries, memories, vectors, links, feedback; not the history.
 
-    What is there and equal is skipped: stopped at any time, it goes on when it is called again. Entries that only the
-    server has stay. At the end both sides are compared: entries, vectors and, where the server has nothing else, the
-    answers to some searches.
+    Skips equal entries, so that a stopped copy continues when run again. Entries that only the server has stay. At the
+    end both sides are compared: entries, vectors and, if the server has no other entries, the results of some searches.
     """
     from septet.cli.places import existing
     from septet.service.vaults import open_vault
 
-    _checked(file, address)
-    made: dict[str, Any] = {"buckets": buckets, "vectors": vectors}
-    with existing(file) as source, open_vault(address, named=vault, timeout_s=None, **made) as target:
-        _copied(source, target, "pushing", as_json)
+    _check_places(file, address)
+    layout: dict[str, Any] = {"buckets": buckets, "vectors": vectors}
+    with existing(file) as source, open_vault(address, named=vault, timeout_s=None, **layout) as target:
+        _copy(source, target, "pushing", as_json)
 
 
 def pull(address: _Address, file: _File, vault: _Named = None, as_json: AsJson = False) -> None:
     """Copy a vault from a PostgreSQL server into a file: entries, memories, vectors, links, feedback; not the history.
 
-    The file is made if it is missing. For the rest as `septet push`.
+    Creates the file if it does not exist. Otherwise like `septet push`.
     """
     from septet.cli.places import writable
     from septet.service.vaults import open_vault
 
-    _checked(file, address)
+    _check_places(file, address)
     with (
         open_vault(address, named=vault, read_only=True, timeout_s=None) as source,
         writable(file) as target,
     ):
-        _copied(source, target, "pulling", as_json)
+        _copy(source, target, "pulling", as_json)
 
 
-def _checked(file: str, address: str) -> None:
-    """Make sure that one is a file and the other an address.
-
-    Raises:
-        QueryError: they are not.
-    """
+def _check_places(file: str, address: str) -> None:
+    """Raise `QueryError` unless ``file`` is a file and ``address`` an address."""
     from septet.postgres.store.dsn import is_dsn, without_passwords
 
     if is_dsn(file) or not is_dsn(address):
@@ -87,38 +84,38 @@ def _checked(file: str, address: str) -> None:
         )
 
 
-def _copied(source: Any, target: Any, label: str, as_json: bool) -> None:
+def _copy(source: Any, target: Any, label: str, as_json: bool) -> None:
     from septet.exchange.copying import copy_vault
 
-    there = 0
+    copied = 0
     with progress(label) as step:
 
-        def told(done: int, total: int) -> None:
-            nonlocal there
-            there = done
+        def report(done: int, total: int) -> None:
+            nonlocal copied
+            copied = done
             if step is not None:
                 step(done, total)
 
-        with stoppable(lambda: f"{there:,} entries are there; do it again to go on"):
-            done = copy_vault(source, target, progress=told)
+        with stoppable(lambda: f"{copied:,} entries are copied; run it again to continue"):
+            result = copy_vault(source, target, progress=report)
     if as_json:
-        print_json(done.to_dict())
+        print_json(result.to_dict())
     else:
-        _say(done, str(target.path))
-    if done.differences:
+        _print(result, str(target.path))
+    if result.differences:
         raise typer.Exit(NOTHING)
 
 
-def _say(done: Copy, place: str) -> None:
-    entries = f"{done.entries:,} {'entry' if done.entries == 1 else 'entries'}"
-    same = f", {done.entries - done.written:,} of them there already" if done.written < done.entries else ""
-    beside = {"vectors of texts": done.vectors, "links": done.links, "rows of feedback": done.feedback}
-    more = "".join(f", {number:,} {kind}" for kind, number in beside.items() if number)
+def _print(result: Copy, place: str) -> None:
+    entries = f"{result.entries:,} {'entry' if result.entries == 1 else 'entries'}"
+    same = f", {result.entries - result.written:,} of them there already" if result.written < result.entries else ""
+    others = {"vectors of texts": result.vectors, "links": result.links, "rows of feedback": result.feedback}
+    more = "".join(f", {number:,} {kind}" for kind, number in others.items() if number)
     say(f"{entries}{same}{more} in {place}")
-    for note in done.notes:
+    for note in result.notes:
         say(f"note: {note}")
-    for one in done.differences[:SHOWN]:
-        say(f"differs: {flat(one)}")
-    if not done.differences:
-        answers = f"; {done.compared:,} searches found the same on both sides" if done.compared else ""
-        say(f"compared: nothing differs{answers}")
+    for difference in result.differences[:SHOWN]:
+        say(f"differs: {flat(difference)}")
+    if not result.differences:
+        searches = f"; {result.compared:,} searches found the same on both sides" if result.compared else ""
+        say(f"compared: nothing differs{searches}")

@@ -1,4 +1,4 @@
-"""The commands that read what a vault holds: get, list, count, history, links, facets, stats."""
+"""The commands that read entries: get, list, count, history, links, facets, stats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 from septet.cli.completing import complete_ids
 from septet.cli.exits import NOTHING
 from septet.cli.filters import moment_of, takes_filters, where_of
-from septet.cli.formats import FormatOption, Found, format_of, show
+from septet.cli.formats import FormatOption, Output, format_of, show
 from septet.cli.memory import in_tier, memory, place_of, whole_id, whole_ids
 from septet.cli.options import AsJson, ConfigFile, Id, TierName, VaultPath
 from septet.cli.terminal import print_json, say, say_notes
@@ -26,14 +26,16 @@ if TYPE_CHECKING:
 
 __all__ = ["count", "facets", "get", "history", "links", "list_", "stats"]
 
-#: What `csv` and `md` show of an entry.
+#: The columns of an entry in `csv` and `md`.
 COLUMNS = ("id", "title", "kind", "type", "domain", "severity", "trust", "tags", "context", "description", "source",
            "created_at", "updated_at", "valid_from", "valid_until", "citation")  # fmt: skip
-#: What the table of a list shows.
+#: The columns of the table of a list.
 LISTED = ("id", "kind", "type", "domain", "updated", "title")
 _LINES = re.compile(r"(.+?):(\d+)(?::(\d+))?", re.DOTALL)
 
-AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="Only what was valid then: 2026-11-23.")]
+AsOf = Annotated[
+    str | None, typer.Option("--as-of", metavar="TIME", help="Only entries valid at this time: 2026-11-23.")
+]
 
 
 def get(
@@ -52,25 +54,25 @@ def get(
     vault: VaultPath = None,
 ) -> None:
     """Print whole entries by id, or some lines of their texts."""
-    wanted = format_of(format, as_json)
-    found: list[Entry] = []
+    chosen = format_of(format, as_json)
+    entries: list[Entry] = []
     missing: list[str] = []
     with memory(vault, config) as opened:
         which = in_tier(opened, tier)
-        there = whole_ids(opened, ids, **which)
-        for given in ids:
-            # An id may have colons of its own: what exists as a whole is no range of lines.
-            id, lines = there[given], _LINES.fullmatch(given)
+        ids_by_text = whole_ids(opened, ids, **which)
+        for text in ids:
+            # Ids may contain colons: an existing id takes precedence over a range of lines.
+            id, lines = ids_by_text[text], _LINES.fullmatch(text)
             if id is None and lines is not None:
                 id = whole_ids(opened, [lines[1]], **which)[lines[1]]
             entry = None if id is None else opened.get(id, **which)
             if entry is None:
-                missing.append(given)
-            elif there[given] is None and lines is not None:
-                found.append(_cut(entry, int(lines[2]), None if lines[3] is None else int(lines[3])))
+                missing.append(text)
+            elif ids_by_text[text] is None and lines is not None:
+                entries.append(_cut(entry, int(lines[2]), None if lines[3] is None else int(lines[3])))
             else:
-                found.append(entry)
-    _show_entries(found, wanted)
+                entries.append(entry)
+    _show_entries(entries, chosen)
     if missing:
         say(f"no entry {', '.join(map(repr, sorted(set(missing))))} in {place_of(opened)}")
         raise typer.Exit(NOTHING)
@@ -83,8 +85,8 @@ def list_(
         list[str] | None,
         typer.Option("--order-by", metavar="FIELD[:desc]", help="Default created; repeat for more."),
     ] = None,
-    limit: Annotated[int, typer.Option("-n", "--limit", help="At most so many; 0 for all.")] = 100,
-    after: Annotated[str | None, typer.Option("--after", metavar="TEXT", help="Go on behind a page before.")] = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", help="Maximum entries; 0 for all.")] = 100,
+    after: Annotated[str | None, typer.Option("--after", metavar="TEXT", help="Start after the previous page.")] = None,
     as_of: AsOf = None,
     format: FormatOption = None,
     as_json: AsJson = False,
@@ -95,18 +97,18 @@ def list_(
 ) -> None:
     """List entries by filter, in any order, page by page.
 
-    The order is that of any column of the list, of created, or of another field of entries.
+    Sorts by any column of the list, by created, or by another single-valued field.
     """
-    wanted = format_of(format, as_json)
+    chosen = format_of(format, as_json)
     order: Any = [_order(text) for text in order_by or ["created"]]
     with memory(vault, config) as opened:
         page = opened.entries(
             where_of(filters), order_by=order, limit=limit or None, after=after, as_of=moment_of(as_of, "--as-of"),
             **in_tier(opened, tier),
         )  # fmt: skip
-    _show_entries(page.entries, wanted, whole=page.to_dict(), listed=True)
+    _show_entries(page.entries, chosen, whole=page.to_dict(), listed=True)
     if page.next is not None:
-        say(f"more follow: --after '{page.next}'")
+        say(f"next page: --after '{page.next}'")
     if not page:
         say("nothing found")
         raise typer.Exit(NOTHING)
@@ -122,7 +124,7 @@ def count(
     vault: VaultPath = None,
     **filters: Any,
 ) -> None:
-    """Count entries by filter: those that `septet list` would list.
+    """Count the entries that `septet list` would list.
 
     Exits with 1 if there are none.
     """
@@ -144,21 +146,19 @@ def history(
     config: ConfigFile = None,
     vault: VaultPath = None,
 ) -> None:
-    """Print the earlier versions of an entry, the last one first."""
-    wanted = format_of(format, as_json)
+    """Print the earlier versions of an entry, newest first."""
+    chosen = format_of(format, as_json)
     with memory(vault, config) as opened:
         which = in_tier(opened, tier)
         whole = whole_id(opened, id, **which)
         versions = opened.history(whole, **which)
     records = [
-        {"entry": one.entry.to_dict(), "replaced_at": one.replaced_at, "call": one.call, "changed": list(one.changed)}
-        for one in versions
+        {"entry": v.entry.to_dict(), "replaced_at": v.replaced_at, "call": v.call, "changed": list(v.changed)}
+        for v in versions
     ]
-    rows = [_versioned(one) for one in versions]
+    rows = [_version_row(version) for version in versions]
     columns = ("replaced", "call", "changed", "title")
-    show(
-        Found(whole={"versions": records}, records=records if wanted == "jsonl" else rows, columns=columns), wanted,
-    )  # fmt: skip
+    show(Output(whole={"versions": records}, records=records if chosen == "jsonl" else rows, columns=columns), chosen)
     if not versions:
         say(f"{whole} has no earlier versions")
 
@@ -172,22 +172,22 @@ def links(
     vault: VaultPath = None,
 ) -> None:
     """Print the links from and to an entry."""
-    wanted = format_of(format, as_json)
+    chosen = format_of(format, as_json)
     with memory(vault, config) as opened:
         which = in_tier(opened, tier)
         whole = whole_id(opened, id, **which)
-        found = opened.links(whole, **which)
-        ends = [link.target if link.source == whole else link.source for link in found]
+        links_ = opened.links(whole, **which)
+        ends = [link.target if link.source == whole else link.source for link in links_]
         titles = {entry.id: entry.title for entry in opened.load(ends, **which)}
-    records = [{"source": one.source, "target": one.target, "type": one.type, "note": one.note} for one in found]
+    records = [{"source": link.source, "target": link.target, "type": link.type, "note": link.note} for link in links_]
     rows = [
-        {**record, "direction": "to" if one.source == whole else "from", "id": end, "title": titles.get(end, "")}
-        for record, one, end in zip(records, found, ends, strict=True)
+        {**record, "direction": "to" if record["source"] == whole else "from", "id": end, "title": titles.get(end, "")}
+        for record, end in zip(records, ends, strict=True)
     ]
     columns = ("direction", "id", "type", "title", "note")
-    show(Found(whole={"links": records}, records=records if wanted == "jsonl" else rows, columns=columns, ids=ends),
-         wanted)  # fmt: skip
-    if not found:
+    show(Output(whole={"links": records}, records=records if chosen == "jsonl" else rows, columns=columns, ids=ends),
+         chosen)  # fmt: skip
+    if not links_:
         say(f"{whole} has no links")
 
 
@@ -195,8 +195,8 @@ def links(
 def facets(
     field: Annotated[str, typer.Argument(metavar="FIELD", help="tags, domain, type, kind, source, attrs.NAME, …")],
     *,
-    by: Annotated[Any, typer.Option("--by", metavar="day|month|year", parser=str, help="Gather times.")] = None,
-    limit: Annotated[int, typer.Option("-n", "--limit", help="At most so many values; 0 for all.")] = 100,
+    by: Annotated[Any, typer.Option("--by", metavar="day|month|year", parser=str, help="Group times.")] = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", help="Maximum values; 0 for all.")] = 100,
     format: FormatOption = None,
     as_json: AsJson = False,
     tier: TierName = None,
@@ -204,12 +204,12 @@ def facets(
     vault: VaultPath = None,
     **filters: Any,
 ) -> None:
-    """Count entries by the values of a field, the most frequent first."""
-    wanted = format_of(format, as_json)
+    """Count entries per value of a field, the most frequent first."""
+    chosen = format_of(format, as_json)
     with memory(vault, config) as opened:
-        found = opened.facets(field, where_of(filters), by=by, limit=limit or None, **in_tier(opened, tier))
-    records = [{"value": value, "count": count} for value, count in found.items()]
-    show(Found(whole=found.to_dict(), records=records, columns=("count", "value")), wanted)
+        counts = opened.facets(field, where_of(filters), by=by, limit=limit or None, **in_tier(opened, tier))
+    records = [{"value": value, "count": count} for value, count in counts.items()]
+    show(Output(whole=counts.to_dict(), records=records, columns=("count", "value")), chosen)
     if not records:
         say("nothing found")
         raise typer.Exit(NOTHING)
@@ -222,52 +222,52 @@ def stats(
     config: ConfigFile = None,
     vault: VaultPath = None,
 ) -> None:
-    """Count what a vault holds, and name the folders that it follows."""
+    """Show the contents of a vault and the folders it follows."""
     from septet.cli import render
     from septet.cli.commands.syncing import print_roots
     from septet.vault import Vault
 
-    wanted = format_of(format, as_json)
+    chosen = format_of(format, as_json)
     with memory(vault, config) as opened:
         which = in_tier(opened, tier)
         # Only a vault in a file follows folders.
-        found, roots = opened.stats(**which), opened.roots() if isinstance(opened, Vault) else []
-    whole = found.to_dict() | ({"roots": [asdict(root) for root in roots]} if roots else {})
+        counts, roots = opened.stats(**which), opened.roots() if isinstance(opened, Vault) else []
+    whole = counts.to_dict() | ({"roots": [asdict(root) for root in roots]} if roots else {})
 
     def shown(out: Screen) -> None:
-        render.stats(out, found)
+        render.stats(out, counts)
         print_roots(roots)
 
-    rows = _counted(found)
-    show(Found(whole=whole, records=[whole] if wanted == "jsonl" else rows, columns=("what", "name", "count"),
-               show=shown), wanted)  # fmt: skip
-    say_notes(tuple(found.notes))
+    rows = _stats_rows(counts)
+    show(Output(whole=whole, records=[whole] if chosen == "jsonl" else rows, columns=("what", "name", "count"),
+                show=shown), chosen)  # fmt: skip
+    say_notes(tuple(counts.notes))
 
 
-def _show_entries(found: Sequence[Entry], format: Any, *, whole: Any = None, listed: bool = False) -> None:
+def _show_entries(entries: Sequence[Entry], format: Any, *, whole: Any = None, listed: bool = False) -> None:
     from septet.cli import render
     from septet.cli.formats import table
     from septet.cli.front_matter import as_text
 
-    records = [entry.to_dict() for entry in found]
+    records = [entry.to_dict() for entry in entries]
 
     def shown(out: Screen) -> None:
         if listed:
-            table(out, LISTED, [_row(entry) for entry in found]) if found else None
+            table(out, LISTED, [_row(entry) for entry in entries]) if entries else None
             return
-        for number, entry in enumerate(found):
+        for number, entry in enumerate(entries):
             if number:
                 out.print()
             render.entry(out, entry)
 
-    rows = [{**record, "citation": entry.citation} for record, entry in zip(records, found, strict=True)]
+    rows = [{**record, "citation": entry.citation} for record, entry in zip(records, entries, strict=True)]
     show(
-        Found(
+        Output(
             whole=records if whole is None else whole,
             records=records if format == "jsonl" else rows,
             columns=COLUMNS if format != "md" else (*LISTED[:-2], "title"),
-            documents=[] if listed or format != "md" else [as_text(entry) for entry in found],
-            ids=[entry.id for entry in found],
+            documents=[] if listed or format != "md" else [as_text(entry) for entry in entries],
+            ids=[entry.id for entry in entries],
             show=shown,
         ),
         format,
@@ -286,38 +286,38 @@ def _day(epoch: float) -> str:
 
 
 def _cut(entry: Entry, first: int, count: int | None) -> Entry:
-    """Return an entry with some lines of its description, counted from 1.
+    """Return an entry with only ``count`` lines of its description, from line ``first`` (1-based).
 
     Raises:
-        QueryError: it has no such line.
+        QueryError: the description has no such line.
     """
     lines = entry.description.split("\n")
     if not 1 <= first <= len(lines):
-        raise QueryError(f"{entry.id} has the lines 1 to {len(lines)}: there is no line {first}")
+        raise QueryError(f"no line {first} in {entry.id}: wanted 1 to {len(lines)}")
     return replace(entry, description="\n".join(lines[first - 1 :][:count]))
 
 
-def _versioned(one: Version) -> dict[str, Any]:
-    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.replaced_at))
-    return {"replaced": when, "call": one.call, "changed": list(one.changed), "title": one.entry.title}
+def _version_row(version: Version) -> dict[str, Any]:
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(version.replaced_at))
+    return {"replaced": when, "call": version.call, "changed": list(version.changed), "title": version.entry.title}
 
 
-def _counted(found: Stats) -> list[dict[str, Any]]:
+def _stats_rows(counts: Stats) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [
-        {"what": "entries", "count": found.entries}, {"what": "links", "count": found.links},
-        {"what": "bytes", "count": found.size_bytes}, {"what": "generation", "count": found.generation},
+        {"what": "entries", "count": counts.entries}, {"what": "links", "count": counts.links},
+        {"what": "bytes", "count": counts.size_bytes}, {"what": "generation", "count": counts.generation},
     ]  # fmt: skip
-    for what, counts in (("kind", found.kinds), ("feedback", found.feedback)):
-        rows += [{"what": what, "name": name, "count": count} for name, count in counts.items()]
-    rows += [{"what": "vectors", "name": one.model, "count": one.entries} for one in found.spaces]
+    for what, numbers in (("kind", counts.kinds), ("feedback", counts.feedback)):
+        rows += [{"what": what, "name": name, "count": count} for name, count in numbers.items()]
+    rows += [{"what": "vectors", "name": space.model, "count": space.entries} for space in counts.spaces]
     return [{"name": "", **row} for row in rows]
 
 
 def _order(text: str) -> str | tuple[str, str]:
-    """Return a field and its direction: ``updated``, ``updated:desc``, ``-updated``.
+    """Parse a field and its direction: ``updated``, ``updated:desc``, ``-updated``.
 
     Raises:
-        QueryError: another direction.
+        QueryError: an unknown direction.
     """
     field, sign, direction = text.rpartition(":")
     if text.startswith("-"):

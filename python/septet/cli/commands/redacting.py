@@ -1,4 +1,4 @@
-"""`septet redact`: secrets are taken out of a vault that holds them."""
+"""`septet redact`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["redact"]
 
-#: So many names of entries or files that hold secrets are shown.
+#: Maximum remaining places with secrets to print.
 SHOWN = 20
 WHY = "no program can erase a server's logs, standbys and backups: redact a file and `septet push` it"
 
@@ -30,60 +30,60 @@ def redact(
         Path | None,
         typer.Option("--rules", metavar="FILE", help="TOML, YAML or JSON: rules, add (name, pattern, …), without."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only look; change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only report; change nothing.")] = False,
     as_json: AsJson = False,
     embedding: Embedding = None,
     vault: VaultPath = None,
 ) -> None:
-    """Mask the secrets in everything that a vault holds: keys, tokens, passwords.
+    """Mask all secrets in a vault: keys, tokens, passwords.
 
-    No byte of them is left in its files. Files of folders that it follows stay as they are, and are masked when they
-    are read again. A copy that you made before keeps them.
+    The files of the vault then contain no byte of them. Files in followed folders are not changed, but masked when
+    they are read again. Earlier copies of the vault still contain the secrets.
     """
     from septet.cli import settings
 
     redactor = None if rules is None else _redactor(rules)
-    made: dict[str, Any] = {} if dry_run else settings.find(embedding).embedder
-    if not (made or dry_run) and settings.cache_file().exists():
-        made["embedding_cache"] = settings.cache_file()
+    embedder: dict[str, Any] = {} if dry_run else settings.find(embedding).embedder
+    if not (embedder or dry_run) and settings.cache_file().exists():
+        embedder["embedding_cache"] = settings.cache_file()
     file = file_only(vault, "redact", WHY)
-    with existing(file, read_only=dry_run, **made) as opened, progress("redacting") as step:
+    with existing(file, read_only=dry_run, **embedder) as opened, progress("redacting") as step:
         report = opened.redact(redactor=redactor, dry_run=dry_run, progress=step)
     if as_json:
         print_json(report.to_dict())
     else:
         _print(report)
-    for said in report.problems:
-        say(f"problem: {said}")
+    for problem in report.problems:
+        say(f"problem: {problem}")
     if report.problems:
         raise typer.Exit(STORE)
 
 
 def _print(report: RedactReport) -> None:
-    for name, number in sorted(report.redacted.items(), key=lambda both: (-both[1], both[0])):
+    for name, number in sorted(report.redacted.items(), key=lambda item: (-item[1], item[0])):
         print(f"{number:>8}  {name}")
     print(report)
-    for one in report.left[:SHOWN]:
-        say(f"left: the {one.place} {one.name!r} holds a secret: {one.cure}")
+    for secret in report.left[:SHOWN]:
+        say(f"left: the {secret.place} {secret.name!r} holds a secret: {secret.cure}")
     if len(report.left) > SHOWN:
         say(f"left: {len(report.left) - SHOWN:,} more; --json lists them")
 
 
 def _redactor(path: Path) -> Redactor:
-    """Return what a file says is a secret.
+    """Read the settings of a `Redactor` from a file.
 
     Raises:
-        EntryError: it cannot be read, or holds no settings of a `Redactor`.
+        EntryError: the file cannot be read, or contains no such settings.
     """
     from septet.files.redaction import Redactor
     from septet.inputs.documents import Unreadable, read_document
 
     try:
-        given = read_document(path)
+        options = read_document(path)
     except Unreadable as fault:
         raise EntryError(f"{path} {fault}") from None
     except KeyError:
-        raise EntryError(f"{path} has another ending than .toml, .yaml or .json") from None
-    if not isinstance(given, dict) or given.keys() - {"rules", "add", "without"}:
-        raise EntryError(f"{path} holds no rules: wanted rules, add (a list of rules) or without (a list of names)")
-    return Redactor(**given)
+        raise EntryError(f"{path} has an unknown suffix: wanted .toml, .yaml or .json") from None
+    if not isinstance(options, dict) or options.keys() - {"rules", "add", "without"}:
+        raise EntryError(f"{path} contains no rules: wanted rules, add (a list of rules) or without (a list of names)")
+    return Redactor(**options)

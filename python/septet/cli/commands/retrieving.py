@@ -1,4 +1,4 @@
-"""`septet retrieve` and `septet plan`: several corpora asked at once, and what would be asked."""
+"""`septet retrieve` and `septet plan`."""
 
 from __future__ import annotations
 
@@ -33,42 +33,42 @@ ConfigOption = Annotated[
         "--config",
         metavar="FILE",
         help="A file with the blocks retrieval, search, policy, expansion and corpora; default "
-        "~/.config/septet/config.toml, if it is there.",
+        "~/.config/septet/config.toml, if it exists.",
     ),
 ]
 RepositoryOption = Annotated[
-    Path | None, typer.Option("--repo", metavar="DIR", help="A folder whose paths and symbols are searched too.")
+    Path | None, typer.Option("--repo", metavar="DIR", help="Also search the paths and symbols of this folder.")
 ]
 CorporaOption = Annotated[
-    list[str] | None, typer.Option("--corpus", metavar="NAME", help="Ask this one; repeat for more.")
+    list[str] | None, typer.Option("--corpus", metavar="NAME", help="Search this corpus; repeat for more.")
 ]
 ModeOption = Annotated[
-    Any, typer.Option("--mode", metavar="full_text|vector|hybrid", parser=str, help="Which legs are used.")
+    Any, typer.Option("--mode", metavar="full_text|vector|hybrid", parser=str, help="The legs to use.")
 ]
 
 
 def retrieve(
     query: Query,
-    limit: Annotated[int | None, typer.Option("-n", "--limit", help="At most so many hits.")] = None,
+    limit: Annotated[int | None, typer.Option("-n", "--limit", help="Maximum hits.")] = None,
     profile: ProfileOption = None,
     corpora: CorporaOption = None,
     mode: ModeOption = None,
     scope: Annotated[
         list[str] | None,
-        typer.Option("--scope", metavar="NAME=VALUE", help="Narrows what sources search; repeat for more."),
+        typer.Option("--scope", metavar="NAME=VALUE", help="Narrow the search of sources; repeat for more."),
     ] = None,
     replay: Annotated[
         Path | None, typer.Option("--replay", metavar="FILE", help="Follow the plan in this file; - reads it.")
     ] = None,
     show_plan: Annotated[bool, typer.Option("--plan", help="Print the plan first.")] = False,
     explain: Annotated[
-        str | None, typer.Option("--explain", metavar="ID", help="Say where this entry stands, or why it does not.")
+        str | None, typer.Option("--explain", metavar="ID", help="Explain the rank of this entry, or its absence.")
     ] = None,
     expand: Annotated[
         bool | None, typer.Option("--expand/--no-expand", help="Ask the configured model for other phrasings.")
     ] = None,
     timeout_s: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", help="Answer then, with what there is.")
+        float | None, typer.Option("--timeout", metavar="SECONDS", help="Return the hits found by then.")
     ] = None,
     repository: RepositoryOption = None,
     config: ConfigOption = None,
@@ -76,10 +76,10 @@ def retrieve(
     embedding: Embedding = None,
     vault: VaultPath = None,
 ) -> None:
-    """Ask several corpora at once, and fuse what they find into one list.
+    """Search several corpora at once, and fuse their hits into one list.
 
-    Nothing goes to a network unless the configuration names a server. With --json the account of the retrieval, its
-    envelope, is printed beside the hits.
+    Uses the network only if the configuration names a server. --json also prints the envelope, the account of the
+    retrieval.
     """
     from septet.cli import render, settings
 
@@ -93,17 +93,17 @@ def retrieve(
         if explain is not None:
             from septet.cli.wording import in_commands
 
-            told = retriever.explain(query, explain, **options)
-            print_json(told.to_dict()) if as_json else print(in_commands(str(told)))
-            say_notes(told.notes)
+            explanation = retriever.explain(query, explain, **options)
+            print_json(explanation.to_dict()) if as_json else print(in_commands(str(explanation)))
+            say_notes(explanation.notes)
             return
-        found = retriever.retrieve(query, **options)
+        retrieval = retriever.retrieve(query, **options)
     if as_json:
-        print_json(found.to_dict())
+        print_json(retrieval.to_dict())
     else:
-        _show(render.console(sys.stdout), found, show_plan)
-    say_notes(found.notes)
-    if not found:
+        _show(render.console(sys.stdout), retrieval, show_plan)
+    say_notes(retrieval.notes)
+    if not retrieval:
         say("nothing found")
         raise typer.Exit(NOTHING)
 
@@ -118,45 +118,47 @@ def plan(
     as_json: AsJson = False,
     vault: VaultPath = None,
 ) -> None:
-    """Print what a retrieval would ask, and why; nothing is searched."""
+    """Print the plan of a retrieval, with reasons, without searching."""
     with existing(vault) as opened, opened.retriever(_config(config, profile, repository, None)) as retriever:
-        made = retriever.plan(query, corpora=corpora or None, mode=mode)
+        result = retriever.plan(query, corpora=corpora or None, mode=mode)
     if as_json:
-        print_json(made.to_dict())
+        print_json(result.to_dict())
     else:
-        print(made)
+        print(result)
 
 
 def _config(file: Path | None, profile: str | None, repository: Path | None, expand: bool | None) -> RetrievalConfig:
-    """Return the configuration of a file with what options change in it.
+    """Read the configuration of a file and apply the options.
 
     Raises:
-        ProfileError: the file or a name is wrong.
+        ProfileError: the file is malformed, or a name is unknown.
     """
     from septet.cli.settings import default_files
     from septet.retrieval.config import RetrievalConfig, ignored, retrieval_config, with_environment
 
     if file is None:
         file = next((path for path in default_files() if path.is_file()), None)
-    made = RetrievalConfig() if file is None else retrieval_config(file.expanduser())
+    result = RetrievalConfig() if file is None else retrieval_config(file.expanduser())
     if profile is not None:
-        made = made.model_copy(update={"profile": retrieval_config({"profile": profile}).profile})
-    for line in ignored(with_environment(made)):
+        result = result.model_copy(update={"profile": retrieval_config({"profile": profile}).profile})
+    for line in ignored(with_environment(result)):
         say(f"note {line}")
     if repository is not None:
-        made = made.model_copy(update={"corpora": made.corpora.model_copy(update={"repository": str(repository)})})
+        result = result.model_copy(
+            update={"corpora": result.corpora.model_copy(update={"repository": str(repository)})}
+        )
     if expand is not None:
-        made = made.model_copy(update={"search": made.search.model_copy(update={"query_expansion": expand})})
+        result = result.model_copy(update={"search": result.search.model_copy(update={"query_expansion": expand})})
         if not expand:
-            made = made.model_copy(update={"expansion": type(made.expansion)()})
-        elif made.expansion.chosen == "none":
-            raise QueryError("--expand needs a block expansion in the configuration: provider and model")
-    return with_environment(made)
+            result = result.model_copy(update={"expansion": type(result.expansion)()})
+        elif result.expansion.chosen == "none":
+            raise QueryError("--expand requires a block expansion in the configuration, with provider and model")
+    return with_environment(result)
 
 
-def _scope(given: list[str] | None) -> dict[str, object] | None:
+def _scope(texts: list[str] | None) -> dict[str, object] | None:
     scope: dict[str, object] = {}
-    for text in given or ():
+    for text in texts or ():
         name, sign, value = text.partition("=")
         if not sign or not name:
             raise QueryError(f"--scope is {text!r}: wanted NAME=VALUE")
@@ -165,33 +167,33 @@ def _scope(given: list[str] | None) -> dict[str, object] | None:
 
 
 def _plan_in(file: Path) -> Mapping[str, Any]:
-    """Return the plan that a file holds, or the one in the answer of ``septet retrieve --json``.
+    """Read a plan from a file, or from the output of ``septet retrieve --json``.
 
     Raises:
-        QueryError: it holds none.
+        QueryError: the file contains no plan.
     """
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-        found = json.loads(text)
+        plan = json.loads(text)
     except (OSError, ValueError, RecursionError) as fault:
         raise QueryError(f"--replay {file}: no plan can be read from it: {fault}") from None
     with suppress(TypeError, KeyError):
-        found = found["plan"]
-    if not isinstance(found, Mapping):
+        plan = plan["plan"]
+    if not isinstance(plan, Mapping):
         raise QueryError(f"--replay {file}: wanted a plan as `septet plan --json` prints it")
-    return found
+    return plan
 
 
-def _show(out: Screen, found: Retrieval, with_plan: bool) -> None:
+def _show(out: Screen, retrieval: Retrieval, with_plan: bool) -> None:
     from septet.cli.render import one_line
     from septet.cli.screen import Line
 
     if with_plan:
-        for line in str(found.plan).split("\n"):
+        for line in str(retrieval.plan).split("\n"):
             out.print(Line(flat(line), "dim"))
         out.print()
-    width = max((len(hit.tier) for hit in found), default=0)
-    for hit in found:
+    width = max((len(hit.tier) for hit in retrieval), default=0)
+    for hit in retrieval:
         head = Line(f" {hit.score:.4f} ", "bold").append(flat(hit.tier).ljust(width) + "  ", "magenta")
         out.print(head.append(one_line(hit.title, 96 - head.width), "bold"))
         where = flat(hit.id) + (f"  {flat(hit.citation)}" if hit.citation is not None else "")

@@ -1,4 +1,4 @@
-"""The commands that ask: search, recall, similar, explain, feedback."""
+"""The commands that search: search, recall, similar, explain, feedback."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from septet.cli.completing import complete_ids
 from septet.cli.exits import NOTHING
-from septet.cli.formats import Format, FormatOption, Found, format_of, show
+from septet.cli.formats import Format, FormatOption, Output, format_of, show
 from septet.cli.memory import in_tier, keep_index, memory, whole_id
 from septet.cli.options import (
     AsJson,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explain", "feedback", "recall", "search", "similar"]
 
-#: What `csv` and `md` show of a hit.
+#: The columns of a hit in `csv` and `md`.
 COLUMNS = ("score", "confidence", "id", "title", "kind", "type", "domain", "severity", "tags", "tier", "citation")
 
 
@@ -41,7 +41,7 @@ COLUMNS = ("score", "confidence", "id", "title", "kind", "type", "domain", "seve
 def search(
     ctx: typer.Context,
     query: Annotated[
-        str, typer.Argument(metavar="QUERY", help="A question or some words; - reads queries, a line each.")
+        str, typer.Argument(metavar="QUERY", help="A question or some words; - reads queries, one per line.")
     ],
     *,
     explain: Annotated[bool, typer.Option("--explain", help="Show weight x signal of every signal.")] = False,
@@ -52,24 +52,24 @@ def search(
     vault: VaultPath = None,
     **options: Any,
 ) -> None:
-    """Find the entries that answer a question, best first.
+    """Search entries, best first.
 
-    A query of filters alone, such as tag:daily, lists what passes them, the newest first (see --syntax web).
-    With - for the query, each line of standard input is one, and gets a line of JSON as soon as it is read.
+    A query of filters alone, such as tag:daily, lists the matching entries, newest first (see --syntax web).
+    The query - reads queries from standard input, and prints a line of JSON for each as soon as it is read.
     """
     if query == "-":
         if explain or as_json or format not in (None, Format.jsonl):
-            raise QueryError("queries from standard input are answered in JSON lines: leave out other formats")
+            raise QueryError("queries from standard input are answered in JSON lines: omit other formats")
         with memory(vault, config, embeds=True, embedding=embedding) as opened:
             _answer_lines(opened, search_options(options))
         return
-    wanted = format_of(format, as_json)
+    chosen = format_of(format, as_json)
     with memory(vault, config, embeds=True, embedding=embedding) as opened:
-        asked = search_options(options)
-        listed = _listed(opened, ctx, query, asked)
-        results = opened.search(query, **asked) if listed is None else listed
+        applied = search_options(options)
+        listed = _listed(opened, ctx, query, applied)
+        results = opened.search(query, **applied) if listed is None else listed
     try:
-        _show_results(results, wanted, detail=explain)
+        _show_results(results, chosen, detail=explain)
     finally:
         keep_index(opened, results.notes)
 
@@ -88,12 +88,12 @@ def recall(
     vault: VaultPath = None,
     **options: Any,
 ) -> None:
-    """Find the memories that answer a question: what `septet remember` stored."""
-    wanted = format_of(format, as_json)
+    """Search memories, which `septet remember` stores."""
+    chosen = format_of(format, as_json)
     with memory(vault, config, embeds=True, embedding=embedding) as opened:
-        given = search_options(options)
-        results = opened.recall(query, **{name: value for name, value in given.items() if value not in (None, False)})
-    _show_results(results, wanted)
+        applied = {name: value for name, value in search_options(options).items() if value not in (None, False)}
+        results = opened.recall(query, **applied)
+    _show_results(results, chosen)
 
 
 def similar(
@@ -105,8 +105,8 @@ def similar(
             autocompletion=complete_ids,
         ),
     ] = None,
-    text: Annotated[str | None, typer.Option("--text", help="Entries like this text, in the place of an ID.")] = None,
-    limit: Annotated[int, typer.Option("-n", "--limit", help="At most so many.")] = 10,
+    text: Annotated[str | None, typer.Option("--text", help="Find entries like this text, instead of an ID.")] = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", help="Maximum hits.")] = 10,
     where: Where = None,
     format: FormatOption = None,
     as_json: AsJson = False,
@@ -115,8 +115,8 @@ def similar(
     config: ConfigFile = None,
     vault: VaultPath = None,
 ) -> None:
-    """Find entries like an entry or a text, by a similarity of 0 to 1."""
-    wanted = format_of(format, as_json)
+    """Find entries similar to an entry or a text; scores are similarities from 0 to 1."""
+    chosen = format_of(format, as_json)
     if (id is None) == (text is None):
         raise QueryError("wanted either ID or --text TEXT")
     with memory(vault, config, embeds=True, embedding=embedding) as opened:
@@ -124,7 +124,7 @@ def similar(
         whole = None if id is None else whole_id(opened, id, **which)
         filters = {} if where is None else {"where": filter_of(where)}
         results = opened.similar(whole, text=text, limit=limit, **filters, **which)
-    _show_results(results, wanted)
+    _show_results(results, chosen)
 
 
 @takes_search_options("mode")
@@ -139,18 +139,18 @@ def explain(
     vault: VaultPath = None,
     **options: Any,
 ) -> None:
-    """Explain the rank of an entry in a search.
-
-    Or why the search does not return it.
-    """
+    """Explain the rank of an entry in a search, or its absence."""
     from septet.cli import render
 
-    wanted = format_of(format, as_json)
+    chosen = format_of(format, as_json)
     with memory(vault, config, embeds=True, embedding=embedding) as opened:
-        found = opened.explain(query, whole_id(opened, id), **search_options(options))
-    whole = found.to_dict()
-    show(Found(whole=whole, records=[whole], ids=[found.id], show=lambda out: render.explanation(out, found)), wanted)
-    say_notes(found.notes)
+        explained = opened.explain(query, whole_id(opened, id), **search_options(options))
+    whole = explained.to_dict()
+    show(
+        Output(whole=whole, records=[whole], ids=[explained.id], show=lambda out: render.explanation(out, explained)),
+        chosen,
+    )
+    say_notes(explained.notes)
 
 
 def feedback(
@@ -163,9 +163,9 @@ def feedback(
     config: ConfigFile = None,
     vault: VaultPath = None,
 ) -> None:
-    """Record what became of a result.
+    """Record feedback on a result.
 
-    From 30 rows on, the weights adapt to them.
+    Weights adapt to feedback from 30 rows on.
     """
     with memory(vault, config, write=True) as opened:
         which = in_tier(opened, tier)
@@ -175,16 +175,18 @@ def feedback(
 
 
 def _listed(opened: Any, ctx: typer.Context, query: str, options: dict[str, Any]) -> Results | None:
-    """Return what passes the filters of a query that has nothing else, unless --syntax says what signs mean."""
-    # A filter names its field before a colon.
+    """Return the entries for a query of filters alone; None for other queries, or with --syntax."""
+    # A filter begins with its field and a colon.
     if ":" not in query or getattr(ctx.get_parameter_source("syntax"), "name", "") != "DEFAULT":
         return None
     from septet.query.web import understood
 
     web = understood(query)
-    alone = web.where and not (web.text or web.must or web.must_not or web.phrases or web.prefixes or web.without)
-    found: Results | None = opened.search(query, **{**options, "syntax": "web"}) if alone else None
-    return found
+    only_filters = web.where and not (
+        web.text or web.must or web.must_not or web.phrases or web.prefixes or web.without
+    )
+    results: Results | None = opened.search(query, **{**options, "syntax": "web"}) if only_filters else None
+    return results
 
 
 def _show_results(results: Results, format: Format, *, detail: bool = False) -> None:
@@ -193,14 +195,14 @@ def _show_results(results: Results, format: Format, *, detail: bool = False) -> 
     hits = [hit.to_dict() for hit in results]
     rows = [{**{name: getattr(hit, name) for name in COLUMNS if name != "citation"}, "citation": hit.citation}
             for hit in results]  # fmt: skip
-    found = Found(
+    output = Output(
         whole=results.to_dict() if format is Format.json else None,
         records=hits if format is Format.jsonl else rows,
         columns=COLUMNS,
         ids=results.ids,
         show=lambda out: render.hits(out, results, ids=True, detail=detail) if results else None,
     )
-    show(found, format)
+    show(output, format)
     say_notes(results.notes)
     if not results:
         say("nothing found")
@@ -208,33 +210,33 @@ def _show_results(results: Results, format: Format, *, detail: bool = False) -> 
 
 
 def _answer_lines(opened: Any, options: Any) -> None:
-    """Answer each line of standard input with a line of JSON: the results, or what is wrong with the query.
+    """Answer each line of standard input with a line of JSON: the results or the error.
 
     Raises:
-        typer.Exit: nothing was found for any.
+        typer.Exit: no query had results.
     """
-    found = False
+    has_results = False
     for query in _lines():
         try:
             results = opened.search(query, **options)
         except QueryError as fault:
-            print_json_line({"query": query, "error": _told(fault)})
+            print_json_line({"query": query, "error": _error(fault)})
             continue
-        found = found or bool(results)
+        has_results = has_results or bool(results)
         print_json_line(results.to_dict())
-    if not found:
+    if not has_results:
         say("nothing found")
         raise typer.Exit(NOTHING)
 
 
 def _lines() -> Iterator[str]:
     for line in sys.stdin.buffer:
-        # A byte that is no text finds nothing, but does not end what follows.
+        # An invalid byte must not abort the remaining queries.
         if query := line.decode("utf-8", errors="replace").strip():
             yield query
 
 
-def _told(fault: SeptetError) -> dict[str, Any]:
+def _error(fault: SeptetError) -> dict[str, Any]:
     from septet.cli.wording import in_commands
 
     return {"code": fault.code, "message": in_commands(str(fault))}

@@ -1,4 +1,4 @@
-"""`septet serve`: the memory over HTTP, with a page to look at it."""
+"""`septet serve`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["serve"]
 
 TOKEN_VARIABLE = "SEPTET_TOKEN"
-#: A file with more bytes is no token.
+#: Maximum bytes of a token file.
 MOST_TOKEN_BYTES = 4_096
-#: Work that is abandoned may keep a thread; the process ends so many seconds after its server at the latest.
+#: Maximum seconds between the end of the server and of the process: abandoned work may still occupy a thread.
 CLOSE_S = 15.0
 
 
@@ -33,7 +33,7 @@ def serve(
     host: Annotated[
         str,
         typer.Option(
-            "--host", metavar="HOST", help="The address to listen at; others than this machine's want a token."
+            "--host", metavar="HOST", help="The address to listen on; addresses beyond this machine require a token."
         ),
     ] = "127.0.0.1",
     port: Annotated[
@@ -42,26 +42,28 @@ def serve(
     token_file: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help=f"Holds the token that requests must bring, or lines SCOPE TOKEN. Or {TOKEN_VARIABLE}."
+            metavar="FILE", help=f"Contains the token of requests, or lines SCOPE TOKEN. Or {TOKEN_VARIABLE}."
         ),
     ] = None,
     allow_host: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Another name it may be asked under; repeat for more.")
+        list[str] | None, typer.Option(metavar="NAME", help="Another accepted host name; repeat for more.")
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse every change.")] = False,
-    deadline: Annotated[float, typer.Option(metavar="SECONDS", help="No request takes longer.")] = 30.0,
-    grace: Annotated[float, typer.Option(metavar="SECONDS", help="Time for requests that run when it stops.")] = 10.0,
+    deadline: Annotated[float, typer.Option(metavar="SECONDS", help="Maximum time of a request.")] = 30.0,
+    grace: Annotated[float, typer.Option(metavar="SECONDS", help="Time for running requests at shutdown.")] = 10.0,
     access_log: Annotated[
-        str, typer.Option(metavar="FILE", help="A line of JSON for each request; - is standard error, off is none.")
+        str, typer.Option(metavar="FILE", help="A line of JSON per request; - is standard error, off is none.")
     ] = "-",
-    log_queries: Annotated[bool, typer.Option("--log-queries", help="Queries and ids in the access log too.")] = False,
+    log_queries: Annotated[
+        bool, typer.Option("--log-queries", help="Include queries and ids in the access log.")
+    ] = False,
     config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Tiers and their embedder; in the place of --vault.")
+        Path | None, typer.Option(metavar="FILE", help="Tiers and their embedder, instead of --vault.")
     ] = None,
     embedding: Embedding = None,
     automatic: Annotated[
         bool,
-        typer.Option("--embed/--no-embed", help="Embed new texts in the background; one process of many is enough."),
+        typer.Option("--embed/--no-embed", help="Embed new texts in the background; one process per vault suffices."),
     ] = True,
     vault: VaultPath = None,
 ) -> None:
@@ -88,31 +90,30 @@ def serve(
         deadline_s=deadline,
         log_queries=log_queries,
     )
-    # A client that goes must not end the server; the other commands end with the reader of their output.
+    # A disconnecting client must not end the server; `run` sets the default handler for other commands.
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    own = settings.find(embedding).embedder
-    made: Any = {"embedder": own} if embedding is not None else {"default_embedder": own}
-    # A vault that is named by the environment gives way to a configuration that is named here.
+    options: Any = {"default_embedder" if embedding is None else "embedder": settings.find(embedding).embedder}
+    # --config takes precedence over SEPTET_VAULT.
     file = vault if config is None else None
-    made |= {"read_only": read_only, "automatic": automatic}
-    with _log(access_log, log_queries) as log, opened(file, config, **made) as served:
+    options |= {"read_only": read_only, "automatic": automatic}
+    with _log(access_log, log_queries) as log, opened(file, config, **options) as served:
         listening = bound(host, port)
         server = Server(make_app(served, allowed, log), listening, lambda url: say(f"serving {url}"), grace_s=grace)
         server.serve_until_stopped()
         if log is not None:
             log.flush()
         say("stopped")
-        last = Timer(CLOSE_S, os._exit, [0])
-        last.daemon = True
-        last.start()
+        watchdog = Timer(CLOSE_S, os._exit, [0])
+        watchdog.daemon = True
+        watchdog.start()
 
 
 def _tokens(file: Path | None) -> dict[str, str]:
-    """Return the scopes of tokens by token; never from the command line, which other users of the machine can read.
+    """Return the scopes by token. Tokens are never options: other users can read command lines.
 
     Raises:
         StoreError: the file cannot be read.
-        QueryError: it holds no token, or a line that is none.
+        QueryError: the file contains no token, or a malformed line.
     """
     from septet.server.scopes import tokens_in
     from septet.server.settings import LEAST_TOKEN
@@ -128,20 +129,20 @@ def _tokens(file: Path | None) -> dict[str, str]:
         except UnicodeDecodeError:
             raise QueryError(f"--token-file {file} is not ASCII") from None
         if file.stat().st_mode & 0o077:
-            say(f"warning: other users of this machine may read {file}: chmod 600 makes it yours")
+            say(f"warning: other users can read {file}: run chmod 600 on it")
     if token is None:
         return {}
     if not token.strip():
-        raise QueryError(f"{source} holds no token")
+        raise QueryError(f"{source} contains no token")
     tokens = tokens_in(token, source)
-    if any(len(one) < LEAST_TOKEN for one in tokens):
-        say(f"warning: the token in {source} has less than {LEAST_TOKEN} characters, which can be guessed")
+    if any(len(text) < LEAST_TOKEN for text in tokens):
+        say(f"warning: the token in {source} has fewer than {LEAST_TOKEN} characters and can be guessed")
     return tokens
 
 
 @contextmanager
 def _log(named: str, queries: bool) -> Iterator[AccessLog | None]:
-    """Open the access log; what the server itself has to say goes there too."""
+    """Open the access log, and add it to the loggers of the server."""
     import logging
 
     from septet.server.access_log import AccessLog
@@ -155,13 +156,13 @@ def _log(named: str, queries: bool) -> Iterator[AccessLog | None]:
         raise StoreError(f"--access-log {named} cannot be written: {fault.strerror}") from None
     log = AccessLog(stream, queries=queries)
     log.setLevel(logging.WARNING)
-    told = [logging.getLogger(name) for name in ("septet", "uvicorn", "asyncio")]
+    loggers = [logging.getLogger(name) for name in ("septet", "uvicorn", "asyncio")]
     try:
-        for logger in told:
+        for logger in loggers:
             logger.addHandler(log)
         yield log
     finally:
-        for logger in told:
+        for logger in loggers:
             logger.removeHandler(log)
         log.close()
         if stream is not sys.stderr:

@@ -1,4 +1,4 @@
-"""`septet sync` and `septet forget-root`: the folders that a vault keeps in step with."""
+"""`septet sync` and `septet forget-root`."""
 
 from __future__ import annotations
 
@@ -25,51 +25,51 @@ if TYPE_CHECKING:
     from septet.files.report import RootInfo, SkippedFile, SyncReport
     from septet.vault import Vault
 
-__all__ = ["FOLDERS", "brought_in", "forget_root", "left_out", "print_roots", "sync", "tell"]
+__all__ = ["FOLDERS", "forget_root", "print_report", "print_roots", "skipped_lines", "sync", "sync_and_embed"]
 
-#: So many files that were left out are named.
+#: Maximum skipped files to print.
 SHOWN = 20
-#: The most files with masked secrets that are named.
+#: Maximum files with masked secrets to print.
 SHOWN_MASKED = 5
-#: Why folders are followed by files alone.
-FOLDERS = "folders are those of this machine: sync one into a file, and `septet push` the file"
+#: Why vaults on a server cannot follow folders.
+FOLDERS = "folders belong to this machine: sync one into a file, and `septet push` the file"
 REDACT: dict[str, Any] = {"yes": True, "no": False, "all": "all"}
 
 _Globs = list[str] | None
 
 
 def sync(
-    # Text: a `Path` of an empty one, which a variable that is not set becomes, is the working directory.
+    # Not a `Path`: that of an empty text, from an unset variable, would be the working directory.
     root: Annotated[
         str | None,
-        typer.Argument(metavar="DIR", help="A folder, or one file; without it, all that the vault follows."),
+        typer.Argument(metavar="DIR", help="A folder or a file; default all that the vault follows."),
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="FILE", help="Only this file of them; repeat for more.")
+        list[str] | None, typer.Option("--only", metavar="FILE", help="Only sync this file; repeat for more.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="What the chunks have as source; default the folder's name.")] = None,
+    name: Annotated[str | None, typer.Option(help="The source of the chunks; default the folder's name.")] = None,
     layout: Annotated[
         Any,
         typer.Option(metavar="folder|memory", parser=str, help="All texts, or MEMORY.md, USER.md and memory/ only."),
     ] = None,
     include: Annotated[
-        _Globs, typer.Option(metavar="GLOB", help="Only such files; repeat for more; '' for all.")
+        _Globs, typer.Option(metavar="GLOB", help="Only sync matching files; repeat for more; '' for all.")
     ] = None,
     exclude: Annotated[
-        _Globs, typer.Option(metavar="GLOB", help="Leave these out; repeat for more; '' for none.")
+        _Globs, typer.Option(metavar="GLOB", help="Skip matching files; repeat for more; '' for none.")
     ] = None,
     extra: Annotated[
-        _Globs, typer.Option(metavar="PATH", help="A file, folder or glob beside them; '' for none.")
+        _Globs, typer.Option(metavar="PATH", help="An additional file, folder or glob; '' for none.")
     ] = None,
     follow_symlinks: Annotated[
-        bool | None, typer.Option("--follow-symlinks/--no-follow-symlinks", help="Look at what links lead to.")
+        bool | None, typer.Option("--follow-symlinks/--no-follow-symlinks", help="Follow symbolic links.")
     ] = None,
-    tokens: Annotated[int | None, typer.Option("--chunk-tokens", help="The size of a chunk; default 400.")] = None,
+    tokens: Annotated[int | None, typer.Option("--chunk-tokens", help="Tokens per chunk; default 400.")] = None,
     overlap: Annotated[
-        int | None, typer.Option("--chunk-overlap", help="Tokens of the one before; default 80.")
+        int | None, typer.Option("--chunk-overlap", help="Tokens shared with the previous chunk; default 80.")
     ] = None,
     variant: Annotated[
-        Any, typer.Option("--chunks", metavar="capped|literal|entries", parser=str, help="How texts are cut.")
+        Any, typer.Option("--chunks", metavar="capped|literal|entries", parser=str, help="How to split texts.")
     ] = None,
     redact: Annotated[
         Any,
@@ -82,19 +82,19 @@ def sync(
     trust: Annotated[
         str | None, typer.Option(metavar="LEVEL", help="untrusted, unverified or trusted (default).")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Read every file, and make its chunks anew.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change; write nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Read every file and rebuild its chunks.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only report changes; write nothing.")] = False,
     timeout_s: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop then; the next sync goes on.")
+        float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop then; the next sync continues.")
     ] = None,
     as_json: AsJson = False,
     embedding: Embedding = None,
     vault: VaultPath = None,
 ) -> None:
-    """Bring a vault in step with a folder: Markdown, text and transcripts.
+    """Sync a vault with a folder of Markdown, text and transcripts.
 
-    The folder and its options are remembered: `septet sync` alone brings in what changed since, in all folders. Options
-    that are not given stay as they were. The new chunks are embedded if an embedder is configured.
+    The vault remembers the folder and its options: `septet sync` alone syncs all folders. Options not given keep their
+    values. Embeds new chunks if an embedder is configured.
     """
     from septet.cli import settings
 
@@ -104,40 +104,39 @@ def sync(
         "name": name, "layout": layout, "include": _globs(include), "exclude": _globs(exclude), "extra": _globs(extra),
         "follow_symlinks": follow_symlinks, "redact": REDACT.get(redact), "trust": trust,
     }  # fmt: skip
-    made: dict[str, Any] = {} if dry_run else settings.find(embedding).embedder
-    # Without a folder there is nothing to write down in a vault that is not there yet.
+    embedder: dict[str, Any] = {} if dry_run else settings.find(embedding).embedder
     file = file_only(vault, "sync", FOLDERS)
-    with _opened(file, root, dry_run, made) as opened:
-        cut = {"tokens": tokens, "overlap": overlap, "variant": variant}
-        options["chunking"] = _chunking(opened, root, {key: value for key, value in cut.items() if value is not None})
+    with _open(file, root, dry_run, embedder) as opened:
+        sizes = {"tokens": tokens, "overlap": overlap, "variant": variant}
+        options["chunking"] = _chunking(opened, root, {key: value for key, value in sizes.items() if value is not None})
         if root is None and not opened.roots() and not any(value is not None for value in options.values()):
-            raise EntryError(f"{opened.path} follows no folder: `septet sync DIR` begins to")
-        done = brought_in(
+            raise EntryError(f"{opened.path} follows no folder: add one with `septet sync DIR`")
+        reports = sync_and_embed(
             opened, root, paths=only, force=force, dry_run=dry_run, timeout_s=timeout_s,
             **{key: value for key, value in options.items() if value is not None},
         )  # fmt: skip
-    tell(*done, as_json=as_json)
+    print_report(*reports, as_json=as_json)
 
 
-def brought_in(opened: Any, root: str | None, **options: Any) -> tuple[SyncReport, EmbedReport | None]:
-    """Sync a folder and embed what is new, if there is an embedder; return the reports of both."""
+def sync_and_embed(opened: Any, root: str | None, **options: Any) -> tuple[SyncReport, EmbedReport | None]:
+    """Sync a folder, embed new chunks if there is an embedder, and return both reports."""
     with stoppable(lambda: _stored(opened)), progress("syncing") as step:
         report = opened.sync(root, progress=step, **options)
-    return report, _embedded(opened) if hasattr(opened, "embed") and opened._embeds() else None
+    return report, _embed(opened) if hasattr(opened, "embed") and opened._embeds() else None
 
 
-def tell(report: SyncReport, vectors: EmbedReport | None, *, as_json: bool = False) -> None:
-    """Print what a sync did.
+def print_report(report: SyncReport, vectors: EmbedReport | None, *, as_json: bool = False) -> None:
+    """Print the report of a sync.
 
     Raises:
-        typer.Exit: it has something left to do, or texts could not be embedded.
+        typer.Exit: the sync is incomplete, or texts could not be embedded.
     """
     if as_json:
         print_json(report.to_dict() | ({} if vectors is None else {"embedded": vectors.to_dict()}))
     else:
         would = "a sync would see " if report.dry_run else ""
         print(f"{', '.join(map(flat, report.roots))}: {would}{flat(str(report))}")
-    _say_left_out(report)
+    _print_details(report)
     if vectors is not None:
         end_embedding(vectors)
     if not report.complete:
@@ -150,46 +149,48 @@ def forget_root(
     ],
     vault: VaultPath = None,
 ) -> None:
-    """Stop following a folder, and erase its chunks; the folder itself stays as it is."""
+    """Stop following a folder and erase its chunks; the folder itself is not changed."""
     with existing(file_only(vault, "forget-root", FOLDERS), read_only=False) as opened:
         say(f"erased {opened.forget_root(name):,} chunks of {name} from {opened.path}")
 
 
-def left_out(skipped: Sequence[SkippedFile], most: int) -> list[str]:
-    """Return lines that say why files are not in the vault, or what is odd about those that are: of so many, a line."""
-    taken = sum(one.taken for one in skipped[most:])
-    lines = [_left_out(one) for one in skipped[:most]]
-    if out := len(skipped[most:]) - taken:
-        lines.append(f"left out {out:,} more")
-    return [*lines, f"took {taken:,} more with a remark"] if taken else lines
+def skipped_lines(skipped: Sequence[SkippedFile], most: int) -> list[str]:
+    """Return a line for each skipped file or file with a warning, for at most ``most``, and a summary of the rest."""
+    warnings = sum(file.taken for file in skipped[most:])
+    lines = [_skipped_line(file) for file in skipped[:most]]
+    if count := len(skipped[most:]) - warnings:
+        lines.append(f"skipped {count:,} more")
+    return [*lines, f"{warnings:,} more files have warnings"] if warnings else lines
 
 
-def _left_out(one: SkippedFile) -> str:
-    where = flat(one.path or one.root)
-    if one.taken:
-        return f"took {where}: {sentence(one.reason)}"
-    if one.reason == "bad_rule":
-        return f"{where}: a line of it is no glob; its other lines hold"
-    # A sentence says itself what became of the file.
-    return f"{where}: {sentence(one.reason)}" if " " in one.reason.strip() else f"left out {where}: {flat(one.reason)}"
+def _skipped_line(file: SkippedFile) -> str:
+    where = flat(file.path or file.root)
+    if file.taken:
+        return f"warning for {where}: {sentence(file.reason)}"
+    if file.reason == "bad_rule":
+        return f"{where}: ignored a line that is no glob"
+    # A reason with blanks is a sentence that describes the outcome.
+    return (
+        f"{where}: {sentence(file.reason)}" if " " in file.reason.strip() else f"skipped {where}: {flat(file.reason)}"
+    )
 
 
 def print_roots(roots: list[RootInfo]) -> None:
-    """Print the folders that a vault follows, a line each."""
+    """Print the folders that a vault follows, one per line."""
     from septet.files.report import counted
 
     for root in roots:
         when = "not yet synced as a whole"
         if root.synced_at is not None:
             when = time.strftime("synced %Y-%m-%d %H:%M", time.localtime(root.synced_at))
-        said = f"chunks of {counted(root.files, 'file')}: {flat(root.name)}, {flat(root.path)}, {when}"
-        print(f"  {'folder':10} {root.chunks:>10,}  {said}")
+        text = f"chunks of {counted(root.files, 'file')}: {flat(root.name)}, {flat(root.path)}, {when}"
+        print(f"  {'folder':10} {root.chunks:>10,}  {text}")
         if root.problem:
             print(f"  {'':21}  problem: {sentence(root.problem)}")
 
 
-def _opened(file: Path | None, root: str | None, dry_run: bool, embedding: dict[str, Any]) -> Any:
-    """Open the vault to sync: without a folder one that is there; for a dry run none is made."""
+def _open(file: Path | None, root: str | None, dry_run: bool, embedding: dict[str, Any]) -> Any:
+    """Open the vault to sync. Without a folder it must exist; a dry run does not create it."""
     if root is None:
         return existing(file, read_only=dry_run, **embedding)
     if not dry_run:
@@ -199,26 +200,25 @@ def _opened(file: Path | None, root: str | None, dry_run: bool, embedding: dict[
     return existing(file) if (file or default_vault()).exists() else Vault(":memory:")
 
 
-def _globs(given: _Globs) -> _Globs:
-    """Return the globs that are given: None where the option is not, and none at all for an empty one alone."""
-    return [] if given == [""] else given or None
+def _globs(values: _Globs) -> _Globs:
+    """Return the globs of an option; None without the option, an empty list for a single empty value."""
+    return [] if values == [""] else values or None
 
 
-def _chunking(opened: Vault, root: str | None, given: dict[str, Any]) -> Chunking | None:
-    """Return how to cut texts: what is given, and the rest as it was for this folder."""
-    if not given:
+def _chunking(opened: Vault, root: str | None, changes: dict[str, Any]) -> Chunking | None:
+    """Return the chunking options of a folder with changes; None without changes."""
+    if not changes:
         return None
     from septet.files.chunking import Chunking
     from septet.files.roots import root_at
 
     path = None if root is None else root_at(root).path
-    known = [one.options for one in opened.roots() if path == root_at(one.path).path]
+    known = [info.options for info in opened.roots() if path == root_at(info.path).path]
     before: dict[str, Any] = known[0].get("chunking", {}) if known else {}
-    return Chunking(**{**before, **given})
+    return Chunking(**{**before, **changes})
 
 
-def _embedded(opened: Vault) -> EmbedReport:
-
+def _embed(opened: Vault) -> EmbedReport:
     with embedding_stoppable(opened), progress("embedding") as step:
         return opened.embed(progress=step)
 
@@ -227,17 +227,17 @@ def _stored(opened: Vault) -> str:
     from septet.files.report import counted
 
     roots = opened.roots()
-    files, chunks = sum(one.files for one in roots), sum(one.chunks for one in roots)
+    files, chunks = sum(info.files for info in roots), sum(info.chunks for info in roots)
     return f"{counted(files, 'file')} in {counted(chunks, 'chunk')} stored; sync again to go on"
 
 
-def _say_left_out(report: SyncReport) -> None:
-    for line in left_out(report.skipped, SHOWN):
+def _print_details(report: SyncReport) -> None:
+    for line in skipped_lines(report.skipped, SHOWN):
         say(line)
-    for said in report.problems:
-        say(f"problem: {said}")
+    for problem in report.problems:
+        say(f"problem: {problem}")
     for rule, number in sorted(report.redacted.items()):
         say(f"masked {number:,} of {rule}")
     if files := report.redacted_in:
         more = f" and {len(files) - SHOWN_MASKED:,} more" if len(files) > SHOWN_MASKED else ""
-        say(f"masked in {', '.join(files[:SHOWN_MASKED])}{more}; --redact no leaves texts as they are")
+        say(f"masked in {', '.join(files[:SHOWN_MASKED])}{more}; --redact no disables masking")

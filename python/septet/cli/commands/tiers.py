@@ -1,4 +1,4 @@
-"""`septet tiers`: what a configuration puts together, and whether it can be opened."""
+"""`septet tiers`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from septet.cli.exits import STORE
-from septet.cli.formats import FormatOption, Found, format_of, show
+from septet.cli.formats import FormatOption, Output, format_of, show
 from septet.cli.memory import check_one
 from septet.cli.options import AsJson, ConfigFile, VaultPath
 from septet.cli.places import existing
@@ -27,42 +27,41 @@ COLUMNS = ("tier", "priority", "entries", "writable", "place", "problem")
 def tiers(
     named: Annotated[
         str | None,
-        typer.Argument(metavar="[VAULT]", help="A vault, which is one tier; as --vault.", show_default=False),
+        typer.Argument(metavar="[VAULT]", help="A vault to show as one tier; same as --vault.", show_default=False),
     ] = None,
     format: FormatOption = None,
     as_json: AsJson = False,
     config: ConfigFile = None,
     vault: VaultPath = None,
 ) -> None:
-    """List the tiers of a configuration, the highest first, and what each holds; of a vault, that one.
+    """List the tiers of a configuration, highest first, with their entries.
 
-    Without --config, a vault and SEPTET_CONFIG these are the tiers that servers find: those of
-    ~/.config/septet/config.toml, else your own vault and .septet/vault.db of the project that the current folder
-    belongs to.
+    Without --config, a vault and SEPTET_CONFIG, these are the default tiers of servers: those of
+    ~/.config/septet/config.toml, else your own vault and .septet/vault.db of the current project.
     """
     from septet.service.configuration import configuration
 
-    wanted = format_of(format, as_json)
-    for one in (named, vault):
-        check_one(one, config)
+    chosen = format_of(format, as_json)
+    for argument in (named, vault):
+        check_one(argument, config)
     place = vault if named is None else named
     if place is not None and config is None:
-        found, records = None, [_alone(place)]
+        federation, records = None, [_vault_record(place)]
     else:
-        found = configuration(config)
-        records = sorted((_asked(found, name) for name in found.tiers), key=lambda one: -one["priority"])
-    source = None if found is None or found.source is None else str(found.source)
-    show(Found(whole={"source": source, "tiers": records}, records=records, columns=COLUMNS,
-               ids=[one["tier"] for one in records]), wanted)  # fmt: skip
-    failed = [one for one in records if one["problem"]]
-    for one in failed:
-        say(f"{one['tier']}: {one['problem']}")
-    if any(found is None or not found.tiers[one["tier"]].optional for one in failed):
+        federation = configuration(config)
+        records = sorted((_tier_record(federation, name) for name in federation.tiers), key=lambda r: -r["priority"])
+    source = None if federation is None or federation.source is None else str(federation.source)
+    show(Output(whole={"source": source, "tiers": records}, records=records, columns=COLUMNS,
+                ids=[record["tier"] for record in records]), chosen)  # fmt: skip
+    failed = [record for record in records if record["problem"]]
+    for record in failed:
+        say(f"{record['tier']}: {record['problem']}")
+    if any(federation is None or not federation.tiers[record["tier"]].optional for record in failed):
         raise typer.Exit(STORE)
 
 
-def _alone(place: VaultPlace) -> dict[str, Any]:
-    """Return what there is to say of a vault, whose searches call their one tier so."""
+def _vault_record(place: VaultPlace) -> dict[str, Any]:
+    """Return the record of a single vault, with the tier name that its searches use."""
     from septet.postgres.store.dsn import is_dsn, without_passwords
 
     entries, problem = None, ""
@@ -81,16 +80,16 @@ def _record(
     return dict(zip(COLUMNS, (tier, priority, entries, writable, place, problem), strict=True))
 
 
-def _asked(found: Configuration, name: str) -> dict[str, Any]:
-    """Return what there is to say of a tier; it is opened alone, for reading."""
+def _tier_record(federation: Configuration, name: str) -> dict[str, Any]:
+    """Open a tier by itself, read-only, and return its record."""
     from septet.profiles.builtin import TIER_PRIORITIES
     from septet.service.opening import opened
 
-    table = found.tiers[name]
+    table = federation.tiers[name]
     entries, problem = None, ""
-    alone = found._replace(tiers={name: table.model_copy(update={"optional": False})})
+    single = federation._replace(tiers={name: table.model_copy(update={"optional": False})})
     try:
-        with opened(None, alone, read_only=True, embedder={}) as served:
+        with opened(None, single, read_only=True, embedder={}) as served:
             entries = served.blocking.stats().entries
     except SeptetError as fault:
         problem = str(fault)

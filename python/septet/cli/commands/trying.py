@@ -1,4 +1,4 @@
-"""The command that shows what Septet does: demo."""
+"""`septet demo`."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ __all__ = ["demo"]
 
 
 def demo(
-    # Text, as for `septet sync`.
+    # Not a `Path`, as for `septet sync`.
     folder: Annotated[
-        str | None, typer.Argument(metavar="DIR", help="A folder of Markdown or text to ask instead; it is only read.")
+        str | None, typer.Argument(metavar="DIR", help="A folder of Markdown or text to search; it is only read.")
     ] = None,
     question: Annotated[
         list[str] | None, typer.Option("--ask", metavar="TEXT", help="Ask DIR this; repeat for more.")
     ] = None,
     profile: Annotated[str | None, typer.Option(metavar="NAME|FILE", help="The ranking of answers from DIR.")] = None,
     path: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write the vault; of DIR, default in memory.")
+        Path | None, typer.Option(metavar="FILE", help="The vault file; for DIR, default in memory.")
     ] = None,
     no_color: Annotated[bool, typer.Option("--no-color", help="Plain text.")] = False,
     embedding: Embedding = None,
 ) -> None:
-    """Index the documentation of this Python and ask six questions; or a folder, and ask it some of its own.
+    """Index the documentation of this Python, or a folder, and ask it some questions.
 
-    With DIR only --embedding embeds its chunks: a configured embedder is not asked for what is tried once.
+    With DIR, chunks are embedded only with --embedding, not by a configured embedder.
     """
     from septet.cli import demo as demonstration
     from septet.cli import render, settings
@@ -47,7 +47,7 @@ def demo(
     from septet.files.roots import root_at
 
     root_at(folder)
-    made = settings.find(embedding).embedder if embedding else {}
-    options: dict[str, Any] = {"command": demonstration.command(), "profile": profile, "embedding": made}
+    embedder = settings.find(embedding).embedder if embedding else {}
+    options: dict[str, Any] = {"command": demonstration.command(), "profile": profile, "embedding": embedder}
     if not demo_folder.run(out, Path(folder), path, question or [], **options):
         raise typer.Exit(NOTHING)

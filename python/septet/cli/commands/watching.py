@@ -1,4 +1,4 @@
-"""`septet watch` and `septet status`: a vault that follows its folders, and how far it is in step with them."""
+"""`septet watch` and `septet status`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from septet.cli.commands.syncing import FOLDERS, left_out
+from septet.cli.commands.syncing import FOLDERS, skipped_lines
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing, file_only, writable
 from septet.cli.stopping import heed_termination
@@ -21,41 +21,41 @@ if TYPE_CHECKING:
 
 __all__ = ["status", "watch"]
 
-#: So many paths of a sort are named.
+#: Maximum paths to print per kind of change.
 SHOWN = 10
 
 
 def watch(
-    # Text, as for `septet sync`.
-    root: Annotated[str | None, typer.Argument(metavar="DIR", help="A folder to follow, beside those before.")] = None,
+    # Not a `Path`, as for `septet sync`.
+    root: Annotated[str | None, typer.Argument(metavar="DIR", help="An additional folder to follow.")] = None,
     interval: Annotated[
-        float, typer.Option("--interval", metavar="SECONDS", help="Compare everything so often.")
+        float, typer.Option("--interval", metavar="SECONDS", help="Seconds between full comparisons.")
     ] = 60.0,
     debounce: Annotated[
-        float, typer.Option("--debounce", metavar="SECONDS", help="Wait until a file rests so long.")
+        float, typer.Option("--debounce", metavar="SECONDS", help="Seconds without changes before a file is read.")
     ] = 1.5,
     embedding: Embedding = None,
     vault: VaultPath = None,
 ) -> None:
-    """Keep a vault in step with its folders; a line for each sync; ends at Ctrl-C or SIGTERM.
+    """Sync a vault with its folders as they change, until Ctrl-C or SIGTERM; prints a line per sync.
 
     Needs the package watchfiles: pip install 'septet[watch]'.
     """
     from septet.cli import settings
     from septet.files.events import events_of_system
 
-    # Says that the package is missing before the folder is read and remembered.
+    # Raises if the package is missing, before the folder is synced.
     events_of_system()
-    made = settings.find(embedding).embedder
+    embedder = settings.find(embedding).embedder
     file = file_only(vault, "watch", FOLDERS)
-    with existing(file, read_only=False, **made) if root is None else writable(file, **made) as opened:
+    with existing(file, read_only=False, **embedder) if root is None else writable(file, **embedder) as opened:
         try:
             heed_termination()
             if root is not None:
-                _told(opened.sync(root))
-            if not (folders := [one.path for one in opened.roots()]):
-                raise EntryError(f"{opened.path} follows no folder: `septet watch DIR` begins to")
-            with opened.watch_files(interval_s=interval, debounce_s=debounce, on_sync=_told) as watcher:
+                _print_sync(opened.sync(root))
+            if not (folders := [info.path for info in opened.roots()]):
+                raise EntryError(f"{opened.path} follows no folder: add one with `septet watch DIR`")
+            with opened.watch_files(interval_s=interval, debounce_s=debounce, on_sync=_print_sync) as watcher:
                 say(f"watching {', '.join(folders)}")
                 _wait(watcher)
         except KeyboardInterrupt:
@@ -63,30 +63,30 @@ def watch(
 
 
 def status(as_json: AsJson = False, vault: VaultPath = None) -> None:
-    """Say how far a vault is in step with the folders it follows."""
+    """Compare a vault with the folders it follows."""
     with existing(file_only(vault, "status", FOLDERS)) as opened:
-        found = opened.sync_status()
+        current = opened.sync_status()
     if as_json:
-        print_json(found.to_dict())
+        print_json(current.to_dict())
         return
-    if not found.roots:
-        print("follows no folder: `septet sync DIR` begins to")
-    for root in found.roots:
+    if not current.roots:
+        print("follows no folder: add one with `septet sync DIR`")
+    for root in current.roots:
         _print_root(root)
-    if found.running:
+    if current.running:
         print("a sync is running")
 
 
 def _wait(watcher: Watcher) -> None:
-    """Say what goes wrong, and that it is over, until it is told to end."""
+    """Print problems and recoveries until the watcher ends."""
     fault = None
     while not watcher.wait(1.0):
         if watcher.last_error != fault:
             fault = watcher.last_error
-            say(f"problem: {fault}" if fault else "all is well again")
+            say(f"problem: {fault}" if fault else "the problem is resolved")
 
 
-def _told(report: SyncReport) -> None:
+def _print_sync(report: SyncReport) -> None:
     print(f"{time.strftime('%H:%M:%S')} {', '.join(map(flat, report.roots))}: {flat(str(report))}", flush=True)
 
 
@@ -99,11 +99,11 @@ def _print_root(root: RootStatus) -> None:
     print(f"{flat(root.name)}: {flat(root.path)}")
     print(f"  {counted(root.files, 'file')}, {counted(root.chunks, 'chunk')}, {sizes}; {when}")
     if root.missing:
-        print(f"  {sentence(root.missing)}; what was read of it stays")
+        print(f"  {sentence(root.missing)}; its chunks stay in the vault")
     if root.rebuilding:
-        print("  is to be read anew: its options, or this program's way to cut texts, changed")
+        print("  must be read again: its options, or the chunking of this version, changed")
     if not (root.drift or root.altered or root.missing or root.rebuilding):
-        print("  in step with the disk")
+        print("  up to date")
     for word in ("new", "changed", "gone"):
         paths = getattr(root, word)
         if paths:
@@ -111,8 +111,8 @@ def _print_root(root: RootStatus) -> None:
             print(f"  {len(paths):,} {word}: {', '.join(map(flat, paths[:SHOWN]))}{more}")
     if root.pending:
         news = f"{_size(root.pending_bytes)}, {counted(root.pending_messages, 'message')}"
-        print(f"  {counted(len(root.pending), 'transcript')} with little news ({news}), to be read by `septet sync`")
-    for line in left_out((*root.problems, *root.skipped), SHOWN):
+        print(f"  {counted(len(root.pending), 'transcript')} with small additions ({news}), read by `septet sync`")
+    for line in skipped_lines((*root.problems, *root.skipped), SHOWN):
         print(f"  {line}")
     if root.skipped_kinds:
         print(f"  skipped {kinds_said(root.skipped_kinds)}")

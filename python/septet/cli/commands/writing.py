@@ -17,23 +17,23 @@ from septet.errors import EntryError
 
 __all__ = ["add", "delete", "forget", "link", "remember", "unlink", "update"]
 
-#: How long `add` waits for the vector of its text.
+#: Maximum seconds that `add` waits for the vector of its text.
 ADD_WAIT_S = 3.0
-#: So many entries are named before they are deleted.
+#: Maximum entries to list before a deletion.
 SHOWN = 10
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
 
 Attr = Annotated[
-    list[str] | None, typer.Option("--attr", metavar="KEY=VALUE", help="Anything else; VALUE may be JSON.")
+    list[str] | None, typer.Option("--attr", metavar="KEY=VALUE", help="A custom attribute; VALUE may be JSON.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say how many; change nothing.")]
-Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask; without a terminal nothing is asked.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count; change nothing.")]
+Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask; without a terminal, never asks.")]
 
 
 def add(
     title: Annotated[
         str,
-        typer.Argument(metavar="TITLE", help="What it is about; - reads a text whose first heading is that."),
+        typer.Argument(metavar="TITLE", help="The title; - reads a text with the title as its first heading."),
     ],
     description: Annotated[str, typer.Option("-d", "--description", help="The text; - reads standard input.")] = "",
     context: Annotated[str, typer.Option(help="Where it applies.")] = "",
@@ -51,7 +51,7 @@ def add(
 ) -> None:
     """Store an entry and print its id.
 
-    Its text is embedded if an embedder is configured; this takes 3 seconds at most, and a failure does not matter.
+    Embeds its text if an embedder is configured, for at most 3 seconds; the entry is stored even if that fails.
     """
     fields: dict[str, Any] = {
         "title": title,
@@ -62,8 +62,8 @@ def add(
     }
     if title == "-":
         if description:
-            raise EntryError("TITLE - reads the text from standard input too: leave out --description")
-        read = _noted(_read())
+            raise EntryError("TITLE - already reads the text from standard input: omit --description")
+        read = _parse_note(_read())
         fields = {**read, **{name: value for name, value in fields.items() if value and name != "title"}}
     optional = {"type": type, "domain": domain, "severity": severity, "id": id}
     fields.update((name, value) for name, value in optional.items() if value is not None)
@@ -75,12 +75,12 @@ def add(
     status = opened.embedding_status()
     say_notes(status.notes)
     if status.activity == "running":
-        say(f"note not_embedded: no vector within {ADD_WAIT_S:g} s (`septet embed` makes it, `septet doctor` checks)")
+        say(f"note not_embedded: no vector within {ADD_WAIT_S:g} s (run `septet embed`, or `septet doctor` to check)")
 
 
 def remember(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to remember; - reads standard input.")],
-    details: Annotated[str, typer.Option("-d", "--details", help="More of it.")] = "",
+    details: Annotated[str, typer.Option("-d", "--details", help="Further details.")] = "",
     topic: Annotated[list[str] | None, typer.Option("-t", "--topic", help="A topic; repeat for more.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="Its id; a memory with this id is overwritten.")] = None,
     tier: TierName = None,
@@ -88,10 +88,10 @@ def remember(
     config: ConfigFile = None,
     vault: VaultPath = None,
 ) -> None:
-    """Store a memory, which `septet recall` finds, and print its id."""
-    said = _read() if text == "-" else text
+    """Store a memory for `septet recall` and print its id."""
+    text = _read() if text == "-" else text
     with memory(vault, config, write=True, create=True, embeds=True, embedding=embedding) as opened:
-        print(opened.remember(said, details, topic or (), id=id, **in_tier(opened, tier)))
+        print(opened.remember(text, details, topic or (), id=id, **in_tier(opened, tier)))
 
 
 def update(
@@ -113,15 +113,15 @@ def update(
     config: ConfigFile = None,
     vault: VaultPath = None,
 ) -> None:
-    """Change some fields of entries: by id, or all that pass a filter.
+    """Change fields of entries, by id or by filter.
 
-    --attr changes one of the attrs; KEY=null removes it.
+    --attr changes a single attribute; KEY=null removes it.
     """
-    changes: dict[str, Any] = dict(_changed(text) for text in change or [])
+    changes: dict[str, Any] = dict(_change(text) for text in change or [])
     if attr:
         changes["merge_attrs"] = dict(_pair(text, "--attr") for text in attr)
     if not changes:
-        raise EntryError("nothing to change: say --set FIELD=VALUE or --attr KEY=VALUE")
+        raise EntryError("nothing to change: pass --set FIELD=VALUE or --attr KEY=VALUE")
     _one_of(ids, where)
     with memory(vault, config, write=not dry_run, embeds=True, embedding=embedding) as opened:
         which = in_tier(opened, tier)
@@ -129,10 +129,10 @@ def update(
             count = opened.update_many(filter_of(where), dry_run=dry_run, **changes, **which)
             say(f"{'would change' if dry_run else 'changed'} {_entries(count)}")
             return
-        there = _there(opened, ids or [], which)
-        for id in there if not dry_run else ():
+        targets = _resolve(opened, ids or [], which)
+        for id in targets if not dry_run else ():
             opened.update(id, **changes, **which)
-        say(f"{'would change' if dry_run else 'changed'} {_entries(len(there))}")
+        say(f"{'would change' if dry_run else 'changed'} {_entries(len(targets))}")
 
 
 def delete(
@@ -149,26 +149,25 @@ def delete(
     config: ConfigFile = None,
     vault: VaultPath = None,
 ) -> None:
-    """Delete entries by id, or all that pass a filter; asks first on a terminal.
+    """Delete entries by id or by filter; asks first on a terminal.
 
-    Chunks of folders that the vault follows are refused, with file and line: what is deleted there goes with the next
-    sync.
+    Refuses chunks of followed folders, with file and line: delete the text there, and sync.
     """
     _one_of(ids, where)
     with memory(vault, config, write=not dry_run) as opened:
         which = in_tier(opened, tier)
         if where is not None:
-            wanted = filter_of(where)
-            count = opened.delete(where=wanted, dry_run=True, **which)
-            titles = [entry.title for entry in opened.entries(wanted, limit=SHOWN, **which)] if count else []
-            chunks = {"$and": [wanted, {"kind": "chunk"}]}
+            condition = filter_of(where)
+            count = opened.delete(where=condition, dry_run=True, **which)
+            titles = [entry.title for entry in opened.entries(condition, limit=SHOWN, **which)] if count else []
+            chunks = {"$and": [condition, {"kind": "chunk"}]}
             not_of_files(opened, opened.entries(chunks, limit=None, **which) if count else (), "delete it", which)
         else:
-            wanted = None
-            there = _there(opened, ids or [], which)
-            entries = opened.load(there, **which)
+            condition = None
+            targets = _resolve(opened, ids or [], which)
+            entries = opened.load(targets, **which)
             not_of_files(opened, entries, "delete it", which)
-            count, titles = len(there), [entry.title for entry in entries]
+            count, titles = len(targets), [entry.title for entry in entries]
         if not count:
             say("nothing to delete")
             raise typer.Exit(NOTHING)
@@ -176,8 +175,8 @@ def delete(
             say(f"would delete {_entries(count)}: {_some(titles, count)}")
             return
         _ask(f"delete {_entries(count)}: {_some(titles, count)}?", yes)
-        done = opened.delete(*there, **which) if wanted is None else opened.delete(where=wanted, **which)
-    say(f"deleted {_entries(done)}")
+        deleted = opened.delete(*targets, **which) if condition is None else opened.delete(where=condition, **which)
+    say(f"deleted {_entries(deleted)}")
 
 
 def forget(
@@ -191,35 +190,36 @@ def forget(
     config: ConfigFile = None,
     vault: VaultPath = None,
 ) -> None:
-    """Delete memories; ids of other entries are left alone."""
+    """Delete memories; ids of other entries are ignored."""
     with memory(vault, config, write=not dry_run) as opened:
         which = in_tier(opened, tier)
-        there = _there(opened, ids, which)
-        found = [entry for entry in opened.load(there, **which) if entry.kind == "memory"]
-        if not found:
+        entries = opened.load(_resolve(opened, ids, which), **which)
+        memories = [entry for entry in entries if entry.kind == "memory"]
+        if not memories:
             say("no memory among them")
             raise typer.Exit(NOTHING)
-        said = f"{_entries(len(found), 'memory', 'memories')}: {_some([one.title for one in found], len(found))}"
+        count = len(memories)
+        summary = f"{_entries(count, 'memory', 'memories')}: {_some([entry.title for entry in memories], count)}"
         if dry_run:
-            say(f"would forget {said}")
+            say(f"would forget {summary}")
             return
-        _ask(f"forget {said}?", yes)
-        done = opened.forget(*[one.id for one in found], **which)
-    say(f"forgot {_entries(done, 'memory', 'memories')}")
+        _ask(f"forget {summary}?", yes)
+        deleted = opened.forget(*[entry.id for entry in memories], **which)
+    say(f"forgot {_entries(deleted, 'memory', 'memories')}")
 
 
 def link(
     source: Id,
     target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="The id that the link leads to.", autocompletion=complete_ids)
+        str, typer.Argument(metavar="TARGET", help="The id of the link's target.", autocompletion=complete_ids)
     ],
-    type: Annotated[str, typer.Option("--type", help="What the link says.")] = "related",
-    note: Annotated[str, typer.Option("--note", help="Why, for those who ask later.")] = "",
+    type: Annotated[str, typer.Option("--type", help="The type of the link.")] = "related",
+    note: Annotated[str, typer.Option("--note", help="The reason for the link.")] = "",
     tier: TierName = None,
     config: ConfigFile = None,
     vault: VaultPath = None,
 ) -> None:
-    """Link an entry to another one; a link that is there gets the new type and note."""
+    """Link an entry to another; an existing link gets the new type and note."""
     with memory(vault, config, write=True) as opened:
         which = in_tier(opened, tier)
         ends = [whole_id(opened, end, **which) for end in (source, target)]
@@ -230,40 +230,40 @@ def link(
 def unlink(
     source: Id,
     target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="The id that the link leads to.", autocompletion=complete_ids)
+        str, typer.Argument(metavar="TARGET", help="The id of the link's target.", autocompletion=complete_ids)
     ],
     tier: TierName = None,
     config: ConfigFile = None,
     vault: VaultPath = None,
 ) -> None:
-    """Remove the link from an entry to another one."""
+    """Remove the link from an entry to another."""
     with memory(vault, config, write=True) as opened:
         which = in_tier(opened, tier)
         ends = [whole_id(opened, end, **which) for end in (source, target)]
         if not opened.unlink(*ends, **which):
-            say(f"there is no link from {ends[0]} to {ends[1]}")
+            say(f"no link from {ends[0]} to {ends[1]}")
             raise typer.Exit(NOTHING)
     say(f"unlinked {ends[0]} from {ends[1]}")
 
 
-def _there(opened: Any, given: list[str], which: dict[str, Any]) -> list[str]:
-    """Return the ids that are meant.
+def _resolve(opened: Any, texts: list[str], which: dict[str, Any]) -> list[str]:
+    """Resolve whole or shortened ids.
 
     Raises:
-        typer.Exit: one of them does not exist; nothing was changed.
+        typer.Exit: an id does not exist.
     """
-    found = whole_ids(opened, given, **which)
-    if missing := [id for id, whole in found.items() if whole is None]:
+    ids = whole_ids(opened, texts, **which)
+    if missing := [text for text, id in ids.items() if id is None]:
         say(f"no entry {', '.join(map(repr, missing))} in {place_of(opened)}; nothing was changed")
         raise typer.Exit(NOTHING)
-    return list(dict.fromkeys(id for id in found.values() if id is not None))
+    return list(dict.fromkeys(id for id in ids.values() if id is not None))
 
 
 def _ask(question: str, yes: bool) -> None:
-    """Ask on a terminal whether to go on.
+    """Ask for confirmation on a terminal.
 
     Raises:
-        typer.Exit: no.
+        typer.Exit: the user declined.
     """
     if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
@@ -278,8 +278,8 @@ def _one_of(ids: list[str] | None, where: str | None) -> None:
         raise EntryError("wanted either ids or --where JSON")
 
 
-def _entries(count: int, one: str = "entry", many: str = "entries") -> str:
-    return f"{count:,} {one if count == 1 else many}"
+def _entries(count: int, singular: str = "entry", plural: str = "entries") -> str:
+    return f"{count:,} {singular if count == 1 else plural}"
 
 
 def _some(titles: list[str], count: int) -> str:
@@ -288,19 +288,15 @@ def _some(titles: list[str], count: int) -> str:
 
 
 def _read() -> str:
-    """Return standard input as text.
-
-    Raises:
-        EntryError: it is not UTF-8.
-    """
+    """Read standard input as UTF-8 (`EntryError`)."""
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig").strip()
     except UnicodeDecodeError as fault:
         raise EntryError(f"standard input is not UTF-8: {fault.reason} at byte {fault.start}") from None
 
 
-def _noted(text: str) -> dict[str, Any]:
-    """Return the fields of a text with front matter, or of Markdown with a heading."""
+def _parse_note(text: str) -> dict[str, Any]:
+    """Parse a text with front matter, or Markdown with a heading, into fields."""
     from septet.cli.front_matter import fields_in, has_front_matter, titled
 
     if not has_front_matter(text):
@@ -318,11 +314,11 @@ def _pair(text: str, option: str) -> tuple[str, Any]:
         return key, value
 
 
-def _changed(text: str) -> tuple[str, Any]:
-    """Return the field and the value of ``--set``.
+def _change(text: str) -> tuple[str, Any]:
+    """Parse ``--set`` into a field and its value.
 
     Raises:
-        EntryError: there is no such field.
+        EntryError: an unknown field.
     """
     from septet.inputs.times import Times
     from septet.model.fields import EntryChanges
@@ -332,7 +328,7 @@ def _changed(text: str) -> tuple[str, Any]:
         known = ", ".join(sorted(EntryChanges.__annotations__.keys() - {"span"}))
         raise EntryError(f"--set is {text!r}: wanted FIELD=VALUE, with a field of {known}")
     if name == "tags":
-        return name, [tag for tag in (one.strip() for one in value.split(",")) if tag]
+        return name, [tag.strip() for tag in value.split(",") if tag.strip()]
     if name == "attrs":
         return name, _pair(text, "--set")[1]
     if name in _TIMES:
