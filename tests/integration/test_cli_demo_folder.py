@@ -92,7 +92,7 @@ def test_any_number_of_files_gives_at_most_four_questions_and_no_question_twice(
     for one in range(number):
         (septet.home / "few" / f"{one}.md").write_text(f"# The same title\n\n## About number {one} here\n\nWords.\n")
     code, out, err = septet("demo", "few")
-    assert code == (0 if number else 1) and ("has no Markdown" in err) == (not number)
+    assert code == (0 if number else 1) and ("contains no Markdown" in err) == (not number)
     asked = re.findall(r"^(\S.*)   [\d.]+ ms$", out, re.MULTILINE)
     assert min(number, 4) <= len(asked) == len(set(asked)) <= 4
 
@@ -141,7 +141,7 @@ def test_odd_texts_are_asked_nothing_odd(septet, text):
     assert code in (0, 1) and "\x1b" not in out + err
 
 
-@pytest.mark.parametrize(("args", "said"), [(["nowhere"], "is not there"), (["--ask", "x"], "options of a folder")])
+@pytest.mark.parametrize(("args", "said"), [(["nowhere"], "does not exist"), (["--ask", "x"], "options of a folder")])
 def test_a_wrong_argument_is_refused(septet, args, said):
     code, out, err = septet("demo", *args)
     assert (code, out) == (2, "") and said in err

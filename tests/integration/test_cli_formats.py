@@ -120,7 +120,7 @@ def test_a_format_that_makes_no_sense_is_refused_in_one_line(septet, command, wo
 
 def test_two_formats_at_once_and_unknown_ones_are_refused(septet):
     code, said, told = septet("search", "cookies", "--json", "--format", "csv")
-    assert (code, said) == (2, "") and "give one" in told
+    assert (code, said) == (2, "") and "conflicts with" in told
     code, said, told = septet("search", "cookies", "--format", "xml")
     assert (code, said) == (2, "") and "xml" in told
     assert septet("search", "cookies", "--json", "--format", "json")[0] == 0

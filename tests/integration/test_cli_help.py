@@ -14,7 +14,7 @@ typer = pytest.importorskip("typer")
 from tests.commands import Commands  # noqa: E402
 
 from septet.cli import commands  # noqa: E402
-from septet.cli.app import _with_placeholders, app  # noqa: E402
+from septet.cli.app import _set_placeholders, app  # noqa: E402
 
 GROUP = typer.main.get_command(app)
 PAGE = Path(__file__).parent.parent.parent / "docs" / "cli.md"
@@ -68,7 +68,7 @@ def test_placeholders_do_not_depend_on_how_typer_keeps_types():
     names = ("limit", "ids", "mode", "json", "help")
     # Newer versions keep no `type`.
     params = [SimpleNamespace(name=name, metavar=None, param_type_name="option") for name in names]
-    made = _with_placeholders(SimpleNamespace(params=params), command)
+    made = _set_placeholders(SimpleNamespace(params=params), command)
     assert [one.metavar for one in made.params] == ["N", "TEXT", "full|scan", None, None]
 
 

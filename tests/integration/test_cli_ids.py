@@ -98,7 +98,7 @@ def test_lines_of_a_text_are_read_by_number(septet):
     assert text("time:12:30") == "one\ntwo\nthree\nfour"
     assert text("time:12:30:1:1") == "one"
     code, told = text("lone:9")
-    assert code == 2 and "the lines 1 to 4" in told
+    assert code == 2 and "wanted 1 to 4" in told
     code, told = text("lone:0")
     assert code == 2 and "no line 0" in told
     assert text("none:2:2")[0] == 1

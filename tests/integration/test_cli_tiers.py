@@ -43,7 +43,7 @@ TIERS = ("--config", "tiers.toml")
 def test_a_search_says_which_optional_tier_is_missing_and_why(septet):
     code, said, told = septet("search", "cookies", *TIERS, "--format", "ids")
     assert code == 0 and "team-cookies" in said
-    assert told.startswith("left out: tier 'away' of ") and told.count("\n") == 1
+    assert told.startswith("skipped: tier 'away' of ") and told.count("\n") == 1
 
 
 def test_the_tiers_are_listed_with_what_each_holds(septet):

@@ -46,7 +46,7 @@ def entry():
 
 def kept(told):
     """The file that a message names."""
-    return Path(shlex.split(re.search(r"kept: (septet edit .*)", told)[1])[-1])
+    return Path(shlex.split(re.search(r"retry with: (septet edit .*)", told)[1])[-1])
 
 
 REPLACE = "path.write_text(path.read_text('utf-8').replace({!r}, {!r}), 'utf-8')"

@@ -30,7 +30,7 @@ def demo(
     no_color: Annotated[bool, typer.Option("--no-color", help="Plain text.")] = False,
     embedding: Embedding = None,
 ) -> None:
-    """Index the documentation of this Python, or a folder, and ask it some questions.
+    """Index the documentation of this Python and ask six questions; or index and search a folder.
 
     With DIR, chunks are embedded only with --embedding, not by a configured embedder.
     """
