@@ -80,7 +80,7 @@ def test_a_text_that_is_left_as_it_was_changes_nothing(septet):
     ("old", "new", "reason"),
     [
         ('title = "Old title"', "title = Old", r"line 3"),
-        ('title = "Old title"', 'titel = "x"', "no field 'titel'"),
+        ('title = "Old title"', 'titel = "x"', "unknown field 'titel'"),
         ("+++\n\none", "one", "line 1: wanted"),
         ('severity = "suggestion"', 'severity = "loud"', "severity"),
         ('title = "Old title"', 'title = ""', "title"),
@@ -160,7 +160,7 @@ def test_the_command_that_takes_a_kept_text_works_for_any_id_and_vault(septet):
     with Vault("other.db") as vault:
         vault.add(id="-x", title="Old title")
     code, _, told = septet.edit(REPLACE.format('"Old title"', '""'), "--vault", "other.db", "--", "-x")
-    again = shlex.split(re.search(r"kept: septet (edit .*)", told)[1])
+    again = shlex.split(re.search(r"retry with: septet (edit .*)", told)[1])
     path = Path(again[again.index("--from") + 1])
     path.write_text(path.read_text("utf-8").replace('title = ""', 'title = "Mended"'), "utf-8")
     assert code == 2 and septet(*again)[0] == 0
