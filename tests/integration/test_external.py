@@ -191,5 +191,5 @@ def test_where_both_fail_the_error_names_both_reasons(tmp_path):
     vault = Vault(path)
     memory = ExternalFirst(other, vault, name="qmd")
     vault.close()
-    with pytest.raises(StoreError, match=r"qmd raised OSError: connection refused; and the vault behind it: .*closed"):
+    with pytest.raises(StoreError, match=r"qmd raised OSError: connection refused; the vault failed too: .*closed"):
         memory.search("rotate")

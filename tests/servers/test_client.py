@@ -250,7 +250,7 @@ def test_the_rest_returns_what_the_vault_returns(filled_vault, client):
 
 
 def test_a_reranker_cannot_travel(client):
-    with pytest.raises(QueryError, match="cannot travel"):
+    with pytest.raises(QueryError, match="cannot be sent"):
         client.search("vault", reranker=lambda query, hits: [0.0] * len(hits))
 
 

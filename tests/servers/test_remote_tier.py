@@ -200,7 +200,7 @@ def test_a_token_that_a_server_refuses_is_noted_and_not_sent_again(vaults, url, 
 
     with with_faults(vaults, url, refuses) as (both, _):
         found = both.search("vault search")
-    assert "another token" in next(note.cause for note in found.notes if note.code == "tier_failed")
+    assert "refuses the token" in next(note.cause for note in found.notes if note.code == "tier_failed")
     assert found.ids and asks.count(method) == 1
 
 

@@ -1,4 +1,4 @@
-"""A vault that a server holds: `Client`, and `AsyncSeptet` for asyncio, with the methods and results of `Vault`."""
+"""A vault on a server: `Client`, and `AsyncSeptet` for asyncio, with the methods and results of `Vault`."""
 
 from septet.client.asynchronous import AsyncSeptet
 from septet.client.blocking import Client

@@ -1,6 +1,6 @@
-"""Answers of a server as the values that a vault returns: each the inverse of `to_dict`, the same doubles in it.
+"""Answers of a server as the values that a vault returns: inverses of `to_dict`, floats bit for bit.
 
-What comes in was checked against its type; see `septet.client.shapes`.
+Input was validated against its type; see `septet.client.shapes`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from septet.model.pages import Facets, Page
 from septet.model.results import Hit, Results, SoughtParts, TierReport
 from septet.model.spaces import Space
 from septet.model.stats import Stats
-from septet.notes import Note
 from septet.ranking.adaptive import Weights
 from septet.sqlite.tables.links import Link
+from septet.tiers.remote.answers import note_of
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
 __all__ = [
-    "Shown",
+    "HitContext",
     "entry_of",
     "explanation_of",
     "facets_of",
@@ -39,45 +39,38 @@ __all__ = [
 ]
 
 _RANKED: tuple[Literal["id", "score", "confidence", "tier"], ...] = ("id", "score", "confidence", "tier")
-#: As `Span.citation` writes it.
+#: Format of `Span.citation`.
 _CITED = re.compile(r"(.*)#[Lp](\d+)(?:-[Lp](\d+))?", re.DOTALL)
-#: What whole hits show of themselves: what the query looks for in them, whether their snippets are around the best
-#: match, and how many characters these have.
-Shown: TypeAlias = "tuple[SoughtParts, bool, int]"
+#: Context of full hits: the parts sought by the query, True if snippets are cut around the best match, and the
+#: maximum number of characters of a snippet.
+HitContext: TypeAlias = "tuple[SoughtParts, bool, int]"
 
 
 def entry_of(data: shapes.EntryAnswer) -> Entry:
-    """Return the entry that `Entry.to_dict` described."""
+    """Return the entry of `Entry.to_dict`."""
     span = data.get("span")
     fields: dict[str, Any] = {**data, "tags": tuple(data["tags"]), "span": None if span is None else Span(**span)}
     return Entry(**fields)
 
 
-def note_of(data: shapes.NoteAnswer) -> Note:
-    """Return the note that `Note.to_dict` described."""
-    # A later version has more codes.
-    code: Any = data["code"]
-    return Note(code, data["cause"], data["cure"], data["tier"])
+def hit_of(data: shapes.HitAnswer, context: HitContext | None = None) -> Hit:
+    """Return the hit of `Hit.to_dict`.
 
-
-def hit_of(data: shapes.HitAnswer, shown: Shown | None = None) -> Hit:
-    """Return the hit that `Hit.to_dict` described.
-
-    Of one in mode ``scan`` the dict has no breakdown, signals, raw values and texts: they are empty, and an excerpt is
-    one of the snippet.
+    The dict of mode ``scan`` has no breakdown, signals, raw values and texts: these are empty, and excerpts are cut
+    from the snippet.
     """
     inner: Any = data.get("parts", ())
-    parts = tuple(hit_of(part, shown) for part in inner)
+    parts = tuple(hit_of(part, context) for part in inner)
     ranked: dict[str, Any] = {name: data[name] for name in _RANKED}
     if "entry" not in data:
         return _light(cast("Mapping[str, Any]", data), ranked, parts)
     entry = entry_of(data["entry"])
     sought: SoughtParts = ((), (), False)
     around, chars = False, SNIPPET_CHARS
-    if shown is not None:
-        sought, around, chars = shown
+    if context is not None:
+        sought, around, chars = context
     snippet = entry.description if len(entry.description) <= chars else entry.description[:chars] + "..."
-    if shown is not None and around:
+    if context is not None and around:
         from septet.model.matches import Sought, passage_of
 
         snippet = passage_of(entry, Sought(*sought), chars)
@@ -99,7 +92,7 @@ def hit_of(data: shapes.HitAnswer, shown: Shown | None = None) -> Hit:
         source=entry.source,
         trust=entry.trust,
         parts=parts,
-        _origin=None if shown is None else (entry, sought, chars),
+        _origin=None if context is None else (entry, sought, chars),
     )
 
 
@@ -119,21 +112,21 @@ def _light(data: Mapping[str, Any], ranked: Mapping[str, Any], parts: tuple[Hit,
 
 
 def _stub(data: Mapping[str, Any]) -> Entry:
-    """Return what is known of the entry of a light hit: its passage, and where it stands."""
+    """Return a partial entry of a light hit: its passage and its span."""
     cited = _CITED.fullmatch(data.get("citation", ""))
     span = None if cited is None else Span(cited[1], int(cited[2]), int(cited[3] or cited[2]))
     return Entry(id=data["id"], title=data["title"], description=data["snippet"], span=span)
 
 
-def results_of(data: shapes.ResultsAnswer, shown: Callable[[str], Shown] | None = None) -> Results:
-    """Return the results that `Results.to_dict` described.
+def results_of(data: shapes.ResultsAnswer, context_of: Callable[[str], HitContext] | None = None) -> Results:
+    """Return the results of `Results.to_dict`.
 
     Args:
-        shown: says what whole hits show, by the name of the profile; None leaves `Hit.matches` empty.
+        context_of: returns the context of full hits, by the name of the profile; None leaves `Hit.matches` empty.
     """
-    own = None if shown is None or not data["hits"] or data["mode"] == "scan" else shown(data["profile"])
+    context = None if context_of is None or not data["hits"] or data["mode"] == "scan" else context_of(data["profile"])
     return Results(
-        hits=tuple(hit_of(one, own) for one in data["hits"]),
+        hits=tuple(hit_of(item, context) for item in data["hits"]),
         query=data["query"],
         profile=data["profile"],
         mode=data["mode"],
@@ -145,7 +138,7 @@ def results_of(data: shapes.ResultsAnswer, shown: Callable[[str], Shown] | None 
         total=data["total"],
         offset=data["offset"],
         understood=data.get("understood"),
-        facets={name: facets_of(one) for name, one in data.get("facets", {}).items()},
+        facets={name: facets_of(item) for name, item in data.get("facets", {}).items()},
         matched_by=data.get("matched_by"),
     )
 
@@ -156,19 +149,19 @@ def _report_of(data: shapes.TierReportAnswer) -> TierReport:
 
 
 def facets_of(data: shapes.FacetsAnswer) -> Facets:
-    """Return the facets that `Facets.to_dict` described."""
-    counts = tuple((one["value"], one["count"]) for one in data["values"])
+    """Return the facets of `Facets.to_dict`."""
+    counts = tuple((item["value"], item["count"]) for item in data["values"])
     numbers = {"total": data["total"], "missing": data["missing"], "distinct": data["distinct"]}
     return Facets(data["field"], counts, other=data["other"], **numbers)
 
 
 def page_of(data: shapes.PageAnswer) -> Page:
-    """Return the page that `Page.to_dict` described."""
+    """Return the page of `Page.to_dict`."""
     return Page(tuple(map(entry_of, data["entries"])), data["next"])
 
 
 def explanation_of(data: shapes.ExplanationAnswer) -> Explanation:
-    """Return the explanation that `Explanation.to_dict` described."""
+    """Return the explanation of `Explanation.to_dict`."""
     legs = tuple(LegReport(**leg) for leg in data["legs"])
     notes = tuple(map(note_of, data["notes"]))
     remedy = None if data["remedy"] is None else Remedy(**data["remedy"])
@@ -178,19 +171,19 @@ def explanation_of(data: shapes.ExplanationAnswer) -> Explanation:
 
 
 def stats_of(data: shapes.StatsAnswer, path: str) -> Stats:
-    """Return the counts that `Stats.to_dict` described; ``path`` stands for that of the server, which it keeps."""
+    """Return the counts of `Stats.to_dict`, with ``path`` for that of the server, which it does not send."""
     spaces = [
-        Space(number, one["model"], one["dimensions"], "", one["entries"])
-        for number, one in enumerate(data["spaces"], start=1)
+        Space(number, space["model"], space["dimensions"], "", space["entries"])
+        for number, space in enumerate(data["spaces"], start=1)
     ]
-    tiers = {name: stats_of(one, path) for name, one in data.get("tiers", {}).items()}
+    tiers = {name: stats_of(stats, path) for name, stats in data.get("tiers", {}).items()}
     more = {"path": path, "spaces": spaces, "notes": tuple(map(note_of, data["notes"])), "tiers": tiers}
     fields: dict[str, Any] = {**data, **more}
     return Stats(**fields)
 
 
 def weights_of(data: shapes.WeightsAnswer) -> Weights:
-    """Return the weights that `Weights.to_dict` described."""
+    """Return the weights of `Weights.to_dict`."""
     return Weights(**data)
 
 

@@ -1,4 +1,4 @@
-"""AsyncSeptet: a vault that a server holds, for asyncio; no thread waits for it."""
+"""AsyncSeptet: a vault on a server, for asyncio; without threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from septet.aio.feeding import add_many_from
 from septet.client.blocking import MAX_BYTES, TIMEOUT_S, limits
 from septet.client.calls import Calls
 from septet.client.steps import Steps, awaited
-from septet.client.tier import part_of, told
+from septet.client.tier import answer_in, part_of
 from septet.client.transport import (
     RETRIES,
     Ask,
@@ -47,24 +47,24 @@ _R = TypeVar("_R")
 
 
 class AsyncSeptet(OfOneProcess):
-    """A vault that a server holds, for asyncio: the methods of `Client` with the same arguments, awaited.
+    """A vault on a server, for asyncio: the methods of `Client` with the same arguments, awaited.
 
-    Event loops of several threads may share it; each has connections of its own. A call that is cancelled is given up:
-    the server drops what it has not begun.
+    Event loops of several threads may share it; each has connections of its own. Cancelling a call drops it: the server
+    discards work it has not begun.
 
     Args:
         url: as for `Client`, as are the others.
-        token: what the server wants to be shown.
-        timeout_s: how long a call may take.
-        max_bytes: of an answer.
-        tier: of a server that holds several tiers, the one that is written.
+        token: the token of the server.
+        timeout_s: maximum time of a call, in seconds.
+        max_bytes: maximum size of an answer, in bytes.
+        tier: the tier to write to, if the server has several.
         transport: an `httpx.AsyncBaseTransport` that sends the requests; None for the network.
 
     Raises:
-        StoreError: an argument is none of these.
+        StoreError: an argument is invalid.
     """
 
-    _elsewhere = "make it in the other process by its url"
+    _elsewhere = "create one by its url in the other process"
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class AsyncSeptet(OfOneProcess):
             await pool.aclose()
 
     def after_fork(self) -> None:
-        """Begin with other connections in a forked child: the parent goes on with its own."""
+        """Drop the connections in a forked child: they belong to the parent."""
         self._lock = Lock()
         self._pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
         self._pools = weakref.WeakKeyDictionary()
@@ -151,17 +151,17 @@ class AsyncSeptet(OfOneProcess):
         """Store many entries; see `Client.add_many`. The items may come from an async iterable too.
 
         Raises:
-            BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored.
-            EntryError: ``progress`` is no plain function, or ``vectors`` stand beside an async iterable.
-            Unreachable: the server did not answer; calls before that one are stored.
+            BatchError: an item could not be stored, or ``items`` raised; ``written`` is the number of stored entries.
+            EntryError: ``progress`` is no plain function, or ``vectors`` are combined with an async iterable.
+            Unreachable: the server did not answer; entries of earlier calls are stored.
         """
         near: Any = {"on_similar": on_similar, "similarity": similarity}
         if isinstance(items, AsyncIterable):
             if vectors is not None or model is not None:
-                raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
+                raise EntryError("vectors= needs a list or a frame of items, whose length is known: make a list first")
             return await add_many_from(items, self._add_many, progress, split=split, **near)
-        given: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress}
-        return await self._add_many(items, **given, **near)
+        more: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress}
+        return await self._add_many(items, **more, **near)
 
     _add_many = awaited(Calls.add_many)
     update = awaited(Calls.update)
@@ -181,24 +181,24 @@ class AsyncSeptet(OfOneProcess):
         named = {} if self._settings.tier is None else {"tier": self._settings.tier}
         while True:
             call = {"method": "part", "row": row, "last": last, **named}
-            answer = told(await self._sent(Ask("tier", call, shape=shape_of(call))), self._settings.url)
-            found, last = part_of(answer, row, self._settings.url), answer["last"]
-            if not found:
+            answer = answer_in(await self._send(Ask("tier", call, shape=shape_of(call))), self._settings.url)
+            rows, last = part_of(answer, row, self._settings.url), answer["last"]
+            if not rows:
                 return
-            row = found[-1].row
-            for one in found:
-                yield one.to_entry()
+            row = rows[-1].row
+            for candidate in rows:
+                yield candidate.to_entry()
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    async def _take(self, steps: Steps[_R]) -> _R:
-        """Take the steps of a method, and return what it returns."""
+    async def _run(self, steps: Steps[_R]) -> _R:
+        """Run the steps of a method and return its result."""
         try:
             ask = next(steps)
             while True:
                 try:
-                    answer = await self._sent(ask)
-                except BaseException as fault:  # noqa: BLE001 - raised where it was asked
+                    answer = await self._send(ask)
+                except BaseException as fault:  # noqa: BLE001 - raised inside the steps
                     ask = steps.throw(fault)
                 else:
                     ask = steps.send(answer)
@@ -206,31 +206,31 @@ class AsyncSeptet(OfOneProcess):
             result: _R = end.value
             return result
 
-    async def _sent(self, ask: Ask) -> Any:
+    async def _send(self, ask: Ask) -> Any:
         """Return the answer to a call; see `Client`."""
         import httpx
 
-        sent = outgoing(ask, self._settings)
+        call = outgoing(ask, self._settings)
         clock = asyncio.get_running_loop().time
-        ends_at, pauses = clock() + sent.within_s, iter(RETRIES)
+        ends_at, pauses = clock() + call.within_s, iter(RETRIES)
         while True:
             try:
-                status, body = await asyncio.wait_for(self._received(sent), max(ends_at - clock(), 0.0))
+                status, body = await asyncio.wait_for(self._receive(call), max(ends_at - clock(), 0.0))
                 return decoded(status, body, ask, self._settings)
             except (httpx.RequestError, httpx.InvalidURL) as error:
-                fault, again = failed(error, sent, self._settings), may_retry(error, sent)
+                fault, again = failed(error, call, self._settings), may_retry(error, call)
             except asyncio.TimeoutError:
-                fault, again = late(self._settings.url, sent.within_s), False
+                fault, again = late(self._settings.url, call.within_s), False
             pause = next(pauses, None) if again else None
             if pause is None or clock() + pause >= ends_at:
                 raise fault from None
             await asyncio.sleep(pause)
 
-    async def _received(self, sent: Outgoing) -> tuple[int, bytes]:
+    async def _receive(self, call: Outgoing) -> tuple[int, bytes]:
         async with self._connections().stream(
-            sent.method, sent.url, content=sent.content, headers=dict(sent.headers), timeout=sent.within_s
+            call.method, call.url, content=call.content, headers=dict(call.headers), timeout=call.within_s
         ) as response:
-            body = Body(response, sent, self._settings, float("inf"))
+            body = Body(response, call, self._settings, float("inf"))
             if response.is_stream_consumed:
                 body.add(response.content)
             else:
@@ -240,7 +240,7 @@ class AsyncSeptet(OfOneProcess):
 
     def _connections(self) -> httpx.AsyncClient:
         if self._closed:
-            raise Closed(f"{self!r} was closed: make another one")
+            raise Closed(f"{self!r} was closed: create another one")
         # A connection belongs to the loop that opened it.
         loop = asyncio.get_running_loop()
         with self._lock.hold():

@@ -1,4 +1,4 @@
-"""Client: a vault that a server holds, for programs that wait."""
+"""Client: a vault on a server, for blocking calls."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ __all__ = ["MAX_BYTES", "TIMEOUT_S", "Client"]
 
 _R = TypeVar("_R")
 
-#: How long a call takes at most, unless the caller says otherwise.
+#: Default maximum time of a call, in seconds.
 TIMEOUT_S = 30.0
-#: How many bytes its answer has at most.
+#: Default maximum size of an answer, in bytes.
 MAX_BYTES = 256_000_000
-#: Idle connections are closed before the server does it: a call that writes is not sent twice.
+#: Idle connections close before the server closes them: writing calls are never retried.
 IDLE_S = 2.0
 MOST_CONNECTIONS = 64
 
 
 class Client(RemoteMember, OfOneProcess):
-    """A vault that a server holds (``septet serve``): the methods of `Vault`, with its arguments, results and errors.
+    """A vault on a server (``septet serve``): the methods of `Vault`, with its arguments, results and errors.
 
-    A `Federation` takes it as a tier, with the results of a vault on this machine. Threads may share it, and a forked
-    child makes connections of its own. Calls that only read are sent again, twice at most, when a connection fails.
+    A `Federation` accepts it as a tier, with the results of a local vault. Threads may share it; a forked child opens
+    its own connections. Calls that only read are retried at most twice after a failed connection.
 
     Args:
-        url: where the server is, such as ``http://127.0.0.1:8000``; no proxies of the environment are used.
-        token: what the server wants to be shown. It goes to this server alone: no redirect is followed.
-        timeout_s: how long a call may take, 0.01 to 86,400 seconds; a search with ``timeout_s=`` has its own time.
-        max_bytes: of an answer; a larger one is an error.
-        tier: of a server that holds several tiers, the one that is written, and that is a tier of a `Federation` here.
+        url: the address of the server, such as ``http://127.0.0.1:8000``; proxies of the environment are not used.
+        token: the token of the server. It is sent to this server only: redirects are not followed.
+        timeout_s: maximum time of a call, 0.01 to 86,400 seconds; a search with ``timeout_s=`` uses its own.
+        max_bytes: maximum size of an answer, in bytes; a larger one is an error.
+        tier: the tier to write to, and to use in a `Federation`, if the server has several.
         transport: an `httpx.BaseTransport` that sends the requests; None for the network.
 
     Raises:
-        StoreError: an argument is none of these. The server is asked when a method is called, not before.
+        StoreError: an argument is invalid. The constructor does not connect.
     """
 
-    _elsewhere = "make it in the other process by its url"
+    _elsewhere = "create one by its url in the other process"
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Client(RemoteMember, OfOneProcess):
             pool.close()
 
     def after_fork(self) -> None:
-        """Begin with other connections in a forked child: the parent goes on with its own."""
+        """Drop the connections in a forked child: they belong to the parent."""
         self._lock = Lock()
         self._pool = None
 
@@ -143,7 +143,7 @@ class Client(RemoteMember, OfOneProcess):
     feedback = blocking(Calls.feedback)
 
     def __iter__(self) -> Iterator[Entry]:
-        """Go through all entries in the order in which they were first stored; see `Vault.__iter__`."""
+        """Iterate over all entries in the order in which they were first stored; see `Vault.__iter__`."""
         for part in self._parts():
             yield from part
 
@@ -151,7 +151,7 @@ class Client(RemoteMember, OfOneProcess):
         return self.count()
 
     def __bool__(self) -> bool:
-        # A client of an empty vault is one.
+        # A client of an empty vault is true.
         return True
 
     def __contains__(self, id: object) -> bool:
@@ -159,14 +159,14 @@ class Client(RemoteMember, OfOneProcess):
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _take(self, steps: Steps[_R]) -> _R:
-        """Take the steps of a method, and return what it returns."""
+    def _run(self, steps: Steps[_R]) -> _R:
+        """Run the steps of a method and return its result."""
         try:
             ask = next(steps)
             while True:
                 try:
-                    answer = self._sent(ask)
-                except BaseException as fault:  # noqa: BLE001 - raised where it was asked
+                    answer = self._send(ask)
+                except BaseException as fault:  # noqa: BLE001 - raised inside the steps
                     ask = steps.throw(fault)
                 else:
                     ask = steps.send(answer)
@@ -174,38 +174,38 @@ class Client(RemoteMember, OfOneProcess):
             result: _R = end.value
             return result
 
-    def _sent(self, ask: Ask) -> Any:
+    def _send(self, ask: Ask) -> Any:
         """Return the answer to a call.
 
         Raises:
-            SeptetError: the error that the server tells; `Unreachable` when it does not answer.
+            SeptetError: the error of the server; `Unreachable` without an answer.
         """
         import httpx
 
         from septet.embedding.transport.network import until
 
-        sent = outgoing(ask, self._settings)
-        ends_at, pauses = time.monotonic() + sent.within_s, iter(RETRIES)
+        call = outgoing(ask, self._settings)
+        ends_at, pauses = time.monotonic() + call.within_s, iter(RETRIES)
         while True:
             try:
                 with until(ends_at):
-                    status, body = self._received(sent, ends_at)
+                    status, body = self._receive(call, ends_at)
                 return decoded(status, body, ask, self._settings)
             except (httpx.RequestError, httpx.InvalidURL) as error:
-                fault, again = failed(error, sent, self._settings), may_retry(error, sent)
+                fault, again = failed(error, call, self._settings), may_retry(error, call)
             pause = next(pauses, None) if again else None
             if pause is None or time.monotonic() + pause >= ends_at:
-                # Without its cause, which holds the request and so the token.
+                # The cause holds the request, and so the token.
                 raise fault from None
             time.sleep(pause)
 
-    def _received(self, sent: Outgoing, ends_at: float) -> tuple[int, bytes]:
-        left = max(ends_at - time.monotonic(), 0.001)
+    def _receive(self, call: Outgoing, ends_at: float) -> tuple[int, bytes]:
+        timeout_s = max(ends_at - time.monotonic(), 0.001)
         with self._connections().stream(
-            sent.method, sent.url, content=sent.content, headers=dict(sent.headers), timeout=left
+            call.method, call.url, content=call.content, headers=dict(call.headers), timeout=timeout_s
         ) as response:
-            body = Body(response, sent, self._settings, ends_at)
-            # A transport of a test may have read it.
+            body = Body(response, call, self._settings, ends_at)
+            # A transport of a test may have read the body.
             for piece in (response.content,) if response.is_stream_consumed else response.iter_raw():
                 body.add(piece)
             return body.status, body.whole()
@@ -213,7 +213,7 @@ class Client(RemoteMember, OfOneProcess):
     def _connections(self) -> httpx.Client:
         with self._lock.hold():
             if self._closed:
-                raise Closed(f"{self!r} was closed: make another one")
+                raise Closed(f"{self!r} was closed: create another one")
             if self._pool is None:
                 import httpx
 
@@ -229,7 +229,7 @@ class Client(RemoteMember, OfOneProcess):
 
 
 def limits() -> httpx.Limits:
-    """Return how many connections are kept, and how long."""
+    """Return the limits of the connection pool."""
     import httpx
 
     return httpx.Limits(

@@ -1,4 +1,4 @@
-"""What a client can ask: the one definition of its methods, for threads and for loops."""
+"""The calls of a client: one definition of its methods, for threads and event loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ExternalFirst: the memory of another program is asked first, and a vault answers while that one fails."""
+"""ExternalFirst: searches the memory of another program, and the vault while that program fails."""
 
 from __future__ import annotations
 
@@ -30,48 +30,48 @@ if TYPE_CHECKING:
 
 __all__ = ["Asks", "ExternalFirst"]
 
-#: A function of the query and the number of results that are wanted, which returns them best first.
+#: Maps a query and a maximum number of results to results, best first.
 Asks: TypeAlias = "Callable[[str, int], Iterable[Mapping[str, Any] | Hit]]"
 
 TIMEOUT_S = 4.0
 REST_S, LONGEST_REST_S = 1.0, 60.0
 MOST_WAIT_S = 86_400.0
-#: So many results are taken where the limit is higher.
+#: Maximum number of results to take from the other program, also for a higher limit.
 MOST_RESULTS = 10_000
-#: The options of a search that the answer of another program can follow.
+#: Options that are applied to the answer of another program; any other is searched for in the vault.
 TAKEN = frozenset({"include_memories", "limit", "mode", "min_score", "timeout_s"})
-#: The share of a search's time limit that the other program has: the vault must still answer in time.
+#: Share of the search's time limit for the other program; the vault must still answer in the rest.
 SHARE = 0.5
 
 
-class _Failed(Exception):
-    """Why there is no answer."""
+class _NoAnswer(Exception):
+    """The other program has no usable answer; the message is the reason."""
 
 
 class ExternalFirst:
-    """A memory of another program, such as a search service, with a vault behind it.
+    """A memory of another program, such as a search service, with a vault as the fallback.
 
-    A search asks that one. When it raises, is late, or gives what is no list of results, the vault answers, and the
-    note ``external_failed`` says why. It then rests, 1 s at first and twice as long after each further failure, up to
-    60 s, and the vault answers at once. An empty list is an answer. The results of both are never mixed: to merge what
-    several vaults hold, see `Federation`.
+    A search calls the other program. If that raises, is late, or returns no list of results, the vault answers, and the
+    note ``external_failed`` gives the reason. The other program is then skipped for 1 s, and twice as long after each
+    further failure, up to 60 s. An empty list is an answer. Results of the two are never mixed: to merge the results of
+    several vaults, see `Federation`.
 
     The vault also answers searches with options that another program cannot follow: all but ``limit``, ``mode``,
-    ``min_score``, ``timeout_s`` and ``include_memories``, as all of it may be memories. Nothing is written to the other
-    memory, and nothing of it to the vault.
+    ``min_score``, ``timeout_s`` and ``include_memories`` (each of its results may be a memory). Nothing is copied
+    between the two.
 
     Args:
-        ask: called with the query and the number of results, on a thread of its own. It returns results, best first:
-            dicts with the fields of `Vault.add`, of which ``title`` is needed, and ``score``, a finite number (1 /
-            place if there is none); or hits of another search.
+        ask: called with the query and the maximum number of results, on a thread of its own. It returns results, best
+            first: dicts with the fields of `Vault.add`, of which ``title`` is required, and optionally ``score``, a
+            finite number (default 1 / rank); or hits of another search.
         vault: a `Vault`, a `PostgresVault` or a `Federation`.
-        name: what hits and notes call it.
-        timeout_s: how long a search waits for it, 0.01 to 86,400 seconds, and at most half of its own ``timeout_s``.
-        rest_s: how long it rests after its first failure, 0 to 86,400 seconds.
-        longest_rest_s: the longest rest.
+        name: the name of the other program in hits and notes.
+        timeout_s: maximum time to wait for it, 0.01 to 86,400 seconds, and at most half of the search's ``timeout_s``.
+        rest_s: pause after its first failure, 0 to 86,400 seconds.
+        longest_rest_s: maximum pause, in seconds.
 
     Raises:
-        QueryError: an argument is none of these.
+        QueryError: an argument is invalid.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class ExternalFirst:
         longest_rest_s: float = LONGEST_REST_S,
     ) -> None:
         if ask is None:
-            raise QueryError("ask is None: wanted a function of the query and the number of results")
+            raise QueryError("ask is None: pass a function of the query and the number of results")
         self._ask = called(ask, "ask", QueryError)
         if not isinstance(vault, Searchable):
             raise QueryError(f"vault is {shown(vault)}: wanted a Vault or a Federation")
@@ -105,15 +105,15 @@ class ExternalFirst:
 
     @property
     def fault(self) -> str | None:
-        """Why the other memory failed last; None while it answers, as far as is known."""
+        """The reason of the last failure of the other program; None while it answers."""
         return self._fault
 
     @takes_options
     def search(self, query: str, **options: Unpack[SearchOptions]) -> Results:
-        """Return what the other memory finds; while it fails, or cannot follow an option, what the vault finds.
+        """Return the results of the other program; those of the vault if it fails or cannot follow an option.
 
-        Hits of the other memory have its name as ``tier``, no signals, and a confidence of 0: their scores were
-        compared with nothing, and a ``min_score`` of the profile does not cut them, only one that is given.
+        Hits of the other program have its name as ``tier``, no signals, and a confidence of 0. Its scores are not
+        comparable with those of a vault: only a ``min_score`` of the call cuts them, not that of the profile.
         ``results.tiers`` has a report of it, with the error if it failed.
 
         Args:
@@ -121,52 +121,52 @@ class ExternalFirst:
             **options: those of `Vault.search`.
 
         Raises:
-            QueryError: as for `Vault.search`, whoever answers; likewise the other errors of an argument.
-            StoreError: the vault is needed and cannot be read; the message says why the other memory failed too.
+            QueryError: as for `Vault.search`, whether or not the vault answers; likewise other errors of an argument.
+            StoreError: the vault is needed and cannot be read; the message also gives the error of the other program.
         """
         began = time.monotonic()
         plan = self._vault._plan(query, options)
         if not plan.query.text.strip():
             return self._vault.search(query, **options)
         try:
-            entries, scores = self._asked(plan, _beyond(options))
-        except _Failed as failed:
-            return self._instead(str(failed), began, query, options)
-        # What a profile cuts at is meant for its own scores.
-        asked = None if options.get("min_score") is None else plan.min_score
-        return self._results(plan, entries, scores, asked, began)
+            entries, scores = self._external_answer(plan, _unsupported(options))
+        except _NoAnswer as failed:
+            return self._search_vault(str(failed), began, query, options)
+        # A profile's min_score is for the scores of that profile only.
+        min_score = None if options.get("min_score") is None else plan.min_score
+        return self._results(plan, entries, scores, min_score, began)
 
-    def _asked(self, plan: Plan, beyond: list[str]) -> tuple[list[Entry], list[float]]:
-        """Return what the other memory gives.
+    def _external_answer(self, plan: Plan, unsupported: list[str]) -> tuple[list[Entry], list[float]]:
+        """Return the entries and scores of the other program.
 
         Raises:
-            _Failed: nothing, and why.
+            _NoAnswer: it failed, was late, rests, or cannot follow an option.
         """
-        if beyond:
-            raise _Failed(f"{self.name} cannot follow {', '.join(beyond)}")
+        if unsupported:
+            raise _NoAnswer(f"{self.name} cannot follow {', '.join(unsupported)}")
         with self._lock.hold():
             fault, now = self._fault, time.monotonic()
             if fault is not None:
                 if now < self._retry_at:
-                    raise _Failed(f"{fault}; it rests")
-                # One search tries it; those beside it need not wait as long.
+                    raise _NoAnswer(f"{fault}; it rests")
+                # A single search retries; concurrent ones go to the vault.
                 self._retry_at = now + self._timeout_s
         within_s = self._timeout_s
         if plan.deadline is not None:
             within_s = min(within_s, SHARE * plan.deadline.left_s)
         text, most = plan.query.text, min(plan.most_hits, MOST_RESULTS)
         try:
-            future = call_on_thread(lambda: _checked(self._ask(text, most), most), "septet-external")
+            future = call_on_thread(lambda: _entries_and_scores(self._ask(text, most), most), "septet-external")
             if not wait([future], within_s).done:
-                raise _Failed(f"{self.name} gave no answer within {within_s:.3g} s")
-            found = future.result()
+                raise _NoAnswer(f"{self.name} gave no answer within {within_s:.3g} s")
+            answer = future.result()
         except Exception as fault:  # noqa: BLE001 - foreign code; an interrupt is raised
-            said = str(fault) if isinstance(fault, _Failed) else f"{self.name} {_said(fault)}"
-            self._rest(said)
-            raise _Failed(said) from None
+            reason = str(fault) if isinstance(fault, _NoAnswer) else f"{self.name} {_reason(fault)}"
+            self._rest(reason)
+            raise _NoAnswer(reason) from None
         with self._lock.hold():
             self._fault, self._last_rest_s = None, 0.0
-        return found
+        return answer
 
     def _rest(self, fault: str) -> None:
         with self._lock.hold():
@@ -175,13 +175,13 @@ class ExternalFirst:
             self._retry_at = time.monotonic() + self._last_rest_s
 
     def _results(
-        self, plan: Plan, entries: list[Entry], scores: list[float], least: float | None, began: float
+        self, plan: Plan, entries: list[Entry], scores: list[float], min_score: float | None, began: float
     ) -> Results:
-        kept = [at for at, score in enumerate(scores) if least is None or score >= least]
-        scored: list[Scored] = [(scores[at], self.name, {}, {}, 0.0, {}) for at in kept]
+        places = [place for place, score in enumerate(scores) if min_score is None or score >= min_score]
+        scored: list[Scored] = [(scores[place], self.name, {}, {}, 0.0, {}) for place in places]
         terms, rules = plan.query, plan.profile.text
         hits = hits_of(
-            [entries[at] for at in kept],
+            [entries[place] for place in places],
             scored,
             full=plan.mode == "full",
             sought=(terms.terms, terms.begun, terms.grams),
@@ -193,7 +193,7 @@ class ExternalFirst:
         text = plan.query.text
         return Results(hits, text, self.name, plan.mode, {}, 0.0, plan.notes, (report,), took_ms)
 
-    def _instead(self, failed: str, began: float, query: str, options: SearchOptions) -> Results:
+    def _search_vault(self, failed: str, began: float, query: str, options: SearchOptions) -> Results:
         waited_s = time.monotonic() - began
         report = TierReport(self.name, 1.0, 0, 0, 1_000 * waited_s, failed)
         if options.get("timeout_s") is not None:
@@ -202,42 +202,42 @@ class ExternalFirst:
         try:
             results = self._vault.search(query, **options)
         except StoreError as fault:
-            raise StoreError(f"{failed}; and the vault behind it: {fault}") from fault
-        note = Note("external_failed", f"{failed}; the vault was searched", "it is asked again later", self.name)
+            raise StoreError(f"{failed}; the vault failed too: {fault}") from fault
+        note = Note("external_failed", f"{failed}; the vault was searched", "it is retried later", self.name)
         took_ms = results.took_ms + 1_000 * waited_s
         return replace(results, notes=(note, *results.notes), tiers=(report, *results.tiers), took_ms=took_ms)
 
 
-def _beyond(options: SearchOptions) -> list[str]:
-    """Return the options that are given and that another program cannot follow."""
-    given: Mapping[str, Any] = options
-    found = []
-    for name, value in given.items():
+def _unsupported(options: SearchOptions) -> list[str]:
+    """Return the sorted names of options that another program cannot follow."""
+    named: Mapping[str, Any] = options
+    names = []
+    for name, value in named.items():
         default = OPTIONS[name].default
         if name not in TAKEN and not (value is default or (isinstance(value, str) and value == default)):
-            found.append(name)
-    return sorted(found)
+            names.append(name)
+    return sorted(names)
 
 
-def _said(fault: Exception) -> str:
+def _reason(fault: Exception) -> str:
     try:
         cause = printable(cut(str(fault)))
     except Exception:  # noqa: BLE001 - foreign code
         cause = "without a message"
     no_result = isinstance(fault, EntryError)
-    return f"gave what is no result: {cause}" if no_result else f"raised {type(fault).__name__}: {cause}"
+    return f"returned an invalid result: {cause}" if no_result else f"raised {type(fault).__name__}: {cause}"
 
 
-def _checked(given: object, most: int) -> tuple[list[Entry], list[float]]:
-    """Return results as entries with scores, each id once.
+def _entries_and_scores(answer: object, most: int) -> tuple[list[Entry], list[float]]:
+    """Return the entries and scores of an answer, each id once.
 
     Raises:
-        EntryError: one of them is no result.
+        EntryError: an item is no result.
     """
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
-        raise EntryError(f"{shown(given)}: wanted a list of dicts")
+    if isinstance(answer, (str, bytes, Mapping)) or not isinstance(answer, Iterable):
+        raise EntryError(f"{shown(answer)}: wanted a list of dicts")
     entries, scores, seen = [], [], set()
-    for place, item in enumerate(islice(given, most), 1):
+    for place, item in enumerate(islice(answer, most), 1):
         if isinstance(item, Hit):
             if item.entry is None:
                 raise EntryError(f"hit {shown(item.id)} without its entry: search with mode='full'")

@@ -1,4 +1,4 @@
-"""What a client reads: each method asks as that of `Vault`, and returns what that returns."""
+"""Reading methods of a client: the arguments and results of those of `Vault`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from septet.client.answers import (
-    Shown,
+    HitContext,
     entry_of,
     explanation_of,
     facets_of,
@@ -20,6 +20,7 @@ from septet.client.answers import (
 )
 from septet.client.steps import Steps
 from septet.client.transport import GRACE_S, Ask, Settings
+from septet.client.wire import present
 from septet.errors import EntryError, QueryError, Unreachable
 from septet.inputs.arguments import flag, listed, real, shown, utf8, whole
 from septet.model.entry import Entry
@@ -57,14 +58,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Reads"]
 
-#: So many ids, queries or entries one call names, and so many results it returns.
-MOST_AT_ONCE, MOST_RESULTS = 500, 1_000
-#: Options that are functions, or about them.
-_AT_HOME = ("reranker", "rerank_top", "rerank_timeout_s")
+#: Maximum number of ids, queries or entries per call; of results; of values of a field.
+MOST_AT_ONCE, MOST_RESULTS, MOST_VALUES = 500, 1_000, 1_000
+#: Maximum length of an id, in characters.
+MOST_ID_CHARS = 256
+#: Options that are functions, or concern one.
+_LOCAL = ("reranker", "rerank_top", "rerank_timeout_s")
 
 
 class Reads:
-    """The steps of methods that read, of a server with these settings."""
+    """The steps of the reading methods, for a server with these settings."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -74,12 +77,12 @@ class Reads:
         """Find the entries that answer a query, best first; see `Vault.search`.
 
         Raises:
-            QueryError: as for a vault, and for ``reranker=``: a function cannot travel.
+            QueryError: as for a vault, and for ``reranker=``: a function cannot be sent.
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
         request = _options("search", query, options)
         answer = yield Ask("search", {"query": query, **request}, self._within(options))
-        return results_of(answer, lambda profile: _shown(query, profile, options))
+        return results_of(answer, lambda profile: _hit_context(query, profile, options))
 
     @takes_recall_options
     def recall(self, query: str, limit: int | None = None, **options: Unpack[RecallOptions]) -> Steps[Results]:
@@ -90,10 +93,10 @@ class Reads:
         """
         if not options.keys() <= RECALL_OPTIONS:
             raise unexpected("recall", options, RECALL_OPTIONS)
-        given: Any = {**options, "limit": limit}
-        request = _options("recall", query, given)
+        named: Any = {**options, "limit": limit}
+        request = _options("recall", query, named)
         answer = yield Ask("recall", {"query": query, **request}, self._within(options))
-        return results_of(answer, lambda profile: _shown(query, profile, given))
+        return results_of(answer, lambda profile: _hit_context(query, profile, named))
 
     @takes_options
     def search_many(
@@ -104,9 +107,9 @@ class Reads:
         threads: int | None = None,
         **options: Unpack[SearchOptions],
     ) -> Steps[list[Results]]:
-        """Search for many queries, some hundred in one call; see `Vault.search_many`.
+        """Search for many queries, 500 per call; see `Vault.search_many`.
 
-        Queries with ``query_vectors`` are calls of their own. The server chooses its ``threads``.
+        Queries with ``query_vectors`` are one call each. ``threads`` is ignored: the server chooses.
 
         Raises:
             SeptetError: as `search`.
@@ -114,23 +117,24 @@ class Reads:
         texts = listed(queries, "queries", QueryError, "a sequence of queries", of=str)
         if options.get("query_vector") is not None:
             raise QueryError("search_many takes query_vectors=, one for each query, and no query_vector=")
-        found: list[Results] = []
+        results: list[Results] = []
         if query_vectors is not None:
             vectors = listed(query_vectors, "query_vectors", QueryError, "one vector for each query")
             if len(vectors) != len(texts):
                 raise QueryError(f"{len(vectors)} query_vectors for {len(texts)} queries: wanted one for each")
             for text, vector in zip(texts, vectors):
-                given: Any = {**options, "query_vector": vector}
-                found.append((yield from self.search(text, **given)))
-            return found
+                named: Any = {**options, "query_vector": vector}
+                results.append((yield from self.search(text, **named)))
+            return results
         for start in range(0, len(texts), MOST_AT_ONCE):
             part = texts[start : start + MOST_AT_ONCE]
             request = {"queries": part, **_options("search_many", part[0], options)}
             answer = yield Ask("search_many", request, self._within(options))
             if len(answer["results"]) != len(part):
-                raise self._wrong(f"{len(answer['results'])} results for {len(part)} queries")
-            found += map(results_of, answer["results"], (partial(_shown, text, options=options) for text in part))
-        return found
+                raise self._unreachable(f"{len(answer['results'])} results for {len(part)} queries")
+            contexts = (partial(_hit_context, text, options=options) for text in part)
+            results += map(results_of, answer["results"], contexts)
+        return results
 
     @takes_options
     def explain(self, query: str, id: str, **options: Unpack[SearchOptions]) -> Steps[Explanation]:
@@ -142,8 +146,8 @@ class Reads:
         """
         request = _options("explain", query, options)
         request.pop("mode", None)
-        asked = {"query": query, "id": utf8(id, "id", QueryError), **request}
-        return explanation_of((yield Ask("explain", asked, self._within(options))))
+        request = {"query": query, "id": utf8(id, "id", QueryError), **request}
+        return explanation_of((yield Ask("explain", request, self._within(options))))
 
     def similar(
         self,
@@ -165,22 +169,22 @@ class Reads:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        given = {"id": id, "text": text, "vector": vector, "min_similarity": min_similarity, "where": where}
-        asked = {"limit": limit, "include_expired": include_expired, "include_memories": include_memories, "mode": mode}
-        more = _given({**given, "kinds": kinds, "model": model})
-        return results_of((yield Ask("similar", {**asked, **more})))
+        named = {"id": id, "text": text, "vector": vector, "min_similarity": min_similarity, "where": where}
+        fixed = {"limit": limit, "include_expired": include_expired, "include_memories": include_memories, "mode": mode}
+        more = present({**named, "kinds": kinds, "model": model})
+        return results_of((yield Ask("similar", {**fixed, **more})))
 
     def weights(self, *, profile: ProfileLike | None = None, vectors: bool | None = None) -> Steps[Weights]:
-        """Return the weights that a search would give the signals now; see `Vault.weights`.
+        """Return the weights that a search would use now; see `Vault.weights`.
 
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        asked: dict[str, Any] = {} if profile is None else {"profile": _profile(profile)}
+        request: dict[str, Any] = {} if profile is None else {"profile": _profile(profile)}
         if vectors is not None:
             flag(vectors, "vectors", QueryError)
-            asked["vectors"] = vectors
-        return weights_of((yield Ask("weights", asked)))
+            request["vectors"] = vectors
+        return weights_of((yield Ask("weights", request)))
 
     # -- without a query -----------------------------------------------------------------------------------------------
 
@@ -190,14 +194,14 @@ class Reads:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        wanted = ids_of([ids] if isinstance(ids, str) else ids)
+        names = ids_of([ids] if isinstance(ids, str) else ids)
         known: dict[str, Entry] = {}
-        # No entry has a longer id, or none.
-        asked = [one for one in dict.fromkeys(wanted) if one and len(one) <= MOST_ID_CHARS]
-        for start in range(0, len(asked), MOST_AT_ONCE):
-            answer = yield Ask("load", {"ids": asked[start : start + MOST_AT_ONCE]})
-            known.update((one["id"], entry_of(one)) for one in answer["entries"])
-        return [known[one] for one in wanted if one in known]
+        # No entry has an empty id or a longer one.
+        valid = [id_ for id_ in dict.fromkeys(names) if id_ and len(id_) <= MOST_ID_CHARS]
+        for start in range(0, len(valid), MOST_AT_ONCE):
+            answer = yield Ask("load", {"ids": valid[start : start + MOST_AT_ONCE]})
+            known.update((id_["id"], entry_of(id_)) for id_ in answer["entries"])
+        return [known[id_] for id_ in names if id_ in known]
 
     def get(self, id: str) -> Steps[Entry | None]:
         """Return the entry with this id, or None; see `Vault.get`.
@@ -215,9 +219,9 @@ class Reads:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        wanted = ids_of([ids] if isinstance(ids, str) else ids)
-        known = {entry.id: entry for entry in (yield from self.load(wanted))}
-        return [known.get(one) for one in wanted]
+        names = ids_of([ids] if isinstance(ids, str) else ids)
+        known = {entry.id: entry for entry in (yield from self.load(names))}
+        return [known.get(id_) for id_ in names]
 
     def ids_beginning(self, text: str, *, limit: int = 20) -> Steps[list[str]]:
         """Return the ids that begin with a text, in order; see `Vault.ids_beginning`.
@@ -225,8 +229,8 @@ class Reads:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        asked = {"text": utf8(text, "text"), "limit": whole(limit, "limit", EntryError, 1)}
-        return list((yield Ask("ids_beginning", asked))["ids"])
+        request = {"text": utf8(text, "text"), "limit": whole(limit, "limit", EntryError, 1)}
+        return list((yield Ask("ids_beginning", request))["ids"])
 
     def entries(
         self,
@@ -239,33 +243,33 @@ class Reads:
     ) -> Steps[Page]:
         """List entries without a query, page by page; see `Vault.entries`.
 
-        Large pages, and all entries at once (``limit=None``), are several calls, each at the state of its time.
+        More than 500 entries, or all of them (``limit=None``), are several calls; entries may change between them.
 
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
         most = None if limit is None else whole(limit, "limit", QueryError, 1)
-        asked = {"order_by": order_by, **_given({"where": where, "as_of": as_of})}
-        found, known = list[Entry](), set[str]()
+        request = {"order_by": order_by, **present({"where": where, "as_of": as_of})}
+        rows, known = list[Entry](), set[str]()
         while True:
-            left = MOST_AT_ONCE if most is None else min(most - len(found), MOST_AT_ONCE)
-            page = page_of((yield Ask("entries", {**asked, "limit": left, **_given({"after": after})})))
+            size = MOST_AT_ONCE if most is None else min(most - len(rows), MOST_AT_ONCE)
+            page = page_of((yield Ask("entries", {**request, "limit": size, **present({"after": after})})))
             after = page.next
-            # Of the same entries again and again there would be no end.
-            if len(page) > left or (after is not None and known.issuperset(page.ids)):
-                raise self._wrong(f"{len(page)} entries where {left} others are asked for")
-            found += page.entries
+            # A server that repeats entries would make this loop endless.
+            if len(page) > size or (after is not None and known.issuperset(page.ids)):
+                raise self._unreachable(f"{len(page)} entries instead of {size} further ones")
+            rows += page.entries
             known.update(page.ids)
-            if after is None or (most is not None and len(found) >= most):
-                return Page(tuple(found), after)
+            if after is None or (most is not None and len(rows) >= most):
+                return Page(tuple(rows), after)
 
     def count(self, where: Mapping[str, Any] | None = None, *, as_of: Time | None = None) -> Steps[int]:
-        """Return how many entries pass a filter; see `Vault.count`.
+        """Return the number of entries that pass a filter; see `Vault.count`.
 
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        return int((yield Ask("count", _given({"where": where, "as_of": as_of})))["count"])
+        return int((yield Ask("count", present({"where": where, "as_of": as_of})))["count"])
 
     def facets(
         self,
@@ -276,14 +280,14 @@ class Reads:
         limit: int | None = 100,
         as_of: Time | None = None,
     ) -> Steps[Facets]:
-        """Return how many entries have each value of a field, at most 1,000 values; see `Vault.facets`.
+        """Return the number of entries by value of a field, at most 1,000 values; see `Vault.facets`.
 
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
         most = MOST_VALUES if limit is None else whole(limit, "limit", QueryError, 1)
-        asked = {"field": field, "limit": min(most, MOST_VALUES), **_given({"where": where, "by": by, "as_of": as_of})}
-        return facets_of((yield Ask("facets", asked)))
+        optional = present({"where": where, "by": by, "as_of": as_of})
+        return facets_of((yield Ask("facets", {"field": field, "limit": min(most, MOST_VALUES), **optional})))
 
     def history(self, id: str) -> Steps[list[Version]]:
         """Return the earlier versions of an entry; see `Vault.history`.
@@ -307,11 +311,11 @@ class Reads:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        asked = _given({"tier": self._settings.tier})
-        return stats_of((yield Ask("stats", asked)), self._settings.url)
+        request = present({"tier": self._settings.tier})
+        return stats_of((yield Ask("stats", request)), self._settings.url)
 
     def status(self) -> Steps[dict[str, Any]]:
-        """Return what is served: version, tiers, profiles, counts, and whether it may be changed.
+        """Return version, tiers, profiles, counts, and whether the server accepts writes.
 
         Raises:
             Unreachable: the server does not answer.
@@ -329,72 +333,64 @@ class Reads:
         profile: str | None = None,
         timeout_s: float | None = None,
     ) -> Steps[dict[str, Any]]:
-        """Ask several corpora at once, and return the dict that `Retrieval.to_dict` makes; see `Retriever.retrieve`.
+        """Search several corpora, and return the dict of `Retrieval.to_dict`; see `Retriever.retrieve`.
 
-        Without a ``profile`` it is that of the server's configuration.
+        Without a ``profile``, that of the server's configuration is used.
 
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        asked = _given({"limit": limit, "corpora": corpora, "mode": mode, "timeout_s": timeout_s})
-        asked |= _given({"scope": scope, "profile": profile})
-        return dict((yield Ask("retrieve", {"query": query, **asked}, self._within({"timeout_s": timeout_s}))))
+        request = present({"limit": limit, "corpora": corpora, "mode": mode, "timeout_s": timeout_s})
+        request |= present({"scope": scope, "profile": profile})
+        return dict((yield Ask("retrieve", {"query": query, **request}, self._within({"timeout_s": timeout_s}))))
 
-    def _wrong(self, what: str) -> Unreachable:
+    def _unreachable(self, what: str) -> Unreachable:
         return Unreachable(f"{self._settings.url} answers with {what}")
 
     def _within(self, options: Mapping[str, Any]) -> float | None:
-        """Return how long a call may take: the search answers in its own time, if it has one."""
+        """Return the maximum time of a call: that of the search plus a grace period; None for the client's."""
         timeout_s = options.get("timeout_s")
         return None if timeout_s is None else real(timeout_s, "timeout_s", QueryError) + GRACE_S
 
 
-#: So many results, and values of a field, one call returns, and so long an id is.
-MOST_RESULTS, MOST_VALUES, MOST_ID_CHARS = 1_000, 1_000, 256
-
-
-def _given(named: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in named.items() if value is not None}
-
-
 def _profile(profile: ProfileLike) -> str | dict[str, Any]:
-    """Return a profile as a server takes it: by a built-in name, or as a whole; a file is read here."""
-    found = resolve(profile)
-    return found.name if BUILTIN.get(found.name) is found else found.to_dict()
+    """Return a profile as a server accepts it: a built-in name, or the whole profile; files are read here."""
+    resolved = resolve(profile)
+    return resolved.name if BUILTIN.get(resolved.name) is resolved else resolved.to_dict()
 
 
 def _options(method: str, query: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a search that are not as they are by default, checked as a vault checks them.
+    """Return the options of a search that differ from the defaults, checked as by a vault.
 
     Raises:
-        QueryError: one that cannot be understood, or cannot travel.
+        QueryError: an option is invalid, or cannot be sent.
     """
     if len({**DEFAULTS, **options}) != len(DEFAULTS):
         raise unexpected(method, options)
     if options.get("reranker") is not None:
         raise QueryError(
-            "reranker= is a function, which cannot travel: sort the hits by it, or make the client a tier of a "
-            "Federation, which takes it"
+            "reranker= is a function, which cannot be sent: sort the hits by it, or make the client a tier of a "
+            "Federation, which supports it"
         )
     _plan(query, options, options.get("profile"))
-    asked = {name: value for name, value in options.items() if name not in _AT_HOME and value is not DEFAULTS[name]}
-    if asked.get("profile") is not None:
-        asked["profile"] = _profile(asked["profile"])
-    if isinstance(limit := asked.get("limit"), int) and limit > MOST_RESULTS:
+    request = {name: value for name, value in options.items() if name not in _LOCAL and value is not DEFAULTS[name]}
+    if request.get("profile") is not None:
+        request["profile"] = _profile(request["profile"])
+    if isinstance(limit := request.get("limit"), int) and limit > MOST_RESULTS:
         raise QueryError(f"limit is {shown(limit)}: a server returns at most {MOST_RESULTS:,} results; turn the pages")
-    return asked
+    return request
 
 
 def _plan(query: str, options: Mapping[str, Any], profile: ProfileLike | None) -> Any:
-    given = {**DEFAULTS, **options, "tiers": None}
-    return make_plan(query, now=0.0, profile="septet" if profile is None else profile, options=given, embeds=True)
+    named = {**DEFAULTS, **options, "tiers": None}
+    return make_plan(query, now=0.0, profile="septet" if profile is None else profile, options=named, embeds=True)
 
 
-def _shown(query: str, profile: str, options: Mapping[str, Any]) -> Shown:
-    """Return what whole hits show of themselves, as a search here would say it."""
+def _hit_context(query: str, profile: str, options: Mapping[str, Any]) -> HitContext:
+    """Return the query words and snippet rules of full hits, as a local search would."""
     named = options.get("profile")
     used = named if named is not None else profile if profile in BUILTIN else None
     plan = _plan(query, options, used)
-    asked, rules = plan.query, plan.profile.text
-    sought = ((), asked.terms, False) if asked.steps else (asked.terms, asked.begun, asked.grams)
+    words, rules = plan.query, plan.profile.text
+    sought = ((), words.terms, False) if words.steps else (words.terms, words.begun, words.grams)
     return sought, rules.snippet == "match", rules.snippet_chars

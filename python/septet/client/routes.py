@@ -1,4 +1,4 @@
-"""The operations of a server by name: verb, path, and whether they read. The table of the server says the same."""
+"""The operations of a server by name: verb, path, True if read-only. `septet.service.operations` has the same table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 __all__ = ["ROUTES"]
 
-#: ``{id}`` is a field of the request. What only reads may be sent again when a connection fails.
+#: ``{id}`` is a field of the request. Read-only operations may be retried after a failed connection.
 ROUTES: Mapping[str, tuple[str, str, bool]] = {
     "search": ("POST", "/v1/search", True),
     "search_many": ("POST", "/v1/search_many", True),

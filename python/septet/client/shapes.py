@@ -1,6 +1,6 @@
-"""Answers as typed dicts: the schemas of what ``to_dict()`` of each result gives, for MCP, OpenAPI and the client.
+"""Answers as typed dicts: the schemas of the ``to_dict()`` of each result, for MCP, OpenAPI and the client.
 
-The client checks what a server answers against them, in `septet.tiers.remote.received`.
+The client validates answers with them, in `septet.tiers.remote.received`.
 """
 
 # No `from __future__ import annotations`: pydantic reads the annotations as values.
@@ -19,16 +19,16 @@ __all__ += ["PageAnswer", "ResultsAnswer", "RetrievalAnswer", "SearchManyAnswer"
 __all__ += ["WeightsAnswer"]
 
 
-#: Fields that a whole hit has, and a light one.
+#: Fields of a full hit, and of a light one.
 _WHOLE = ("entry", "breakdown", "signals", "raw")
 _LIGHT = ("title", "kind", "type", "domain", "severity", "tags", "source", "trust", "snippet", "token_estimate")
 
 
 def _complete(hit: Any) -> Any:
-    """Return a hit that has the fields of its mode.
+    """Return a hit after checking that it has all fields of its mode.
 
     Raises:
-        ValueError: one is missing.
+        ValueError: a field is missing.
     """
     for name in _WHOLE if "entry" in hit else _LIGHT:
         if name not in hit:
@@ -36,7 +36,7 @@ def _complete(hit: Any) -> Any:
     return hit
 
 
-# What holds values of its own type is described as plain objects: tools of agents take no recursive schema.
+# Recursive parts are typed as plain objects: agent tools accept no recursive schemas.
 
 
 def _hits(parts: list[dict[str, Any]], info: ValidationInfo) -> list[Any]:
@@ -44,11 +44,11 @@ def _hits(parts: list[dict[str, Any]], info: ValidationInfo) -> list[Any]:
 
 
 def _stats(tiers: Mapping[str, Any], info: ValidationInfo) -> dict[str, Any]:
-    return {name: inner(one, StatsAnswer, info) for name, one in tiers.items()}
+    return {name: inner(stats, StatsAnswer, info) for name, stats in tiers.items()}
 
 
 class NoteAnswer(TypedDict):
-    """What a search could not do, or did differently: a code to test for, what happened, what to do about it."""
+    """A notice of a degraded or changed search: a code for programs, the cause, and the cure."""
 
     code: Said
     cause: Said
@@ -65,7 +65,7 @@ class SpanAnswer(TypedDict):
 
 
 class EntryAnswer(TypedDict):
-    """An entry; optional fields that are empty are left out."""
+    """An entry, without its empty optional fields."""
 
     id: str
     kind: str
@@ -88,14 +88,14 @@ class EntryAnswer(TypedDict):
 
 
 class PieceAnswer(TypedDict):
-    """A piece of a text, and whether it is a word of the query."""
+    """A piece of a text; marked if it is a word of the query."""
 
     text: str
     match: bool
 
 
 class MarkedAnswer(TypedDict):
-    """What a hit is shown by, in pieces."""
+    """The excerpt of a hit, in pieces."""
 
     title: Many[PieceAnswer]
     passage: Many[PieceAnswer]
@@ -129,14 +129,14 @@ class HitAnswer(TypedDict):
 
 
 class ValueAnswer(TypedDict):
-    """A value of a field, and how many entries have it."""
+    """A value of a field, and the number of entries that have it."""
 
     value: str | int | Finite | bool
     count: int
 
 
 class FacetsAnswer(TypedDict):
-    """How many entries have each value of a field."""
+    """The number of entries by value of a field."""
 
     field: Said
     values: Many[ValueAnswer]
@@ -147,7 +147,7 @@ class FacetsAnswer(TypedDict):
 
 
 class TierReportAnswer(TypedDict):
-    """What a tier did for a search."""
+    """The report of a tier on a search."""
 
     name: Said
     priority: Finite
@@ -158,7 +158,7 @@ class TierReportAnswer(TypedDict):
 
 
 class ResultsAnswer(TypedDict):
-    """What a search found, best first: `Results.to_dict()`."""
+    """The results of a search, best first: `Results.to_dict()`."""
 
     query: Said
     profile: Said
@@ -177,13 +177,13 @@ class ResultsAnswer(TypedDict):
 
 
 class SearchManyAnswer(TypedDict):
-    """The results of each query, in their order."""
+    """The results of each query, in the order of the queries."""
 
     results: Many[ResultsAnswer]
 
 
 class LegAnswer(TypedDict):
-    """Where an entry stands in one leg."""
+    """The rank of an entry in one leg."""
 
     leg: Said
     matched: bool
@@ -195,7 +195,7 @@ class LegAnswer(TypedDict):
 
 
 class RemedyAnswer(TypedDict):
-    """Options of a search that bring an entry back, and the place that it has then."""
+    """Changes to the options of a search that return an entry, and its rank then."""
 
     changes: dict[str, Any]
     rank: int
@@ -203,7 +203,7 @@ class RemedyAnswer(TypedDict):
 
 
 class ExplanationAnswer(TypedDict):
-    """Why an entry ranks where it does, or why it does not come back: `Explanation.to_dict()`."""
+    """The reasons for the rank of an entry, or for its absence: `Explanation.to_dict()`."""
 
     id: str
     query: Said
@@ -227,7 +227,7 @@ class ExplanationAnswer(TypedDict):
 
 
 class RetrievalAnswer(TypedDict):
-    """What several corpora found: `Retrieval.to_dict()`."""
+    """The results from several corpora: `Retrieval.to_dict()`."""
 
     query: Said
     profile: Said
@@ -248,7 +248,7 @@ class LoadedAnswer(TypedDict):
 
 
 class PageAnswer(TypedDict):
-    """A page of entries; ``next`` goes on behind it."""
+    """A page of entries; ``next`` is the cursor of the next page."""
 
     entries: Many[EntryAnswer]
     next: str | None
@@ -264,7 +264,7 @@ class VersionAnswer(TypedDict):
 
 
 class HistoryAnswer(TypedDict):
-    """The earlier versions of an entry, the newest first."""
+    """The earlier versions of an entry, newest first."""
 
     versions: Many[VersionAnswer]
 
@@ -285,13 +285,13 @@ class LinksAnswer(TypedDict):
 
 
 class IdAnswer(TypedDict):
-    """The id of what was stored."""
+    """The id of the stored entry."""
 
     id: str
 
 
 class CountAnswer(TypedDict):
-    """How many entries it concerns."""
+    """The number of entries affected."""
 
     count: Count
 
@@ -303,7 +303,7 @@ class IdsAnswer(TypedDict):
 
 
 class OkAnswer(TypedDict):
-    """Whether it changed anything."""
+    """True if anything changed."""
 
     changed: bool
 
@@ -317,7 +317,7 @@ class SpaceAnswer(TypedDict):
 
 
 class StatsAnswer(TypedDict):
-    """What a vault holds: `Stats.to_dict()` without the paths of the server."""
+    """The counts of a vault: `Stats.to_dict()` without the paths of the server."""
 
     entries: int
     kinds: dict[str, int]
@@ -331,7 +331,7 @@ class StatsAnswer(TypedDict):
 
 
 class StatusAnswer(TypedDict):
-    """What is served: names and counts, no path of the server."""
+    """The state of the server: names and counts, without paths of the server."""
 
     version: Said
     writable: bool
@@ -346,7 +346,7 @@ class StatusAnswer(TypedDict):
 
 
 class WeightsAnswer(TypedDict):
-    """The weights in use and why: `Weights.to_dict()`."""
+    """The weights in use and the reasons: `Weights.to_dict()`."""
 
     profile: Said
     row: Said
@@ -357,14 +357,14 @@ class WeightsAnswer(TypedDict):
 
 
 class StoredAnswer(TypedDict, total=False):
-    """What became of a line of a bulk request: the id that was stored, or the error; no id and no error is none."""
+    """The result of a line of a bulk request: the id of the stored entry, or the error."""
 
     id: str
     line: Count
     error: dict[str, Any]
 
 
-#: What each operation answers.
+#: The answer of each operation.
 ANSWERS: Mapping[str, Any] = {
     "search": ResultsAnswer,
     "search_many": SearchManyAnswer,

@@ -1,4 +1,4 @@
-"""Requests and answers over httpx: bounded in time and size, the token in a header and nowhere else."""
+"""Requests and answers over httpx: bounded in time and size, the token only in a header."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ __all__ = [
     "settings_of",
 ]
 
-#: A call that reads is sent so often more when the connection fails, after so many seconds each.
+#: Pauses before the retries of a reading call whose connection failed, in seconds.
 RETRIES = (0.05, 0.2)
-#: A search with a ``timeout_s`` of its own answers by then; so much later the call ends.
+#: Seconds that a call may outlast the ``timeout_s`` of its search.
 GRACE_S = 2.0
 MOST_TIMEOUT_S = 86_400.0
 _JSON, _LINES = "application/json", "application/x-ndjson"
@@ -52,7 +52,7 @@ class Ask(NamedTuple):
     Attributes:
         operation: its name in `ROUTES`.
         request: its fields; or bytes, lines of JSON.
-        within_s: how long it may take; None for the client's time.
+        within_s: its maximum time, in seconds; None for the default of the client.
         shape: the type of the answer; None for that of the operation.
     """
 
@@ -63,7 +63,7 @@ class Ask(NamedTuple):
 
 
 class Outgoing(NamedTuple):
-    """A call as it is sent."""
+    """A call as an HTTP request."""
 
     method: str
     url: str
@@ -75,16 +75,16 @@ class Outgoing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Which server is asked, and how.
+    """The connection settings of a client.
 
     Attributes:
-        url: its address, which ends in a slash.
-        token: what it wants to be shown; it is in no text that is made here.
-        timeout_s: how long a call may take.
-        most_bytes: of an answer.
-        tier: of a server that holds several tiers, the one that is meant.
+        url: the address of the server, ending in a slash.
+        token: the token of the server; it never appears in a message.
+        timeout_s: maximum time of a call, in seconds.
+        most_bytes: maximum size of an answer, in bytes.
+        tier: the tier to use, if the server has several.
         transport: sends requests; None for the network.
-        mask: hides the token in a text; None without one.
+        mask: hides the token in a text; None without a token.
     """
 
     url: str
@@ -96,11 +96,11 @@ class Settings:
     mask: Mask | None = field(repr=False)
 
     def masked(self, text: str) -> str:
-        """Return what a server or a library says, without the token."""
+        """Return a text of a server or a library without the token."""
         return text if self.mask is None else self.mask(text)
 
     def mask_logs(self) -> None:
-        """Hide the token in what the HTTP libraries log, as long as these settings are in use."""
+        """Hide the token in the logs of the HTTP libraries while these settings are in use."""
         if self.mask is not None:
             mask_logs(self.mask)
 
@@ -108,10 +108,10 @@ class Settings:
 def settings_of(
     url: object, token: object, timeout_s: object, max_bytes: object, tier: object, transport: Any
 ) -> Settings:
-    """Return settings, checked.
+    """Return checked settings.
 
     Raises:
-        StoreError: an argument is none of these; nothing of a token, or of a password in an address, is said.
+        StoreError: an argument is invalid; the message contains no token, and no password of an address.
     """
     address = utf8(url, "url", StoreError)
     try:
@@ -121,27 +121,27 @@ def settings_of(
         usable = False
         parts = urlsplit("")
     if usable and (parts.username is not None or parts.password is not None):
-        raise StoreError("url holds a name or a password: leave them out, and give token=")
+        raise StoreError("url contains a user name or a password: remove them and pass token=")
     if not usable or parts.query or parts.fragment:
-        raise StoreError("url is no address of a server: wanted http://HOST:PORT or https://HOST")
+        raise StoreError("url is no server address: wanted http://HOST:PORT or https://HOST")
     if token is not None:
-        # What a header cannot carry.
+        # HTTP headers carry printable ASCII only.
         if not isinstance(token, str) or not (token.isascii() and token.isprintable() and token.strip() == token):
-            raise StoreError("token is no text that a header can carry: wanted printable ASCII")
+            raise StoreError("token cannot be sent in a header: wanted printable ASCII")
         token = token or None
     within_s = real(timeout_s, "timeout_s", StoreError, 0.01, MOST_TIMEOUT_S)
     most_bytes = whole(max_bytes, "max_bytes", StoreError, 1)
     named = None if tier is None else utf8(tier, "tier", StoreError)
-    # The same notes come with many answers.
+    # Cached: many answers carry the same notes.
     mask = None if token is None else lru_cache(256)(Masker([token]))
     return Settings(address.rstrip("/") + "/", token, within_s, most_bytes, named, transport, mask)
 
 
 def outgoing(ask: Ask, settings: Settings) -> Outgoing:
-    """Return a call as it is sent.
+    """Return a call as an HTTP request.
 
     Raises:
-        QueryError: an argument that JSON has not; `EntryError` in what is written.
+        QueryError: an argument that is no JSON value; `EntryError` for one of a write.
     """
     verb, path, reads = ROUTES[ask.operation]
     headers = {"Accept-Encoding": "identity", "User-Agent": "septet", "Accept": _JSON}
@@ -153,7 +153,7 @@ def outgoing(ask: Ask, settings: Settings) -> Outgoing:
     else:
         request = dict(ask.request)
         if "{id}" in path:
-            # Byte by byte: dots and slashes of an id are no parts of the path.
+            # Percent-encode every byte: dots and slashes of an id must not become path segments.
             quoted = "".join(f"%{byte:02X}" for byte in utf8(request.pop("id"), "id").encode())
             path = path.replace("{id}", quoted)
         if verb == "GET":
@@ -169,31 +169,33 @@ def _quoted(value: object) -> str:
 
 
 class Body:
-    """The body of an answer as it comes, within its time and its size.
+    """The body of an answer, bounded in time and size.
 
     Raises:
-        Unreachable: the answer leads elsewhere, or is packed though nobody asked for that.
+        Unreachable: the server redirects, or compresses the answer although no compression was requested.
     """
 
-    def __init__(self, response: httpx.Response, sent: Outgoing, settings: Settings, ends_at: float) -> None:
+    def __init__(self, response: httpx.Response, call: Outgoing, settings: Settings, ends_at: float) -> None:
         self._where, self._most, self._ends_at = settings.url, settings.most_bytes, ends_at
-        self._within_s, self._pieces, self._size = sent.within_s, list[bytes](), 0
+        self._within_s, self._pieces, self._size = call.within_s, list[bytes](), 0
         self.status = response.status_code
         if 300 <= self.status < 400:
-            raise Unreachable(f"{self._where} leads elsewhere ({self.status}): give the address that it leads to")
+            raise Unreachable(f"{self._where} redirects ({self.status}): use the final URL")
         if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
-            raise Unreachable(f"{self._where} packs its answers, which nobody asked for", status=self.status)
+            raise Unreachable(
+                f"{self._where} sent a compressed response although none was requested", status=self.status
+            )
 
     def add(self, piece: bytes) -> None:
-        """Take a piece.
+        """Add a piece.
 
         Raises:
-            Unreachable: the time is over, or the body is too large.
+            Unreachable: the deadline has passed, or the body is too large.
         """
         self._size += len(piece)
         if self._size > self._most:
-            said = f"{self._where} answers with more than {self._most:,} bytes"
-            raise Unreachable(f"{said}: ask for less, or give max_bytes=", status=self.status)
+            excess = f"{self._where} answers with more than {self._most:,} bytes"
+            raise Unreachable(f"{excess}: request less, or raise max_bytes=", status=self.status)
         if time.monotonic() > self._ends_at:
             raise late(self._where, self._within_s)
         self._pieces.append(piece)
@@ -204,10 +206,10 @@ class Body:
 
 
 def decoded(status: int, body: bytes, ask: Ask, settings: Settings) -> Any:
-    """Return what an answer says, checked: a value of the type of the call, for lines of JSON one for each.
+    """Return the validated answer of the call's type; a list with one per line for lines of JSON.
 
     Raises:
-        SeptetError: the error that it tells; `Unreachable` for an answer of another type.
+        SeptetError: the error of the server; `Unreachable` for an answer of another type.
     """
     shape = ANSWERS[ask.operation] if ask.shape is None else ask.shape
     if 200 <= status < 300:
@@ -217,31 +219,31 @@ def decoded(status: int, body: bytes, ask: Ask, settings: Settings) -> Any:
         if body.lstrip()[:1] == b"{":
             return received(body, shape, settings.url, settings.mask)
     try:
-        said = from_json(body)
+        answer = from_json(body)
     except ValueError:
-        said = None
-    raise error_of(status, said, settings.url, reads=ROUTES[ask.operation][2], masked=settings.masked)
+        answer = None
+    raise error_of(status, answer, settings.url, reads=ROUTES[ask.operation][2], masked=settings.masked)
 
 
 def late(where: str, within_s: float) -> Unreachable:
-    """Return that no answer came in time."""
+    """Return the error of an answer that is late."""
     return Unreachable(f"{where} did not answer within {within_s:g} s")
 
 
-def failed(error: Exception, sent: Outgoing, settings: Settings) -> Unreachable:
-    """Return an error of httpx as one of ours; the error itself holds the request, and with it the token."""
+def failed(error: Exception, call: Outgoing, settings: Settings) -> Unreachable:
+    """Return the error for one of httpx, which must not be its cause: it holds the request, and so the token."""
     import httpx
 
     if isinstance(error, httpx.TimeoutException):
-        return late(settings.url, sent.within_s)
-    words = settings.masked(printable(cut(str(error)))) or type(error).__name__
+        return late(settings.url, call.within_s)
+    cause = settings.masked(printable(cut(str(error)))) or type(error).__name__
     if isinstance(error, httpx.ConnectError):
-        return Unreachable(f"{settings.url} cannot be reached: {words}")
-    return Unreachable(f"the connection to {settings.url} broke off: {words}")
+        return Unreachable(f"{settings.url} cannot be reached: {cause}")
+    return Unreachable(f"the connection to {settings.url} was lost: {cause}")
 
 
-def may_retry(error: Exception, sent: Outgoing) -> bool:
-    """Whether a call may be sent again: it reads, and the connection failed rather than was slow."""
+def may_retry(error: Exception, call: Outgoing) -> bool:
+    """Return True if a call may be retried: it only reads, and the connection failed rather than timed out."""
     import httpx
 
-    return sent.reads and isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
+    return call.reads and isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))

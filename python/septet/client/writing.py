@@ -1,4 +1,4 @@
-"""What a client writes: each method asks as that of `Vault`, and returns what that returns."""
+"""Writing methods of a client: the arguments and results of those of `Vault`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from septet.client.answers import entry_of
 from septet.client.faults import error_of
 from septet.client.steps import Steps
 from septet.client.transport import Ask, Settings
-from septet.client.wire import encoded
+from septet.client.wire import encoded, present
 from septet.errors import BatchError, EntryError, SeptetError
 from septet.inputs.arguments import listed, shown, utf8
 from septet.model.entry import Entry
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Writes"]
 
-#: So many entries, or bytes of them, one call stores.
+#: Maximum number of entries, and of bytes of them, per call.
 MOST_LINES, MOST_BYTES = 1_000, 4_000_000
-#: So many ids one call names.
+#: Maximum number of ids per call.
 MOST_AT_ONCE = 1_000
 
 
 class Writes:
-    """The steps of methods that write, to a server with these settings."""
+    """The steps of the writing methods, for a server with these settings."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -66,10 +66,10 @@ class Writes:
         """Store an entry and return its id; see `Vault.add`.
 
         Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer: it may be stored all the same.
+            SeptetError: as that method; `Unreachable` when the server does not answer: the entry may be stored.
         """
-        given: dict[str, Any] = {"vector": vector, "model": model, "split": split}
-        named = {**_entry(entry), **fields, **_given(given), **_near(on_similar, similarity)}
+        optional: dict[str, Any] = {"vector": vector, "model": model, "split": split}
+        named = {**_entry(entry), **fields, **present(optional), **_similar_options(on_similar, similarity)}
         return str((yield Ask("add", self._named(named)))["id"])
 
     def add_many(
@@ -85,15 +85,15 @@ class Writes:
     ) -> Steps[list[str]]:
         """Store many entries and return their ids, 1,000 entries or 4 MB a call; see `Vault.add_many`.
 
-        What stands behind a wrong item in the same call is stored; behind that call nothing is.
+        Items after an invalid one are stored if they are in the same call, else not.
 
         Raises:
-            BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored.
-            Unreachable: the server did not answer; calls before that one are stored.
+            BatchError: an item could not be stored, or ``items`` raised; ``written`` is the number of stored entries.
+            Unreachable: the server did not answer; entries of earlier calls are stored.
         """
         with shown_progress(progress, "add_many", "entries", EntryError) as report:
-            rows, total = _rows(items, vectors, model)
-            more = self._named({**_given({"split": split}), **_near(on_similar, similarity)})
+            rows, total = _items_and_count(items, vectors, model)
+            more = self._named({**present({"split": split}), **_similar_options(on_similar, similarity)})
             ids: list[str] = []
             lines: list[bytes] = []
             size = 0
@@ -103,7 +103,7 @@ class Writes:
                     fields = next(source, None)
                     line = b"" if fields is None else encoded({**more, **fields}, reads=False) + b"\n"
                 except Exception as fault:
-                    # The source may raise anything; the caller must learn how many are stored.
+                    # The source may raise anything; the error reports how many entries are stored.
                     raise stopped(len(ids), len(ids) + len(lines), fault) from fault
                 if lines and (fields is None or len(lines) >= MOST_LINES or size + len(line) > MOST_BYTES):
                     answers = yield Ask("bulk", b"".join(lines))
@@ -131,8 +131,8 @@ class Writes:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        given = _given({"vector": vector, "model": model, "split": split, "merge_attrs": merge_attrs})
-        return entry_of((yield Ask("update", self._named({"id": id, **changes, **given}))))
+        optional = present({"vector": vector, "model": model, "split": split, "merge_attrs": merge_attrs})
+        return entry_of((yield Ask("update", self._named({"id": id, **changes, **optional}))))
 
     def update_many(
         self,
@@ -142,33 +142,33 @@ class Writes:
         dry_run: bool = False,
         **changes: Unpack[BulkChanges],
     ) -> Steps[int]:
-        """Change every entry that passes a filter; return how many passed; see `Vault.update_many`.
+        """Change every entry that passes a filter; return the number that passed; see `Vault.update_many`.
 
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        named = {"where": where, "dry_run": dry_run, **changes, **_given({"merge_attrs": merge_attrs})}
+        named = {"where": where, "dry_run": dry_run, **changes, **present({"merge_attrs": merge_attrs})}
         return int((yield Ask("update_many", self._named(named)))["count"])
 
     def delete(
         self, *ids: str | Iterable[str], where: Mapping[str, object] | None = None, dry_run: bool = False
     ) -> Steps[int]:
-        """Delete entries by id or by filter; return how many existed; see `Vault.delete`. 1,000 ids are one call.
+        """Delete entries by id or by filter; return the number that existed; see `Vault.delete`. A call has 1,000 ids.
 
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        return (yield from self._removed("delete", ids, where, dry_run))
+        return (yield from self._delete("delete", ids, where, dry_run))
 
     def forget(
         self, *ids: str | Iterable[str], where: Mapping[str, object] | None = None, dry_run: bool = False
     ) -> Steps[int]:
-        """Delete memories by id or by filter; return how many existed; see `Vault.forget`. 1,000 ids are one call.
+        """Delete memories by id or by filter; return the number that existed; see `Vault.forget`. A call has 1,000 ids.
 
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        return (yield from self._removed("forget", ids, where, dry_run))
+        return (yield from self._delete("forget", ids, where, dry_run))
 
     def remember(
         self,
@@ -190,22 +190,23 @@ class Writes:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        given = [one for one in (details, summary) if one is not None and not (isinstance(one, str) and one == "")]
-        if (text is None) == (context is None) or len(given) > 1:
+        texts = [part for part in (details, summary) if part is not None and not (isinstance(part, str) and part == "")]
+        if (text is None) == (context is None) or len(texts) > 1:
             raise EntryError("remember() takes text (or context, its other name) and details (or summary), each once")
-        said = {"text": context if text is None else text, "details": given[0] if given else "", "topics": topics}
-        more = _given({"id": id, "vector": vector, "model": model})
-        named = {**said, **fields, **more, **_near(on_similar, similarity)}
+        body = texts[0] if texts else ""
+        required = {"text": context if text is None else text, "details": body, "topics": topics}
+        more = present({"id": id, "vector": vector, "model": model})
+        named = {**required, **fields, **more, **_similar_options(on_similar, similarity)}
         return str((yield Ask("remember", self._named(named)))["id"])
 
     def supersede(self, old: str, new: str | Entry | EntryItem | Mapping[str, object], reason: str = "") -> Steps[str]:
-        """Put an entry in the place of another one; see `Vault.supersede`.
+        """Replace an entry by another; see `Vault.supersede`.
 
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        given = new if isinstance(new, str) else item_fields(new)
-        return str((yield Ask("supersede", self._named({"old": old, "new": given, "reason": reason})))["id"])
+        replacement = new if isinstance(new, str) else item_fields(new)
+        return str((yield Ask("supersede", self._named({"old": old, "new": replacement, "reason": reason})))["id"])
 
     def reinstate(self, id: str) -> Steps[bool]:
         """Undo `supersede`; return whether the entry was superseded; see `Vault.reinstate`.
@@ -226,16 +227,16 @@ class Writes:
     def link_many(
         self, items: Iterable[Link | tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str]]
     ) -> Steps[int]:
-        """Store many links; return how many; see `Vault.link_many`. 1,000 are one call, and one transaction.
+        """Store many links; return the number of links; see `Vault.link_many`. 1,000 are one call and transaction.
 
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        given = listed(items, "items", EntryError, "a list of links (source, target[, type[, note]])", MOST_IDS)
-        wanted = [checked(item)._asdict() for item in given]
-        for start in range(0, len(wanted), MOST_AT_ONCE):
-            yield Ask("link_many", self._named({"links": wanted[start : start + MOST_AT_ONCE]}))
-        return len(wanted)
+        pairs = listed(items, "items", EntryError, "a list of links (source, target[, type[, note]])", MOST_IDS)
+        links = [checked(item)._asdict() for item in pairs]
+        for start in range(0, len(links), MOST_AT_ONCE):
+            yield Ask("link_many", self._named({"links": links[start : start + MOST_AT_ONCE]}))
+        return len(links)
 
     def unlink(self, source: str, target: str) -> Steps[bool]:
         """Remove a link; return whether it existed; see `Vault.unlink`.
@@ -247,7 +248,7 @@ class Writes:
         return bool((yield Ask("unlink", self._named(ends)))["changed"])
 
     def feedback(self, query: str, id: str, action: Action) -> Steps[None]:
-        """Record what became of a result; see `Vault.feedback`.
+        """Record feedback on a result; see `Vault.feedback`.
 
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
@@ -259,7 +260,7 @@ class Writes:
     def _named(self, request: dict[str, Any]) -> dict[str, Any]:
         return request if self._settings.tier is None else {**request, "tier": self._settings.tier}
 
-    def _removed(
+    def _delete(
         self, method: str, ids: tuple[str | Iterable[str], ...], where: Mapping[str, object] | None, dry_run: bool
     ) -> Steps[int]:
         if where is not None:
@@ -267,18 +268,14 @@ class Writes:
                 raise EntryError(f"{method}() takes ids or where=, not both")
             named = self._named({"where": where, "dry_run": dry_run})
             return int((yield Ask(method, named))["count"])
-        wanted, gone = ids_to_delete(ids), 0
-        for start in range(0, len(wanted), MOST_AT_ONCE):
-            named = self._named({"ids": wanted[start : start + MOST_AT_ONCE], "dry_run": dry_run})
-            gone += (yield Ask(method, named))["count"]
-        return gone
+        names, count = ids_to_delete(ids), 0
+        for start in range(0, len(names), MOST_AT_ONCE):
+            named = self._named({"ids": names[start : start + MOST_AT_ONCE], "dry_run": dry_run})
+            count += (yield Ask(method, named))["count"]
+        return count
 
 
-def _given(named: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in named.items() if value is not None}
-
-
-def _near(on_similar: object, similarity: object) -> dict[str, Any]:
+def _similar_options(on_similar: object, similarity: object) -> dict[str, Any]:
     named = {"on_similar": (on_similar, KEEP), "similarity": (similarity, SIMILARITY)}
     return {name: value for name, (value, default) in named.items() if value is not default}
 
@@ -288,32 +285,32 @@ def _entry(entry: Entry | None) -> dict[str, Any]:
         return {}
     if not isinstance(entry, Entry):
         raise EntryError(f"add takes an Entry or keyword arguments, got {shown(entry)}: use add(**fields) for a dict")
-    return _given(fields_of(entry))
+    return present(fields_of(entry))
 
 
-def _rows(items: Any, vectors: Any, model: object) -> tuple[Iterable[dict[str, Any]], int | None]:
-    """Return the fields of each item, and how many there are, None if nobody knows."""
+def _items_and_count(items: Any, vectors: Any, model: object) -> tuple[Iterable[dict[str, Any]], int | None]:
+    """Return the fields of each item, and the number of items, None if unknown."""
     rows: Any = items if type(items) in (list, tuple) else None
     if rows is None:
         from septet.exchange.frames import frame_rows
 
         rows = frame_rows(items)
     if model is not None and vectors is None:
-        raise EntryError(f"model is {shown(model)} without vectors: it says who made vectors=")
+        raise EntryError(f"model={shown(model)} requires vectors=: it names the model that produced them")
     if rows is None:
         if vectors is not None:
-            raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
+            raise EntryError("vectors= needs a list or a frame of items, whose length is known: make a list first")
         return map(_item, items_of(items)), None
     if vectors is None:
         return map(_item, rows), len(rows)
     from septet.vault.blocks import checked_matrix
 
     matrix = checked_matrix(vectors, len(rows))
-    return _with_vectors(rows, matrix, _given({"model": model})), len(rows)
+    return _with_vectors(rows, matrix, present({"model": model})), len(rows)
 
 
 def _item(item: Any) -> dict[str, Any]:
-    return _given(item_fields(item))
+    return present(item_fields(item))
 
 
 def _with_vectors(rows: Iterable[Any], matrix: Any, more: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -327,8 +324,8 @@ def _stored(answers: Sequence[shapes.StoredAnswer], before: int, sent: int, sett
     Raises:
         BatchError: an item could not be stored.
     """
-    stored = [one["id"] for one in answers if "id" in one]
-    wrong = next((one for one in answers if "error" in one), None)
+    stored = [answer["id"] for answer in answers if "id" in answer]
+    wrong = next((answer for answer in answers if "error" in answer), None)
     fault: SeptetError | None = None
     if wrong is not None:
         fault = error_of(422, wrong, settings.url, reads=False, masked=settings.masked)
@@ -337,6 +334,6 @@ def _stored(answers: Sequence[shapes.StoredAnswer], before: int, sent: int, sett
         fault, at = EntryError(f"{settings.url} answered for {len(answers)} of {sent} entries"), len(stored)
     if fault is not None:
         written, index = before + len(stored), before + at
-        said = f"item {index} could not be stored: {fault}; {written} entries are stored"
-        raise BatchError(said, written=written, index=index) from fault
+        message = f"item {index} could not be stored: {fault}; {written} entries are stored"
+        raise BatchError(message, written=written, index=index) from fault
     return stored

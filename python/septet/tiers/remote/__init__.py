@@ -1,1 +1,1 @@
-"""A tier on another machine: what is asked of its sessions, and what they answer, as JSON-ready values."""
+"""A tier on another machine: the calls of its sessions and their answers, as JSON-ready values."""

@@ -1,4 +1,4 @@
-"""What a session answers as JSON-ready values, and back: the same candidates, with the same doubles in every column."""
+"""Answers of a session as JSON-ready values and back; every column round-trips bit for bit."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ __all__ = ["Facts", "counted_data", "counted_of", "faceted_data", "faceted_of", 
 __all__ += ["known_data", "known_of", "likeness_data", "likeness_of", "neighbours_data", "neighbours_of", "note_of"]
 __all__ += ["overrides_data", "overrides_of", "pool_data", "pool_of", "recalled_data", "recalled_of"]
 
-#: What a pool has beside its columns: kind, severity and domain of each candidate, and its vectors ``(m, d)`` at unit
-#: length, NaN where there is none; None where none are compared.
+#: Facts that the columns of a pool lack: kind, severity and domain of each candidate, and its vectors ``(m, d)`` at
+#: unit length, NaN for a candidate without; None if no vectors are compared.
 Facts = tuple[Mapping[str, Sequence[str]], "NDArray[np.float32] | None"]
 
-#: Weights of full text where none is searched.
+#: Full-text weights of a corpus without full text.
 _NO_WEIGHTS = np.ones(5)
 _FACTS = ("kind", "severity", "domain")
 
@@ -47,7 +47,7 @@ _FACTS = ("kind", "severity", "domain")
 
 
 def pool_data(pool: Pool, facts: Facts) -> dict[str, Any]:
-    """Return candidates of one tier as a JSON-ready value, with what the pool does not tell of itself."""
+    """Return candidates of one tier as a JSON-ready value, with the facts that the pool lacks."""
     labels, vectors = facts
     out: dict[str, Any] = {
         "rows": wholes(pool.rows),
@@ -61,7 +61,7 @@ def pool_data(pool: Pool, facts: Facts) -> dict[str, Any]:
 
 
 def pool_of(data: PoolAnswer, place: int) -> Pool:
-    """Return the candidates that `pool_data` described, as those of the tier at a place."""
+    """Return the candidates of `pool_data` as candidates of the tier at ``place``."""
     rows, columns = data["rows"], data["columns"]
     if not rows:
         return EMPTY
@@ -82,7 +82,7 @@ def _with_vectors(
     vectors: NDArray[np.float32],
     place: int,
 ) -> Pool:
-    """Return candidates with vectors: those of a corpus that holds nothing else, which fills no column that stays."""
+    """Return candidates with vectors; a temporary corpus holds the vectors."""
     m, d = len(rows), vectors.shape[1]
     names = _core.NameTable()
     texts = list(dict.fromkeys(text for name in _FACTS for text in labels[name]))
@@ -96,11 +96,11 @@ def _with_vectors(
     for array in arrays.values():
         array.flags.writeable = False
     has = ~np.isnan(vectors[:, 0])
-    own, slots = np.ascontiguousarray(vectors[has]), np.flatnonzero(has).astype(np.int64)
+    stored, slots = np.ascontiguousarray(vectors[has]), np.flatnonzero(has).astype(np.int64)
     positions = np.full(m, -1, dtype=np.int32)
     positions[slots] = np.arange(len(slots), dtype=np.int32)
-    # Of no row is a sample taken: it would fill columns that are there already.
-    sample = _core.Sample((own, own[:0]), _core.row_keys(own), slots, np.zeros(m, dtype=bool), None)
+    # No row is sampled: the sample would fill columns that exist.
+    sample = _core.Sample((stored, stored[:0]), _core.row_keys(stored), slots, np.zeros(m, dtype=bool), None)
     unit = np.zeros(d)
     unit[0] = 1.0
     pool = _core.Corpus(arrays, names).candidates_at(
@@ -109,18 +109,18 @@ def _with_vectors(
         tier=place,
         weights=_NO_WEIGHTS,
         columns={"cosine", "vectors"},
-        space=(1, (own, own[:0]), slots, None, positions, sample),
+        space=(1, (stored, stored[:0]), slots, None, positions, sample),
     )
     return pool.with_columns(dict(columns))
 
 
 def known_data(known: Pool) -> dict[str, Any]:
-    """Return by what candidates of any tiers are known: place of the tier, row, and id."""
+    """Return the keys of candidates of any tiers: place of the tier, row, and id."""
     return {"rows": wholes(known.rows), "tiers": wholes(known.tiers), "ids": known.ids}
 
 
 def known_of(data: Mapping[str, Any]) -> Pool:
-    """Return the candidates that `known_data` described."""
+    """Return the candidates of `known_data`."""
     rows, tiers = wholes_of(data["rows"]), wholes_of(data["tiers"])
     nothing = [""] * len(rows)
     pool = Pool(rows, tiers, dict.fromkeys(_FACTS, nothing), {})
@@ -128,7 +128,7 @@ def known_of(data: Mapping[str, Any]) -> Pool:
 
 
 def _numbered(texts: Sequence[str]) -> list[Any]:
-    """Return texts, most of which come often, as those that differ and the number of each."""
+    """Return the distinct texts and, for each text, its index among them."""
     number = {text: at for at, text in enumerate(dict.fromkeys(texts))}
     return [list(number), [number[text] for text in texts]]
 
@@ -137,29 +137,29 @@ def _texts_of(texts: Sequence[str], numbers: Sequence[int]) -> list[str]:
     return [texts[at] for at in numbers]
 
 
-# -- what a tier found -------------------------------------------------------------------------------------------------
+# -- results of a session ----------------------------------------------------------------------------------------------
 
 
-def recalled_data(found: Recalled, facts: Facts) -> dict[str, Any]:
-    """Return what a tier found for a query as a JSON-ready value."""
-    counts = found.counts
+def recalled_data(result: Recalled, facts: Facts) -> dict[str, Any]:
+    """Return the result of a query as a JSON-ready value."""
+    counts = result.counts
     return {
-        "pool": pool_data(found.pool, facts),
-        "matches": found.matches,
-        "with_vectors": found.with_vectors,
-        "mismatch": None if found.mismatch is None else str(found.mismatch),
-        "memories": [list(one) for one in found.memories],
+        "pool": pool_data(result.pool, facts),
+        "matches": result.matches,
+        "with_vectors": result.with_vectors,
+        "mismatch": None if result.mismatch is None else str(result.mismatch),
+        "memories": [list(values) for values in result.memories],
         "counts": None if counts is None else [counts.entries, dict(counts.holding), counts.k1],
-        "notes": [note.to_dict() for note in found.notes],
-        "more": found.more,
-        "guesses": {word: [list(one) for one in near] for word, near in found.guesses.items()},
-        "whole": found.whole,
-        "step": found.step,
+        "notes": [note.to_dict() for note in result.notes],
+        "more": result.more,
+        "guesses": {word: [list(values) for values in near] for word, near in result.guesses.items()},
+        "whole": result.whole,
+        "step": result.step,
     }
 
 
 def recalled_of(data: RecalledAnswer, place: int) -> Recalled:
-    """Return what `recalled_data` described."""
+    """Return the result of `recalled_data`."""
     counts, mismatch = data["counts"], data["mismatch"]
     return Recalled(
         pool_of(data["pool"], place),
@@ -168,7 +168,7 @@ def recalled_of(data: RecalledAnswer, place: int) -> Recalled:
         None if mismatch is None else VectorError(mismatch),
         data["memories"],
         None if counts is None else TermCounts(*counts),
-        [note_of(one) for one in data["notes"]],
+        [note_of(note) for note in data["notes"]],
         data["more"],
         MappingProxyType(data["guesses"]),
         data["whole"],
@@ -177,88 +177,88 @@ def recalled_of(data: RecalledAnswer, place: int) -> Recalled:
 
 
 def note_of(data: NoteShape) -> Note:
-    """Return the note that `Note.to_dict` described."""
-    # A later version has more codes.
+    """Return the note of `Note.to_dict`."""
+    # A newer server may send codes unknown here.
     code: Any = data["code"]
     return Note(code, data["cause"], data["cure"], data["tier"])
 
 
 def neighbours_data(near: Neighbours, facts: Facts) -> dict[str, Any]:
-    """Return what is near over links as a JSON-ready value."""
+    """Return the neighbours over links as a JSON-ready value."""
     return {"known": wholes(near.known), "pool": pool_data(near.pool, facts), "steps": wholes(near.steps)}
 
 
 def neighbours_of(data: NeighboursAnswer, place: int) -> Neighbours:
-    """Return what `neighbours_data` described."""
+    """Return the neighbours of `neighbours_data`."""
     return Neighbours(data["known"], pool_of(data["pool"], place), data["steps"])
 
 
 def overrides_data(over: Overrides, facts: Facts) -> dict[str, Any]:
-    """Return what a tier holds of lower ones as a JSON-ready value."""
+    """Return the tier's entries that override those of lower tiers as a JSON-ready value."""
     return {"ids": sorted(over.ids), "pool": pool_data(over.pool, facts)}
 
 
 def overrides_of(data: OverridesAnswer, place: int) -> Overrides:
-    """Return what `overrides_data` described."""
+    """Return the overrides of `overrides_data`."""
     return Overrides(frozenset(data["ids"]), pool_of(data["pool"], place))
 
 
 # -- single entries ----------------------------------------------------------------------------------------------------
 
 
-def inspected_data(found: Inspected) -> dict[str, Any]:
-    """Return how an entry fares as a JSON-ready value."""
-    legs = [[getattr(leg, name) for name in LegReport.__slots__] for leg in found.legs]
-    return {"candidate": list(found.candidate), "filters": dict(found.filters), "legs": legs}
+def inspected_data(inspected: Inspected) -> dict[str, Any]:
+    """Return an inspected entry as a JSON-ready value."""
+    legs = [[getattr(leg, name) for name in LegReport.__slots__] for leg in inspected.legs]
+    return {"candidate": list(inspected.candidate), "filters": dict(inspected.filters), "legs": legs}
 
 
 def inspected_of(data: InspectedAnswer) -> Inspected:
-    """Return what `inspected_data` described."""
+    """Return the inspected entry of `inspected_data`."""
     return Inspected(data["candidate"], data["filters"], [LegReport(*leg) for leg in data["legs"]])
 
 
-def likeness_data(found: Likeness) -> dict[str, Any]:
-    """Return what entries like one are compared with as a JSON-ready value."""
-    vector = None if found.vector is None else singles(found.vector)
-    return {**found._asdict(), "ids": sorted(found.ids), "vector": vector}
+def likeness_data(likeness: Likeness) -> dict[str, Any]:
+    """Return the features that similar entries are searched by as a JSON-ready value."""
+    vector = None if likeness.vector is None else singles(likeness.vector)
+    return {**likeness._asdict(), "ids": sorted(likeness.ids), "vector": vector}
 
 
 def likeness_of(data: LikenessAnswer) -> Likeness:
-    """Return what `likeness_data` described."""
+    """Return the features of `likeness_data`."""
     return Likeness(frozenset(data["ids"]), data["words"], data["document"], data["model"], data["vector"])
 
 
 # -- facets ------------------------------------------------------------------------------------------------------------
 
 
-def faceted_data(asked: Sequence[Faceted]) -> list[list[str | None]]:
-    """Return what entries are counted by as a JSON-ready value."""
-    return [[one.field, one.by] for one in asked]
+def faceted_data(fields: Sequence[Faceted]) -> list[list[str | None]]:
+    """Return facet fields as a JSON-ready value."""
+    return [[item.field, item.by] for item in fields]
 
 
 def faceted_of(data: object) -> list[Faceted]:
-    """Return what `faceted_data` described.
+    """Return the facet fields of `faceted_data`.
 
     Raises:
         QueryError: an unknown field.
     """
     if not isinstance(data, list):
-        raise QueryError("facets is no list of fields")
+        raise QueryError("facets must be a list of fields")
     return [Faceted.of(field, by) for field, by in data]
 
 
 def counted_data(counted: Counted) -> list[Any]:
-    """Return the values of a field by number of entries as a JSON-ready value."""
-    return [[list(one) for one in counted.values], *counted[1:]]
+    """Return the counts of a field's values as a JSON-ready value."""
+    return [[list(value) for value in counted.values], *counted[1:]]
 
 
 def counted_of(data: CountedShape, what: Faceted) -> Counted:
-    """Return what `counted_data` described.
+    """Return the counts of `counted_data`.
 
     Raises:
-        QueryError: the values are none of the field.
+        QueryError: the values do not fit the field.
     """
     values, *numbers = data
     if not what.field.startswith("attrs.") and not all(isinstance(value, str) for value, _ in values):
-        raise QueryError(f"the values of {what.field} are no texts")
+        raise QueryError(f"the values of {what.field} must be strings")
     return Counted(values, *numbers)

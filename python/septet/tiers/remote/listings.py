@@ -1,4 +1,4 @@
-"""The listing of a remote tier: what is asked of it, and its ids and validity as a mirror of one state."""
+"""The listing of a remote tier: its requests, and a mirror of the ids and validity of one state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_KEYS = 8
 
 
 def mirror_of(data: Mapping[str, Any]) -> Mirror:
-    """Return what `mirror_data` described."""
+    """Return the mirror of `mirror_data`."""
     ids = data["ids"]
     known = np.empty(len(ids), dtype=object)
     known[:] = ids
@@ -37,7 +37,7 @@ def mirror_of(data: Mapping[str, Any]) -> Mirror:
 
 
 def mirror_data(mirror: Mirror) -> dict[str, Any]:
-    """Return ids and validity of a listing, JSON-ready."""
+    """Return ids and validity of a listing as a JSON-ready value."""
     return {
         "state": mirror.state,
         "ids": mirror.known_ids.tolist(),
@@ -46,31 +46,31 @@ def mirror_data(mirror: Mirror) -> dict[str, Any]:
     }
 
 
-# -- what is asked -----------------------------------------------------------------------------------------------------
+# -- requests ----------------------------------------------------------------------------------------------------------
 
 
-def asked_data(asked: AskedListing[Any]) -> dict[str, Any]:
-    """Return what is asked of a listing, JSON-ready."""
-    if isinstance(asked, PageAsked):
-        keys = [[key.field, key.descending] for key in asked.request.keys]
-        after = asked.request.after
-        more = {"keys": keys, "limit": asked.request.limit}
+def asked_data(call: AskedListing[Any]) -> dict[str, Any]:
+    """Return a request of a listing as a JSON-ready value."""
+    if isinstance(call, PageAsked):
+        keys = [[key.field, key.descending] for key in call.request.keys]
+        after = call.request.after
+        more = {"keys": keys, "limit": call.request.limit}
         return {
             "page": {**more, "after": None if after is None else [list(after.values), after.id]},
-            **_request(asked.request),
+            **_request(call.request),
         }
-    if isinstance(asked, NumberAsked):
-        return {"number": True, **_request(asked.request)}
-    if isinstance(asked, CountsAsked):
-        return {"counts": [asked.what.field, asked.what.by, asked.limit], **_request(asked.request)}
-    raise TypeError(f"a remote listing is not asked for {type(asked).__name__}")
+    if isinstance(call, NumberAsked):
+        return {"number": True, **_request(call.request)}
+    if isinstance(call, CountsAsked):
+        return {"counts": [call.what.field, call.what.by, call.limit], **_request(call.request)}
+    raise TypeError(f"a remote listing has no request {type(call).__name__}")
 
 
 def asked_of(data: Mapping[str, Any]) -> AskedListing[Any]:
-    """Return what `asked_data` described.
+    """Return the request of `asked_data`.
 
     Raises:
-        QueryError: it is nothing that a listing is asked.
+        QueryError: an unknown or invalid request.
     """
     as_of = data["as_of"]
     request = Request(filters_of(data["filters"]), None if as_of is None else real(as_of, "as_of", QueryError))
@@ -83,7 +83,7 @@ def asked_of(data: Mapping[str, Any]) -> AskedListing[Any]:
 
 
 def _request(request: Request) -> dict[str, Any]:
-    return {"filters": {name: filter_data(one) for name, one in request.filters.items()}, "as_of": request.as_of}
+    return {"filters": {name: filter_data(item) for name, item in request.filters.items()}, "as_of": request.as_of}
 
 
 def _paged(request: Request, data: Mapping[str, Any]) -> Request:
@@ -95,64 +95,64 @@ def _paged(request: Request, data: Mapping[str, Any]) -> Request:
     if data["after"] is None:
         return paged
     values, last = data["after"]
-    # Written and read again, as that of a caller: the values must fit the fields.
+    # Round trip through the cursor text of callers: it checks that the values fit the fields.
     cursor = Cursor(tuple(values), utf8(last, "after", QueryError))
     return paged.paged(order, data["limit"], paged.encode(cursor))
 
 
 def hidden_data(hidden: Mask | None) -> str | None:
-    """Return which entries of a listing are left out, JSON-ready."""
+    """Return the mask of hidden entries as text; None if none are hidden."""
     return None if hidden is None or not hidden.any() else packed(np.packbits(hidden).tobytes())
 
 
 def hidden_of(data: object, count: int) -> Mask | None:
-    """Return which of so many entries are left out; None for none.
+    """Return the mask ``(count,)`` of hidden entries; None if none are hidden.
 
     Raises:
-        QueryError: it is of another listing.
+        QueryError: the mask has another length.
     """
     if data is None:
         return None
     bits = np.frombuffer(unpacked(data), dtype=np.uint8)
     if len(bits) != -(-count // 8):
-        raise QueryError("hidden is of another listing")
+        raise QueryError(f"hidden must be a mask of {count} entries")
     return np.unpackbits(bits, count=count).astype(bool)
 
 
-# -- what is answered --------------------------------------------------------------------------------------------------
+# -- answers -----------------------------------------------------------------------------------------------------------
 
 
-def answer_data(found: Any, asked: AskedListing[Any]) -> Any:
-    """Return what a listing answered, JSON-ready."""
-    if isinstance(asked, PageAsked):
-        return [[list(_candidate(one.entry)), list(one.cursor.values)] for one in found]
-    return counted_data(found) if isinstance(asked, CountsAsked) else found
+def answer_data(answer: Any, call: AskedListing[Any]) -> Any:
+    """Return the answer of a listing as a JSON-ready value."""
+    if isinstance(call, PageAsked):
+        return [[list(_candidate(row.entry)), list(row.cursor.values)] for row in answer]
+    return counted_data(answer) if isinstance(call, CountsAsked) else answer
 
 
-def answer_of(data: Any, asked: AskedListing[Any]) -> Any:
-    """Return what `answer_data` described.
+def answer_of(data: Any, call: AskedListing[Any]) -> Any:
+    """Return the answer of `answer_data`.
 
     Raises:
-        QueryError: it is no answer to what was asked.
+        QueryError: the answer does not fit the request.
     """
-    if isinstance(asked, PageAsked):
-        return [_placed(entry.to_entry(), values, asked.request) for entry, values in data]
-    return counted_of(data, asked.what) if isinstance(asked, CountsAsked) else data
+    if isinstance(call, PageAsked):
+        return [_placed(entry.to_entry(), values, call.request) for entry, values in data]
+    return counted_of(data, call.what) if isinstance(call, CountsAsked) else data
 
 
 def _placed(entry: Entry, values: Sequence[Value | None], request: Request) -> Placed:
-    """Return an entry with where it stands.
+    """Return an entry with its cursor.
 
     Raises:
-        QueryError: the values are none of the fields that entries are sorted by.
+        QueryError: the values do not fit the fields of the sort order.
     """
     if not request.fits(values):
-        raise QueryError(f"entry {shown(entry.id)} comes with other values than those that entries are sorted by")
+        raise QueryError(f"entry {shown(entry.id)}: its sort values do not fit the fields of the sort order")
     return Placed(entry, Cursor(tuple(values), entry.id))
 
 
 def _candidate(entry: Entry) -> Candidate:
-    """Return an entry as a row of a store that is not told which one it is."""
+    """Return an entry as a candidate with row 0: a listing does not send row numbers."""
     span = entry.span
     return Candidate(
         row=0,

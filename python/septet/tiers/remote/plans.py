@@ -1,6 +1,6 @@
-"""Plans as JSON-ready values: the words of a query and what it asks, of which the other end makes the same plan.
+"""Plans as JSON-ready values: the words and options of a query, from which the server builds the same plan.
 
-What comes in is checked as arguments of a caller are: profiles, filters and vectors by the code that checks theirs.
+Input is checked like the arguments of a caller: profiles, filters and vectors by the code that checks theirs.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from septet.tiers.remote.packing import floats, floats_of
 
 __all__ = ["filter_data", "filters_of", "plan_data", "plans_of"]
 
-#: So many queries one search takes at once, and so deep filters are nested.
+#: Maximum number of queries per search; maximum nesting of filters.
 MOST_QUERIES, MOST_DEPTH = 1_024, 40
-#: So many comparisons one plan may make, those of its words among them.
+#: Maximum number of comparisons per plan, including those of its words.
 MOST_PARTS = 5_000
-#: What filters of words hold: quoted words, the beginning of one, or several of which any will do.
+#: Full-text filters: quoted words, one of them as a prefix, or several joined by OR.
 _MATCH = re.compile(r'"[^"\0]*"(?: \*|(?: OR "[^"\0]*")*)')
 _GRAM = re.compile(r'[^"\0]*')
-#: The shortest time that is left for a tier, in seconds.
+#: Minimum time left for a tier, in seconds.
 LEAST_LEFT_S = 0.01
 
 
 def plan_data(plans: Sequence[Plan]) -> dict[str, Any]:
-    """Return plans that differ in query and query vector only as one JSON-ready value."""
+    """Return plans that differ only in query and query vector as one JSON-ready value."""
     plan = plans[0]
     return {
         "profile": _profile_data(plan.profile),
         "limit": plan.limit,
         "candidates": plan.candidates,
-        "filters": {name: filter_data(one) for name, one in plan.filters.items()},
+        "filters": {name: filter_data(item) for name, item in plan.filters.items()},
         "now": plan.now,
         "include_expired": plan.include_expired,
         "include_memories": plan.include_memories,
@@ -56,29 +56,29 @@ def plan_data(plans: Sequence[Plan]) -> dict[str, Any]:
         "scans_words": plan.scans_words,
         "typos": plan.typos,
         "needs_ids": plan.needs_ids,
-        "asked": None if plan.asked is None else _asked_data(plan.asked),
-        "queries": [_query_data(one) for one in plans],
+        "asked": None if plan.asked is None else _words_data(plan.asked),
+        "queries": [_query_data(query) for query in plans],
     }
 
 
 def plans_of(data: object) -> list[Plan]:
-    """Return the plans that `plan_data` described.
+    """Return the plans of `plan_data`.
 
     Raises:
-        SeptetError: what none of these can be; the subclass says what.
+        SeptetError: an invalid plan; the subclass depends on the field.
     """
     try:
         return _plans(data)
     except SeptetError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as fault:
-        raise QueryError(f"no plan of a search: {type(fault).__name__}") from fault
+        raise QueryError(f"invalid search plan: {type(fault).__name__}") from fault
 
 
 def _plans(data: Any) -> list[Plan]:
     profile = _profile_of(data["profile"])
     filters = filters_of(data["filters"])
-    asked = None if data["asked"] is None else _asked_of(data["asked"], filters)
+    words = None if data["asked"] is None else _words_of(data["asked"], filters)
     memories = _flag(data, "include_memories")
     legs = frozenset(_texts(data["legs"], "legs"))
     if not legs <= set(LEGS):
@@ -104,12 +104,12 @@ def _plans(data: Any) -> list[Plan]:
         typos=_flag(data, "typos"),
         needs_ids=_flag(data, "needs_ids"),
         corpus_columns=profile.corpus_columns,
-        asked=asked,
+        asked=words,
     )
     queries = listed(data["queries"], "queries", QueryError, "a list of queries", MOST_QUERIES)
     if not queries:
-        raise QueryError("queries is empty: wanted one or more")
-    return [_with_query(base, one) for one in queries]
+        raise QueryError("queries is empty: wanted at least one query")
+    return [_with_query(base, item) for item in queries]
 
 
 def _query_data(plan: Plan) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _with_query(plan: Plan, data: Mapping[str, Any]) -> Plan:
 
 
 def _plain(text: str) -> TextQuery:
-    """Return a text that is compared as a whole, or embedded, and not searched for by its words."""
+    """Return a text that is compared as a whole, or embedded, but not searched for by its words."""
     return TextQuery(text, (), 0, False, False)
 
 
@@ -153,7 +153,7 @@ def _profile_of(data: Any) -> Profile:
 
 @lru_cache(maxsize=32)
 def _profile(text: str) -> Profile:
-    """Return a profile by its JSON; one who searches again and again names the same one."""
+    """Return a profile by its JSON; cached, since a client sends the same one with every search."""
     return resolve(json.loads(text))
 
 
@@ -176,53 +176,53 @@ def filters_of(data: Any) -> dict[str, Filter]:
     """Return filters by name.
 
     Raises:
-        QueryError: one that no search has.
+        QueryError: an invalid filter.
     """
-    left = [MOST_PARTS]
-    named = {utf8(name, "a filter", QueryError, 8_192): one for name, one in data.items()}
-    return {name: _filter_of(one, 0, left) for name, one in named.items()}
+    budget = [MOST_PARTS]
+    named = {utf8(name, "a filter", QueryError, 8_192): item for name, item in data.items()}
+    return {name: _filter_of(item, 0, budget) for name, item in named.items()}
 
 
-def _filter_of(data: Any, depth: int, left: list[int]) -> Filter:
-    left[0] -= 1
-    if depth > MOST_DEPTH or left[0] < 0 or not isinstance(data, list) or not data:
+def _filter_of(data: Any, depth: int, budget: list[int]) -> Filter:
+    budget[0] -= 1
+    if depth > MOST_DEPTH or budget[0] < 0 or not isinstance(data, list) or not data:
         _no_filter(data)
     kind, *rest = data
     if kind == "compare" and len(rest) == 3:
         field, operator, value = rest
-        (made,) = parse_where({field: {operator: value}}).values()
-        return made
+        (filter_,) = parse_where({field: {operator: value}}).values()
+        return filter_
     if kind == "holds" and len(rest) == 2:
         match, grams = utf8(rest[0], "a word", QueryError), _texts(rest[1], "grams")
         if _MATCH.fullmatch(match) is None or not all(map(_GRAM.fullmatch, grams)):
             _no_filter(data)
         return Holds(match, grams)
     if kind == "not" and len(rest) == 1:
-        return Not(_filter_of(rest[0], depth + 1, left))
+        return Not(_filter_of(rest[0], depth + 1, budget))
     if kind not in ("all", "any"):
         _no_filter(data)
-    parts = tuple(_filter_of(one, depth + 1, left) for one in rest)
+    parts = tuple(_filter_of(part, depth + 1, budget) for part in rest)
     return AllOf(parts) if kind == "all" else AnyOf(parts)
 
 
 def _no_filter(data: object) -> NoReturn:
-    raise QueryError(f"{shown(data)} is no filter on the wire")
+    raise QueryError(f"{shown(data)} is no valid filter")
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
-def _asked_data(asked: AskedWords) -> dict[str, Any]:
+def _words_data(words: AskedWords) -> dict[str, Any]:
     return {
-        "filters": list(asked.filters),
-        "text": asked.text,
-        "begun": list(asked.begun),
-        "cut": asked.cut,
-        "without": list(asked.without),
+        "filters": list(words.filters),
+        "text": words.text,
+        "begun": list(words.begun),
+        "cut": words.cut,
+        "without": list(words.without),
     }
 
 
-def _asked_of(data: Mapping[str, Any], filters: Mapping[str, Filter]) -> AskedWords:
+def _words_of(data: Mapping[str, Any], filters: Mapping[str, Filter]) -> AskedWords:
     return AskedWords(
         {name: filters[name] for name in _texts(data["filters"], "filters")},
         utf8(data["text"], "words", QueryError, MOST_QUERY_CHARS),
@@ -233,8 +233,8 @@ def _asked_of(data: Mapping[str, Any], filters: Mapping[str, Filter]) -> AskedWo
 
 
 def _texts(data: object, name: str) -> tuple[str, ...]:
-    found = listed(data, name, QueryError, "a list of texts", max(MOST_TEXTS, MOST_WORDS), of=str)
-    return tuple(utf8(text, name, QueryError) for text in found)
+    texts = listed(data, name, QueryError, "a list of texts", max(MOST_TEXTS, MOST_WORDS), of=str)
+    return tuple(utf8(text, name, QueryError) for text in texts)
 
 
 def _flag(data: Mapping[str, Any], name: str) -> bool:

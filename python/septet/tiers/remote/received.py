@@ -1,4 +1,4 @@
-"""Received: an answer of a server, checked against its declared type before any code reads a field of it."""
+"""Received: an answer of a server, validated against its declared type before any field is read."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Mask: TypeAlias = Callable[[str], str]
 
 
 class _FirstOnly:
-    """Ends at the first wrong item of a list: a server may send millions of them."""
+    """Stop at the first invalid item of a list: a server may send millions."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
         return {**handler(source), "fail_fast": True}
 
 
 Many = Annotated[list[_Item], _FirstOnly()]
-#: JSON has 1e999, and programs that read the answer have no use for it.
+#: JSON allows 1e999, which readers of the answer cannot use.
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-#: Sums over tiers must fit into 64 bits; so large a number is also exact in every program that reads JSON.
+#: Sums over tiers must fit into 64 bits; numbers below 2**53 are also exact in every JSON reader.
 Count = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 
@@ -40,44 +40,44 @@ def _masked(text: str, info: ValidationInfo) -> str:
     return text if info.context is None else str(info.context(text))
 
 
-#: What a server says in its own words, in which it may repeat the token.
+#: Free text of a server, which may repeat the token.
 Said = Annotated[str, AfterValidator(_masked)]
 
 
-#: How pydantic names the members of unions.
+#: Names that pydantic gives to the members of unions.
 _MEMBER = re.compile(r"(constrained-)?(str|int|float|bool)|[a-z-]+\[.*", re.DOTALL)
 
 
 def received(body: bytes, shape: Any, where: str, mask: Mask | None = None) -> Any:
-    """Return the JSON of an answer as a value of a type; unknown fields are left out.
+    """Return the JSON of an answer as a value of a type; unknown fields are dropped.
 
     Args:
-        shape: the type: a typed dict, a named tuple, or what pydantic makes of one.
-        where: the server, as messages call it.
-        mask: hides the token in what the server says in its own words.
+        shape: the type: a typed dict, a named tuple, or an annotated type of pydantic.
+        where: the name of the server in messages.
+        mask: hides the token in free text of the server.
 
     Raises:
-        Unreachable: the answer is of another type; the message names the field and what is expected there.
+        Unreachable: the answer is of another type; the message names the field and the expected type.
     """
     try:
         return _adapter(shape).validate_json(body, strict=True, context=mask)
     except ValidationError as fault:
-        said = _first(fault)
-    # Outside of the handler: its error holds the answer.
-    raise Unreachable(f"{where} {said if mask is None else mask(said)}")
+        reason = _first_reason(fault)
+    # Raised outside of the handler: the pydantic error holds the whole answer.
+    raise Unreachable(f"{where} {reason if mask is None else mask(reason)}")
 
 
 def inner(value: Any, shape: Any, info: ValidationInfo) -> Any:
-    """Return a part of an answer as a value of a type, for validators of types that hold themselves.
+    """Return a part of an answer as a value of a type, for validators of recursive types.
 
     Raises:
-        ValueError: it is of another type.
+        ValueError: the value is of another type.
     """
     try:
         return _adapter(shape).validate_python(value, strict=True, context=info.context)
     except ValidationError as fault:
-        said = _first(fault)
-    raise ValueError(said)
+        reason = _first_reason(fault)
+    raise ValueError(reason)
 
 
 @cache
@@ -85,20 +85,20 @@ def _adapter(shape: Any) -> TypeAdapter[Any]:
     return TypeAdapter(shape)
 
 
-def _first(fault: ValidationError) -> str:
-    """Return the first error, one about a value before one about a missing field."""
+def _first_reason(fault: ValidationError) -> str:
+    """Return the reason of the first error, of an invalid value before a missing field."""
     errors = fault.errors(include_url=False, include_input=False, include_context=False)
-    error = next((one for one in errors if one["type"] != "missing"), errors[0])
-    field, wanted = _place(error["loc"]), cut(printable(error["msg"]))
+    error = next((error for error in errors if error["type"] != "missing"), errors[0])
+    field, expected = _path(error["loc"]), cut(printable(error["msg"]))
     if error["type"] == "json_invalid":
-        return f"answers with what is no JSON ({wanted.removeprefix('Invalid JSON: ')})"
+        return f"answers with invalid JSON ({expected.removeprefix('Invalid JSON: ')})"
     if error["type"] == "missing":
         return f"answers without the field {field}"
-    wanted = wanted.removeprefix("Value error, ").replace("Input should be", "wanted", 1)
-    return f"answers with a wrong value{field and ' of '}{field}: {wanted}"
+    expected = expected.removeprefix("Value error, ").replace("Input should be", "wanted", 1)
+    return f"answers with a wrong value{field and ' of '}{field}: {expected}"
 
 
-def _place(parts: Sequence[int | str]) -> str:
-    """Return where a field is; members of unions, which pydantic names as parts too, are no fields."""
+def _path(parts: Sequence[int | str]) -> str:
+    """Return the dotted path of a field, without the union members that pydantic puts into it."""
     names = [str(part) for part in parts if not isinstance(part, str) or not _MEMBER.fullmatch(part)]
     return cut(printable(".".join(names)))

@@ -1,4 +1,4 @@
-"""The other end of a remote tier: a session here, and what is asked of it over the wire."""
+"""The server's end of a remote tier: a local session, and the calls of the remote one."""
 
 from __future__ import annotations
 
@@ -27,112 +27,112 @@ from septet.tiers.remote.plans import filters_of
 
 __all__ = ["answered", "recalled"]
 
-#: So many ids, rows or paths one call names.
+#: Maximum number of ids, rows or paths per call.
 MOST_NAMED = 1_000_000
 MOST_FACETS = 16
 
 
 def recalled(session: ServedSession) -> list[dict[str, Any]]:
-    """Return what the session found for each query, JSON-ready."""
-    return [recalled_data(one, _facts(session, one.pool)) for one in session.recall()]
+    """Return the result of each query as a JSON-ready value."""
+    return [recalled_data(result, _facts(session, result.pool)) for result in session.recall()]
 
 
-def answered(session: ServedSession, method: str, asked: Mapping[str, Any]) -> Any:
-    """Return what a session answers to a call of a remote one, JSON-ready.
+def answered(session: ServedSession, method: str, call: Mapping[str, Any]) -> Any:
+    """Return the answer of a session to a call of a remote one as a JSON-ready value.
 
     Raises:
-        QueryError: a call that no remote session makes.
+        QueryError: an unknown or invalid call.
         SeptetError: as the method of the session.
     """
     try:
-        return _METHODS[method](session, asked)
+        return _METHODS[method](session, call)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as fault:
         if isinstance(fault, QueryError):
             raise
-        raise QueryError(f"no call of a session: {type(fault).__name__}") from fault
+        raise QueryError(f"invalid call of a session: {type(fault).__name__}") from fault
 
 
 def _facts(session: ServedSession, pool: Pool) -> Facts:
-    """Return what a pool does not tell of its candidates."""
+    """Return the facts of candidates that the pool lacks."""
     labels = session.labels(pool.rows)
     if "vectors" not in session.plans[0].corpus_columns or "cosine" not in pool.columns:
         return labels, None
-    _, found = session.vectors(0, pool.rows)
-    return labels, None if found is None or np.isnan(found).all() else found.astype(np.float32)
+    _, vectors = session.vectors(0, pool.rows)
+    return labels, None if vectors is None or np.isnan(vectors).all() else vectors.astype(np.float32)
 
 
-def _rows(session: ServedSession, asked: Mapping[str, Any]) -> list[int]:
-    """Return the rows that are asked for, all of which the vault has."""
-    rows = wholes_of(asked["rows"])
+def _rows(session: ServedSession, call: Mapping[str, Any]) -> list[int]:
+    """Return the rows of a call; all of them exist in the vault."""
+    rows = wholes_of(call["rows"])
     if len(rows) > MOST_NAMED or not session.holds(rows):
-        raise QueryError("rows names what was not recalled")
+        raise QueryError("rows contains rows that were not recalled")
     return rows
 
 
-def _query(session: ServedSession, asked: Mapping[str, Any]) -> int:
-    return whole(asked["query"], "query", QueryError, 0, len(session.plans) - 1)
+def _query(session: ServedSession, call: Mapping[str, Any]) -> int:
+    return whole(call["query"], "query", QueryError, 0, len(session.plans) - 1)
 
 
-def _id(asked: Mapping[str, Any]) -> str:
-    return utf8(asked["id"], "id", QueryError)
+def _id(call: Mapping[str, Any]) -> str:
+    return utf8(call["id"], "id", QueryError)
 
 
-def _neighbours(session: ServedSession, asked: Mapping[str, Any]) -> dict[str, Any]:
-    known = known_of(asked["known"])
-    anchors = [whole(at, "anchors", QueryError, 0, len(known) - 1) for at in asked["anchors"]]
-    found = session.neighbours(_query(session, asked), anchors, known)
-    return neighbours_data(found, _facts(session, found.pool))
+def _neighbours(session: ServedSession, call: Mapping[str, Any]) -> dict[str, Any]:
+    known = known_of(call["known"])
+    anchors = [whole(at, "anchors", QueryError, 0, len(known) - 1) for at in call["anchors"]]
+    near = session.neighbours(_query(session, call), anchors, known)
+    return neighbours_data(near, _facts(session, near.pool))
 
 
-def _overrides(session: ServedSession, asked: Mapping[str, Any]) -> dict[str, Any]:
-    ids = listed(asked["ids"], "ids", QueryError, "a list of ids", MOST_NAMED, of=str)
-    found = session.overrides(_query(session, asked), [utf8(one, "id", QueryError) for one in ids])
-    return overrides_data(found, _facts(session, found.pool))
+def _overrides(session: ServedSession, call: Mapping[str, Any]) -> dict[str, Any]:
+    ids = listed(call["ids"], "ids", QueryError, "a list of ids", MOST_NAMED, of=str)
+    overrides = session.overrides(_query(session, call), [utf8(id_, "id", QueryError) for id_ in ids])
+    return overrides_data(overrides, _facts(session, overrides.pool))
 
 
-def _inspect(session: ServedSession, asked: Mapping[str, Any]) -> dict[str, Any] | None:
-    found = session.inspect(_id(asked))
-    return None if found is None else inspected_data(found)
+def _inspect(session: ServedSession, call: Mapping[str, Any]) -> dict[str, Any] | None:
+    inspected = session.inspect(_id(call))
+    return None if inspected is None else inspected_data(inspected)
 
 
-def _numbers(session: ServedSession, asked: Mapping[str, Any]) -> list[str]:
-    paths = [[utf8(name, "a path", QueryError) for name in path] for path in asked["paths"]]
-    return [floats(values) for values in session.numbers(_rows(session, asked), paths)]
+def _numbers(session: ServedSession, call: Mapping[str, Any]) -> list[str]:
+    paths = [[utf8(name, "a path", QueryError) for name in path] for path in call["paths"]]
+    return [floats(values) for values in session.numbers(_rows(session, call), paths)]
 
 
-def _vectors(session: ServedSession, asked: Mapping[str, Any]) -> list[Any]:
-    model, found = session.vectors(_query(session, asked), _rows(session, asked))
-    return [model, None if found is None else floats(found)]
+def _vectors(session: ServedSession, call: Mapping[str, Any]) -> list[Any]:
+    model, vectors = session.vectors(_query(session, call), _rows(session, call))
+    return [model, None if vectors is None else floats(vectors)]
 
 
-def _likeness(session: ServedSession, asked: Mapping[str, Any]) -> dict[str, Any] | None:
-    model = asked["model"]
-    found = session.likeness(_id(asked), None if model is None else utf8(model, "model", QueryError))
-    return None if found is None else likeness_data(found)
+def _likeness(session: ServedSession, call: Mapping[str, Any]) -> dict[str, Any] | None:
+    model = call["model"]
+    likeness = session.likeness(_id(call), None if model is None else utf8(model, "model", QueryError))
+    return None if likeness is None else likeness_data(likeness)
 
 
-def _facets(session: ServedSession, asked: Mapping[str, Any]) -> list[Any]:
-    fields = faceted_of(asked["fields"])
+def _facets(session: ServedSession, call: Mapping[str, Any]) -> list[Any]:
+    fields = faceted_of(call["fields"])
     if len(fields) > MOST_FACETS:
-        raise QueryError(f"facets names {len(fields)} fields: at most {MOST_FACETS} are taken")
-    return [counted_data(one) for one in session.facets(_query(session, asked), fields)]
+        raise QueryError(f"facets names {len(fields)} fields, more than {MOST_FACETS}")
+    return [counted_data(counted) for counted in session.facets(_query(session, call), fields)]
 
 
-def _any_passing(session: ServedSession, asked: Mapping[str, Any]) -> list[bool]:
-    given = listed(asked["filters"], "filters", QueryError, "a list of filters", MOST_NAMED)
-    filters = filters_of({str(at): one for at, one in enumerate(given)})
+def _any_passing(session: ServedSession, call: Mapping[str, Any]) -> list[bool]:
+    items = listed(call["filters"], "filters", QueryError, "a list of filters", MOST_NAMED)
+    filters = filters_of({str(at): item for at, item in enumerate(items)})
     return [*session.any_passing([*filters.values()])]
 
 
 _METHODS = {
-    "ids": lambda session, asked: session.ids(_rows(session, asked)),
-    "groups": lambda session, asked: session.groups(_rows(session, asked)),
+    "ids": lambda session, call: session.ids(_rows(session, call)),
+    "groups": lambda session, call: session.groups(_rows(session, call)),
     "neighbours": _neighbours,
     "overrides": _overrides,
-    "read": lambda session, asked: [list(one) for one in session.read(_rows(session, asked))],
+    "read": lambda session, call: [list(row) for row in session.read(_rows(session, call))],
     "inspect": _inspect,
     "numbers": _numbers,
-    "places": lambda session, asked: [list(one) for one in session.places(_rows(session, asked))],
+    "places": lambda session, call: [list(place) for place in session.places(_rows(session, call))],
     "vectors": _vectors,
     "likeness": _likeness,
     "facets": _facets,

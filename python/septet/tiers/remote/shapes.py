@@ -1,4 +1,4 @@
-"""Shapes: the types of what a server answers the sessions and listings of a remote tier."""
+"""Shapes: the types of a server's answers to the sessions and listings of a remote tier."""
 
 # No `from __future__ import annotations`: pydantic reads the annotations as values.
 import math
@@ -20,7 +20,7 @@ from septet.tiers.remote.received import Count, Finite, Many, Said
 __all__ = ["CountedShape", "InspectedAnswer", "LikenessAnswer", "NeighboursAnswer", "NoteShape", "OverridesAnswer"]
 __all__ += ["PoolAnswer", "RecalledAnswer", "shape_of"]
 
-#: So many steps of a walk over links.
+#: Maximum number of steps of a walk over links.
 MOST_STEPS = 1_000
 _FACTS = ("kind", "severity", "domain")
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
@@ -81,24 +81,24 @@ Steps = Annotated[Any, PlainValidator(_steps)]
 # -- candidates --------------------------------------------------------------------------------------------------------
 
 
-def _candidate(found: Candidate) -> Candidate:
-    """Return a candidate whose tags are a list of texts, whose attrs are an object, and whose times are finite."""
-    tags, attrs = from_json(found.tags_json), from_json(found.attrs_json, allow_inf_nan=False)
+def _candidate(candidate: Candidate) -> Candidate:
+    """Return a candidate after checking that tags are a list of texts, attrs an object, and times finite."""
+    tags, attrs = from_json(candidate.tags_json), from_json(candidate.attrs_json, allow_inf_nan=False)
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise QueryError("wanted tags as a JSON list of texts")
     if not isinstance(attrs, dict):
         raise QueryError("wanted attrs as a JSON object")
-    times = (found.created_at, found.updated_at, found.valid_from or 0.0, found.valid_until or 0.0)
-    if not all(map(math.isfinite, times)) or not 0 <= found.row < 1 << 63:
+    times = (candidate.created_at, candidate.updated_at, candidate.valid_from or 0.0, candidate.valid_until or 0.0)
+    if not all(map(math.isfinite, times)) or not 0 <= candidate.row < 1 << 63:
         raise QueryError("wanted a row of 0 or more, and finite times")
-    return found
+    return candidate
 
 
 ACandidate = Annotated[Candidate, AfterValidator(_candidate)]
 
 
 class LabelsAnswer(TypedDict):
-    """Facts of candidates: for each the texts that differ, and the number of that of each candidate."""
+    """Facts of candidates: for each the distinct texts, and the index of each candidate's text."""
 
     kind: tuple[Many[str], Many[Count]]
     severity: tuple[Many[str], Many[Count]]
@@ -115,33 +115,33 @@ class PoolAnswer(TypedDict):
     vectors: NotRequired[tuple[Dimensions, Annotated[Any, PlainValidator(_components)]]]
 
 
-def _pool(found: PoolAnswer) -> PoolAnswer:
-    """Return a pool whose parts are of one length.
+def _pool(pool: PoolAnswer) -> PoolAnswer:
+    """Return a pool after checking it.
 
     Raises:
-        QueryError: they are not, a row or an id comes twice, or a number is too large.
+        QueryError: lengths differ, a row or an id is duplicate, or a number is too large.
     """
-    count, ids = len(found["rows"]), found["ids"]
-    if len(set(found["rows"])) != count or (ids is not None and (len(ids) != count or len(set(ids)) != count)):
-        raise QueryError(f"wanted {count} rows that differ, and as many ids")
-    if count and not found["columns"].keys() >= set(_TIMES):
+    count, ids = len(pool["rows"]), pool["ids"]
+    if len(set(pool["rows"])) != count or (ids is not None and (len(ids) != count or len(set(ids)) != count)):
+        raise QueryError(f"wanted {count} distinct rows, and as many ids")
+    if count and not pool["columns"].keys() >= set(_TIMES):
         raise QueryError(f"wanted the columns {', '.join(_TIMES)}")
-    for name, values in found["columns"].items():
+    for name, values in pool["columns"].items():
         if len(values) != count or (name not in _TIMES and (np.abs(values) > LARGE).any()):
             raise QueryError(f"wanted {count} numbers of at most {LARGE:g} in each column")
-    labels: Mapping[str, Any] = found["labels"]
+    labels: Mapping[str, Any] = pool["labels"]
     for texts, numbers in labels.values():
         if len(numbers) != count or (numbers and max(numbers) >= len(texts)):
             raise QueryError(f"wanted a label for each of {count} candidates")
-    if "vectors" in found and found["vectors"][0] * count != len(found["vectors"][1]):
+    if "vectors" in pool and pool["vectors"][0] * count != len(pool["vectors"][1]):
         raise QueryError(f"wanted a vector for each of {count} candidates")
-    return found
+    return pool
 
 
 APool = Annotated[PoolAnswer, AfterValidator(_pool)]
 
 
-# -- what a session answers --------------------------------------------------------------------------------------------
+# -- answers of a session ----------------------------------------------------------------------------------------------
 
 
 class NoteShape(TypedDict):
@@ -153,16 +153,17 @@ class NoteShape(TypedDict):
     tier: Said
 
 
-def _counts(found: tuple[int, dict[str, int], float]) -> tuple[int, dict[str, int], float]:
-    if found[1] and max(found[1].values()) > found[0]:
-        raise QueryError(f"wanted terms that at most all {found[0]} entries hold")
-    if not 0 <= found[2] <= LARGE:
+def _counts(counts: tuple[int, dict[str, int], float]) -> tuple[int, dict[str, int], float]:
+    entries, holding, k1 = counts
+    if holding and max(holding.values()) > entries:
+        raise QueryError(f"wanted term counts of at most {entries}")
+    if not 0 <= k1 <= LARGE:
         raise QueryError("wanted a k1 of 0 or more")
-    return found
+    return counts
 
 
 class RecalledAnswer(TypedDict):
-    """What a tier found for a query; see `septet.tiers.protocol.Recalled`."""
+    """The result of a query; see `septet.tiers.protocol.Recalled`."""
 
     pool: APool
     matches: Count
@@ -178,7 +179,7 @@ class RecalledAnswer(TypedDict):
 
 
 class NeighboursAnswer(TypedDict):
-    """What is near over links."""
+    """Neighbours over links."""
 
     known: Steps
     pool: APool
@@ -186,14 +187,14 @@ class NeighboursAnswer(TypedDict):
 
 
 class OverridesAnswer(TypedDict):
-    """What a tier holds of lower ones."""
+    """Entries of a tier that override those of lower tiers."""
 
     ids: Many[str]
     pool: APool
 
 
 class InspectedAnswer(TypedDict):
-    """How an entry fares."""
+    """The inspection of an entry."""
 
     candidate: ACandidate
     filters: dict[str, bool]
@@ -201,7 +202,7 @@ class InspectedAnswer(TypedDict):
 
 
 class LikenessAnswer(TypedDict):
-    """What entries like one are compared with."""
+    """The features that similar entries are searched by."""
 
     ids: Many[str]
     words: str
@@ -215,34 +216,34 @@ Value = str | bool | int | Finite
 CountedShape = tuple[Many[tuple[Value, Count]], Count, Count, Count, Count]
 
 
-# -- what a vault answers ----------------------------------------------------------------------------------------------
+# -- answers of a vault ------------------------------------------------------------------------------------------------
 
 
 class AboutAnswer(TypedDict):
-    """Whether the server embeds queries."""
+    """The embedding state of the server."""
 
     embeds: bool
     embeds_now: bool
 
 
 class PartAnswer(TypedDict):
-    """Some hundred entries, and the last row of all."""
+    """A page of some hundred entries, and the last row of the vault."""
 
     entries: Many[ACandidate]
     last: Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
-def _mirror(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of a listing, and unless it is known already the id and the limits of each entry.
+def _mirror(mirror: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a listing, with the id and validity of each entry unless the client knows them.
 
     Raises:
-        QueryError: there is not one of each.
+        QueryError: the lengths differ, or an id is duplicate.
     """
-    if len(found) > 1:
-        ids, begins, ends = (found.get(name, ()) for name in ("ids", "from", "until"))
+    if len(mirror) > 1:
+        ids, begins, ends = (mirror.get(name, ()) for name in ("ids", "from", "until"))
         if not len(set(ids)) == len(ids) == len(begins) == len(ends):
-            raise QueryError("wanted ids that differ, and as many times from and until which they are valid")
-    return found
+            raise QueryError("wanted distinct ids, and as many times from and until")
+    return mirror
 
 
 Limits = Annotated[Any, PlainValidator(_limits)]
@@ -253,29 +254,29 @@ _MIRROR = TypedDict(
 MirrorShape = Annotated[_MIRROR, AfterValidator(_mirror)]
 
 
-def _telling(shape: Any) -> Any:
-    """Return the type of an answer, or of why it has to be asked for anew."""
+def _or_again(shape: Any) -> Any:
+    """Return the type of an answer, or of the reason to start the search again."""
 
-    class Told(TypedDict):
+    class AnswerOrAgain(TypedDict):
         answer: NotRequired[shape]
         again: NotRequired[Said]
 
-    return Annotated[Told, AfterValidator(_told("answer"))]
+    return Annotated[AnswerOrAgain, AfterValidator(_requires("answer"))]
 
 
-def _told(*names: str) -> Callable[[Any], Any]:
-    """Return what checks that there are fields, or why to ask anew."""
+def _requires(*names: str) -> Callable[[Any], Any]:
+    """Return a validator of required fields, unless the answer is a reason to start again."""
 
-    def checked(found: Any) -> Any:
-        if "again" not in found and (missing := [name for name in names if name not in found]):
+    def checked(answer: Any) -> Any:
+        if "again" not in answer and (missing := [name for name in names if name not in answer]):
             raise QueryError(f"wanted the field {missing[0]}")
-        return found
+        return answer
 
     return checked
 
 
 class OpenedAnswer(TypedDict, total=False):
-    """A session that has begun, with what it recalled if that is asked for."""
+    """A new session, with its recalled candidates if requested."""
 
     again: Said
     session: str
@@ -286,9 +287,9 @@ class OpenedAnswer(TypedDict, total=False):
 
 
 _ANSWERS: Mapping[str, Any] = {
-    "open": Annotated[OpenedAnswer, AfterValidator(_told("session", "generation", "standing"))],
+    "open": Annotated[OpenedAnswer, AfterValidator(_requires("session", "generation", "standing"))],
     **{
-        method: _telling(shape)
+        method: _or_again(shape)
         for method, shape in {
             "close": bool,
             "ids": Many[str],
