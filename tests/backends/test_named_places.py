@@ -107,7 +107,7 @@ def test_a_variable_that_is_not_set_is_named(tmp_path, monkeypatch):
 def test_a_variable_without_an_address_is_named_and_not_quoted(tmp_path, monkeypatch):
     monkeypatch.setenv("TEAM_DSN", f"host=h password={SECRET}")
     found = configured(tmp_path, '[tiers.team]\ndsn_env = "TEAM_DSN"\nvault = "team"\n')
-    with pytest.raises(TierError, match=r"of dsn_env holds no postgresql:// address") as told, opened(None, found):
+    with pytest.raises(TierError, match=r"of dsn_env contains no postgresql:// address") as told, opened(None, found):
         pass
     assert SECRET not in str(told.value)
 

@@ -91,7 +91,7 @@ def test_an_agent_uses_every_tool(vault):
         found = await call("search", {"query": "how often does staging retry?"})
         assert id in [hit["id"] for hit in found.structured_content["hits"]]
         assert found.structured_content == json.loads(json.dumps(found.structured_content))
-        assert "load ids" in text_of(found)
+        assert "load the ids" in text_of(found)
         loaded = await call("load", {"ids": [id, "r1"]})
         assert [entry["id"] for entry in loaded.structured_content["entries"]] == [id, "r1"]
         assert "| Wait longer after each failure." in text_of(loaded)
@@ -175,7 +175,7 @@ def test_an_error_that_nobody_foresaw_tells_nothing(vault, caplog):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vault, "stats", lambda: 1 / 0, raising=False)
         result = asked(vault, talk)
-    assert text_of(result) == "error internal_error: the server failed; its log says why"
+    assert text_of(result) == "error internal_error: the server failed; see its log"
     assert "ZeroDivisionError" in caplog.text
 
 

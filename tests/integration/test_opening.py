@@ -257,7 +257,7 @@ def test_a_file_named_in_the_environment_and_the_users_own_come_first(tmp_path, 
     assert list(configuration(here=tmp_path).tiers) == ["env"]
     named = written(tmp_path / "n.toml", '[tiers.named]\npath = "n.db"\n')
     assert list(configuration(named, here=tmp_path).tiers) == ["named"]
-    with pytest.raises(TierError, match="either a vault or a configuration"), opened(tmp_path / "v.db", named):
+    with pytest.raises(TierError, match="both a vault and a configuration"), opened(tmp_path / "v.db", named):
         pass
 
 

@@ -36,7 +36,7 @@ def test_a_search_gives_excerpts_with_where_they_are_from_and_says_how_to_load(c
     assert answer["mode"] == "scan"
     [hit] = answer["hits"]
     assert "1 of 2 found" in text
-    assert "load ids" in text
+    assert "load the ids" in text
     assert json.loads(next(line for line in text.splitlines() if line.startswith("{")))["id"] == hit["id"]
     assert "entry" in call("search", query="retry", mode="full")[0]["hits"][0]
 
@@ -148,7 +148,7 @@ def test_arguments_that_do_not_fit_are_refused_with_their_field(call, name, argu
 
 
 def test_a_tool_that_is_not_there_and_an_entry_that_is_not_there_are_errors_with_a_code(call):
-    with pytest.raises(UnknownTool, match="there is no tool 'drop': known are search, load") as fault:
+    with pytest.raises(UnknownTool, match="there is no tool 'drop': available: search, load") as fault:
         call("drop")
     assert fault.value.code == "unknown_tool"
     with pytest.raises(EntryNotFound):

@@ -18,4 +18,4 @@ def test_a_token_that_a_server_behind_this_one_refuses_is_no_401_of_this_one():
 def test_a_401_is_unauthorized_whoever_says_it_and_however(body, reads):
     told = error_of(401, body, "http://here", reads=reads, masked=str)
     assert type(told) is Unauthorized and not isinstance(told, Unreachable)
-    assert "http://here wants another token" in str(told)
+    assert "http://here refuses the token" in str(told)

@@ -22,7 +22,7 @@ from septet.server.spool import Spool
 from septet.service.faults import Fault, fault_of
 from septet.service.operations import Operation
 from septet.service.requests import Request
-from septet.service.running import Memory, named
+from septet.service.running import Memory, arguments_of
 from septet.service.served import Served
 
 __all__ = ["Bulk"]
@@ -103,7 +103,7 @@ class Bulk:
     async def _take(self, number: int, line: bytes) -> None:
         try:
             operation, request = _read(line)
-            fields = named(self._served.blocking, request)
+            fields = arguments_of(self._served.blocking, request)
         except Exception as error:  # noqa: BLE001 - told as a fault
             await self._store()
             await self._fail(number, _fault(error))

@@ -13,8 +13,8 @@ from septet.model.fields import Severity
 from septet.profiles import BUILTIN
 from septet.query.options import Leg, Mode
 from septet.service.operations import OPERATIONS, Operation
-from septet.service.requests import MOST_RESULTS, Id, Query, Request, Tier, given
-from septet.service.running import Serving, named
+from septet.service.requests import MOST_RESULTS, Id, Query, Request, Tier, set_fields
+from septet.service.running import Serving, arguments_of
 
 __all__ = ["HTTP_OPERATIONS"]
 
@@ -71,7 +71,7 @@ def _listed(at: Serving, asked: Any) -> dict[str, Any]:
 
 
 def _searched(at: Serving, asked: Any) -> dict[str, Any]:
-    options = given(asked, "q", "kind", "tag")
+    options = set_fields(asked, "q", "kind", "tag")
     if asked.kind is not None:
         options["kinds"] = [asked.kind]
     if asked.tag is not None:
@@ -80,7 +80,7 @@ def _searched(at: Serving, asked: Any) -> dict[str, Any]:
 
 
 def _deleted(at: Serving, asked: Any) -> dict[str, Any]:
-    count = at.blocking.delete(asked.id, **named(at.blocking, asked, "id"))
+    count = at.blocking.delete(asked.id, **arguments_of(at.blocking, asked, "id"))
     if not count:
         raise EntryNotFound(f"there is no entry {asked.id!r}")
     return {"count": count}

@@ -1,4 +1,4 @@
-"""The entries around one: those that links lead to in two steps, as many as a person can look at."""
+"""The neighbourhood of an entry: entries within two links, limited to a displayable number."""
 
 from __future__ import annotations
 
@@ -12,61 +12,61 @@ if TYPE_CHECKING:
 
 __all__ = ["neighbourhood"]
 
-#: Links of one entry in the second step: a hub there would crowd out all others.
+#: Maximum number of second-step links per entry: a hub would crowd out all others.
 MOST_OF_ONE = 6
 
 
 def neighbourhood(memory: Memory, id: str, *, limit: int, **tier: Any) -> dict[str, Any]:
-    """Return an entry, those within two steps over links in either direction, and the links between them.
+    """Return an entry, those within two links in either direction, and the links between them.
 
-    Half of the places are for direct neighbours, or more where there are few behind them. Links to entries that do not
-    exist are left out.
+    Half of the places are for direct neighbours, more if those have few further ones. Links to missing entries are
+    dropped.
 
     Args:
-        memory: what is asked.
+        memory: the vault or federation.
         id: the entry in the middle.
-        limit: at most so many entries.
-        tier: the one tier that is meant, if any.
+        limit: maximum number of entries.
+        tier: the tier to read, if one is named.
 
     Raises:
         EntryNotFound: no entry has this id.
     """
     if not memory.load([id], **tier):
         raise EntryNotFound(f"there is no entry {id!r}")
-    own = memory.links(id, **tier)
-    steps, links = {id: 0}, {id: own}
-    near = _beside(id, own)
-    behind: list[str] = []
-    for one in near[: limit - 1]:
-        links[one] = memory.links(one, **tier)
-    direct = near[: max(limit // 2, limit - 1 - sum(min(len(links[n]), MOST_OF_ONE) for n in near[: limit - 1]))]
+    center_links = memory.links(id, **tier)
+    steps, links = {id: 0}, {id: center_links}
+    first = _neighbours_of(id, center_links)
+    second: list[str] = []
+    for neighbour in first[: limit - 1]:
+        links[neighbour] = memory.links(neighbour, **tier)
+    direct = first[: max(limit // 2, limit - 1 - sum(min(len(links[n]), MOST_OF_ONE) for n in first[: limit - 1]))]
     steps |= dict.fromkeys(direct, 1)
-    for one in direct:
-        behind += [n for n in _beside(one, links[one])[:MOST_OF_ONE] if n not in steps]
-    steps |= dict.fromkeys([*dict.fromkeys(behind)][: limit - len(steps)], 2)
-    # Direct neighbours that were waiting take the places that are left.
-    steps |= dict.fromkeys([n for n in near if n not in steps][: limit - len(steps)], 1)
-    found = {entry.id: entry for entry in memory.load(steps, **tier)}
-    links |= {one: memory.links(one, **tier) for one in found if one not in links}
-    between = {(link.source, link.target): link for one in found for link in links[one]}
-    shown = [link for ends, link in sorted(between.items()) if found.keys() >= {*ends}]
+    for neighbour in direct:
+        second += [n for n in _neighbours_of(neighbour, links[neighbour])[:MOST_OF_ONE] if n not in steps]
+    steps |= dict.fromkeys([*dict.fromkeys(second)][: limit - len(steps)], 2)
+    # Remaining direct neighbours fill the remaining places.
+    steps |= dict.fromkeys([n for n in first if n not in steps][: limit - len(steps)], 1)
+    entries = {entry.id: entry for entry in memory.load(steps, **tier)}
+    links |= {neighbour: memory.links(neighbour, **tier) for neighbour in entries if neighbour not in links}
+    between = {(link.source, link.target): link for neighbour in entries for link in links[neighbour]}
+    shown = [link for ends, link in sorted(between.items()) if entries.keys() >= {*ends}]
     return {
         "nodes": [
             {
-                **{name: getattr(found[one], name) for name in ("id", "title", "kind", "domain", "severity")},
+                **{name: getattr(entries[neighbour], name) for name in ("id", "title", "kind", "domain", "severity")},
                 "steps": step,
-                "links": len(links[one]),
-                "shown": sum(one in (link.source, link.target) for link in shown),
+                "links": len(links[neighbour]),
+                "shown": sum(neighbour in (link.source, link.target) for link in shown),
             }
-            for one, step in steps.items()
-            if one in found
+            for neighbour, step in steps.items()
+            if neighbour in entries
         ],
         "links": [dict(link._asdict()) for link in shown],
-        "left_out": len(near) - sum(one in steps for one in near),
+        "left_out": len(first) - sum(neighbour in steps for neighbour in first),
     }
 
 
-def _beside(id: str, links: list[Link]) -> list[str]:
-    """Return the neighbours of an entry, those that it leads to first."""
+def _neighbours_of(id: str, links: list[Link]) -> list[str]:
+    """Return the neighbours of an entry, targets of its links first."""
     ends = [link.target for link in links if link.source == id] + [link.source for link in links if link.target == id]
     return [*dict.fromkeys(end for end in ends if end != id)]

@@ -1,4 +1,4 @@
-"""What is served, as a file says it: tiers by name, a profile, an embedder.
+"""Configuration file of served memories: tiers by name, a profile, an embedder.
 
 ::
 
@@ -44,7 +44,7 @@ from septet.service.places import config_folder, default_vault, expanded, projec
 
 __all__ = [
     "CONFIG_VARIABLE",
-    "OF_POSTGRES",
+    "POSTGRES_FIELDS",
     "Configuration",
     "ExternalTable",
     "TierTable",
@@ -55,13 +55,13 @@ __all__ = [
     "users_retrieval",
 ]
 
-#: The environment variable that names the file.
+#: The environment variable with the path of the file.
 CONFIG_VARIABLE = "SEPTET_CONFIG"
-#: What a path says for a vault that lives as long as the process.
+#: Path of a vault that exists only in this process.
 IN_MEMORY = ":memory:"
 MOST_TIERS = 64
 
-_Placed = TypeVar("_Placed", bound=BaseModel)
+_PathTable = TypeVar("_PathTable", bound=BaseModel)
 _Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=4_096)]
 
 
@@ -76,29 +76,28 @@ class _Table(BaseModel):
     )
 
 
-#: Fields of tiers that are arguments of `PostgresVault`; and all of those on servers.
-OF_POSTGRES = ("timeout_s", "reads", "connections", "prepare")
-_OF_SERVERS = ("token_env", "token_file", "vault", *OF_POSTGRES)
+#: Tier fields that are arguments of `PostgresVault`; all tier fields for servers.
+POSTGRES_FIELDS = ("timeout_s", "reads", "connections", "prepare")
+_SERVER_FIELDS = ("token_env", "token_file", "vault", *POSTGRES_FIELDS)
 
 
 class TierTable(_Table):
-    """One tier: a vault in a file, on a PostgreSQL server, or behind `septet serve`.
+    """One tier: a vault in a file, on a PostgreSQL server, or on a server of `septet serve`.
 
     Names may be ``snake_case`` or ``camelCase``.
 
     Attributes:
-        path: the file, relative to that of the configuration. It is created when it is missing, unless it is for
-            reading only.
-        url: the address of a server, in the place of a path: ``https://`` of `septet serve`, or ``postgresql://``.
-        dsn_env: the environment variable with the address of a PostgreSQL server, in the place of a url.
-        vault: the name of the vault there, unless the address ends in ``?vault=NAME``.
-        token_env: the environment variable with the token of that server.
-        token_file: the file with that token.
-        timeout_s: how long a request to a server takes at most, 0.05 to 600 seconds.
-        reads, connections, prepare: of a vault on a PostgreSQL server, as for `PostgresVault`.
+        path: the vault file, relative to the configuration file. A missing one is created unless the tier is read-only.
+        url: the address of a server instead of a path: ``https://`` of `septet serve`, or ``postgresql://``.
+        dsn_env: the environment variable with the address of a PostgreSQL server, instead of a url.
+        vault: the name of the vault on that server, unless the address ends in ``?vault=NAME``.
+        token_env: the environment variable with the token of the server.
+        token_file: the file with the token of the server.
+        timeout_s: maximum time of a request to a server, 0.05 to 600 seconds.
+        reads, connections, prepare: options of a vault on a PostgreSQL server, as for `PostgresVault`.
         priority: 0 to 2; None for 1.0 of ``agent``, 0.8 of ``project``, 0.6 of ``team``, 0.5 of others.
-        read_only: nothing is written to it.
-        optional: start without it when it cannot be opened.
+        read_only: True to refuse writes.
+        optional: True to start without the tier if it cannot be opened.
     """
 
     path: _Text | None = None
@@ -122,20 +121,20 @@ class TierTable(_Table):
         postgres = self.dsn_env is not None or is_dsn(self.url)
         if self.url is not None and not postgres and not self.url.startswith(("http://", "https://")):
             raise ValueError("url must begin with https://, http:// or postgresql://")
-        given = {name for name in _OF_SERVERS if getattr(self, name) is not None}
-        if self.path is not None and given:
-            raise ValueError(f"{min(given)} belongs to a tier with a url")
-        if postgres and (tokens := given & {"token_env", "token_file"}):
+        server_fields = {name for name in _SERVER_FIELDS if getattr(self, name) is not None}
+        if self.path is not None and server_fields:
+            raise ValueError(f"{min(server_fields)} belongs to a tier with a url")
+        if postgres and (tokens := server_fields & {"token_env", "token_file"}):
             raise ValueError(f"{min(tokens)} belongs to a tier with an https:// address")
-        if not postgres and (own := given & {"vault", "reads", "connections", "prepare"}):
-            raise ValueError(f"{min(own)} belongs to a tier with a postgresql:// address")
-        if given >= {"token_env", "token_file"}:
+        if not postgres and (postgres_fields := server_fields & {"vault", "reads", "connections", "prepare"}):
+            raise ValueError(f"{min(postgres_fields)} belongs to a tier with a postgresql:// address")
+        if server_fields >= {"token_env", "token_file"}:
             raise ValueError("wanted either token_env or token_file")
         return self
 
     @property
     def place(self) -> str:
-        """Where it is, as it may be shown: without a password."""
+        """The path or address of the tier, without a password."""
         if self.path is not None:
             return self.path
         if self.dsn_env is not None:
@@ -144,15 +143,15 @@ class TierTable(_Table):
 
 
 class ExternalTable(_Table):
-    """A memory that searches ask first, as `ExternalFirst` does: a server that answers as `septet serve`.
+    """An external memory that is searched before the vault (see `ExternalFirst`): a server like `septet serve`.
 
     Attributes:
         url: its address, ``https://`` or ``http://``.
-        name: what hits and notes call it.
+        name: its name in hits and notes.
         token_env: the environment variable with its token.
         token_file: the file with its token.
-        timeout_s: how long a search waits for it, 0.05 to 600 seconds; None for 4.
-        rest_s: how long it rests after its first failure, 0 to 86,400 seconds; None for 1.
+        timeout_s: maximum time that a search waits for it, 0.05 to 600 seconds; None for 4.
+        rest_s: pause after its first failure, 0 to 86,400 seconds; None for 1.
     """
 
     url: _Text
@@ -164,7 +163,7 @@ class ExternalTable(_Table):
 
     @property
     def server(self) -> TierTable:
-        """The server, as a tier would have it."""
+        """The server as a tier."""
         return TierTable(
             url=self.url,
             token_env=self.token_env,
@@ -174,7 +173,7 @@ class ExternalTable(_Table):
         )
 
     @model_validator(mode="after")
-    def _a_server(self) -> ExternalTable:
+    def _http_url(self) -> ExternalTable:
         if not self.url.startswith(("http://", "https://")):
             raise ValueError("url must begin with https:// or http://")
         if self.token_env is not None and self.token_file is not None:
@@ -189,15 +188,15 @@ class _File(_Table):
 
 
 class Configuration(NamedTuple):
-    """What to open.
+    """The memory to open.
 
     Attributes:
-        tiers: by name.
-        profile: how searches rank: a built-in profile, a file, or a table; None for the default.
-        embedding: the embedder; None where the file says nothing of it.
-        source: the file that says so; None for what was discovered.
-        retrieval: how several corpora are asked, as `septet retrieve` reads it too; None for the default.
-        external: what searches ask first; None for nothing.
+        tiers: the tiers by name.
+        profile: the ranking profile: a built-in one, a file, or a table; None for the default.
+        embedding: the embedder; None if the file has no ``embedding``.
+        source: the configuration file; None for discovered tiers.
+        retrieval: the settings of `septet retrieve`; None for the default.
+        external: the memory that is searched first; None without one.
     """
 
     tiers: Mapping[str, TierTable]
@@ -209,50 +208,51 @@ class Configuration(NamedTuple):
 
 
 def configuration(named: str | os.PathLike[str] | None = None, *, here: Path | None = None) -> Configuration:
-    """Return what to open: as a file says that is named here, else in ``SEPTET_CONFIG``, else the user's.
+    """Return the configuration of a named file, else of the file in ``SEPTET_CONFIG``, else of the user.
 
-    The user's is ``$XDG_CONFIG_HOME/septet/config.toml`` (or .yaml, .json) if it has ``tiers``. Without any, it is what
-    `discovered` finds.
+    The user's file is ``$XDG_CONFIG_HOME/septet/config.toml`` (or .yaml, .json) if it has ``tiers``. Without a file,
+    the tiers are those of `discovered`.
 
     Args:
-        here: the folder whose project is meant; None for the current one.
+        named: the path of the file.
+        here: the folder of the project; None for the current one.
 
     Raises:
         TierError: a file cannot be read or is malformed; the message names it and the field.
-        EmbeddingConfigError: its block ``embedding`` is.
+        EmbeddingConfigError: its block ``embedding`` is malformed.
     """
-    given = named if named is not None else os.environ.get(CONFIG_VARIABLE, "").strip()
-    if given:
-        return configuration_of(given)
+    source = named if named is not None else os.environ.get(CONFIG_VARIABLE, "").strip()
+    if source:
+        return configuration_of(source)
     path = _users_file()
     if path is not None and "tiers" in read_settings(path, TierError):
         return configuration_of(path)
-    found = discovered(Path.cwd() if here is None else here)
-    return found._replace(retrieval=users_retrieval(), external=users_external())
+    config = discovered(Path.cwd() if here is None else here)
+    return config._replace(retrieval=users_retrieval(), external=users_external())
 
 
 def users_retrieval() -> RetrievalConfig | None:
-    """Return how the user's file says that several corpora are asked; None where it says nothing of it.
+    """Return the retrieval settings of the user's file; None if it has none.
 
     Raises:
-        ProfileError: the file cannot be read, or a block of a retrieval is malformed.
+        ProfileError: the file cannot be read, or a retrieval block is malformed.
     """
     path = _users_file()
     return None if path is None else _retrieval(path, blocks_of_retrieval(read_settings(path, ProfileError)))
 
 
 def users_external() -> ExternalTable | None:
-    """Return what the user's file says that searches ask first; None where it says nothing of it.
+    """Return the external memory of the user's file; None if it has none.
 
     Raises:
         TierError: the file cannot be read, or the block is malformed.
     """
     path = _users_file()
-    given = None if path is None else read_settings(path, TierError).get("external")
-    if path is None or given is None:
+    block = None if path is None else read_settings(path, TierError).get("external")
+    if path is None or block is None:
         return None
     try:
-        return _placed(path, ExternalTable.model_validate(given))
+        return _resolved_paths(path, ExternalTable.model_validate(block))
     except ValidationError as fault:
         raise error_of(fault, ExternalTable, f"{path}: external", TierError) from None
 
@@ -263,9 +263,9 @@ def _users_file() -> Path | None:
 
 
 def discovered(here: Path) -> Configuration:
-    """Return the documented tiers that can be found: ``agent``, the user's vault, and ``project``, the nearest above.
+    """Return the default tiers that exist: ``agent``, the user's, and ``project``, the nearest vault above ``here``.
 
-    A tier ``team`` is somebody else's and has to be configured.
+    A tier ``team`` belongs to others and must be configured.
     """
     tiers = {"agent": TierTable(path=str(default_vault()))}
     if (project := project_vault(here)) is not None:
@@ -274,12 +274,12 @@ def discovered(here: Path) -> Configuration:
 
 
 def configuration_of(named: str | os.PathLike[str]) -> Configuration:
-    """Return what a file says; its paths are relative to its folder, and ``~`` is the home folder.
+    """Return the configuration of a file; its paths are relative to its folder, and ``~`` is the home folder.
 
     Raises:
-        TierError: it cannot be read or is malformed; the message names it and the field, never its value.
-        EmbeddingConfigError: its block ``embedding`` is.
-        ProfileError: a block of its retrieval is.
+        TierError: it cannot be read or is malformed; the message names it and the field, never a value.
+        EmbeddingConfigError: its block ``embedding`` is malformed.
+        ProfileError: a retrieval block is malformed.
     """
     path = expanded(Path(named)).absolute()
     data = dict(read_settings(path, TierError))
@@ -288,34 +288,35 @@ def configuration_of(named: str | os.PathLike[str]) -> Configuration:
     for name in blocks:
         del data[name]
     if "tiers" not in data and (blocks or "external" in data):
-        # What `septet retrieve` reads names no tiers: they are found as without a file.
-        data["tiers"] = {name: {"path": one.path} for name, one in discovered(Path.cwd()).tiers.items()}
+        # Files for `septet retrieve` name no tiers: use the discovered ones.
+        data["tiers"] = {name: {"path": tier.path} for name, tier in discovered(Path.cwd()).tiers.items()}
     if "tiers" not in data:
-        raise TierError(f'{path} has no tiers: name at least one, as [tiers.agent] with path = "vault.db"')
+        raise TierError(f'{path} has no tiers: add one, such as [tiers.agent] with path = "vault.db"')
     embedding = data.pop("embedding", None)
     try:
-        found = _File.model_validate(data)
+        file = _File.model_validate(data)
     except ValidationError as fault:
         first = fault.errors(include_input=False, include_context=False)[0]
         block = first["loc"][0] if len(first["loc"]) > 1 else None
         tables: dict[Any, type[BaseModel]] = {"tiers": TierTable, "external": ExternalTable}
         table = tables.get(block, _File)
         raise error_of(fault, table, str(path), TierError) from None
-    tiers = {name: _placed(path, tier) for name, tier in found.tiers.items()}
-    external = found.external and _placed(path, found.external)
-    profile = found.profile
+    tiers = {name: _resolved_paths(path, tier) for name, tier in file.tiers.items()}
+    external = file.external and _resolved_paths(path, file.external)
+    profile = file.profile
     if isinstance(profile, str) and profile not in BUILTIN and Path(profile).suffix in SUFFIXES:
-        profile = _beside(path, profile)
+        profile = _resolved(path, profile)
     return Configuration(tiers, profile, _embedding(path, embedding), path, retrieval, external)
 
 
-def _placed(path: Path, table: _Placed) -> _Placed:
-    """Return a table whose files lie beside that of the configuration."""
+def _resolved_paths(path: Path, table: _PathTable) -> _PathTable:
+    """Return a table with its paths resolved against the folder of the configuration file."""
     named = {field: getattr(table, field, None) for field in ("path", "token_file")}
-    return table.model_copy(update={field: _beside(path, value) for field, value in named.items() if value is not None})
+    resolved = {field: _resolved(path, value) for field, value in named.items() if value is not None}
+    return table.model_copy(update=resolved)
 
 
-def _beside(path: Path, named: str) -> str:
+def _resolved(path: Path, named: str) -> str:
     return named if named == IN_MEMORY else str(path.parent / expanded(Path(named)))
 
 
@@ -332,7 +333,7 @@ def _embedding(path: Path, block: Any) -> EmbeddingConfig | None:
     if block is None:
         return None
     if isinstance(block, Mapping):
-        # A local model may be the name of a package too.
+        # ``model_path`` of a local model may also be a package name.
         beside = {name: str(path.parent / str(block[name])) for name in ("model_path", "modelPath") if name in block}
         block = {**block, **{name: inside for name, inside in beside.items() if Path(inside).is_dir()}}
     try:

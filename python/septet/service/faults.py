@@ -1,4 +1,4 @@
-"""Errors as every face over a wire says them: a code, a message, an HTTP status."""
+"""Errors as sent over the wire: a code, a message, an HTTP status."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from septet.errors import (
 
 __all__ = ["Fault", "fault_of"]
 
-#: The status of an error by its class, the most special first; what is not here was a mistake of the caller: 422.
+#: HTTP status by error class, most specific first; all others are mistakes of the caller: 422.
 _STATUS: tuple[tuple[type[SeptetError], int], ...] = (
     (EntryNotFound, 404),
     (ReadOnly, 403),
     (StoreBusy, 503),
     (Closed, 503),
-    # A server behind this one refused its token: 401 would be about the token of who asks.
+    # A remote server refused our token; a 401 would be about the token of the caller.
     (Unauthorized, 502),
     (StoreError, 500),
     (EmbeddingError, 502),
 )
-#: So many mistakes of one request are named.
+#: Maximum number of errors listed per request.
 MOST_NAMED = 5
 
 
 class Fault(NamedTuple):
-    """An error for the other end.
+    """An error for the caller.
 
     Attributes:
-        code: what to test for: that of a `SeptetError`, or ``invalid_request``, ``internal_error`` and those of a face.
-        message: what was found, what was wanted, what to do.
+        code: for programs: that of a `SeptetError`, ``invalid_request``, ``internal_error``, or one of the interface.
+        message: what was seen, what was expected, what to do.
         status: the HTTP status.
-        details: more by name, JSON-ready.
+        details: further values by name, JSON-ready.
     """
 
     code: str
@@ -52,26 +52,26 @@ class Fault(NamedTuple):
     details: dict[str, Any] = {}  # noqa: RUF012 - never changed
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a face sends: ``{"error": {"code", "message", "details"}}``."""
+        """Return the JSON body: ``{"error": {"code", "message", "details"}}``."""
         return {"error": {"code": self.code, "message": self.message, "details": dict(self.details)}}
 
 
 def fault_of(error: BaseException) -> Fault:
-    """Return an error as the other end is told it; nothing of an error that nobody foresaw."""
+    """Return an error for the caller; nothing of an unexpected exception."""
     if isinstance(error, ValidationError):
         return _invalid(error)
     if isinstance(error, SeptetError):
         status = next((status for kind, status in _STATUS if isinstance(error, kind)), 422)
         details = {"written": error.written, "index": error.index} if isinstance(error, BatchError) else {}
         return Fault(error.code, str(error), status, details)
-    return Fault("internal_error", "the server failed; its log says why", 500)
+    return Fault("internal_error", "the server failed; see its log", 500)
 
 
 def _invalid(error: ValidationError) -> Fault:
-    mistakes = [
-        {"field": ".".join(map(str, one["loc"])), "message": printable(one["msg"])}
-        for one in error.errors(include_url=False, include_context=False, include_input=False)
+    errors = [
+        {"field": ".".join(map(str, error_["loc"])), "message": printable(error_["msg"])}
+        for error_ in error.errors(include_url=False, include_context=False, include_input=False)
     ]
-    named = "; ".join(f"{one['field'] or 'the request'}: {one['message']}" for one in mistakes[:MOST_NAMED])
-    more = f"; and {len(mistakes) - MOST_NAMED} more" if len(mistakes) > MOST_NAMED else ""
-    return Fault("invalid_request", printable(named + more), 422, {"mistakes": mistakes[:MOST_NAMED]})
+    named = "; ".join(f"{error_['field'] or 'the request'}: {error_['message']}" for error_ in errors[:MOST_NAMED])
+    more = f"; and {len(errors) - MOST_NAMED} more" if len(errors) > MOST_NAMED else ""
+    return Fault("invalid_request", printable(named + more), 422, {"mistakes": errors[:MOST_NAMED]})

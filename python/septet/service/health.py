@@ -1,4 +1,4 @@
-"""How a memory is: what fills, what is behind, what it weighs; and what feedback has made of its weights."""
+"""Health of a memory: sizes, backlogs and faults by tier; and the weights that its feedback has led to."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
 
 __all__ = ["health", "learned"]
 
-#: So many days with feedback are told one by one, the last ones.
+#: Maximum number of days with feedback to list, the latest ones.
 MOST_DAYS = 400
 
 
 def health(memory: Memory, *, folders: bool) -> dict[str, Any]:
-    """Return the health of each tier; one that cannot be read is told as such.
+    """Return the health of each tier; for one that cannot be read, its error.
 
     Args:
-        memory: what is asked.
-        folders: compare the folders with the disk too.
+        memory: the vault or federation.
+        folders: True to compare the followed folders with the disk.
     """
-    return {"at": time.time(), "tiers": [_told(name, one, folders) for name, one in _vaults(memory).items()]}
+    return {"at": time.time(), "tiers": [_tier_health(name, vault, folders) for name, vault in _vaults(memory).items()]}
 
 
 def learned(memory: Memory, *, profile: Any = None, tier: str | None = None) -> dict[str, Any]:
-    """Return the weights that a profile had after each day of feedback, by the rule that searches use.
+    """Return the weights of a profile after each day of feedback, computed as in searches.
 
     Args:
-        memory: what is asked.
-        profile: None for its own.
-        tier: the feedback of one tier alone; None for all, as searches count it.
+        memory: the vault or federation.
+        profile: None for that of the memory.
+        tier: the tier whose feedback counts; None for all, as in searches.
 
     Raises:
-        TierError: there is no such tier.
+        TierError: no tier has this name.
     """
     chosen = resolve(memory._profile if profile is None else profile)
-    vaults = _vaults(memory) if tier is None else {tier: _one(memory, tier)}
+    vaults = _vaults(memory) if tier is None else {tier: _vault_of(memory, tier)}
     by_day: dict[int, Counter[str]] = {}
     for vault in vaults.values():
         if isinstance(vault, AnyVault):
@@ -79,35 +79,35 @@ def learned(memory: Memory, *, profile: Any = None, tier: str | None = None) -> 
 
 
 def _vaults(memory: Memory) -> dict[str, Any]:
-    """Return the vaults by tier, the highest first; a tier of another machine may be no `Vault`."""
+    """Return the vaults by tier, highest priority first; a remote tier may be no `Vault`."""
     if isinstance(memory, AnyVault):
         return {"vault": memory}
     return {name: memory._named(name) for name in sorted(memory.tiers(), key=lambda name: -memory.tiers()[name])}
 
 
-def _one(memory: Memory, tier: str) -> Any:
+def _vault_of(memory: Memory, tier: str) -> Any:
     return memory._named(tier) if isinstance(memory, Federation) else memory
 
 
-def _told(name: str, vault: Any, folders: bool) -> dict[str, Any]:
+def _tier_health(name: str, vault: Any, folders: bool) -> dict[str, Any]:
     try:
-        counted = vault.stats().to_dict()
-        told = {field: counted[field] for field in _COUNTED}
+        counts = vault.stats().to_dict()
+        values = {field: counts[field] for field in _COUNTS}
         if isinstance(vault, AnyVault):
-            told |= _of_embedding(vault)
+            values |= _embedding_health(vault)
         if isinstance(vault, Vault):
-            told |= _of_file(vault, folders)
+            values |= _file_health(vault, folders)
     except SeptetError as fault:
         return {"name": name, "error": str(fault)}
-    return {"name": name, "error": None, **told}
+    return {"name": name, "error": None, **values}
 
 
-_COUNTED = ("entries", "links", "feedback", "generation", "size_bytes", "notes")
+_COUNTS = ("entries", "links", "feedback", "generation", "size_bytes", "notes")
 _SPACE = ("model", "dimensions", "entries", "missing", "active", "given", "standby")
 
 
-def _of_embedding(vault: AnyVault) -> dict[str, Any]:
-    """Return how far the entries of a vault that is open here are embedded."""
+def _embedding_health(vault: AnyVault) -> dict[str, Any]:
+    """Return the embedding state of a vault that is open in this process."""
     embedding = vault.embedding_status()
     return {
         "spaces": [{field: getattr(space, field) for field in _SPACE} for space in vault.spaces()],
@@ -116,40 +116,40 @@ def _of_embedding(vault: AnyVault) -> dict[str, Any]:
             "activity": embedding.activity,
             "asking": embedding.asking,
             "models": [
-                {"model": one.model, "configured": one.configured, "fault": one.fault} for one in embedding.models
+                {name: getattr(model, name) for name in ("model", "configured", "fault")} for model in embedding.models
             ],
             "notes": [note.to_dict() for note in embedding.notes],
         },
     }
 
 
-def _of_file(vault: Vault, folders: bool) -> dict[str, Any]:
-    """Return what is known of the file of a vault, of what is beside it, and of its folders."""
-    told: dict[str, Any] = {"sidecar": _sidecar(vault)}
+def _file_health(vault: Vault, folders: bool) -> dict[str, Any]:
+    """Return the state of a vault's file, its sidecar, and optionally its folders."""
+    values: dict[str, Any] = {"sidecar": _sidecar_health(vault)}
     if folders:
         status = vault.sync_status()
-        told["folders"] = {
+        values["folders"] = {
             "in_step": status.in_step,
             "running": status.running,
-            "folders": [_folder(one) for one in status.roots],
+            "folders": [_folder_health(root) for root in status.roots],
         }
-    return told
+    return values
 
 
-def _sidecar(vault: Vault) -> dict[str, Any]:
+def _sidecar_health(vault: Vault) -> dict[str, Any]:
     sidecar = vault._tier.manager.sidecar
     if sidecar is None:
         return {"state": "off", "behind": 0, "size_bytes": 0}
     with vault._store.reading() as read:
-        found, place, now = sidecar.latest(read), sidecar.current_file(read), read.generation
-    if found is None or place is None:
+        latest, place, now = sidecar.latest(read), sidecar.current_file(read), read.generation
+    if latest is None or place is None:
         return {"state": "none", "behind": 0, "size_bytes": 0}
-    behind = now - found[0].generation
-    return {"state": "behind" if behind else "current", "behind": behind, "size_bytes": place[1]}
+    lag = now - latest[0].generation
+    return {"state": "behind" if lag else "current", "behind": lag, "size_bytes": place[1]}
 
 
-def _folder(root: RootStatus) -> dict[str, Any]:
-    """Return a folder in figures: which paths a server has is not told."""
+def _folder_health(root: RootStatus) -> dict[str, Any]:
+    """Return the counts of a folder; paths of the server are omitted."""
     return {
         "name": root.name,
         "files": root.files,
@@ -163,7 +163,7 @@ def _folder(root: RootStatus) -> dict[str, Any]:
 
 
 def _date(day: int) -> str:
-    """Return a day since 1970 as text; one that no calendar has, as its number."""
+    """Return a day since 1970 as ISO date; a day outside the calendar as its number."""
     try:
         return (datetime(1970, 1, 1) + timedelta(days=day)).date().isoformat()
     except OverflowError:

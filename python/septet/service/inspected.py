@@ -1,4 +1,4 @@
-"""Answers of the operations that look at a memory as a whole: its health, its links, what feedback made of weights."""
+"""Answers of the operations on a whole memory: health, neighbourhood, slow searches, learned weights."""
 
 # No `from __future__ import annotations`: pydantic reads the annotations as values.
 from typing_extensions import NotRequired, TypedDict
@@ -10,7 +10,7 @@ __all__ = ["HealthAnswer", "LearnedAnswer", "NeighbourhoodAnswer", "SlowAnswer"]
 
 
 class NodeAnswer(TypedDict):
-    """An entry of a neighbourhood; ``steps`` from the one in its middle, ``links`` of its own, ``shown`` of them."""
+    """An entry of a neighbourhood: ``steps`` from the middle, its number of ``links``, and of those ``shown``."""
 
     id: str
     title: str
@@ -23,7 +23,7 @@ class NodeAnswer(TypedDict):
 
 
 class NeighbourhoodAnswer(TypedDict):
-    """Entries around one, the middle first, and the links between them; ``left_out`` neighbours were too many."""
+    """Entries around one, itself first, and the links between them; ``left_out`` neighbours exceed the limit."""
 
     nodes: list[NodeAnswer]
     links: list[LinkAnswer]
@@ -31,7 +31,7 @@ class NeighbourhoodAnswer(TypedDict):
 
 
 class SpaceHealthAnswer(TypedDict):
-    """How far the vectors of a model are complete."""
+    """The completeness of the vectors of a model."""
 
     model: str
     dimensions: int | None
@@ -43,7 +43,7 @@ class SpaceHealthAnswer(TypedDict):
 
 
 class ModelHealthAnswer(TypedDict):
-    """A model that is to embed, and why it does not."""
+    """A model to embed with, and the fault that prevents it."""
 
     model: str
     configured: bool
@@ -51,7 +51,7 @@ class ModelHealthAnswer(TypedDict):
 
 
 class EmbeddingHealthAnswer(TypedDict):
-    """What embeds, and what it does now."""
+    """The embedder and its activity."""
 
     model: str | None
     activity: str
@@ -61,7 +61,7 @@ class EmbeddingHealthAnswer(TypedDict):
 
 
 class SidecarHealthAnswer(TypedDict):
-    """The arrays beside the file: ``current``, ``behind`` by so many writes, ``none``, or ``off``."""
+    """The sidecar of the file: ``current``, ``behind`` by this number of writes, ``none``, or ``off``."""
 
     state: str
     behind: int
@@ -69,7 +69,7 @@ class SidecarHealthAnswer(TypedDict):
 
 
 class FolderHealthAnswer(TypedDict):
-    """A folder that a tier follows: how many files differ, and when it was last in step."""
+    """A followed folder: the number of files that differ, and the time of the last sync."""
 
     name: str
     files: int
@@ -86,7 +86,7 @@ class FolderHealthAnswer(TypedDict):
 
 
 class FoldersHealthAnswer(TypedDict):
-    """The folders of a tier, and whether it has every file as it is on the disk."""
+    """The followed folders of a tier; ``in_step`` is True if every file is indexed as it is on disk."""
 
     in_step: bool
     running: bool
@@ -94,7 +94,7 @@ class FoldersHealthAnswer(TypedDict):
 
 
 class TierHealthAnswer(TypedDict):
-    """One tier, or the only vault under the name ``vault``; with ``error`` alone where it cannot be read."""
+    """One tier, or the only vault as ``vault``; only ``error`` if it cannot be read."""
 
     name: str
     error: str | None
@@ -111,14 +111,14 @@ class TierHealthAnswer(TypedDict):
 
 
 class HealthAnswer(TypedDict):
-    """How a memory is, tier by tier."""
+    """The health of a memory by tier."""
 
     at: float
     tiers: list[TierHealthAnswer]
 
 
 class LearnedDayAnswer(TypedDict):
-    """A day with feedback: its rows by action, and the weights after it."""
+    """A day with feedback: its feedback by action, and the weights after it."""
 
     day: str
     actions: dict[str, int]
@@ -128,7 +128,7 @@ class LearnedDayAnswer(TypedDict):
 
 
 class LearnedAnswer(TypedDict):
-    """What feedback made of the weights of a profile, day by day; ``base`` are those without feedback."""
+    """The weights of a profile by day of feedback; ``base`` are those without feedback."""
 
     profile: str
     row: str
@@ -140,7 +140,7 @@ class LearnedAnswer(TypedDict):
 
 
 class SlowSearchAnswer(TypedDict):
-    """A search that took long; ``query`` only where the server keeps queries."""
+    """A slow search; ``query`` only if the server keeps queries."""
 
     at: float
     method: str
@@ -157,7 +157,7 @@ class SlowSearchAnswer(TypedDict):
 
 
 class SlowAnswer(TypedDict):
-    """The slowest searches of the last day, the slowest first; ``watching`` is False where nobody keeps them."""
+    """The slowest searches of the last day, slowest first; ``watching`` is False if searches are not recorded."""
 
     watching: bool
     queries_kept: bool

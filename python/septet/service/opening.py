@@ -1,4 +1,4 @@
-"""Opening what is served: one vault, or the tiers that a configuration names."""
+"""Opens the memory to serve: one vault, or the tiers of a configuration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from septet.inputs.documents import Unreadable, read_bytes
 from septet.postgres.store.dsn import is_dsn
 from septet.service.configuration import (
     IN_MEMORY,
-    OF_POSTGRES,
+    POSTGRES_FIELDS,
     Configuration,
     ExternalTable,
     TierTable,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["opened"]
 
-#: A token has fewer bytes.
+#: Maximum size of a token, in bytes.
 MOST_TOKEN_BYTES = 4_096
 
 
@@ -55,39 +55,40 @@ def opened(
     automatic: bool = True,
     max_workers: int | None = None,
 ) -> Iterator[Served]:
-    """Open one vault, or the tiers of a configuration, and close all of it at the end of the ``with`` block.
+    """Open one vault, or the tiers of a configuration; close them at the end of the ``with`` block.
 
     Args:
-        vault: the one vault: its file, or the address of a PostgreSQL server with ``?vault=NAME``. It is created, a
-            file with its folder, unless it is for reading only.
-        config: a configuration, or its file; without both, what `configuration` finds.
-        read_only: nothing may be written.
-        profile: how searches rank; None for what the configuration says.
-        embedder: the arguments of `Vault` about embedding, in the place of the configuration's.
-        default_embedder: the same, where the configuration says nothing of embedding.
-        automatic: embed new texts in the background, where there is an embedder whose configuration does not refuse it.
-        max_workers: threads, as for `AsyncVault`.
+        vault: the one vault: its file, or the address of a PostgreSQL server with ``?vault=NAME``. A missing vault is
+            created, a file with its folder, unless ``read_only``.
+        config: a configuration, or its file; without both, the result of `configuration`.
+        read_only: True to refuse writes.
+        profile: the ranking profile; None for that of the configuration.
+        embedder: the embedding arguments of `Vault`, instead of those of the configuration.
+        default_embedder: the same, for a configuration without embedding.
+        automatic: True to embed new texts in the background, unless the configuration of the embedder refuses it.
+        max_workers: maximum number of threads, as for `AsyncVault`.
 
     Raises:
-        TierError: both a vault and a configuration; or the configuration is malformed.
+        TierError: both a vault and a configuration are given, or the configuration is malformed.
         SeptetError: a vault cannot be opened; the message names the tier.
     """
     if vault is not None and config is not None:
-        raise TierError("wanted either a vault or a configuration, not both")
+        raise TierError("both a vault and a configuration are given: pass one of them")
     with ExitStack() as stack:
         memory: Memory
         left_out: list[str] = []
         if vault is not None:
-            more = _by_hand(default_embedder if embedder is None else embedder, automatic)
-            memory = _vault(stack, vault, read_only, {**more, **_ranking(profile)})
+            more = _embedding_arguments(default_embedder if embedder is None else embedder, automatic)
+            memory = _vault(stack, vault, read_only, {**more, **_profile_argument(profile)})
             retrieval, external = users_retrieval(), users_external()
         else:
-            found = config if isinstance(config, Configuration) else configuration(config)
-            more = _by_hand(_embedder(found, default_embedder) if embedder is None else embedder, automatic)
-            tiers = _tiers(stack, found, read_only, more, left_out)
-            weights = {name: p for name in tiers if (p := found.tiers[name].priority) is not None}
-            memory = stack.enter_context(Federation(tiers, weights, **_ranking(profile or found.profile)))
-            retrieval, external = found.retrieval, found.external
+            settings = config if isinstance(config, Configuration) else configuration(config)
+            chosen = _embedder(settings, default_embedder) if embedder is None else embedder
+            more = _embedding_arguments(chosen, automatic)
+            tiers = _tiers(stack, settings, read_only, more, left_out)
+            weights = {name: p for name in tiers if (p := settings.tiers[name].priority) is not None}
+            memory = stack.enter_context(Federation(tiers, weights, **_profile_argument(profile or settings.profile)))
+            retrieval, external = settings.retrieval, settings.external
         first = None if external is None else _external(stack, external, memory)
         served = Served(memory, writable=not read_only, max_workers=max_workers, retrieval=retrieval, first=first)
         served.left_out = tuple(left_out)
@@ -95,12 +96,12 @@ def opened(
         yield served
 
 
-def _ranking(profile: Any) -> dict[str, Any]:
+def _profile_argument(profile: Any) -> dict[str, Any]:
     return {} if profile is None else {"profile": profile}
 
 
-def _by_hand(embedder: Mapping[str, Any] | None, automatic: bool) -> Mapping[str, Any]:
-    """Return the arguments about embedding, of which none is automatic if it is not wanted."""
+def _embedding_arguments(embedder: Mapping[str, Any] | None, automatic: bool) -> Mapping[str, Any]:
+    """Return the embedding arguments, without background embedding unless ``automatic``."""
     if automatic or not embedder:
         return embedder or {}
     from septet.embedding.options import EmbeddingOptions
@@ -108,35 +109,35 @@ def _by_hand(embedder: Mapping[str, Any] | None, automatic: bool) -> Mapping[str
     return {**embedder, "embedding_options": EmbeddingOptions(automatic=False)}
 
 
-def _embedder(found: Configuration, default: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    if found.embedding is None:
+def _embedder(config: Configuration, default: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if config.embedding is None:
         return default
-    if found.embedding.provider == "none" and found.embedding.without_provider is None:
+    if config.embedding.provider == "none" and config.embedding.without_provider is None:
         return {}
-    return {"embedder": found.embedding, "embedding_cache": cache_file()}
+    return {"embedder": config.embedding, "embedding_cache": cache_file()}
 
 
 def _tiers(
-    stack: ExitStack, found: Configuration, read_only: bool, embedder: Mapping[str, Any], left_out: list[str]
+    stack: ExitStack, config: Configuration, read_only: bool, embedder: Mapping[str, Any], left_out: list[str]
 ) -> dict[str, Any]:
-    """Open the tiers; those that are optional and fail are left out, with a line in the log, and ``left_out`` has why.
+    """Open the tiers; an optional tier that fails is logged, added to ``left_out`` with the reason, and skipped.
 
     Raises:
-        SeptetError: another one fails, or all do.
+        SeptetError: a required tier fails, or all do.
     """
     tiers: dict[str, Any] = {}
     failure: SeptetError | None = None
-    for name, table in found.tiers.items():
+    for name, table in config.tiers.items():
         try:
             tiers[name] = _tier(stack, table, read_only or table.read_only, embedder)
         except SeptetError as fault:
-            where = f" of {found.source}" if found.source is not None else ""
-            # The class, and with it the code, stays.
+            where = f" of {config.source}" if config.source is not None else ""
+            # Change the message only: the class and its code stay.
             fault.args = (f"tier {shown(name)}{where}: {fault}",)
             if not table.optional:
                 raise
             failure = failure or fault
-            say("service", WARNING, "%s; it is optional and left out", fault)
+            say("service", WARNING, "%s; the tier is optional and skipped", fault)
             left_out.append(str(fault))
     if not tiers and failure is not None:
         raise failure
@@ -150,10 +151,10 @@ def _tier(stack: ExitStack, table: TierTable, read_only: bool, embedder: Mapping
     if not is_dsn(dsn):
         if table.dsn_env is not None:
             raise TierError(
-                f"the environment variable {shown(table.dsn_env)} of dsn_env holds no postgresql:// address"
+                f"the environment variable {shown(table.dsn_env)} of dsn_env contains no postgresql:// address"
             )
         return _remote(stack, table, read_only)
-    more = {name: given for name in OF_POSTGRES if (given := getattr(table, name)) is not None}
+    more = {name: value for name in POSTGRES_FIELDS if (value := getattr(table, name)) is not None}
     return _vault(stack, dsn, read_only, {**embedder, **more}, table.vault)
 
 
@@ -172,21 +173,21 @@ def _vault(
 def _remote(stack: ExitStack, table: TierTable, read_only: bool) -> Client:
     from septet.client import Client
 
-    kind = _reading(Client) if read_only else Client
+    kind = _read_only_class(Client) if read_only else Client
     more: dict[str, Any] = {} if table.timeout_s is None else {"timeout_s": table.timeout_s}
     return stack.enter_context(kind(str(table.url), token=_token(table), **more))
 
 
-def _reading(client: type[Client]) -> type[Client]:
-    """Return a class of clients that ask a server for reading only, whatever it would allow."""
+def _read_only_class(client: type[Client]) -> type[Client]:
+    """Return a subclass of the client whose writing methods raise, even if the server allows writes."""
 
     def refusing(name: str) -> Callable[..., NoReturn]:
         def refuse(*_: object, **__: object) -> NoReturn:
-            raise ReadOnly(f"{name}: this tier is served for reading only")
+            raise ReadOnly(f"{name}: this tier is read-only")
 
         return refuse
 
-    writing = {name for name, one in OPERATIONS.items() if one.effect != "reads"} | {"add_many", "link_many"}
+    writing = {name for name, item in OPERATIONS.items() if item.effect != "reads"} | {"add_many", "link_many"}
     return type(client.__name__, (client,), {name: refusing(name) for name in writing})
 
 
@@ -195,14 +196,14 @@ def _external(stack: ExitStack, table: ExternalTable, memory: Memory) -> Externa
 
     client = _remote(stack, table.server, read_only=True)
     names = ("timeout_s", "rest_s")
-    times = {name: given for name in names if (given := getattr(table, name)) is not None}
+    times = {name: value for name in names if (value := getattr(table, name)) is not None}
     return ExternalFirst(
         lambda query, limit: client.search(query, limit=limit, mode="full"), memory, name=table.name, **times
     )
 
 
 def _token(table: TierTable) -> str | None:
-    """Return the token that a table leads to; no message quotes it.
+    """Return the token of a tier; no message quotes it.
 
     Raises:
         TierError: the variable is not set, or the file cannot be read.
@@ -214,20 +215,20 @@ def _token(table: TierTable) -> str | None:
     try:
         token = read_bytes(Path(table.token_file), MOST_TOKEN_BYTES).decode("utf-8").strip()
     except (Unreadable, UnicodeDecodeError) as fault:
-        said = fault if isinstance(fault, Unreadable) else "is not UTF-8"
-        raise TierError(f"{table.token_file} of token_file {said}") from None
+        reason = fault if isinstance(fault, Unreadable) else "is not UTF-8"
+        raise TierError(f"{table.token_file} of token_file {reason}") from None
     if not token:
         raise TierError(f"{table.token_file} of token_file is empty")
     return token
 
 
 def _from_environment(variable: str, field: str) -> str:
-    """Return what a variable holds; no message quotes it.
+    """Return the value of an environment variable; no message quotes it.
 
     Raises:
         TierError: it is not set.
     """
-    found = os.environ.get(variable, "").strip()
-    if not found:
+    value = os.environ.get(variable, "").strip()
+    if not value:
         raise TierError(f"the environment variable {shown(variable)} of {field} is not set")
-    return found
+    return value

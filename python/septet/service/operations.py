@@ -1,4 +1,4 @@
-"""The table of operations: for each, its request, its answer, its place in HTTP, and what it does to the memory."""
+"""The table of operations: request, answer, HTTP route, and effect of each."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from septet.client import shapes
-from septet.service import inspected, inspecting, requests, running
+from septet.service import inspected, requests, running
 from septet.service.running import Serving
 
 __all__ = ["OPERATIONS", "Effect", "Operation", "Verb"]
 
-#: What an operation does: it reads; it writes what was not there; it changes or removes what is there.
+#: Effect of an operation: it only reads; only adds; changes or removes.
 Effect: TypeAlias = Literal["reads", "adds", "changes"]
 Verb: TypeAlias = Literal["GET", "POST", "PATCH", "DELETE"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One thing that can be asked of a memory over a wire.
+    """An operation on a memory over the wire.
 
     Attributes:
-        name: that of the method of `Vault`.
-        summary: what it does, in a sentence.
-        route: verb and path of HTTP; ``{id}`` is a field of the request, the others are in the query of a GET or
-            DELETE, and in the body of the rest.
+        name: the name of the method of `Vault`.
+        summary: a sentence for the documentation.
+        route: HTTP verb and path; ``{id}`` is a field of the request. The others are query parameters of a GET or
+            DELETE, and in the body otherwise.
         request: the model of the request.
         answer: the typed dict of the answer.
-        run: does it, on a thread: from what is served and the checked request to a JSON-ready dict.
-        effect: what it does to the memory.
-        repeatable: doing it twice is the same as doing it once.
+        run: maps the served memory and a validated request to a JSON-ready dict; runs on a thread.
+        effect: its effect on the memory.
+        repeatable: True if it is idempotent.
         status: the HTTP status of success.
     """
 
@@ -46,8 +46,8 @@ class Operation:
 
 
 OPERATIONS: Mapping[str, Operation] = {
-    one.name: one
-    for one in (
+    operation.name: operation
+    for operation in (
         Operation(
             name="search",
             summary="Find the entries that answer a query, best first.",
@@ -74,7 +74,7 @@ OPERATIONS: Mapping[str, Operation] = {
         ),
         Operation(
             name="retrieve",
-            summary="Ask several corpora at once: a plan, one order, and what the evidence is worth.",
+            summary="Search several corpora: the plan, one ranking, and the quality of the evidence.",
             route=("POST", "/v1/retrieve"),
             request=requests.RetrieveRequest,
             answer=shapes.RetrievalAnswer,
@@ -82,7 +82,7 @@ OPERATIONS: Mapping[str, Operation] = {
         ),
         Operation(
             name="explain",
-            summary="Say why an entry ranks where it does, or why it does not come back.",
+            summary="Explain the rank of an entry, or its absence.",
             route=("POST", "/v1/explain"),
             request=requests.ExplainRequest,
             answer=shapes.ExplanationAnswer,
@@ -98,7 +98,7 @@ OPERATIONS: Mapping[str, Operation] = {
         ),
         Operation(
             name="weights",
-            summary="Say which weights a search would give the signals now.",
+            summary="Return the weights that a search would use now.",
             route=("POST", "/v1/weights"),
             request=requests.WeightsRequest,
             answer=shapes.WeightsAnswer,
@@ -106,7 +106,7 @@ OPERATIONS: Mapping[str, Operation] = {
         ),
         Operation(
             name="stats",
-            summary="Count what is held.",
+            summary="Return counts and sizes.",
             route=("GET", "/v1/stats"),
             request=requests.TierRequest,
             answer=shapes.StatsAnswer,
@@ -114,7 +114,7 @@ OPERATIONS: Mapping[str, Operation] = {
         ),
         Operation(
             name="status",
-            summary="Say what is served, and what it holds.",
+            summary="Return version, tiers, profiles and counts.",
             route=("GET", "/v1/status"),
             request=requests.NoRequest,
             answer=shapes.StatusAnswer,
@@ -146,7 +146,7 @@ OPERATIONS: Mapping[str, Operation] = {
         ),
         Operation(
             name="ids_beginning",
-            summary="Return the ids that begin with a text: what a shortened id may mean.",
+            summary="Return the ids that begin with a text, to complete a shortened id.",
             route=("POST", "/v1/ids"),
             request=requests.IdsBeginningRequest,
             answer=shapes.IdsAnswer,
@@ -190,23 +190,23 @@ OPERATIONS: Mapping[str, Operation] = {
             route=("POST", "/v1/neighbourhood"),
             request=requests.NeighbourhoodRequest,
             answer=inspected.NeighbourhoodAnswer,
-            run=inspecting.neighbourhood,
+            run=running.neighbourhood,
         ),
         Operation(
             name="health",
-            summary="Say how what is served is: what fills, what is behind, what it weighs.",
+            summary="Return the health of the memory: sizes, backlogs and faults by tier.",
             route=("POST", "/v1/health"),
             request=requests.HealthRequest,
             answer=inspected.HealthAnswer,
-            run=inspecting.health,
+            run=running.health,
         ),
         Operation(
             name="learned",
-            summary="Say what feedback made of the weights, day by day.",
+            summary="Return the weights after each day of feedback.",
             route=("POST", "/v1/learned"),
             request=requests.LearnedRequest,
             answer=inspected.LearnedAnswer,
-            run=inspecting.learned,
+            run=running.learned,
         ),
         Operation(
             name="slow_searches",
@@ -214,7 +214,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=("POST", "/v1/slow_searches"),
             request=requests.NoRequest,
             answer=inspected.SlowAnswer,
-            run=inspecting.slow_searches,
+            run=running.slow_searches,
         ),
         Operation(
             name="add",

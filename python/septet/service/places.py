@@ -1,4 +1,4 @@
-"""Where a user's vaults, caches and configurations are, by the XDG base directory specification."""
+"""Default paths of vaults, caches and configurations, by the XDG base directory specification."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ __all__ = [
     "project_vault",
 ]
 
-#: The vault of a project, in the project's folder.
+#: Path of a project's vault, relative to the folder of the project.
 PROJECT_VAULT = Path(".septet") / "vault.db"
 
 
 def default_vault() -> Path:
-    """Return the vault that is used when none is named: ``$XDG_DATA_HOME/septet/vault.db``."""
+    """Return the default vault: ``$XDG_DATA_HOME/septet/vault.db``."""
     return _base("XDG_DATA_HOME", ".local/share") / "septet" / "vault.db"
 
 
 def project_vault(here: Path) -> Path | None:
-    """Return the vault of the project that a folder belongs to: ``.septet/vault.db`` in it or the nearest above it."""
-    return next((found for folder in (here, *here.parents) if (found := folder / PROJECT_VAULT).is_file()), None)
+    """Return the vault of the project of a folder: ``.septet/vault.db`` in the folder or its nearest ancestor."""
+    return next((path for folder in (here, *here.parents) if (path := folder / PROJECT_VAULT).is_file()), None)
 
 
 def cache_folder() -> Path:
-    """Return the folder of files that can be rebuilt: ``$XDG_CACHE_HOME/septet``."""
+    """Return the folder of rebuildable files: ``$XDG_CACHE_HOME/septet``."""
     return _base("XDG_CACHE_HOME", ".cache") / "septet"
 
 
 def cache_file() -> Path:
-    """Return the cache that all vaults of a user share, ``$XDG_CACHE_HOME/septet/embeddings.db``; create its folder."""
+    """Return the cache shared by all vaults of a user, ``$XDG_CACHE_HOME/septet/embeddings.db``; create its folder."""
     path = cache_folder() / "embeddings.db"
     with suppress(OSError):
-        # The cache is optional, and notes itself that its file cannot be used.
+        # The cache is optional, and adds a note if its file is unusable.
         path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -53,7 +53,7 @@ def config_folder() -> Path:
 
 
 def expanded(path: Path) -> Path:
-    """Return a path with the home folder in the place of ``~``; the home of nobody is a name like any other."""
+    """Return a path with the home folder for ``~``; an unknown home (``~name``) stays as it is."""
     try:
         return path.expanduser()
     except RuntimeError:
@@ -69,10 +69,10 @@ def make_folder(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        raise StoreError(f"{path.parent} cannot be created: {fault.strerror}; name another place") from None
+        raise StoreError(f"{path.parent} cannot be created: {fault.strerror}; choose another path") from None
 
 
 def _base(variable: str, fallback: str) -> Path:
     named = os.environ.get(variable, "")
-    # The XDG specification says to ignore relative paths.
+    # The specification requires that relative paths are ignored.
     return Path(named) if Path(named).is_absolute() else Path.home() / fallback

@@ -1,7 +1,7 @@
-"""Requests as pydantic models: what MCP and HTTP check, and what the schemas of both are generated from.
+"""Requests as pydantic models: MCP and HTTP validate with them, and derive their schemas from them.
 
-The options of a search come from `septet.query.options`, so that they are defined once. Paths of files are no values
-here: a profile is the name of a built-in one or an object, since who asks must not read the files of who serves.
+The options of a search come from `septet.query.options`. File paths are not accepted: a profile is a built-in name or
+an object, since callers must not read files of the server.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = [
     "UpdateManyRequest",
     "UpdateRequest",
     "WeightsRequest",
-    "given",
+    "set_fields",
 ]
 
 #: A time on the wire: epoch seconds, or RFC 3339 with a zone.
@@ -62,12 +62,12 @@ Id: TypeAlias = Annotated[str, Field(min_length=1, max_length=256, description="
 Query: TypeAlias = Annotated[str, Field(description="A question or keywords; no character has a special meaning.")]
 Tier: TypeAlias = Annotated[str | None, Field(description="The one tier of a federation that is meant.")]
 
-#: So many results one request returns.
+#: Maximum number of results per request.
 MOST_RESULTS = 1_000
-#: So many ids, queries or entries one request names; more go as NDJSON, or in several requests.
+#: Maximum number of ids, queries or entries per request; more need NDJSON, or several requests.
 MOST_ITEMS = 1_000
 
-#: The type of each option of a search on the wire. What is a function stays at home.
+#: Wire type of each search option. Options that are functions are not sent.
 _OPTION_TYPES: Mapping[str, Any] = {
     "limit": Annotated[int, Field(ge=1, le=MOST_RESULTS)] | None,
     "offset": Annotated[int, Field(ge=0)],
@@ -100,39 +100,37 @@ _OPTION_TYPES: Mapping[str, Any] = {
     "kinds": Words | None,
     "include_memories": bool,
 }
-#: Options of a search that cannot travel.
-LEFT_OUT = frozenset({"reranker", "rerank_top", "rerank_timeout_s"})
+#: Search options that cannot be sent.
+LOCAL_OPTIONS = frozenset({"reranker", "rerank_top", "rerank_timeout_s"})
 
 
 class Request(BaseModel):
-    """A request: unknown fields are an error, and numbers are not made of texts."""
+    """A request: unknown fields are errors, and numbers are not parsed from strings."""
 
     model_config = ConfigDict(extra="forbid", strict=False, arbitrary_types_allowed=False, protected_namespaces=())
 
 
-def given(request: BaseModel, *without: str) -> dict[str, Any]:
-    """Return the fields that a request names, as keyword arguments."""
+def set_fields(request: BaseModel, *without: str) -> dict[str, Any]:
+    """Return the fields that a request sets, as keyword arguments."""
     return {name: getattr(request, name) for name in request.model_fields_set if name not in without}
 
 
-def _with_options(name: str, doc: str, own: Mapping[str, Any], *without: str) -> type[Request]:
+def _with_options(name: str, doc: str, required: Mapping[str, Any], *without: str) -> type[Request]:
     options = {
         option: (kind, Field(OPTIONS[option].default, description=OPTIONS[option].help))
         for option, kind in _OPTION_TYPES.items()
         if option not in without
     }
-    return create_model(name, __base__=Request, __doc__=doc, **{**own, **options})
+    return create_model(name, __base__=Request, __doc__=doc, **{**required, **options})
 
 
-#: How many characters the passage of a hit has at most, in pieces with the matches marked; None for no pieces.
+#: Maximum number of characters of a hit's passage, as pieces with matches marked; None for no pieces.
 Passages: TypeAlias = Annotated[
-    int | None, Field(ge=1, le=10_000, description="Add title and passage in pieces, of so many characters at most.")
+    int | None, Field(ge=1, le=10_000, description="Add title and passage as pieces, of at most this length.")
 ]
-SearchRequest = _with_options(
-    "SearchRequest", "What to search for.", {"query": (Query, ...), "passages": (Passages, None)}
-)
+SearchRequest = _with_options("SearchRequest", "A search.", {"query": (Query, ...), "passages": (Passages, None)})
 RecallRequest = _with_options(
-    "RecallRequest", "What to recall of the memories.", {"query": (Query, ...)}, "kinds", "include_memories"
+    "RecallRequest", "A search of memories.", {"query": (Query, ...)}, "kinds", "include_memories"
 )
 SearchManyRequest = _with_options(
     "SearchManyRequest",
@@ -141,7 +139,7 @@ SearchManyRequest = _with_options(
     "query_vector",
 )
 ExplainRequest = _with_options(
-    "ExplainRequest", "Which entry of which search to explain.", {"query": (Query, ...), "id": (Id, ...)}, "mode"
+    "ExplainRequest", "An entry of a search to explain.", {"query": (Query, ...), "id": (Id, ...)}, "mode"
 )
 
 
@@ -163,7 +161,7 @@ class TierRequest(Request):
 
 
 class IdsBeginningRequest(Request):
-    """How ids begin."""
+    """A prefix of ids."""
 
     text: Annotated[str, Field(max_length=256, description="The beginning of an id; capitals count.")]
     limit: Annotated[int, Field(ge=1, le=1_000)] = 20
@@ -183,13 +181,13 @@ class EntriesRequest(Request):
     where: Where | None = None
     order_by: str | tuple[str, Literal["asc", "desc"]] = "created_at"
     limit: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 100
-    after: str | None = Field(None, description="`next` of the page before.")
+    after: str | None = Field(None, description="`next` of the previous page.")
     as_of: WireTime | None = None
     tier: Tier = None
 
 
 class CountRequest(Request):
-    """Which entries to count."""
+    """A filter of entries to count."""
 
     where: Where | None = None
     as_of: WireTime | None = None
@@ -208,7 +206,7 @@ class FacetsRequest(Request):
 
 
 class SimilarRequest(Request):
-    """What entries are to be like: an entry, a text or a vector."""
+    """Entries similar to an entry, a text or a vector."""
 
     id: Id | None = None
     text: str | None = None
@@ -228,25 +226,25 @@ class NeighbourhoodRequest(Request):
     """The entries around one."""
 
     id: Id
-    limit: Annotated[int, Field(ge=1, le=200, description="At most so many entries.")] = 40
+    limit: Annotated[int, Field(ge=1, le=200, description="Maximum number of entries.")] = 40
     tier: Tier = None
 
 
 class HealthRequest(Request):
-    """How a memory is."""
+    """The health of the memory."""
 
-    folders: Annotated[bool, Field(description="Compare the folders with the disk too.")] = True
+    folders: Annotated[bool, Field(description="Also compare the folders with the disk.")] = True
 
 
 class LearnedRequest(Request):
-    """What feedback made of the weights of a profile."""
+    """The weights of a profile after each day of feedback."""
 
     profile: WireProfile | None = None
     tier: Tier = None
 
 
 class RetrieveRequest(Request):
-    """What to ask several corpora."""
+    """A search of several corpora."""
 
     query: Query
     limit: Annotated[int, Field(ge=1, le=MOST_RESULTS)] | None = None
@@ -351,7 +349,7 @@ class ForgetRequest(DeleteRequest):
 
 
 class SupersedeRequest(Request):
-    """An entry in the place of another."""
+    """An entry that replaces another."""
 
     old: Id
     new: Id | dict[str, Any]
@@ -392,7 +390,7 @@ class UnlinkRequest(Request):
 
 
 class FeedbackRequest(Request):
-    """What became of a result."""
+    """Feedback on a result."""
 
     query: Query
     id: Id

@@ -1,4 +1,4 @@
-"""What each operation does: a call of the vault, and the JSON-ready answer."""
+"""The functions of the operations: a call of the vault, and its JSON-ready answer."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from septet.errors import TierError
 from septet.federation import Federation
 from septet.inputs.arguments import shown
+from septet.model.results import Hit, Results
 from septet.profiles.builtin import BUILTIN
-from septet.service.passages import with_passages
-from septet.service.requests import given
+from septet.service import around
+from septet.service import health as health_of
+from septet.service.requests import set_fields
 from septet.vault.anywhere import AnyVault
 from septet.vault.places import is_like_place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from septet.client.external import ExternalFirst
     from septet.postgres.vault.vault import PostgresVault
@@ -24,14 +26,14 @@ if TYPE_CHECKING:
     from septet.service.tier_sessions import TierSessions
     from septet.vault import Vault
 
-__all__ = ["Memory", "Serving", "named"]
+__all__ = ["Memory", "Serving", "arguments_of"]
 
-#: What is served: one vault, or several as tiers.
+#: The served memory: one vault, or several as tiers.
 Memory: TypeAlias = "Vault | PostgresVault | Federation"
 
 
 class Serving(Protocol):
-    """What an operation works on."""
+    """The context of an operation."""
 
     @property
     def blocking(self) -> Memory:
@@ -39,93 +41,93 @@ class Serving(Protocol):
 
     @property
     def searched(self) -> Memory | ExternalFirst:
-        """What searches ask: the memory, or another one first."""
+        """The memory that searches use, or an external one before it."""
 
     @property
     def writable(self) -> bool:
-        """Whether operations may change it."""
+        """True if operations may write."""
 
     @property
     def slow(self) -> SlowSearches:
         """The slowest searches."""
 
     def retriever(self, profile: RetrievalProfile | None = None) -> Retriever:
-        """Return the retriever of a profile that is kept for it; None for the configured one."""
+        """Return the cached retriever of a profile; None for the configured one."""
 
     def tier_sessions(self) -> TierSessions:
-        """Return the sessions of remote tiers that search it."""
+        """Return the sessions of remote tiers."""
 
 
-def named(memory: Memory, asked: Any, *without: str) -> dict[str, Any]:
+def arguments_of(memory: Memory, request: Any, *without: str) -> dict[str, Any]:
     """Return the fields of a request as arguments of a method.
 
     Raises:
-        TierError: one vault is served, and a tier is named.
+        TierError: a tier is named, but one vault is served.
     """
-    fields = given(asked, *without)
+    fields = set_fields(request, *without)
     if isinstance(memory, AnyVault) and (tier := fields.pop("tier", None)) is not None:
-        raise TierError(f"there is no tier {shown(tier)}: what is served is one vault")
+        raise TierError(f"there is no tier {shown(tier)}: one vault is served, without tiers")
     return fields
 
 
-def search(at: Serving, asked: Any) -> dict[str, Any]:
-    """See `Vault.search`; with ``passages`` the hits have their title and a passage in pieces."""
-    found = at.searched.search(**given(asked, "passages"))
-    return found.to_dict() if asked.passages is None else with_passages(found, asked.passages)
+def search(served: Serving, request: Any) -> dict[str, Any]:
+    """See `Vault.search`; with ``passages``, hits have title and passage as pieces."""
+    results = served.searched.search(**set_fields(request, "passages"))
+    return results.to_dict() if request.passages is None else _with_passages(results, request.passages)
 
 
-def search_many(at: Serving, asked: Any) -> dict[str, Any]:
+def search_many(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.search_many`."""
-    found = at.blocking.search_many(asked.queries, **given(asked, "queries"))
-    return {"results": [one.to_dict() for one in found]}
+    results = served.blocking.search_many(request.queries, **set_fields(request, "queries"))
+    return {"results": [result.to_dict() for result in results]}
 
 
-def recall(at: Serving, asked: Any) -> dict[str, Any]:
+def recall(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.recall`."""
-    return at.blocking.recall(**given(asked)).to_dict()
+    return served.blocking.recall(**set_fields(request)).to_dict()
 
 
-def retrieve(at: Serving, asked: Any) -> dict[str, Any]:
+def retrieve(served: Serving, request: Any) -> dict[str, Any]:
     """See `Retriever.retrieve`."""
-    return at.retriever(asked.profile).retrieve(**given(asked, "profile")).to_dict()
+    return served.retriever(request.profile).retrieve(**set_fields(request, "profile")).to_dict()
 
 
-def explain(at: Serving, asked: Any) -> dict[str, Any]:
+def explain(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.explain`."""
-    return at.blocking.explain(**given(asked)).to_dict()
+    return served.blocking.explain(**set_fields(request)).to_dict()
 
 
-def similar(at: Serving, asked: Any) -> dict[str, Any]:
+def similar(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.similar`."""
-    return at.blocking.similar(**named(at.blocking, asked)).to_dict()
+    return served.blocking.similar(**arguments_of(served.blocking, request)).to_dict()
 
 
-def weights(at: Serving, asked: Any) -> dict[str, Any]:
+def weights(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.weights`."""
-    return at.blocking.weights(**given(asked)).to_dict()
+    return served.blocking.weights(**set_fields(request)).to_dict()
 
 
-def stats(at: Serving, asked: Any) -> dict[str, Any]:
+def stats(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.stats`; without the paths of the server."""
-    return _without_paths(at.blocking.stats(**named(at.blocking, asked)).to_dict())
+    return _without_paths(served.blocking.stats(**arguments_of(served.blocking, request)).to_dict())
 
 
-def status(at: Serving, asked: Any) -> dict[str, Any]:
-    """Say what is served, in names and counts."""
+def status(served: Serving, request: Any) -> dict[str, Any]:
+    """Return names and counts of the served memory."""
     from septet import __version__
 
-    memory, counted = at.blocking, at.blocking.stats().to_dict()
+    memory, counts = served.blocking, served.blocking.stats().to_dict()
     return {
         "version": __version__,
-        "writable": at.writable,
+        "writable": served.writable,
         "tiers": memory.tiers() if isinstance(memory, Federation) else {},
         "profile": memory.weights().profile,
         "profiles": list(BUILTIN),
-        **{name: counted[name] for name in ("entries", "kinds", "links", "spaces", "notes")},
+        **{name: counts[name] for name in ("entries", "kinds", "links", "spaces", "notes")},
     }
 
 
-def get(at: Serving, asked: Any) -> dict[str, Any]:
+def get(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.get`.
 
     Raises:
@@ -133,132 +135,132 @@ def get(at: Serving, asked: Any) -> dict[str, Any]:
     """
     from septet.errors import EntryNotFound
 
-    found = at.blocking.get(**named(at.blocking, asked))
-    if found is None:
-        raise EntryNotFound(f"there is no entry {asked.id!r}")
-    return found.to_dict()
+    entry = served.blocking.get(**arguments_of(served.blocking, request))
+    if entry is None:
+        raise EntryNotFound(f"there is no entry {request.id!r}")
+    return entry.to_dict()
 
 
-def load(at: Serving, asked: Any) -> dict[str, Any]:
-    """See `Vault.load`; what no entry has for its id may be a path, as in `Vault.get`."""
-    given = named(at.blocking, asked)
-    found = at.blocking.load(**given)
-    known, missing = {entry.id for entry in found}, []
-    del given["ids"]
-    for id in dict.fromkeys(asked.ids):
+def load(served: Serving, request: Any) -> dict[str, Any]:
+    """See `Vault.load`; an id without an entry may be a path, as in `Vault.get`."""
+    arguments = arguments_of(served.blocking, request)
+    entries = served.blocking.load(**arguments)
+    known, missing = {entry.id for entry in entries}, []
+    del arguments["ids"]
+    for id in dict.fromkeys(request.ids):
         if id in known:
             continue
-        at_path = at.blocking.get(id, **given) if is_like_place(id) else None
-        if at_path is None:
+        entry = served.blocking.get(id, **arguments) if is_like_place(id) else None
+        if entry is None:
             missing.append(id)
-        elif at_path.id not in known:
-            known.add(at_path.id)
-            found.append(at_path)
-    return {"entries": [entry.to_dict() for entry in found], "missing": missing}
+        elif entry.id not in known:
+            known.add(entry.id)
+            entries.append(entry)
+    return {"entries": [entry.to_dict() for entry in entries], "missing": missing}
 
 
-def entries(at: Serving, asked: Any) -> dict[str, Any]:
+def entries(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.entries`."""
-    return at.blocking.entries(**named(at.blocking, asked)).to_dict()
+    return served.blocking.entries(**arguments_of(served.blocking, request)).to_dict()
 
 
-def ids_beginning(at: Serving, asked: Any) -> dict[str, Any]:
+def ids_beginning(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.ids_beginning`."""
-    return {"ids": at.blocking.ids_beginning(**named(at.blocking, asked))}
+    return {"ids": served.blocking.ids_beginning(**arguments_of(served.blocking, request))}
 
 
-def count(at: Serving, asked: Any) -> dict[str, Any]:
+def count(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.count`."""
-    return {"count": at.blocking.count(**named(at.blocking, asked))}
+    return {"count": served.blocking.count(**arguments_of(served.blocking, request))}
 
 
-def facets(at: Serving, asked: Any) -> dict[str, Any]:
+def facets(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.facets`."""
-    return at.blocking.facets(**named(at.blocking, asked)).to_dict()
+    return served.blocking.facets(**arguments_of(served.blocking, request)).to_dict()
 
 
-def history(at: Serving, asked: Any) -> dict[str, Any]:
+def history(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.history`."""
     return {
         "versions": [
             {
-                "entry": one.entry.to_dict(),
-                "replaced_at": one.replaced_at,
-                "call": one.call,
-                "changed": list(one.changed),
+                "entry": version.entry.to_dict(),
+                "replaced_at": version.replaced_at,
+                "call": version.call,
+                "changed": list(version.changed),
             }
-            for one in at.blocking.history(**named(at.blocking, asked))
+            for version in served.blocking.history(**arguments_of(served.blocking, request))
         ]
     }
 
 
-def links(at: Serving, asked: Any) -> dict[str, Any]:
+def links(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.links`."""
-    return {"links": [dict(one._asdict()) for one in at.blocking.links(**named(at.blocking, asked))]}
+    return {"links": [dict(link._asdict()) for link in served.blocking.links(**arguments_of(served.blocking, request))]}
 
 
 def _stored(name: str) -> Callable[[Serving, Any], dict[str, Any]]:
-    def run(at: Serving, asked: Any) -> dict[str, Any]:
-        return {"id": getattr(at.blocking, name)(**_plain(named(at.blocking, asked)))}
+    def run(served: Serving, request: Any) -> dict[str, Any]:
+        return {"id": getattr(served.blocking, name)(**_plain(arguments_of(served.blocking, request)))}
 
     return run
 
 
-def _plain(named: dict[str, Any]) -> dict[str, Any]:
+def _plain(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return arguments with the span as a dict."""
-    if named.get("span") is not None:
-        named["span"] = named["span"].model_dump()
-    return named
+    if arguments.get("span") is not None:
+        arguments["span"] = arguments["span"].model_dump()
+    return arguments
 
 
 add, remember, supersede = map(_stored, ("add", "remember", "supersede"))
 
 
-def update(at: Serving, asked: Any) -> dict[str, Any]:
+def update(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.update`."""
-    return at.blocking.update(**_plain(named(at.blocking, asked))).to_dict()
+    return served.blocking.update(**_plain(arguments_of(served.blocking, request))).to_dict()
 
 
-def update_many(at: Serving, asked: Any) -> dict[str, Any]:
+def update_many(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.update_many`."""
-    return {"count": at.blocking.update_many(**named(at.blocking, asked))}
+    return {"count": served.blocking.update_many(**arguments_of(served.blocking, request))}
 
 
-def delete(at: Serving, asked: Any) -> dict[str, Any]:
+def delete(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.delete`."""
-    return {"count": at.blocking.delete(*asked.ids, **named(at.blocking, asked, "ids"))}
+    return {"count": served.blocking.delete(*request.ids, **arguments_of(served.blocking, request, "ids"))}
 
 
-def forget(at: Serving, asked: Any) -> dict[str, Any]:
+def forget(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.forget`."""
-    return {"count": at.blocking.forget(*asked.ids, **named(at.blocking, asked, "ids"))}
+    return {"count": served.blocking.forget(*request.ids, **arguments_of(served.blocking, request, "ids"))}
 
 
-def reinstate(at: Serving, asked: Any) -> dict[str, Any]:
+def reinstate(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.reinstate`."""
-    return {"changed": at.blocking.reinstate(**named(at.blocking, asked))}
+    return {"changed": served.blocking.reinstate(**arguments_of(served.blocking, request))}
 
 
-def link(at: Serving, asked: Any) -> dict[str, Any]:
+def link(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.link`."""
-    at.blocking.link(**named(at.blocking, asked))
+    served.blocking.link(**arguments_of(served.blocking, request))
     return {"changed": True}
 
 
-def link_many(at: Serving, asked: Any) -> dict[str, Any]:
+def link_many(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.link_many`."""
-    given = [(one.source, one.target, one.type, one.note) for one in asked.links]
-    return {"count": at.blocking.link_many(given, **named(at.blocking, asked, "links"))}
+    links = [(link.source, link.target, link.type, link.note) for link in request.links]
+    return {"count": served.blocking.link_many(links, **arguments_of(served.blocking, request, "links"))}
 
 
-def unlink(at: Serving, asked: Any) -> dict[str, Any]:
+def unlink(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.unlink`."""
-    return {"changed": at.blocking.unlink(**named(at.blocking, asked))}
+    return {"changed": served.blocking.unlink(**arguments_of(served.blocking, request))}
 
 
-def feedback(at: Serving, asked: Any) -> dict[str, Any]:
+def feedback(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.feedback`."""
-    at.blocking.feedback(**named(at.blocking, asked))
+    served.blocking.feedback(**arguments_of(served.blocking, request))
     return {"changed": True}
 
 
@@ -267,3 +269,77 @@ def _without_paths(counted: dict[str, Any]) -> dict[str, Any]:
     for tier in counted.get("tiers", {}).values():
         _without_paths(tier)
     return counted
+
+
+# -- the memory as a whole ---------------------------------------------------------------------------------------------
+
+
+def neighbourhood(served: Serving, request: Any) -> dict[str, Any]:
+    """See `septet.service.around.neighbourhood`."""
+    arguments = arguments_of(served.blocking, request, "limit")
+    return around.neighbourhood(served.blocking, limit=request.limit, **arguments)
+
+
+def health(served: Serving, request: Any) -> dict[str, Any]:
+    """See `septet.service.health.health`."""
+    return health_of.health(served.blocking, folders=request.folders)
+
+
+def learned(served: Serving, request: Any) -> dict[str, Any]:
+    """See `septet.service.health.learned`."""
+    return health_of.learned(served.blocking, **arguments_of(served.blocking, request))
+
+
+def slow_searches(served: Serving, request: Any) -> dict[str, Any]:
+    """See `septet.service.slow.SlowSearches`."""
+    return served.slow.listed()
+
+
+# -- passages ----------------------------------------------------------------------------------------------------------
+
+#: A text, and True if it is a word of the query.
+Piece = tuple[str, bool]
+
+
+def _with_passages(results: Results, chars: int) -> dict[str, Any]:
+    """Return the results as a dict whose hits have ``marked``: title and passage as pieces.
+
+    Args:
+        chars: maximum number of characters of a passage.
+    """
+    answer = results.to_dict()
+    for hit, item in zip(results, answer["hits"]):
+        item["marked"] = {
+            "title": _pieces_data(_title_pieces(hit)),
+            "passage": _pieces_data(_passage_pieces(hit, chars)),
+        }
+    return answer
+
+
+def _title_pieces(hit: Hit) -> Iterable[Piece]:
+    at = 0
+    for match in hit.matches:
+        if match.field == "title" and match.start >= at:
+            yield hit.title[at : match.start], False
+            yield hit.title[match.start : match.end], True
+            at = match.end
+    yield hit.title[at:], False
+
+
+def _passage_pieces(hit: Hit, chars: int) -> Iterable[Piece]:
+    texts: list[str] = []
+
+    def record(text: str) -> str:
+        texts.append(text)
+        return text
+
+    # `escape` is called with each text between marks: every second one is a match. Ellipses are not passed to it.
+    whole = hit.excerpt(chars, marks=("", ""), escape=record)
+    before, _, after = whole.partition("".join(texts)) if whole else ("", "", "")
+    yield before, False
+    yield from ((text, bool(index % 2)) for index, text in enumerate(texts))
+    yield after, False
+
+
+def _pieces_data(pieces: Iterable[Piece]) -> list[dict[str, Any]]:
+    return [{"text": text, "match": match} for text, match in pieces if text]

@@ -1,4 +1,4 @@
-"""Served: the memory that a face hands out, with what it may do."""
+"""Served: a memory with its permissions, for the interfaces over a wire."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ AsyncMemory: TypeAlias = AsyncVault | AsyncFederation
 
 
 class Served:
-    """A memory for faces that await: work is done on its threads, never on the loop's.
+    """A memory for async interfaces: work runs on its threads, never on that of the loop.
 
     Args:
-        memory: an open vault or federation, which stays open; or one for asyncio.
-        writable: whether operations may change it.
-        max_workers: threads, as for `AsyncVault`.
-        retrieval: how several corpora are asked; None for the default.
-        first: what searches ask, with the memory behind it; None for the memory alone.
+        memory: an open vault or federation, sync or async; closing `Served` leaves it open.
+        writable: True if operations may write.
+        max_workers: maximum number of threads, as for `AsyncVault`.
+        retrieval: the settings of retrievals; None for the default.
+        first: the external memory that is searched before this one; None without one.
 
     Attributes:
-        left_out: why optional tiers are missing, a sentence each.
+        left_out: the reasons why optional tiers are missing, a sentence each.
     """
 
     left_out: tuple[str, ...] = ()
@@ -68,30 +68,30 @@ class Served:
 
     @property
     def blocking(self) -> Memory:
-        """The vault or federation itself, for code without a loop."""
+        """The vault or federation, for blocking code."""
         return self.memory.blocking
 
     @property
     def searched(self) -> Memory | ExternalFirst:
-        """What searches ask: another memory first, if there is one."""
+        """The memory that searches use: the external one, if there is one."""
         return self.blocking if self._first is None else self._first
 
     def retriever(self, profile: RetrievalProfile | None = None) -> Retriever:
-        """Return the retriever of a profile, None for the configured one, made when it is first asked for and kept."""
+        """Return the retriever of a profile, None for the configured one; created on first use."""
         from septet.retrieval.config import RetrievalConfig, ignored, with_environment
 
         config = RetrievalConfig() if self._retrieval is None else self._retrieval
         chosen = config.profile if profile is None else profile
         with self._lock:
             if chosen not in self._retrievers:
-                made = with_environment(config.model_copy(update={"profile": chosen}))
-                for line in ignored(made) if profile is None else ():
+                settings = with_environment(config.model_copy(update={"profile": chosen}))
+                for line in ignored(settings) if profile is None else ():
                     say("service", WARNING, "%s", line)
-                self._retrievers[chosen] = self.blocking.retriever(made)
+                self._retrievers[chosen] = self.blocking.retriever(settings)
             return self._retrievers[chosen]
 
     def tier_sessions(self) -> TierSessions:
-        """Return the sessions of remote tiers, made when the first is asked for."""
+        """Return the sessions of remote tiers; created on first use."""
         from septet.service.tier_sessions import TierSessions
 
         with self._lock:
@@ -100,23 +100,23 @@ class Served:
             return self._tier_sessions
 
     def watch_searches(self, *, queries: bool) -> None:
-        """Keep the slowest searches from now on, for the operation `slow_searches`.
+        """Record the slowest searches from now on, for the operation `slow_searches`.
 
         Args:
-            queries: keep the text of queries too.
+            queries: True to record the text of queries too.
         """
         self.slow.watching, self.slow.queries = True, queries
-        listen(self.blocking, self.slow.tell, _unheard)
+        listen(self.blocking, self.slow.tell, _ignore)
 
     async def call(self, operation: Operation, request: Request) -> dict[str, Any]:
-        """Return the answer of an operation. Cancelled, it is dropped if no thread has begun it.
+        """Return the answer of an operation. A cancelled call that no thread has started is dropped.
 
         Raises:
-            ReadOnly: it writes, and what is served is for reading.
-            SeptetError: as the method of the vault does.
+            ReadOnly: it writes, but the memory is read-only.
+            SeptetError: as the method of the vault.
         """
         if operation.effect != "reads" and not self.writable:
-            raise ReadOnly(f"{operation.name}: this memory is served for reading only")
+            raise ReadOnly(f"{operation.name}: this memory is read-only")
         try:
             answer = await self.memory.on_thread(lambda _: operation.run(self, request))
         except SeptetError as fault:
@@ -126,16 +126,16 @@ class Served:
         return answer
 
     def hide_paths(self, fault: SeptetError) -> None:
-        """Take the paths of this machine out of a message for another one."""
+        """Remove the paths of this machine from the message of an error."""
         if fault.args and isinstance(fault.args[0], str):
             fault.args = (self._without_paths(fault.args[0]), *fault.args[1:])
 
     def _hide_paths_of(self, answer: dict[str, Any]) -> None:
-        """Take them out of what an answer says of failures: its notes, and the reports of tiers."""
-        for one in answer.get("results", [answer]):
-            for note in one.get("notes", ()):
+        """Remove the paths of this machine from the notes and tier reports of an answer."""
+        for result in answer.get("results", [answer]):
+            for note in result.get("notes", ()):
                 note.update(cause=self._without_paths(note["cause"]), cure=self._without_paths(note["cure"]))
-            tiers = one.get("tiers")
+            tiers = result.get("tiers")
             for report in tiers if isinstance(tiers, list) else ():
                 if report.get("error"):
                     report["error"] = self._without_paths(report["error"])
@@ -147,7 +147,7 @@ class Served:
         return message
 
     async def aclose(self) -> None:
-        """Let go of the threads; a memory that was given open stays open. Closing twice is fine."""
+        """Close retrievers, sessions and threads; the memory stays open. Closing twice is fine."""
         for retriever in self._retrievers.values():
             retriever.close()
         if self._tier_sessions is not None:
@@ -155,9 +155,9 @@ class Served:
         await self.memory.close()
 
     def close(self) -> None:
-        """Do what `aclose` does, and wait for it, whether or not this thread has a loop."""
+        """Call `aclose` and wait for it, with or without a running loop in this thread."""
         call_on_thread(lambda: asyncio.run(self.aclose()), "septet-served-close").result()
 
 
-def _unheard(_: object) -> None:
-    """Hear of a write, and do nothing."""
+def _ignore(_: object) -> None:
+    """Ignore a write event."""

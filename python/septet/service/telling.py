@@ -1,4 +1,4 @@
-"""Answers as short texts for a model: data between boundaries, each with where it comes from, never instructions."""
+"""Answers as short texts for a model: each result is delimited as data, with its source, never as instructions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = [
     "updated_text",
 ]
 
-#: What the line of JSON says of a result beside where it comes from.
-_OF_A_HIT = ("kind", "type", "domain", "severity", "tags", "parent")
-_OF_AN_ENTRY = ("kind", "type", "domain", "severity", "tags", "attrs", "valid_from", "valid_until", "parent")
-#: What entries have unless somebody says otherwise; to repeat it takes tokens and tells nothing.
-_USUAL: Mapping[str, object] = {"kind": "entry", "type": "note", "domain": "general", "severity": "suggestion"}
-#: Attributes that are shown as text.
-_TOLD = ("example", "counter_example", "why")
-#: The documented names of what is asked, and of the lists of a planned retrieval.
+#: Fields in the JSON line of a result, besides its source.
+_HIT_FIELDS = ("kind", "type", "domain", "severity", "tags", "parent")
+_ENTRY_FIELDS = ("kind", "type", "domain", "severity", "tags", "attrs", "valid_from", "valid_until", "parent")
+#: Default values of entries; repeating them would waste tokens.
+_DEFAULTS: Mapping[str, object] = {"kind": "entry", "type": "note", "domain": "general", "severity": "suggestion"}
+#: Attributes that are printed as text.
+_TEXT_ATTRS = ("example", "counter_example", "why")
+#: The documented headings of corpora, and of the lists of a planned retrieval.
 _SECTIONS = {
     "memory": "MEMORY",
     "knowledge_graph": "KNOWLEDGE_GRAPH",
@@ -48,8 +48,8 @@ _STATUS = (
 )
 
 
-class _Whole(NamedTuple):
-    """What a text takes from an entry."""
+class _EntryTexts(NamedTuple):
+    """The texts of an entry that a prompt uses."""
 
     description: str
     context: str
@@ -57,8 +57,8 @@ class _Whole(NamedTuple):
     updated_at: float
 
 
-class _Told(NamedTuple):
-    """A result of an answer as `septet.model.prompt` reads it."""
+class _PromptItem(NamedTuple):
+    """A result as `septet.model.prompt` reads it."""
 
     id: str
     title: str
@@ -71,14 +71,14 @@ class _Told(NamedTuple):
 
 
 def results_text(answer: Mapping[str, Any]) -> str:
-    """Return what a search found."""
+    """Return the results of a search."""
     hits = answer["hits"]
     total = answer.get("total")
-    of = f" of {total}" if total is not None and total > len(hits) else ""
-    sure = f", confidence {answer['confidence']:.2f}" if answer.get("confidence") is not None else ""
-    head = f"{len(hits)}{of} found{sure}." if hits else "Nothing was found."
+    total_part = f" of {total}" if total is not None and total > len(hits) else ""
+    confidence = f", confidence {answer['confidence']:.2f}" if answer.get("confidence") is not None else ""
+    head = f"{len(hits)}{total_part} found{confidence}." if hits else "Nothing was found."
     if any("entry" not in hit for hit in hits):
-        head += " These are excerpts: load ids for whole texts."
+        head += " These are excerpts: load the ids for full texts."
     return _with_notes(listing_of([_hit(hit) for hit in hits], head=head), answer)
 
 
@@ -90,7 +90,7 @@ def entries_text(answer: Mapping[str, Any]) -> str:
 
 
 def explanation_text(answer: Mapping[str, Any]) -> str:
-    """Return why an entry ranks where it does, or why it is not found."""
+    """Return the reasons for the rank of an entry, or for its absence."""
     place = f"rank {answer['rank']}, score {answer['score']:.4f}" if answer["rank"] is not None else "not found"
     lines = [f"{place}: {_line(answer['reason'])}"]
     for leg in answer["legs"]:
@@ -98,46 +98,46 @@ def explanation_text(answer: Mapping[str, Any]) -> str:
         detail = f"; {leg['detail']}" if leg["detail"] else ""
         lines.append(_line(f"{leg['leg']}: {rank}{detail}"))
     if failed := [name for name, passed in answer["filters"].items() if not passed]:
-        lines.append(_line(f"filters that it does not pass: {', '.join(failed)}"))
+        lines.append(_line(f"failed filters: {', '.join(failed)}"))
     if parts := {name: round(value, 4) for name, value in answer["breakdown"].items() if value}:
         lines.append(f"score by signal: {line_of(parts)}")
     return _with_notes("\n".join(lines) + "\n", answer)
 
 
 def changed_text(answer: Mapping[str, Any]) -> str:
-    """Return what a write did."""
+    """Return the effect of a write."""
     if "id" in answer:
         return f"stored {line_of({'id': answer['id']})}\n"
     return f"{answer['count']} deleted\n" if "count" in answer else "recorded\n"
 
 
 def updated_text(answer: Mapping[str, Any]) -> str:
-    """Return which entry was changed."""
+    """Return the id of the changed entry."""
     return f"updated {line_of({'id': answer['id']})}\n"
 
 
 def status_text(answer: Mapping[str, Any]) -> str:
-    """Return what is served as one line of JSON, without what is empty."""
-    told = {name: value for name, value in answer.items() if name != "profiles" and value not in ({}, [])}
-    return f"{line_of(told)}\n"
+    """Return the status of the memory as one line of JSON, without empty values."""
+    values = {name: value for name, value in answer.items() if name != "profiles" and value not in ({}, [])}
+    return f"{line_of(values)}\n"
 
 
 def documented_text(answer: Mapping[str, Any]) -> str:
-    """Return a planned retrieval as documented: a line of ``key=value``, then the results by corpus.
+    """Return a planned retrieval in its documented form: a line of ``key=value``, then the results by corpus.
 
-    The place of each in the fused order is ``fused_rrf`` in its line of JSON.
+    ``fused_rrf`` in the JSON line of a result is its rank in the fused order.
     """
     envelope = answer["envelope"]
     status = _line(" ".join(f"{name}={_value(envelope.get(name))}" for name in _STATUS))
     if not answer["hits"]:
         return _with_notes(f"{status}\nNo results found.\n", answer)
-    found: dict[str, list[Shown]] = {heading: [] for heading in _SECTIONS.values()}
+    sections: dict[str, list[Shown]] = {heading: [] for heading in _SECTIONS.values()}
     for rank, hit in enumerate(answer["hits"], 1):
         corpus = hit["tier"].partition("/")[0]
         shown = _hit(hit)
         heading = _SECTIONS.get(corpus) or corpus.upper()
-        found.setdefault(heading, []).append(shown._replace(more={"fused_rrf": rank, **shown.more}))
-    return _with_notes(f"{status}\n{sections_of([*found.items()], citations=False)}", answer)
+        sections.setdefault(heading, []).append(shown._replace(more={"fused_rrf": rank, **shown.more}))
+    return _with_notes(f"{status}\n{sections_of([*sections.items()], citations=False)}", answer)
 
 
 def _value(value: object) -> str:
@@ -149,7 +149,7 @@ def _hit(hit: Mapping[str, Any]) -> Shown:
     if entry is not None:
         shown = _entry(entry, tier=hit["tier"], citation=hit.get("citation"))
     else:
-        told = _Told(
+        item = _PromptItem(
             id=hit["id"],
             title=hit.get("title", ""),
             tier=hit["tier"],
@@ -159,7 +159,7 @@ def _hit(hit: Mapping[str, Any]) -> Shown:
             snippet=hit.get("snippet", ""),
             entry=None,
         )
-        shown = Shown(told, text_of(told), _more(hit, _OF_A_HIT))
+        shown = Shown(item, text_of(item), _more(hit, _HIT_FIELDS))
     if hit.get("confidence") is not None:
         shown = shown._replace(more={**shown.more, "confidence": round(hit["confidence"], 3)})
     return shown
@@ -170,8 +170,8 @@ def _entry(entry: Mapping[str, Any], *, tier: str = "", citation: str | None = N
     if citation is None and span is not None:
         citation = f"{span['path']}:{span['first_line']}-{span['last_line']}"
     attrs = entry.get("attrs", {})
-    whole = _Whole(entry["description"], entry["context"], attrs, entry["updated_at"])
-    told = _Told(
+    texts = _EntryTexts(entry["description"], entry["context"], attrs, entry["updated_at"])
+    item = _PromptItem(
         id=entry["id"],
         title=entry["title"],
         tier=tier,
@@ -179,21 +179,21 @@ def _entry(entry: Mapping[str, Any], *, tier: str = "", citation: str | None = N
         trust=entry["trust"],
         citation=citation,
         snippet="",
-        entry=cast("Entry", whole),
+        entry=cast("Entry", texts),
     )
-    other = {name: value for name, value in attrs.items() if name not in _TOLD}
-    return Shown(told, text_of(told), _more({**entry, "attrs": other}, _OF_AN_ENTRY))
+    other_attrs = {name: value for name, value in attrs.items() if name not in _TEXT_ATTRS}
+    return Shown(item, text_of(item), _more({**entry, "attrs": other_attrs}, _ENTRY_FIELDS))
 
 
 def _more(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, object]:
-    return {name: value for name in names if (value := values.get(name)) and _USUAL.get(name) != value}
+    return {name: value for name in names if (value := values.get(name)) and _DEFAULTS.get(name) != value}
 
 
 def _with_notes(text: str, answer: Mapping[str, Any]) -> str:
-    notes = [f"note {one['code']}: {one['cause']}; {one['cure']}" for one in answer.get("notes", ())]
-    return text + "".join(f"{_line(note)}\n" for note in dict.fromkeys(notes))
+    lines = [f"note {item['code']}: {item['cause']}; {item['cure']}" for item in answer.get("notes", ())]
+    return text + "".join(f"{_line(note)}\n" for note in dict.fromkeys(lines))
 
 
 def _line(text: str) -> str:
-    """Return a text without what would begin another line, or cannot be seen."""
+    """Return a text with line breaks and unprintable characters replaced by blanks."""
     return "".join(c if c.isprintable() else " " for c in text)

@@ -1,6 +1,6 @@
-"""What remote tiers ask of a memory that is served: sessions of searches, and reads that go through all entries.
+"""Calls of remote tiers to a served memory: search sessions, and reads of all entries.
 
-It is one operation beside the table of those for people: what it takes and gives is for a client of the same version.
+One operation outside of the public table: its format is for clients of the same version.
 """
 
 from __future__ import annotations
@@ -30,48 +30,48 @@ from septet.watch.events import SearchEvent
 
 __all__ = ["TIER", "TierAnswer", "TierCall"]
 
-#: So many ids one call names.
+#: Maximum number of ids per call.
 MOST_IDS = 100_000
-#: The highest row of a table.
+#: Maximum row number of a table.
 MOST_ROW = 2**63 - 1
 
 
 class TierCall(Request, extra="allow"):
-    """A call of a remote tier: what is asked, and more by name."""
+    """A call of a remote tier: a method, and its arguments as further fields."""
 
     method: str
 
 
 class TierAnswer(TypedDict, total=False):
-    """What a remote tier is told; ``again`` says why its search has to begin anew."""
+    """An answer to a remote tier; ``again`` is the reason to restart its search."""
 
     again: str
     answer: Any
 
 
-def run(at: Serving, asked: Any) -> dict[str, Any]:
-    """Answer a call of a remote tier."""
-    call: dict[str, Any] = {"method": asked.method, **(asked.model_extra or {})}
-    sessions = at.tier_sessions()
+def run(served: Serving, request: Any) -> dict[str, Any]:
+    """Return the answer to a call of a remote tier."""
+    call: dict[str, Any] = {"method": request.method, **(request.model_extra or {})}
+    sessions = served.tier_sessions()
     try:
-        if asked.method == "open":
-            begun = perf_counter()
-            opened = sessions.open(_vault_of(at.blocking, call), call)
+        if request.method == "open":
+            began = perf_counter()
+            opened = sessions.open(_vault_of(served.blocking, call), call)
             if call.get("recall") is True:
-                _tell_search(at, call.get("plans"), opened["generation"], (perf_counter() - begun) * 1e3)
+                _report_search(served, call.get("plans"), opened["generation"], (perf_counter() - began) * 1e3)
             return opened
-        if asked.method == "close":
+        if request.method == "close":
             return {"answer": sessions.end(str(call.get("session")))}
-        if asked.method in _READS:
-            return {"answer": _read(_READS[asked.method], _vault_of(at.blocking, call), call)}
+        if request.method in _READS:
+            return {"answer": _read(_READS[request.method], _vault_of(served.blocking, call), call)}
         return {"answer": sessions.ask(call)}
     except SearchAgain as fault:
         return {"again": str(fault)}
 
 
-def _tell_search(at: Serving, plans: Any, generation: int, took_ms: float) -> None:
-    """Tell who watches the memory of a search by a federation elsewhere, which ranks and counts hits itself."""
-    watch = at.blocking._watch
+def _report_search(served: Serving, plans: Any, generation: int, took_ms: float) -> None:
+    """Report a search to the watcher of the memory; the remote federation ranks and counts its hits itself."""
+    watch = served.blocking._watch
     if watch is None or watch.on_search is None:
         return
     count = len(plans) if isinstance(plans, list) else 1
@@ -98,29 +98,29 @@ def _read(read: Callable[[AnyVault, Mapping[str, Any]], Any], vault: AnyVault, c
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as fault:
         if isinstance(fault, SeptetError):
             raise
-        raise QueryError(f"no call of a remote tier: {type(fault).__name__}") from fault
+        raise QueryError(f"invalid call of a remote tier: {type(fault).__name__}") from fault
 
 
 def _vault_of(memory: Memory, call: Mapping[str, Any]) -> AnyVault:
-    """Return the vault that is meant.
+    """Return the vault of a call.
 
     Raises:
-        TierError: there are several, or another one is meant.
+        TierError: no tier is named but there are several, or the name is unknown.
     """
     tier = call.get("tier")
     if isinstance(memory, Federation):
         if tier is None:
             known = ", ".join(map(shown, memory.tiers()))
-            raise TierError(f"this server holds several tiers: name one, Client(url, tier=...), of {known}")
+            raise TierError(f"this server has several tiers: choose one with Client(url, tier=...): {known}")
         return memory._local(memory._named(str(tier)))
     if tier is not None:
-        raise TierError(f"there is no tier {shown(tier)}: this server holds one vault")
+        raise TierError(f"there is no tier {shown(tier)}: this server has one vault, without tiers")
     return memory
 
 
 def _ids(call: Mapping[str, Any]) -> list[str]:
-    given = listed(call["ids"], "ids", QueryError, "a list of ids", MOST_IDS, of=str)
-    return [utf8(one, "id", QueryError) for one in given]
+    names = listed(call["ids"], "ids", QueryError, "a list of ids", MOST_IDS, of=str)
+    return [utf8(id_, "id", QueryError) for id_ in names]
 
 
 def _about(vault: AnyVault, call: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,10 +128,10 @@ def _about(vault: AnyVault, call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _part(vault: AnyVault, call: Mapping[str, Any]) -> dict[str, Any]:
-    """Return some hundred entries behind a row; without a last one, up to what is the last one now."""
-    given = None if call["last"] is None else whole(call["last"], "last", QueryError, 0, MOST_ROW)
-    last, found = vault._part(whole(call["row"], "row", QueryError, 0, MOST_ROW), given)
-    return {"last": last, "entries": [list(one) for one in found]}
+    """Return some hundred entries after a row, up to a last row; None for the current last one."""
+    last_row = None if call["last"] is None else whole(call["last"], "last", QueryError, 0, MOST_ROW)
+    last, rows = vault._part(whole(call["row"], "row", QueryError, 0, MOST_ROW), last_row)
+    return {"last": last, "entries": [list(row) for row in rows]}
 
 
 def _layouts(vault: AnyVault, call: Mapping[str, Any]) -> list[list[Any]]:
@@ -140,7 +140,7 @@ def _layouts(vault: AnyVault, call: Mapping[str, Any]) -> list[list[Any]]:
 
 def _vectors(vault: AnyVault, call: Mapping[str, Any]) -> dict[str, str]:
     layout = utf8(call["model"], "model", QueryError), whole(call["dimensions"], "dimensions", QueryError, 1)
-    return {one: packed(blob) for one, blob in vault._vectors_of(_ids(call), layout).items()}
+    return {id_: packed(blob) for id_, blob in vault._vectors_of(_ids(call), layout).items()}
 
 
 def _holds(vault: AnyVault, call: Mapping[str, Any]) -> list[str]:
@@ -149,21 +149,21 @@ def _holds(vault: AnyVault, call: Mapping[str, Any]) -> list[str]:
 
 
 def _mirror(vault: AnyVault, call: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ids and validity of the listing; its state alone where that is known."""
+    """Return ids and validity of the listing; only its state if the client has the rest."""
     mirror, _ = vault._listed(MirrorAsked(), None)
     return {"state": mirror.state} if call["known"] == mirror.state else mirror_data(mirror)
 
 
 def _listed(vault: AnyVault, call: Mapping[str, Any]) -> Any:
-    asked, state = asked_of(call["asked"]), call["state"]
+    listing, state = asked_of(call["asked"]), call["state"]
 
-    def hidden(listing: Shadowing) -> Mask | None:
-        if str(listing.state) != state:
-            # What is hidden was told by another state.
+    def hidden(shadowing: Shadowing) -> Mask | None:
+        if str(shadowing.state) != state:
+            # The mask was made for another state.
             raise SearchAgain("the listing has changed")
-        return hidden_of(call["hidden"], len(listing))
+        return hidden_of(call["hidden"], len(shadowing))
 
-    return answer_data(vault._listed(asked, None if state is None else hidden)[0], asked)
+    return answer_data(vault._listed(listing, None if state is None else hidden)[0], listing)
 
 
 _READS: Mapping[str, Callable[[AnyVault, Mapping[str, Any]], Any]] = {
@@ -178,10 +178,10 @@ _READS: Mapping[str, Callable[[AnyVault, Mapping[str, Any]], Any]] = {
     "listed": _listed,
 }
 
-#: Beside the table of operations: what a client of the same version asks of a tier.
+#: Not in the table of operations: it is for remote tiers of the same version.
 TIER = Operation(
     name="tier",
-    summary="Answer the sessions of remote tiers.",
+    summary="Serve the sessions of remote tiers.",
     route=("POST", "/v1/tier"),
     request=TierCall,
     answer=TierAnswer,

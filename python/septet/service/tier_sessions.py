@@ -1,4 +1,4 @@
-"""Sessions of remote tiers: kept for a short time between the requests of one search, few at once."""
+"""Sessions of remote tiers: kept between the requests of one search, limited in time and number."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
 
 __all__ = ["IDLE_S", "MOST_SESSIONS", "TierSessions"]
 
-#: A session of which nothing was asked for so long is ended: it holds a read transaction.
+#: Idle time after which a session ends, in seconds: it holds a read transaction.
 IDLE_S = 30.0
-#: So many at once; a search more is told to come again.
+#: Maximum number of sessions; a further search must retry.
 MOST_SESSIONS = 64
-#: Tiers that are searched together.
+#: Maximum number of tiers searched together.
 MOST_PLACES = 10_000
 
 
 @dataclass(slots=True)
-class Kept:
-    """A session, when it was last asked, and the lock of who asks it."""
+class OpenSession:
+    """A session, its last use, and the lock of its calls."""
 
     session: ServedSession
-    asked_at: float
+    used_at: float
     lock: Lock = field(default_factory=Lock)
 
 
 class TierSessions:
-    """The sessions of remote tiers over one vault. Threads may share it.
+    """The sessions of remote tiers over one vault; thread-safe.
 
     Args:
-        idle_s: after so many seconds without a request a session ends.
-        most: so many sessions at once.
+        idle_s: idle time after which a session ends, in seconds.
+        most: maximum number of sessions.
         clock: monotonic seconds.
     """
 
@@ -57,86 +57,86 @@ class TierSessions:
         self, *, idle_s: float = IDLE_S, most: int = MOST_SESSIONS, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._idle_s, self._most, self._clock = idle_s, most, clock
-        self._kept: dict[str, Kept] = {}
+        self._sessions: dict[str, OpenSession] = {}
         self._lock = Lock()
         self._timer: Timer | None = None
         self._closed = False
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._sessions)
 
-    def open(self, vault: AnyVault, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Begin a session, and recall if that is wanted.
+    def open(self, vault: AnyVault, call: Mapping[str, Any]) -> dict[str, Any]:
+        """Begin a session, and recall if requested.
 
         Raises:
-            TierError: the other end is of another version, or the vault is in memory.
-            StoreBusy: there are as many sessions as there may be.
-            QueryError: what is asked cannot be understood. Other errors are those of a search.
+            TierError: the client has another version, or the vault is in memory.
+            StoreBusy: the maximum number of sessions is open.
+            QueryError: the call is invalid. Other errors are those of a search.
         """
-        if (theirs := asked.get("protocol")) != PROTOCOL:
+        if (version := call.get("protocol")) != PROTOCOL:
             raise TierError(
-                f"this server speaks version {PROTOCOL} of the protocol of tiers, the client {shown(theirs)}: "
+                f"this server speaks version {PROTOCOL} of the protocol of tiers, the client {shown(version)}: "
                 "install the same version of septet at both ends"
             )
-        name = utf8(asked.get("name"), "name", QueryError, MAX_ID_CHARS)
-        priority = real(asked.get("priority"), "priority", QueryError, 0, MAX_PRIORITY)
-        place = whole(asked.get("place"), "place", QueryError, 0, MOST_PLACES)
+        name = utf8(call.get("name"), "name", QueryError, MAX_ID_CHARS)
+        priority = real(call.get("priority"), "priority", QueryError, 0, MAX_PRIORITY)
+        place = whole(call.get("place"), "place", QueryError, 0, MOST_PLACES)
         tier = vault._as_tier(name, priority)
         if not tier.crosses_threads:
-            raise TierError("a vault in memory cannot be a tier of others: serve one that is in a file")
+            raise TierError("a vault in memory cannot be a tier of others: serve one in a file")
         self._end_idle()
-        plans, notes = _prepared(vault, name, plans_of(asked.get("plans")))
+        plans, notes = _prepared(vault, name, plans_of(call.get("plans")))
         session = tier.open(plans, place)
         try:
             answer: dict[str, Any] = {
                 "generation": session.generation,
                 "standing": list(session.standing()),
-                "session": self._keep(session),
+                "session": self._register(session),
                 "embeds": vault._embeds(),
             }
-            if asked.get("recall") is True:
+            if call.get("recall") is True:
                 answer["recalled"] = recalled(session)
-                for one in answer["recalled"]:
-                    one["notes"] = [note.to_dict() for note in notes] + one["notes"]
+                for item in answer["recalled"]:
+                    item["notes"] = [note.to_dict() for note in notes] + item["notes"]
         except BaseException:
             self._forget(session)
             session.close()
             raise
         return answer
 
-    def ask(self, asked: Mapping[str, Any]) -> Any:
-        """Return what a session answers, JSON-ready.
+    def ask(self, call: Mapping[str, Any]) -> Any:
+        """Return the answer of a session, JSON-ready.
 
         Raises:
-            SearchAgain: there is no such session any more.
-            QueryError: what is asked cannot be understood. Other errors are those of a search.
+            SearchAgain: the session has ended.
+            QueryError: the call is invalid. Other errors are those of a search.
         """
-        kept = self._kept.get(str(asked.get("session")))
-        if kept is None:
+        entry = self._sessions.get(str(call.get("session")))
+        if entry is None:
             raise SearchAgain("the server has ended the session")
-        with kept.lock:
-            if str(asked.get("session")) not in self._kept:
+        with entry.lock:
+            if str(call.get("session")) not in self._sessions:
                 raise SearchAgain("the server has ended the session")
-            kept.asked_at = self._clock()
+            entry.used_at = self._clock()
             try:
-                return answered(kept.session, str(asked.get("method")), asked)
+                return answered(entry.session, str(call.get("method")), call)
             finally:
-                kept.asked_at = self._clock()
+                entry.used_at = self._clock()
 
     def end(self, session: str) -> bool:
-        """End a session; return whether there was one."""
+        """End a session; return True if it existed."""
         with self._lock:
-            kept = self._kept.pop(session, None)
-        if kept is None:
+            entry = self._sessions.pop(session, None)
+        if entry is None:
             return False
-        with kept.lock:
-            kept.session.close()
+        with entry.lock:
+            entry.session.close()
         return True
 
     def close(self) -> None:
-        """End all sessions, and take no more."""
+        """End all sessions and accept no more."""
         self._closed = True
-        for session in list(self._kept):
+        for session in list(self._sessions):
             self.end(session)
         with self._lock:
             timer, self._timer = self._timer, None
@@ -145,42 +145,42 @@ class TierSessions:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _keep(self, session: ServedSession) -> str:
+    def _register(self, session: ServedSession) -> str:
         with self._lock:
-            if self._closed or len(self._kept) >= self._most:
-                raise StoreBusy(f"{len(self._kept)} searches of remote tiers are going on: try again")
+            if self._closed or len(self._sessions) >= self._most:
+                raise StoreBusy(f"{len(self._sessions)} searches of remote tiers are running: try again")
             name = secrets.token_urlsafe(16)
-            self._kept[name] = Kept(session, self._clock())
-            self._look_later()
+            self._sessions[name] = OpenSession(session, self._clock())
+            self._schedule_check()
         return name
 
     def _forget(self, session: ServedSession) -> None:
         with self._lock:
-            self._kept = {name: kept for name, kept in self._kept.items() if kept.session is not session}
+            self._sessions = {name: entry for name, entry in self._sessions.items() if entry.session is not session}
 
-    def _look_later(self) -> None:
+    def _schedule_check(self) -> None:
         if self._timer is None and not self._closed:
-            self._timer = Timer(self._idle_s / 2, self._look)
+            self._timer = Timer(self._idle_s / 2, self._check_idle)
             self._timer.daemon = True
             self._timer.start()
 
-    def _look(self) -> None:
+    def _check_idle(self) -> None:
         self._end_idle()
         with self._lock:
             self._timer = None
-            if self._kept:
-                self._look_later()
+            if self._sessions:
+                self._schedule_check()
 
     def _end_idle(self) -> None:
-        before = self._clock() - self._idle_s
-        for name, kept in list(self._kept.items()):
-            # One that is asked now holds its lock.
-            if kept.asked_at < before and not kept.lock.locked():
+        oldest = self._clock() - self._idle_s
+        for name, entry in list(self._sessions.items()):
+            # A running call holds the lock.
+            if entry.used_at < oldest and not entry.lock.locked():
                 self.end(name)
 
 
 def _prepared(vault: AnyVault, name: str, plans: list[Plan]) -> tuple[list[Plan], list[Note]]:
-    """Return the plans as a search of the vault itself would make them: with its disk looked at, and query vectors."""
+    """Return the plans as a search of this vault would make them: after a check of its folders, with query vectors."""
     notes: list[Note] = []
     if vault._on_search is not None:
         looks, budget = vault._on_search
@@ -189,7 +189,7 @@ def _prepared(vault: AnyVault, name: str, plans: list[Plan]) -> tuple[list[Plan]
         return plans, notes
     from septet.embedding.attach import with_query_vectors
 
-    # What is no question, and compared by vectors alone, is a text that is like entries.
+    # A text without query terms, compared only by vectors, is a document to find similar entries to.
     kind: Kind = "query" if "text" in plans[0].legs or plans[0].query.terms else "document"
     embedded = [with_query_vectors(plan, {name: vault._embeddings}, None, kind) for plan in plans]
     return embedded, [*notes, *dict.fromkeys(note for plan in embedded for note in plan.notes)]

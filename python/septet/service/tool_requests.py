@@ -1,4 +1,4 @@
-"""Arguments of the tools of agents: some of those of the operations, with fewer choices and words for a model."""
+"""Arguments of agent tools: a subset of those of the operations, described for models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
     "UpdateEntryTool",
 ]
 
-#: More results than this fill a model's context and help nobody.
+#: More results fill the context of a model without helping it.
 MOST_RESULTS = 50
 
 _Query: TypeAlias = Annotated[str, Field(description="A question or keywords. No character is special.")]
@@ -42,17 +42,17 @@ _Kinds: TypeAlias = Annotated[
     list[str] | None, Field(description="Only these kinds, such as entry, chunk (of files), memory.")
 ]
 _Tiers: TypeAlias = Annotated[list[str] | None, Field(description="Only these tiers; status names them.")]
-_Memories: TypeAlias = Annotated[bool, Field(description="Also what was remembered.")]
+_Memories: TypeAlias = Annotated[bool, Field(description="Also search memories.")]
 _Time: TypeAlias = Annotated[
     WireTime | None, Field(description="Epoch seconds, or RFC 3339 with a zone, such as 2026-01-31T12:00:00Z.")
 ]
 
 
 class SearchTool(Request):
-    """What to search for."""
+    """A search."""
 
     query: _Query
-    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS, description="At most so many results.")] = 10
+    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS, description="Maximum number of results.")] = 10
     mode: Annotated[Mode, Field(description="scan: titles and snippets; full: whole entries and signals.")] = "scan"
     where: _Where = None
     domain: _Domain = None
@@ -60,12 +60,12 @@ class SearchTool(Request):
     tags: Annotated[list[str] | None, Field(description="Rank entries with these tags higher.")] = None
     tiers: _Tiers = None
     include_memories: _Memories = True
-    offset: Annotated[int, Field(ge=0, description="Leave out so many of the best, for the next page.")] = 0
+    offset: Annotated[int, Field(ge=0, description="Number of results to skip, for the next page.")] = 0
     max_tokens: Annotated[int | None, Field(ge=1, description="A budget for the texts of the results.")] = None
 
 
 class ExplainTool(Request):
-    """Which entry of which search to explain."""
+    """An entry of a search to explain."""
 
     query: _Query
     id: Id
@@ -88,22 +88,22 @@ class RememberTool(Request):
     """A memory to store."""
 
     text: Annotated[str, Field(min_length=1, description="What to remember, in one sentence or a few.")]
-    details: Annotated[str, Field(description="More, where one sentence is not enough.")] = ""
-    topics: Annotated[list[str] | None, Field(description="A few words to find it by.")] = None
+    details: Annotated[str, Field(description="Further details.")] = ""
+    topics: Annotated[list[str] | None, Field(description="A few words for later searches.")] = None
     domain: Annotated[str | None, Field(description="The field it belongs to.")] = None
-    source: Annotated[str | None, Field(description="Where it is from, such as a path or an address.")] = None
+    source: Annotated[str | None, Field(description="Its source, such as a path or a URL.")] = None
     valid_until: _Time = None
     tier: Tier = None
 
 
 class UpdateEntryTool(Request):
-    """Fields of an entry to change; those left out stay."""
+    """Fields of an entry to change; omitted ones stay."""
 
     id: Id
     title: str | None = None
-    description: Annotated[str | None, Field(description="The text, in the place of the old one.")] = None
-    context: Annotated[str | None, Field(description="Where it applies.")] = None
-    tags: Annotated[list[str] | None, Field(description="All tags, in the place of the old ones.")] = None
+    description: Annotated[str | None, Field(description="The text; replaces the old one.")] = None
+    context: Annotated[str | None, Field(description="The situation in which it applies.")] = None
+    tags: Annotated[list[str] | None, Field(description="All tags; replaces the old ones.")] = None
     domain: str | None = None
     type: str | None = None
     severity: Severity | None = None
@@ -120,7 +120,7 @@ class ForgetTool(Request):
 
 
 class FeedbackTool(Request):
-    """What became of a result."""
+    """Feedback on a result."""
 
     query: Annotated[str, Field(description="The query of the search, unchanged.")]
     id: Id
@@ -136,13 +136,13 @@ class StatusTool(Request):
 
 
 class MemorySearchTool(Request):
-    """What to ask all corpora."""
+    """A search of all corpora."""
 
     query: _Query
-    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS, description="At most so many results.")] = 10
+    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS, description="Maximum number of results.")] = 10
 
 
 class KnowledgeQueryTool(MemorySearchTool):
-    """What to ask the knowledge graph."""
+    """A search of the knowledge graph."""
 
-    limit: Annotated[int, Field(ge=1, le=100, description="At most so many results.")] = 10
+    limit: Annotated[int, Field(ge=1, le=100, description="Maximum number of results.")] = 10

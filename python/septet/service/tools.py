@@ -1,6 +1,6 @@
-"""The tools of agents: a few operations of the table with the arguments that a model needs, described for models.
+"""Agent tools: some operations of the table, with arguments and descriptions for models.
 
-MCP lists them, and the call of a tool over HTTP takes the same names and arguments.
+MCP lists them; tool calls over HTTP use the same names and arguments.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_BODY", "MOST_BYTES", "Tool", "ToolAnswer", "UnknownTool", "call_tool", "expect_small", "tools_of"]
 
-#: Arguments of a call take so much at most.
+#: Maximum size of the arguments of a call, in bytes.
 MOST_BYTES = 1_000_000
-#: Bytes of a message with a call: arguments, twice as long as they may be, so that the tool says what is wrong.
+#: Maximum size of a message with a call: twice that of its arguments, so that the tool itself can report the error.
 MOST_BODY = 2 * MOST_BYTES
 
 
 class UnknownTool(QueryError):
-    """There is no tool of this name."""
+    """No tool has this name."""
 
 
 class ToolAnswer(NamedTuple):
-    """What a tool returns.
+    """The result of a tool call.
 
     Attributes:
         answer: that of its operation, JSON-ready.
-        text: the same in few words, for a model.
+        text: the answer as short text, for a model.
     """
 
     answer: dict[str, Any]
@@ -48,15 +48,15 @@ class Tool:
     """One tool.
 
     Attributes:
-        name: what is called.
+        name: the name in calls.
         title: for people.
-        description: for models: what it does, when to use it and when not.
-        operation: what it does, in the table of operations.
-        request: the model of its arguments: some of the operation's.
-        fixed: arguments of the operation that the caller does not choose.
-        text: makes the short text of an answer.
-        effect: what it does to the memory, with these arguments.
-        repeatable: doing it twice is the same as doing it once.
+        description: for models: its purpose, when to use it and when not.
+        operation: the operation that it runs.
+        request: the model of its arguments, a subset of those of the operation.
+        fixed: arguments of the operation that the caller cannot set.
+        text: formats an answer as short text.
+        effect: its effect on the memory, with these arguments.
+        repeatable: True if it is idempotent.
     """
 
     name: str
@@ -69,12 +69,12 @@ class Tool:
     effect: Effect
     repeatable: bool
 
-    def asked(self, arguments: Mapping[str, Any]) -> Request:
-        """Return the request of the operation. An argument that is null is one that is left out.
+    def operation_request(self, arguments: Mapping[str, Any]) -> Request:
+        """Return the request of the operation. A null argument counts as omitted.
 
         Raises:
             pydantic.ValidationError: an argument is unknown, missing or invalid.
-            QueryError: they take more than `MOST_BYTES`.
+            QueryError: the arguments exceed `MOST_BYTES`.
         """
         expect_small(arguments)
         checked = self.request.model_validate(dict(arguments))
@@ -83,57 +83,57 @@ class Tool:
 
 
 def tools_of(*, writable: bool, documented_names: bool = False) -> dict[str, Tool]:
-    """Return the tools by name, eight at most.
+    """Return the tools by name, at most eight.
 
     Args:
-        writable: with those that write.
-        documented_names: `memory_search` and `knowledge_query`, the documented tools of planned retrieval, in the place
-            of `search` and `explain`, which explains a search.
+        writable: True to include tools that write.
+        documented_names: True for `memory_search` and `knowledge_query`, the documented tools of planned retrieval,
+            instead of `search` and `explain` (which explains a search).
     """
-    names = _DOCUMENTED if documented_names else _OWN
+    names = _DOCUMENTED if documented_names else _DEFAULT
     return {name: _TOOLS[name] for name in names if writable or _TOOLS[name].effect == "reads"}
 
 
 async def call_tool(
     served: Served, name: str, arguments: Mapping[str, Any], *, documented_names: bool = False
 ) -> ToolAnswer:
-    """Return what a tool returns. Cancelled, it is dropped if no thread has begun it.
+    """Return the result of a tool call. A cancelled call that no thread has started is dropped.
 
     Raises:
-        UnknownTool: there is no such tool.
-        ReadOnly: it writes, and what is served is for reading.
+        UnknownTool: no tool has this name.
+        ReadOnly: it writes, but the memory is read-only.
         pydantic.ValidationError: an argument is unknown, missing or invalid.
-        SeptetError: as the operation does.
+        SeptetError: as the operation.
     """
     tools = tools_of(writable=True, documented_names=documented_names)
     tool = tools.get(name) or _TOOLS.get(name)
     if tool is None:
-        raise UnknownTool(f"there is no tool {shown(name)}: known are {', '.join(tools)}")
+        raise UnknownTool(f"there is no tool {shown(name)}: available: {', '.join(tools)}")
     if tool.effect != "reads" and not served.writable:
-        raise ReadOnly(f"{name}: this memory is served for reading only")
-    answer = await served.call(tool.operation, tool.asked(arguments))
+        raise ReadOnly(f"{name}: this memory is read-only")
+    answer = await served.call(tool.operation, tool.operation_request(arguments))
     return ToolAnswer(answer, tool.text(answer))
 
 
 def expect_small(arguments: object) -> None:
-    """Check the size of arguments, without looking at more of them than is needed for that.
+    """Check the size of arguments, reading no more of them than needed.
 
     Raises:
-        QueryError: they take more than `MOST_BYTES`, as JSON without blanks, by and large.
+        QueryError: their size, roughly that of compact JSON, exceeds `MOST_BYTES`.
     """
-    left = MOST_BYTES
-    waiting = [arguments]
-    while waiting:
-        value = waiting.pop()
-        left -= len(value) + 2 if isinstance(value, str) else 4
+    budget = MOST_BYTES
+    pending = [arguments]
+    while pending:
+        value = pending.pop()
+        budget -= len(value) + 2 if isinstance(value, str) else 4
         if isinstance(value, Mapping):
-            left -= sum(len(name) + 4 for name in value)
-            items = list(value.values()) if left >= 0 else []
+            budget -= sum(len(name) + 4 for name in value)
+            items = list(value.values()) if budget >= 0 else []
         else:
             items = value if isinstance(value, list) else []
-        if left < 2 * len(items):
+        if budget < 2 * len(items):
             raise QueryError(f"the arguments take more than {MOST_BYTES:,} bytes: send less, or in several calls")
-        waiting += items
+        pending += items
 
 
 def _tool(
@@ -145,7 +145,7 @@ def _tool(
     **more: Any,
 ) -> Tool:
     operation = OPERATIONS[more.pop("operation", name)]
-    given_of = {"fixed": {}, "effect": operation.effect, "repeatable": operation.repeatable, **more}
+    settings = {"fixed": {}, "effect": operation.effect, "repeatable": operation.repeatable, **more}
     return Tool(
         name=name,
         title=title,
@@ -153,20 +153,20 @@ def _tool(
         operation=operation,
         request=request,
         text=text,
-        **given_of,
+        **settings,
     )
 
 
 _TOOLS: Mapping[str, Tool] = {
-    one.name: one
-    for one in (
+    tool.name: tool
+    for tool in (
         _tool(
             "search",
             "Search the memory",
             requests.SearchTool,
             telling.results_text,
             "Find entries, chunks of files and memories that answer a question, best first. Use it before answering "
-            "from memory, or doing what may have been decided before. It returns titles and snippets; call load with "
+            "from memory, or redoing earlier decisions. It returns titles and snippets; call load with "
             "the ids that look right for whole texts. Not for listing everything: narrow with where. Low confidence "
             "means that an answer is probably not there.",
         ),
@@ -184,8 +184,8 @@ _TOOLS: Mapping[str, Tool] = {
             telling.changed_text,
             "Store a fact, decision or preference worth knowing in later conversations; returns its id. One fact per "
             "call, in words that make sense without this conversation. Not for secrets, nor for what files hold "
-            "already. The same text again is the same memory: what is left out stays as it is.",
-            # Without an id it changes no other text; what it is given replaces topics and times of the same one.
+            "already. Storing the same text again updates that memory; omitted arguments keep their values.",
+            # Without an id it changes no other memory; given topics and times replace those of the same text.
             effect="adds",
         ),
         _tool(
@@ -193,7 +193,7 @@ _TOOLS: Mapping[str, Tool] = {
             "Change an entry",
             requests.UpdateEntryTool,
             telling.updated_text,
-            "Change some fields of an entry, such as one that is out of date. Fields that are left out stay; earlier "
+            "Change some fields of an entry, such as an outdated one. Omitted fields stay; earlier "
             "versions are kept. Load it first. Not for chunks of files: change the file.",
             operation="update",
         ),
@@ -206,7 +206,7 @@ _TOOLS: Mapping[str, Tool] = {
         ),
         _tool(
             "feedback",
-            "Say what became of a result",
+            "Give feedback on a result",
             requests.FeedbackTool,
             telling.changed_text,
             "Record whether a search result helped; ranking learns from it. Call it once for a result that you used, "
@@ -217,7 +217,7 @@ _TOOLS: Mapping[str, Tool] = {
             "Explain a rank",
             requests.ExplainTool,
             telling.explanation_text,
-            "Say why an entry ranks where it does in a search, or why it is not found, and what would change that. Use "
+            "Explain the rank of an entry in a search, or its absence, and what would change it. Use "
             "it when an expected entry is missing; give the arguments of that search.",
         ),
         _tool(
@@ -225,15 +225,15 @@ _TOOLS: Mapping[str, Tool] = {
             "What the memory holds",
             requests.StatusTool,
             telling.status_text,
-            "Say how many entries of which kinds and tiers there are, and whether they can be changed.",
+            "Return the number of entries by kind and tier, and whether writes are allowed.",
         ),
         _tool(
             "memory_search",
             "Search all corpora",
             requests.MemorySearchTool,
             telling.documented_text,
-            "Ask memory, knowledge graph, document chunks and repository side by side, as a plan made from the "
-            "question says. Returns a line of key=value on the evidence, then the results by corpus. Use it before "
+            "Search memory, knowledge graph, document chunks and repository, by a plan derived from the "
+            "question. Returns a line of key=value on the evidence, then the results by corpus. Use it before "
             "answering from memory.",
             operation="retrieve",
             fixed={"profile": "planned-retrieval"},
@@ -243,7 +243,7 @@ _TOOLS: Mapping[str, Tool] = {
             "Query the knowledge graph",
             requests.KnowledgeQueryTool,
             telling.results_text,
-            "Find nodes of the knowledge graph, and what is linked to them: id, label and snippet of each.",
+            "Find nodes of the knowledge graph, and entries linked to them: id, label and snippet of each.",
             operation="retrieve",
             fixed={"profile": "planned-retrieval", "corpora": ["knowledge_graph"]},
         ),
@@ -251,5 +251,5 @@ _TOOLS: Mapping[str, Tool] = {
 }
 
 _SHARED = ("load", "remember", "update_entry", "forget", "feedback")
-_OWN = ("search", *_SHARED, "explain", "status")
+_DEFAULT = ("search", *_SHARED, "explain", "status")
 _DOCUMENTED = ("memory_search", "knowledge_query", *_SHARED, "status")

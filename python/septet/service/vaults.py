@@ -1,4 +1,4 @@
-"""Opening one vault, wherever it is: in a file of this machine, or on a PostgreSQL server."""
+"""Opens a vault by its place: a file of this machine, or an address of a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VaultPlace", "open_vault"]
 
-#: A file, or ``postgresql://host/database?vault=team``.
+#: A path, or ``postgresql://host/database?vault=team``.
 VaultPlace: TypeAlias = str | os.PathLike[str]
 
 
@@ -24,11 +24,13 @@ def open_vault(
     """Open a vault.
 
     Args:
-        named: the name of the vault, where the address of a server does not tell it.
-        arguments: those that both kinds of vaults have, and those of the kind it is.
+        place: the path of its file, or the address of a PostgreSQL server.
+        read_only: True to refuse writes.
+        named: the name of the vault, if the address does not contain it.
+        arguments: further arguments of the class of the vault.
 
     Raises:
-        StoreError: it cannot be opened; the message has no password.
+        StoreError: it cannot be opened; the message contains no password.
     """
     if not is_dsn(place):
         return Vault(Path(place), read_only=read_only, **arguments)
