@@ -10,7 +10,7 @@ pytest.importorskip("starlette")
 
 from septet import Vault
 from septet.server.app import make_app
-from septet.server.bodies import Gone
+from septet.server.bodies import ClientDisconnected
 from septet.server.room import Room
 from septet.server.settings import Settings
 from septet.server.spool import MOST_SPOOLED, Spool
@@ -95,7 +95,7 @@ def test_answers_to_lines_of_all_clients_share_a_room_and_the_slowest_gives_way(
         # Its client was given a piece, and has not come back for another one.
         assert await anext(taken) == b"x" * 60_000
         await third.write(b"x" * 60_000)
-        with pytest.raises(Gone):
+        with pytest.raises(ClientDisconnected):
             await anext(taken)
         pieces = second.pieces()
         kept = await anext(pieces)

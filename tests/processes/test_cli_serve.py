@@ -104,7 +104,7 @@ def test_the_token_comes_from_a_file_or_the_environment_and_is_never_shown(home)
 @pytest.mark.parametrize(
     ("arguments", "more", "code", "said"),
     [
-        (("--host", "0.0.0.0"), {}, 2, "others can reach '0.0.0.0': give them a token"),
+        (("--host", "0.0.0.0"), {}, 2, "'0.0.0.0' is reachable from other machines: set a token"),
         (("--token-file", "none"), {}, 3, "--token-file none"),
         (("--token-file", "empty"), {}, 2, "empty contains no token"),
         ((), {"SEPTET_TOKEN": " "}, 2, "SEPTET_TOKEN contains no token"),

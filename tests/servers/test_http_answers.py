@@ -216,7 +216,7 @@ def test_more_lines_of_a_log_than_wait_are_counted_and_hold_up_nothing(monkeypat
     log.close()
     found = [json.loads(line) for line in stream.written.splitlines()]
     assert sum("n" in line for line in found) == 10_000
-    assert [line["message"] for line in found if "message" in line] == ["100 lines were lost"]
+    assert [line["message"] for line in found if "message" in line] == ["100 lines were dropped"]
 
 
 def test_the_server_has_the_bounds_of_the_page_where_nothing_else_is_said():

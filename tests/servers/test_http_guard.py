@@ -150,7 +150,7 @@ def test_an_address_that_others_reach_wants_a_token(host):
 
 @pytest.mark.parametrize("token", ["", " ", "ä", "a\nb", "a\x00"])
 def test_a_token_that_no_header_can_carry_is_refused(token):
-    with pytest.raises(QueryError, match="the token is empty or holds"):
+    with pytest.raises(QueryError, match="the token is empty or cannot be sent"):
         Settings(token=token)
 
 
@@ -317,5 +317,5 @@ def test_lines_of_a_token_file_are_scopes_and_tokens():
         with pytest.raises(QueryError, match="token 2 in f") as told:
             tokens_in(wrong, "f")
         assert READER not in str(told.value) and WRITER not in str(told.value)
-    with pytest.raises(QueryError, match="known are read, write, admin"):
+    with pytest.raises(QueryError, match="wanted one of read, write, admin"):
         Settings(tokens={READER: "owner"})

@@ -1,6 +1,6 @@
-"""The application: every operation as a route, the page, and what surrounds them.
+"""The application: every operation as a route, the page, and the concerns around them.
 
-It is written as plain ASGI: a request goes through one function per concern, and no layer that starts a task for it.
+Written as plain ASGI: a request passes one function per concern, and no middleware that starts a task for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from septet.server.access_log import AccessLog
 from septet.server.admission import AGAIN, Admission
-from septet.server.bodies import Gone
+from septet.server.bodies import ClientDisconnected
 from septet.server.calling import Caller
 from septet.server.docs_page import docs_page
 from septet.server.entry_operations import HTTP_OPERATIONS
@@ -29,7 +29,7 @@ from septet.server.mounted import MountedMcp
 from septet.server.openapi import document
 from septet.server.page_files import PageFile, page_files
 from septet.server.replies import encoded, failed, reply
-from septet.server.routing import Found, Own, Refused, Route, Routes
+from septet.server.routing import Endpoint, RequestError, Route, RouteMatch, Routes
 from septet.server.scopes import expect_scope, scope_of
 from septet.server.settings import Settings
 from septet.server.streaming import Streams
@@ -41,7 +41,7 @@ from septet.service.tools import MOST_BODY
 
 __all__ = ["App", "make_app"]
 
-#: Of every answer, unless it has its own.
+#: Default headers of every answer.
 HEADERS = {
     b"x-content-type-options": b"nosniff",
     b"referrer-policy": b"no-referrer",
@@ -50,18 +50,18 @@ HEADERS = {
     b"cross-origin-resource-policy": b"same-origin",
     b"cross-origin-opener-policy": b"same-origin",
 }
-#: What may be asked without a token, and while the server stops.
+#: Paths without a token, also answered while the server stops.
 OPEN = frozenset({b"/healthz", b"/readyz"})
 STOPPING = Fault("stopping", "the server is stopping", 503)
 
 
 def make_app(served: Served, settings: Settings | None = None, log: AccessLog | None = None) -> App:
-    """Return the ASGI application that serves a memory.
+    """Return the ASGI application of a memory.
 
     Args:
-        served: the memory, and whether it may be changed; it stays open.
-        settings: what is allowed; default `Settings()`.
-        log: what is told of each request.
+        served: the memory; it stays open.
+        settings: the limits and tokens; default `Settings()`.
+        log: the access log; None for none.
     """
     return App(served, settings or Settings(), log)
 
@@ -70,8 +70,8 @@ class App:
     """An ASGI application.
 
     Attributes:
-        running: requests that are not over.
-        stopping: no further requests are answered.
+        running: number of requests in progress.
+        stopping: True if further requests are refused.
     """
 
     def __init__(self, served: Served, settings: Settings, log: AccessLog | None) -> None:
@@ -87,25 +87,26 @@ class App:
         self._docs: PageFile | None = None
         self.stopping = False
         self.running = 0
-        own = [
-            Route("GET", "/healthz", Own(self._healthz)),
-            Route("GET", "/readyz", Own(self._readyz)),
-            Route("GET", "/metrics", Own(self._metrics_page)),
-            Route("GET", "/openapi.json", Own(self._openapi)),
-            Route("POST", "/v1/tools/call", Own(Tools(served).call)),
-            Route("POST", "/v1/bulk", Own(self._streams.bulk, 0)),
-            Route("GET", "/v1/export", Own(self._streams.export)),
-            Route("POST", "/mcp", Own(self._mcp.answer, MOST_BODY)),
+        routes = [
+            Route("GET", "/healthz", Endpoint(self._healthz)),
+            Route("GET", "/readyz", Endpoint(self._readyz)),
+            Route("GET", "/metrics", Endpoint(self._metrics_page)),
+            Route("GET", "/openapi.json", Endpoint(self._openapi)),
+            Route("POST", "/v1/tools/call", Endpoint(Tools(served).call)),
+            Route("POST", "/v1/bulk", Endpoint(self._streams.bulk, 0)),
+            Route("GET", "/v1/export", Endpoint(self._streams.export)),
+            Route("POST", "/mcp", Endpoint(self._mcp.answer, MOST_BODY)),
             Route(*TIER.route, TIER),
         ]
-        self._routes = Routes([*own, *(Route(*one.route, one) for one in HTTP_OPERATIONS.values())])
+        routes += [Route(*operation.route, operation) for operation in HTTP_OPERATIONS.values()]
+        self._routes = Routes(routes)
 
     def begin_stop(self) -> None:
-        """Answer no further requests; those that run go on."""
+        """Refuse further requests; those in progress continue."""
         self.stopping = True
 
     def end(self) -> None:
-        """End what goes on between requests."""
+        """Stop background tasks."""
         self._mcp.end()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -115,15 +116,15 @@ class App:
             return
         exchange = Exchange(scope)
         CURRENT.set(exchange)
-        # Answers too count as work until they are sent.
+        # A request counts as work until its answer is sent.
         self.running += 1
         try:
             response = await self._answer(scope, receive, exchange)
-            await response(scope, receive, _headed(send, exchange))
-        except Gone:
+            await response(scope, receive, _with_headers(send, exchange))
+        except ClientDisconnected:
             pass
         except asyncio.CancelledError:
-            # What has not ended by then is cut off when the server does.
+            # The server closes at a stop the connections of requests that did not finish.
             if not self.stopping:
                 raise
         finally:
@@ -140,16 +141,16 @@ class App:
             if file is not None:
                 exchange.route = "page"
                 return file.response(scope)
-            found = self._routes.find(exchange.method, path)
-            exchange.route = found.route
+            match = self._routes.find(exchange.method, path)
+            exchange.route = match.route
             if path not in OPEN:
-                expect_scope(exchange.scope, scope_of(found.route, found.target), f"{exchange.method} {found.route}")
+                expect_scope(exchange.scope, scope_of(match.route, match.target), f"{exchange.method} {match.route}")
                 if self.stopping:
-                    raise Refused(STOPPING, {**AGAIN, "Connection": "close"})
-            return await self._found(scope, receive, exchange, found)
-        except Refused as refused:
+                    raise RequestError(STOPPING, {**AGAIN, "Connection": "close"})
+            return await self._run_route(scope, receive, exchange, match)
+        except RequestError as refused:
             return failed(refused.fault, refused.headers)
-        except Gone:
+        except ClientDisconnected:
             raise
         except Exception as error:
             fault = fault_of(error)
@@ -158,22 +159,22 @@ class App:
             return failed(fault, AGAIN if fault.status == 503 else None)
 
     def _file(self, path: bytes) -> PageFile | None:
-        """Return what stands at a path of the page; the page of the API is made when it is first asked for."""
+        """Return the page file at a path; the API page is rendered on first use."""
         if path != b"/docs":
             return self._files.get(path)
         self._docs = self._docs or docs_page(document(token=self._settings.wants_token))
         return self._docs
 
-    async def _found(self, scope: Scope, receive: Receive, exchange: Exchange, found: Found) -> ASGIApp:
-        target, admission = found.target, self._admission
-        most = target.most_body if isinstance(target, Own) else None
+    async def _run_route(self, scope: Scope, receive: Receive, exchange: Exchange, match: RouteMatch) -> ASGIApp:
+        target, admission = match.target, self._admission
+        most = target.most_body if isinstance(target, Endpoint) else None
         body = b"" if most == 0 else await admission.body(scope, receive, most)
         work: Callable[[], Coroutine[Any, Any, ASGIApp]]
-        if isinstance(target, Own):
+        if isinstance(target, Endpoint):
             work = partial(target.handler, scope, body, exchange)
         else:
-            work = partial(self._caller.answer, scope, body, target, found.named, exchange)
-        # Lines take their places one by one, when they have come.
+            work = partial(self._caller.answer, scope, body, target, match.named, exchange)
+        # Lines of a body take places one by one.
         begin = admission.without_place if exchange.path in OPEN or most == 0 else admission.at_once
         return await begin(work, receive)
 
@@ -181,8 +182,8 @@ class App:
         return reply({"status": "ok"})
 
     async def _readyz(self, scope: Any, body: bytes, exchange: Exchange) -> ASGIApp:
-        found = {"status": "stopping", "notes": []} if self.stopping else await self._health.ready()
-        return reply(found, 503 if found["status"] in ("stopping", "failed") else 200)
+        state = {"status": "stopping", "notes": []} if self.stopping else await self._health.ready()
+        return reply(state, 503 if state["status"] in ("stopping", "failed") else 200)
 
     async def _metrics_page(self, scope: Any, body: bytes, exchange: Exchange) -> ASGIApp:
         text = await self._served.memory.on_thread(lambda memory: self._metrics.text(memory, self.running))
@@ -193,19 +194,20 @@ class App:
         return Response(self._document, media_type="application/json")
 
 
-def _headed(send: Send, exchange: Exchange) -> Send:
-    """Return what sends, adds the headers of every answer, and notes what was sent."""
+def _with_headers(send: Send, exchange: Exchange) -> Send:
+    """Return a `send` that adds the default headers and records status and size."""
 
-    async def sending(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             exchange.status = message["status"]
-            has = {name for name, _ in message["headers"]}
-            message["headers"] = [*message["headers"], *(one for one in HEADERS.items() if one[0] not in has)]
+            present = {name for name, _ in message["headers"]}
+            defaults = [header for header in HEADERS.items() if header[0] not in present]
+            message["headers"] = [*message["headers"], *defaults]
         else:
             exchange.sent += len(message.get("body", b""))
         await send(message)
 
-    return sending
+    return send_with_headers
 
 
 async def _without_requests(scope: Scope, receive: Receive, send: Send) -> None:

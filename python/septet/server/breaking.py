@@ -1,4 +1,4 @@
-"""Breaking off: an answer that ends in the middle, in a way that no client takes for its end."""
+"""Aborts answers in progress, so that no client takes a partial one for complete."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 __all__ = ["CONNECTION", "break_off", "broken_off"]
 
-#: The name of the extension of ASGI by which a server hands out the connection of a request.
+#: Name of the ASGI extension with the connection of a request.
 CONNECTION = "septet.connection"
 
 
@@ -18,7 +18,7 @@ class _Connection(Protocol):
 
 
 def break_off(scope: Any) -> bool:
-    """End the connection of a request at once; return False where the server does not know how."""
+    """Abort the connection of a request; return False if the server does not support it."""
     connection = _of(scope)
     if connection is None:
         return False
@@ -27,11 +27,11 @@ def break_off(scope: Any) -> bool:
 
 
 def broken_off(scope: Any) -> bool:
-    """Whether the connection of a request has ended; False where the server does not tell."""
+    """Return True if the connection of a request has ended; False if the server does not support it."""
     connection = _of(scope)
     return connection is not None and connection.ended
 
 
 def _of(scope: Any) -> _Connection | None:
-    found: _Connection | None = (scope.get("extensions") or {}).get(CONNECTION)
-    return found
+    connection: _Connection | None = (scope.get("extensions") or {}).get(CONNECTION)
+    return connection

@@ -1,4 +1,4 @@
-"""The page of the API at /docs, made from the document of OpenAPI: no script, and nothing from elsewhere."""
+"""The API page at /docs, rendered from the OpenAPI document, without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["docs_page"]
 
 
 def docs_page(document: Mapping[str, Any]) -> PageFile:
-    """Return the page of a document of OpenAPI."""
+    """Return the page of an OpenAPI document."""
     schemas = document["components"]["schemas"]
     body = "".join(_page(document, schemas)).encode()
     return PageFile(body, "text/html; charset=utf-8", f'"{hashlib.sha256(body).hexdigest()[:32]}"')
@@ -39,34 +39,34 @@ def _page(document: Mapping[str, Any], schemas: Mapping[str, Any]) -> Iterator[s
 def _operation(path: str, verb: str, operation: Mapping[str, Any], schemas: Mapping[str, Any]) -> Iterator[str]:
     name = escape(operation["operationId"])
     yield f'<section id="{name}"><h2><code>{verb} {escape(path)}</code></h2><p>{escape(operation["summary"])}</p>'
-    fields = [(one["name"], one["required"], one) for one in operation.get("parameters", ())]
+    fields = [(item["name"], item["required"], item) for item in operation.get("parameters", ())]
     for content in operation.get("requestBody", {}).get("content", {}).values():
-        body = _followed(content["schema"], schemas)
+        body = _resolved(content["schema"], schemas)
         required = body.get("required", ())
-        fields += [(one, one in required, field) for one, field in body.get("properties", {}).items()]
+        fields += [(key, key in required, field) for key, field in body.get("properties", {}).items()]
     if fields:
         yield '<div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col">Type</th>'
         yield '<th scope="col">Meaning</th></tr></thead><tbody>'
-        for one, needed, field in fields:
+        for key, needed, field in fields:
             kind = _kind(field.get("schema", field))
-            yield f'<tr><th scope="row"><code>{escape(one)}</code>{" (required)" if needed else ""}</th>'
+            yield f'<tr><th scope="row"><code>{escape(key)}</code>{" (required)" if needed else ""}</th>'
             yield f"<td>{escape(kind)}</td><td>{escape(field.get('description', ''))}</td></tr>"
         yield "</tbody></table></div>"
     yield "</section>"
 
 
-def _followed(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolved(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> Mapping[str, Any]:
     return schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
-    """Return the type of a field in a few words."""
+    """Return the type of a field as short text."""
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     if "enum" in schema:
         return " | ".join(map(str, schema["enum"]))
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_kind(one) for one in schema["anyOf"] if one != {"type": "null"}))
+        return " or ".join(dict.fromkeys(_kind(option) for option in schema["anyOf"] if option != {"type": "null"}))
     if schema.get("type") == "array":
         return f"array of {_kind(schema.get('items', {}))}"
     return str(schema.get("type", "any"))

@@ -1,4 +1,4 @@
-"""Operations as HTTP alone names them: a search and entries by GET, one entry deleted by DELETE."""
+"""Operations of HTTP only: search and list by GET, delete one entry by DELETE."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FILTERS = ("kind", "type", "domain", "severity", "source")
 
 
 class ListRequest(Request):
-    """A page of entries, by simple filters; /v1/list takes any."""
+    """A page of entries, by simple filters; /v1/list supports all."""
 
     kind: str | None = None
     type: str | None = None
@@ -33,11 +33,11 @@ class ListRequest(Request):
     order_by: str = "created_at"
     direction: Literal["asc", "desc"] = "asc"
     limit: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 100
-    after: Annotated[str | None, Field(description="`next` of the page before.")] = None
+    after: Annotated[str | None, Field(description="`next` of the previous page.")] = None
 
 
 class SearchByAddressRequest(Request):
-    """What to search for, as fields of an address; POST /v1/search takes every option."""
+    """A search by query string; POST /v1/search has every option."""
 
     q: Query
     limit: Annotated[int | None, Field(ge=1, le=MOST_RESULTS)] = None
@@ -62,40 +62,40 @@ class DeleteOneRequest(Request):
     tier: Tier = None
 
 
-def _listed(at: Serving, asked: Any) -> dict[str, Any]:
-    where = {name: value for name in _FILTERS if (value := getattr(asked, name)) is not None}
-    if asked.tag is not None:
-        where["tags"] = asked.tag
-    order = (asked.order_by, asked.direction)
-    return at.blocking.entries(where or None, order_by=order, limit=asked.limit, after=asked.after).to_dict()
+def _list_entries(served: Serving, request: Any) -> dict[str, Any]:
+    where = {name: value for name in _FILTERS if (value := getattr(request, name)) is not None}
+    if request.tag is not None:
+        where["tags"] = request.tag
+    order = (request.order_by, request.direction)
+    return served.blocking.entries(where or None, order_by=order, limit=request.limit, after=request.after).to_dict()
 
 
-def _searched(at: Serving, asked: Any) -> dict[str, Any]:
-    options = set_fields(asked, "q", "kind", "tag")
-    if asked.kind is not None:
-        options["kinds"] = [asked.kind]
-    if asked.tag is not None:
-        options["where"] = {"tags": asked.tag}
-    return at.searched.search(asked.q, **options).to_dict()
+def _search(served: Serving, request: Any) -> dict[str, Any]:
+    options = set_fields(request, "q", "kind", "tag")
+    if request.kind is not None:
+        options["kinds"] = [request.kind]
+    if request.tag is not None:
+        options["where"] = {"tags": request.tag}
+    return served.searched.search(request.q, **options).to_dict()
 
 
-def _deleted(at: Serving, asked: Any) -> dict[str, Any]:
-    count = at.blocking.delete(asked.id, **arguments_of(at.blocking, asked, "id"))
+def _delete_entry(served: Serving, request: Any) -> dict[str, Any]:
+    count = served.blocking.delete(request.id, **arguments_of(served.blocking, request, "id"))
     if not count:
-        raise EntryNotFound(f"there is no entry {asked.id!r}")
+        raise EntryNotFound(f"there is no entry {request.id!r}")
     return {"count": count}
 
 
-#: All operations by name: the table, and those of HTTP alone.
+#: All operations by name: the table, and those of HTTP only.
 HTTP_OPERATIONS: Mapping[str, Operation] = {
     **OPERATIONS,
     "search_by_address": Operation(
         name="search_by_address",
-        summary="Search with the common options, as fields of the address.",
+        summary="Search with the common options, as query parameters.",
         route=("GET", "/v1/search"),
         request=SearchByAddressRequest,
         answer=shapes.ResultsAnswer,
-        run=_searched,
+        run=_search,
     ),
     "list_entries": Operation(
         name="list_entries",
@@ -103,7 +103,7 @@ HTTP_OPERATIONS: Mapping[str, Operation] = {
         route=("GET", "/v1/entries"),
         request=ListRequest,
         answer=shapes.PageAnswer,
-        run=_listed,
+        run=_list_entries,
     ),
     "delete_entry": Operation(
         name="delete_entry",
@@ -111,7 +111,7 @@ HTTP_OPERATIONS: Mapping[str, Operation] = {
         route=("DELETE", "/v1/entries/{id}"),
         request=DeleteOneRequest,
         answer=shapes.CountAnswer,
-        run=_deleted,
+        run=_delete_entry,
         effect="changes",
     ),
 }

@@ -1,4 +1,4 @@
-"""Exchange: what is known of one request and its answer, for the log, the figures and the header of timings."""
+"""Exchange: a request and its answer, for the log, the metrics and the timing header."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CURRENT", "GONE", "Exchange"]
 
-#: The status in the log of a request whose client did not wait; nothing was sent.
+#: Logged status of a request whose client disconnected before the answer.
 GONE = 499
 
 
@@ -20,14 +20,14 @@ class Exchange:
 
     Attributes:
         method: the verb.
-        path: as it was sent.
-        route: which route it is, as ``/v1/entries/{id}``; ``other`` for what is none.
-        client: the address of the other end.
-        status: of the answer; `GONE` until there is one.
-        sent: bytes of the body of the answer.
-        query: what was searched for; None if nothing was.
-        searches: the searches that it made.
-        scope: of the token that it brought; see `septet.server.scopes`.
+        path: the raw path.
+        route: the route, such as ``/v1/entries/{id}``; ``other`` for none.
+        client: the address of the client.
+        status: of the answer; `GONE` before it.
+        sent: number of body bytes sent.
+        query: the query of a search; None for other requests.
+        searches: the searches that the request ran.
+        scope: of its token; see `septet.server.scopes`.
     """
 
     __slots__ = (
@@ -57,11 +57,11 @@ class Exchange:
 
     @property
     def took_ms(self) -> float:
-        """Milliseconds since the request came."""
+        """Milliseconds since the request arrived."""
         return (perf_counter() - self.started) * 1e3
 
     def server_timing(self) -> str:
-        """Return the stages of its searches as the value of a header ``Server-Timing``; empty without any."""
+        """Return the stages of the searches as a ``Server-Timing`` header; empty without searches."""
         stages: dict[str, float] = {}
         for event in self.searches:
             for stage, ms in event.stages.items():
@@ -69,5 +69,5 @@ class Exchange:
         return ", ".join(f"{stage};dur={ms:.3f}" for stage, ms in stages.items())
 
 
-#: The exchange that this task, or the thread that works for it, belongs to.
+#: The exchange of this task, or of the thread that works for it.
 CURRENT: ContextVar[Exchange | None] = ContextVar("septet_exchange", default=None)

@@ -1,4 +1,4 @@
-"""Exporting: everything a memory holds, written on a thread as fast as the client reads."""
+"""Exporting: all entries of a memory, written by a thread as fast as the client reads."""
 
 from __future__ import annotations
 
@@ -18,51 +18,51 @@ from septet.system.threads import call_on_thread
 __all__ = ["Exporting"]
 
 PIECE = 1 << 16
-#: So many pieces wait for the client.
+#: Maximum number of pieces that wait for the client.
 MOST_PIECES = 8
-#: A client that takes none for so long is given up.
+#: Time after which an export is aborted if its client reads nothing, in seconds.
 PATIENCE_S = 60.0
 _PAGE = 500
 
 
 class Exporting:
-    """One export: of a vault what `Vault.export` writes, of a federation its entries, each once.
+    """One export: that of `Vault.export`, or the entries of a federation, each once.
 
     Args:
-        within_s: seconds until something comes, at the beginning and after each piece.
+        within_s: maximum time until the next piece, in seconds.
     """
 
     def __init__(self, memory: Memory, within_s: float) -> None:
         self._memory, self._within_s = memory, within_s
         self._pieces: Queue[bytes | BaseException | None] = Queue(MOST_PIECES)
         self._loop = asyncio.get_running_loop()
-        self._news = asyncio.Event()
+        self._ready = asyncio.Event()
         self._closed = False
         self._first: bytes | None = None
-        self._held: list[str] = []
+        self._lines: list[str] = []
         self._size = 0
 
     async def begin(self) -> None:
-        """Wait until there is something to send.
+        """Wait for the first piece.
 
         Raises:
-            SeptetError: it cannot be read.
+            SeptetError: the memory cannot be read.
         """
         call_on_thread(self._run, "septet-export")
         self._first = await self._next()
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Yield the bytes; an error on the way is raised, so that no half of an export looks like a whole one."""
+        """Yield the pieces; raise an error of the thread, so that a partial export does not look complete."""
         piece = self._first
         while piece is not None:
             yield piece
             with anyio.move_on_after(self._within_s) as waiting:
                 piece = await self._next()
             if waiting.cancelled_caught:
-                raise StoreError(f"nothing came within {self._within_s:g} s")
+                raise StoreError(f"the export stalled for {self._within_s:g} s")
 
     def close(self) -> None:
-        """Let the thread end, at its next line."""
+        """Have the thread end at its next line."""
         self._closed = True
         while True:
             try:
@@ -71,21 +71,21 @@ class Exporting:
                 return
 
     def write(self, text: str) -> None:
-        """Take a line from the thread; it waits while too many wait for the client.
+        """Append a line, on the thread; block while the queue is full.
 
         Raises:
-            StoreError: the client went, or takes nothing.
+            StoreError: the client disconnected, or reads nothing.
         """
         if self._closed:
-            raise StoreError("the client went")
-        self._held.append(text)
+            raise StoreError("the client disconnected")
+        self._lines.append(text)
         self._size += len(text)
         if self._size >= PIECE:
             self._flush()
 
     def _flush(self) -> None:
-        data = "".join(self._held).encode("utf-8", "replace")
-        self._held, self._size = [], 0
+        data = "".join(self._lines).encode("utf-8", "replace")
+        self._lines, self._size = [], 0
         if data:
             self._put(data)
 
@@ -93,16 +93,16 @@ class Exporting:
         try:
             self._pieces.put(piece, timeout=PATIENCE_S)
         except Full:
-            raise StoreError("the client takes nothing") from None
-        self._loop.call_soon_threadsafe(self._news.set)
+            raise StoreError("the client reads nothing") from None
+        self._loop.call_soon_threadsafe(self._ready.set)
 
     async def _next(self) -> bytes | None:
         while True:
             try:
                 piece = self._pieces.get_nowait()
             except Empty:
-                await self._news.wait()
-                self._news.clear()
+                await self._ready.wait()
+                self._ready.clear()
                 continue
             if isinstance(piece, BaseException):
                 raise piece
@@ -116,7 +116,7 @@ class Exporting:
                 self._memory.export(cast("Any", self))
             self._flush()
             last: BaseException | None = None
-        except BaseException as fault:  # noqa: BLE001 - raised where the pieces are awaited
+        except BaseException as fault:  # noqa: BLE001 - raised in `_next`
             last = fault
         if not self._closed:
             self._put(last)

@@ -9,30 +9,30 @@ __all__ = ["CONTENT_TYPE", "Counter", "Histogram", "gauge"]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-#: Upper bounds in seconds, of what takes between a tenth of a millisecond and the longest deadline.
+#: Upper bounds in seconds, from 0.1 ms to the longest deadline.
 BOUNDS = (1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Counter:
-    """What only grows, by the values of its labels."""
+    """A monotonic counter, one value per label set."""
 
     def __init__(self, name: str, help: str, *labels: str) -> None:
         self.name, self.help, self.labels = name, help, labels
         self._values: dict[tuple[str, ...], float] = {} if labels else {(): 0.0}
 
     def add(self, *values: str, by: float = 1.0) -> None:
-        """Count."""
+        """Increment the value of a label set."""
         self._values[values] = self._values.get(values, 0.0) + by
 
     def lines(self) -> Iterator[str]:
-        """Yield its lines."""
+        """Yield the lines of the metric."""
         yield from _head(self.name, self.help, "counter")
         for values, count in list(self._values.items()):
             yield f"{self.name}{_labels(zip(self.labels, values))} {_number(count)}"
 
 
 class Histogram:
-    """How often something took how many seconds, by the values of its labels."""
+    """A histogram of seconds, one per label set."""
 
     def __init__(self, name: str, help: str, *labels: str, bounds: Sequence[float] = BOUNDS) -> None:
         self.name, self.help, self.labels = name, help, labels
@@ -40,7 +40,7 @@ class Histogram:
         self._seen: dict[tuple[str, ...], list[float]] = {}
 
     def observe(self, seconds: float, *values: str) -> None:
-        """Count one."""
+        """Count a duration."""
         row = self._seen.get(values)
         if row is None:
             row = self._seen[values] = [0.0] * (len(self._bounds) + 2)
@@ -48,7 +48,7 @@ class Histogram:
         row[-1] += seconds
 
     def lines(self) -> Iterator[str]:
-        """Yield its lines."""
+        """Yield the lines of the metric."""
         yield from _head(self.name, self.help, "histogram")
         for values, row in list(self._seen.items()):
             named, total = [*zip(self.labels, values)], 0.0
@@ -60,20 +60,20 @@ class Histogram:
 
 
 def gauge(name: str, help: str, values: Mapping[tuple[tuple[str, str], ...], float]) -> Iterator[str]:
-    """Yield the lines of what goes up and down: its values by their labels."""
+    """Yield the lines of a gauge, one value per label set."""
     yield from _head(name, help, "gauge")
     for labels, value in values.items():
         yield f"{name}{_labels(labels)} {_number(value)}"
 
 
 def _head(name: str, help: str, kind: str) -> tuple[str, str]:
-    said = help.replace("\\", "\\\\").replace("\n", "\\n")
-    return f"# HELP {name} {said}", f"# TYPE {name} {kind}"
+    escaped = help.replace("\\", "\\\\").replace("\n", "\\n")
+    return f"# HELP {name} {escaped}", f"# TYPE {name} {kind}"
 
 
 def _labels(pairs: Iterable[tuple[str, str]]) -> str:
-    said = ",".join(f'{name}="{_escaped(value)}"' for name, value in pairs)
-    return f"{{{said}}}" if said else ""
+    text = ",".join(f'{name}="{_escaped(value)}"' for name, value in pairs)
+    return f"{{{text}}}" if text else ""
 
 
 def _escaped(value: str) -> str:

@@ -1,4 +1,4 @@
-"""Health: whether the server lives, and whether it should be asked."""
+"""Health: liveness and readiness of the server."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from septet.watch.stages import STAGES, Stages
 
 __all__ = ["Health"]
 
-#: An answer is good for so long: anybody may ask, and asking reads the file.
+#: Time for which a result is cached, in seconds: the route is open to all, and each check reads the file.
 KEPT_S = 1.0
-#: So long the memory may take to be counted.
+#: Maximum time of a check, in seconds.
 WAIT_S = 5.0
-#: What concerns the memory and not the query.
+#: Notes that concern the memory, not the query.
 CONCERNING = frozenset({"vault_replaced", "tier_failed", "index_mismatch", "sidecar_damaged"})
 
 
 class Health:
-    """Looks at what is served."""
+    """Checks the served memory."""
 
     def __init__(self, served: Served) -> None:
         self._served = served
-        self._found: dict[str, Any] = {}
+        self._state: dict[str, Any] = {}
         self._until = 0.0
         self._lock = anyio.Lock()
 
     async def ready(self) -> dict[str, Any]:
-        """Return whether the memory answers: ``{"status": "ok" | "failed" | "degraded", "notes": [codes]}``."""
+        """Return the readiness of the memory: ``{"status": "ok" | "failed" | "degraded", "notes": [codes]}``."""
         async with self._lock:
             if time.monotonic() >= self._until:
-                self._found = await self._look()
+                self._state = await self._check()
                 self._until = time.monotonic() + KEPT_S
-            return self._found
+            return self._state
 
-    async def _look(self) -> dict[str, Any]:
+    async def _check(self) -> dict[str, Any]:
         try:
             with anyio.fail_after(WAIT_S):
                 notes = await self._served.memory.on_thread(_notes)
@@ -47,16 +47,16 @@ class Health:
             return {"status": "failed", "notes": [fault.code]}
         except TimeoutError:
             return {"status": "failed", "notes": ["deadline"]}
-        # Readers of a file that was replaced see what was there before, for ever.
+        # Readers of a replaced file see its old content for ever.
         status = "failed" if "vault_replaced" in notes else "degraded" if notes else "ok"
         return {"status": status, "notes": notes}
 
 
 def _notes(memory: Memory) -> list[str]:
-    # A search for whoever looks after the server is none of those that are counted.
+    # This search must not count among those of the request.
     before = STAGES.set(Stages())
     try:
-        found = memory.search("septet", limit=1, legs="text", mode="scan")
+        results = memory.search("septet", limit=1, legs="text", mode="scan")
     finally:
         STAGES.reset(before)
-    return sorted({note.code for note in found.notes} & CONCERNING)
+    return sorted({note.code for note in results.notes} & CONCERNING)

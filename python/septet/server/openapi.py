@@ -1,4 +1,4 @@
-"""OpenAPI: the document of the server, made from the models that check requests and the types of the answers."""
+"""OpenAPI: the document of the server, generated from the request models and answer types."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__ = ["document"]
 Schema = dict[str, Any]
 
 _REF = "#/components/schemas/{model}"
-#: What each error status means; every route may answer with them.
+#: Meaning of each error status; every route may return any of them.
 ERRORS = {
     400: "The request cannot be read.",
     401: "The token is missing or wrong.",
-    403: "The host, the origin or the scope of the token is not allowed, or the memory is for reading only.",
+    403: "The host, the origin or the scope of the token is not allowed, or the memory is read-only.",
     404: "There is no such entry, or no such route.",
-    408: "The body was too slow.",
+    408: "The body arrived too slowly.",
     413: "The body is too large.",
-    415: "The body is packed.",
+    415: "The body is compressed.",
     422: "The request is malformed, or an argument is.",
     500: "The server failed, or the file cannot be used.",
-    502: "An embedding provider failed, or a remote tier does not take the token.",
-    503: "The server is busy or stopping, or another program holds the file: ask again later.",
+    502: "An embedding provider failed, or a remote tier refused its token.",
+    503: "The server is busy or stopping, or another program locks the file: retry later.",
     504: "There was no answer within the deadline.",
 }
 
@@ -48,13 +48,13 @@ def _ref(name: str) -> Schema:
 _TEXT: Schema = {"type": "string"}
 _ANY: Schema = {"type": "object", "additionalProperties": True}
 _REPLIED: dict[str, Schema] = {"success": {"type": "boolean"}, "is_error": {"type": "boolean"}}
-#: What is no request or answer of an operation.
-OWN: dict[str, Schema] = {
+#: Schemas besides the requests and answers of operations.
+EXTRA_SCHEMAS: dict[str, Schema] = {
     "Error": _object("error", error=_ref("ErrorDetail")),
     "ErrorDetail": _object(
         "code message details",
-        code={"type": "string", "description": "What to test for."},
-        message={"type": "string", "description": "What was found, what was wanted, what to do."},
+        code={"type": "string", "description": "Code of the error, for programs."},
+        message={"type": "string", "description": "What was seen, what was expected, what to do."},
         details=_ANY,
     ),
     "Health": _object(
@@ -64,7 +64,7 @@ OWN: dict[str, Schema] = {
     ),
     "ToolCall": _object("name", name=_TEXT, arguments=_ANY),
     "ToolAnswer": _object("success is_error result text", **_REPLIED, result=_ANY, text=_TEXT),
-    # An error of the tool comes in the form of its answers too; one of the request, such as a wrong token, as anywhere.
+    # For errors of the tool; errors of the request, such as a wrong token, have the form of `Error`.
     "ToolFault": _object("error", **_REPLIED, result=_TEXT, error=_ref("ErrorDetail")),
 }
 
@@ -73,7 +73,7 @@ def document(*, token: bool) -> Schema:
     """Return the document of OpenAPI 3.1.
 
     Args:
-        token: the server wants one.
+        token: True if the server requires one.
     """
     from septet import __version__
 
@@ -82,39 +82,39 @@ def document(*, token: bool) -> Schema:
     for operation in HTTP_OPERATIONS.values():
         verb, path = operation.route
         paths.setdefault(path, {})[verb.lower()] = _operation(operation, named, schemas)
-    for at, one, found in _others():
-        paths.setdefault(at, {})[one] = found
-    made: Schema = {
+    for path, method, description in _other_routes():
+        paths.setdefault(path, {})[method] = description
+    api: Schema = {
         "openapi": "3.1.0",
         "info": {
             "title": "Septet",
             "version": __version__,
-            "description": "A memory that is searched by text, vectors and facts, with one explained score.",
+            "description": "A memory searched by text, vectors and facts, with one explained score.",
         },
         "paths": paths,
-        "components": {"schemas": _reached(paths, {**schemas, **OWN})},
+        "components": {"schemas": _reachable(paths, {**schemas, **EXTRA_SCHEMAS})},
     }
     if token:
-        made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        made["security"] = [{"token": []}]
-    return made
+        api["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        api["security"] = [{"token": []}]
+    return api
 
 
 def _schemas(operations: Iterable[Operation]) -> tuple[Mapping[Any, Schema], dict[str, Schema]]:
-    """Return references by operation and side, and the schemas that they lead to."""
-    # One model may be the request of several operations.
-    models = {one.request for one in operations} | {one.answer for one in operations}
+    """Return references by model, and the schemas that they refer to."""
+    # Several operations may share a request model.
+    models = {operation.request for operation in operations} | {operation.answer for operation in operations}
     adapters = {model: TypeAdapter[Any](model) for model in sorted(models, key=lambda model: str(model.__name__))}
-    named, found = TypeAdapter.json_schemas(
+    named, generated = TypeAdapter.json_schemas(
         [(model, "validation", adapter) for model, adapter in adapters.items()],
         ref_template=_REF,
     )
-    return {model: schema for (model, _), schema in named.items()}, found["$defs"]
+    return {model: schema for (model, _), schema in named.items()}, generated["$defs"]
 
 
 def _operation(operation: Operation, named: Mapping[Any, Schema], schemas: dict[str, Schema]) -> Schema:
     verb, path = operation.route
-    made: Schema = {"operationId": operation.name, "summary": operation.summary}
+    out: Schema = {"operationId": operation.name, "summary": operation.summary}
     by_id = path.endswith("{id}")
     reference = named[operation.request]
     request = schemas[reference["$ref"].rpartition("/")[2]] if "$ref" in reference else reference
@@ -125,13 +125,13 @@ def _operation(operation: Operation, named: Mapping[Any, Schema], schemas: dict[
         parameters += [_parameter(name, "query", field, name in required) for name, field in fields.items()]
     else:
         body = _without_id(request, schemas) if by_id else reference
-        made["requestBody"] = {"required": True, "content": _json(body)}
+        out["requestBody"] = {"required": True, "content": _json(body)}
     if parameters:
-        made["parameters"] = parameters
+        out["parameters"] = parameters
     headers = {"Server-Timing": {"description": "Milliseconds of each stage.", "schema": {"type": "string"}}}
     answer = {"description": "Done.", "content": _json(named[operation.answer]), "headers": headers}
-    made["responses"] = {str(operation.status): answer, **_errors()}
-    return made
+    out["responses"] = {str(operation.status): answer, **_errors()}
+    return out
 
 
 def _without_id(request: Schema, schemas: dict[str, Schema]) -> Schema:
@@ -143,10 +143,11 @@ def _without_id(request: Schema, schemas: dict[str, Schema]) -> Schema:
 
 
 def _parameter(name: str, place: str, field: Schema, required: bool) -> Schema:
-    # What is left out is null; in an address there is none.
-    options = [one for one in field.get("anyOf", ()) if one != {"type": "null"}]
-    kept = {key: value for key, value in field.items() if key not in ("anyOf", "default", "description")}
-    schema = {**kept, **(options[0] if len(options) == 1 else {"anyOf": options})} if options else kept
+    # An omitted query parameter is null; null cannot be sent.
+    options = [option for option in field.get("anyOf", ()) if option != {"type": "null"}]
+    schema = {key: value for key, value in field.items() if key not in ("anyOf", "default", "description")}
+    if options:
+        schema |= options[0] if len(options) == 1 else {"anyOf": options}
     if field.get("default") is not None:
         schema["default"] = field["default"]
     more = {"description": field["description"]} if "description" in field else {}
@@ -159,60 +160,60 @@ def _json(schema: Schema) -> Schema:
 
 def _errors() -> Schema:
     content = _json(_ref("Error"))
-    return {str(status): {"description": said, "content": content} for status, said in ERRORS.items()}
+    return {str(status): {"description": text, "content": content} for status, text in ERRORS.items()}
 
 
-def _others() -> Iterable[tuple[str, str, Schema]]:
-    """Yield what is no operation: path, verb, description."""
+def _other_routes() -> Iterable[tuple[str, str, Schema]]:
+    """Yield path, verb and description of routes that are no operations."""
     health = _json(_ref("Health"))
     text = {"text/plain": {"schema": _TEXT}}
     lines = {"application/x-ndjson": {"schema": _TEXT}}
     good = {"200": {"description": "Yes.", "content": health}}
     not_ready = {"503": {"description": "No.", "content": health}}
-    yield _other("/healthz", "get", "healthz", "Say that the server lives.", {**_errors(), **good})
-    yield _other("/readyz", "get", "readyz", "Say whether the memory answers.", {**_errors(), **good, **not_ready})
-    figures = {"200": {"description": "Figures for Prometheus.", "content": text}}
-    yield _other("/metrics", "get", "metrics", "Give figures.", {**_errors(), **figures})
-    answers = {"200": {"description": "A line for each line: its number, and an id or an error.", "content": lines}}
-    bulk = _other("/v1/bulk", "post", "bulk", "Store, change and delete, an object a line.", {**_errors(), **answers})
+    yield _route("/healthz", "get", "healthz", "Check that the server is alive.", {**_errors(), **good})
+    yield _route("/readyz", "get", "readyz", "Check that the memory answers.", {**_errors(), **good, **not_ready})
+    figures = {"200": {"description": "Metrics in the text format of Prometheus.", "content": text}}
+    yield _route("/metrics", "get", "metrics", "Return metrics.", {**_errors(), **figures})
+    answers = {"200": {"description": "An answer per line: its number, and an id or an error.", "content": lines}}
+    bulk = _route("/v1/bulk", "post", "bulk", "Store, change and delete by lines of JSON.", {**_errors(), **answers})
     bulk[2]["requestBody"] = {"required": True, "content": lines}
     yield bulk
     yield _tools()
-    everything = {"200": {"description": "Everything, an object a line.", "content": lines}}
-    yield _other("/v1/export", "get", "export", "Export what is held.", {**_errors(), **everything})
+    everything = {"200": {"description": "All entries, one object per line.", "content": lines}}
+    yield _route("/v1/export", "get", "export", "Export all entries.", {**_errors(), **everything})
 
 
 def _tools() -> tuple[str, str, Schema]:
-    errors = {status: {**one, "content": _json(_ref("ToolFault"))} for status, one in _errors().items()}
+    errors = {status: {**response, "content": _json(_ref("ToolFault"))} for status, response in _errors().items()}
     good = {
         "200": {
-            "description": "What the tool returns, and the same in few words.",
+            "description": "The result of the tool, also as short text.",
             "content": _json(_ref("ToolAnswer")),
         }
     }
-    found = _other("/v1/tools/call", "post", "call_tool", "Call a tool of agents by name.", {**errors, **good})
-    found[2]["requestBody"] = {"required": True, "content": _json(_ref("ToolCall"))}
-    return found
+    tool = _route("/v1/tools/call", "post", "call_tool", "Call an agent tool by name.", {**errors, **good})
+    tool[2]["requestBody"] = {"required": True, "content": _json(_ref("ToolCall"))}
+    return tool
 
 
-def _reached(paths: dict[str, Schema], schemas: dict[str, Schema]) -> dict[str, Schema]:
-    """Return the schemas that something leads to; fields of an address, for one, are parameters and no schema."""
-    found: dict[str, Schema] = {}
-    waiting = _named_in(paths)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found[name] = schemas[name]
-            waiting += _named_in(schemas[name])
-    return dict(sorted(found.items()))
+def _reachable(paths: dict[str, Schema], schemas: dict[str, Schema]) -> dict[str, Schema]:
+    """Return the schemas reachable from the paths; query string models, for instance, are not."""
+    reached: dict[str, Schema] = {}
+    pending = _references(paths)
+    while pending:
+        name = pending.pop()
+        if name not in reached:
+            reached[name] = schemas[name]
+            pending += _references(schemas[name])
+    return dict(sorted(reached.items()))
 
 
-def _named_in(value: Any) -> list[str]:
+def _references(value: Any) -> list[str]:
     if isinstance(value, dict):
-        here = [value["$ref"].rpartition("/")[2]] if isinstance(value.get("$ref"), str) else []
-        return here + [name for one in value.values() for name in _named_in(one)]
-    return [name for one in value for name in _named_in(one)] if isinstance(value, list) else []
+        names = [value["$ref"].rpartition("/")[2]] if isinstance(value.get("$ref"), str) else []
+        return names + [name for item in value.values() for name in _references(item)]
+    return [name for item in value for name in _references(item)] if isinstance(value, list) else []
 
 
-def _other(path: str, verb: str, name: str, summary: str, responses: Schema) -> tuple[str, str, Schema]:
+def _route(path: str, verb: str, name: str, summary: str, responses: Schema) -> tuple[str, str, Schema]:
     return path, verb, {"operationId": name, "summary": summary, "responses": responses}

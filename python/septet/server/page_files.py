@@ -1,4 +1,4 @@
-"""The files of the inspector page, by the paths at which they are served."""
+"""The files of the inspector page by path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-#: Nothing from elsewhere, nothing inline, and no page around it.
+#: No external resources, no inline code, no framing.
 PAGE_CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
@@ -25,14 +25,14 @@ PAGE_CSP = (
 
 
 class PageFile(NamedTuple):
-    """A file of the page: its bytes, its media type, and a tag that changes when it does."""
+    """A file of the page: content, media type, and ETag."""
 
     body: bytes
     media_type: str
     tag: str
 
     def response(self, scope: Any) -> Response:
-        """Return the file, or that the browser has it."""
+        """Return the file, or 304 if the browser has it."""
         headers = {"ETag": self.tag, "Cache-Control": "no-cache", "Content-Security-Policy": PAGE_CSP}
         if (b"if-none-match", self.tag.encode()) in scope["headers"]:
             return Response(b"", 304, headers)
@@ -40,9 +40,9 @@ class PageFile(NamedTuple):
 
 
 def page_files(folder: Path = FOLDER) -> dict[bytes, PageFile]:
-    """Return the files by the raw path of their address.
+    """Return the files by raw path.
 
-    They are read when the server starts, and there is no other way to a file, so that no path can lead out.
+    They are read at startup and served from memory only, so no request path can escape the folder.
     """
     files = {
         f"/{path.relative_to(folder).as_posix()}".encode(): _file(path)

@@ -1,4 +1,4 @@
-"""Patience: how long work is waited for, and whether anybody still does."""
+"""Patience: the deadline of work, and its cancellation when the client disconnects."""
 
 from __future__ import annotations
 
@@ -8,50 +8,50 @@ from typing import Any, TypeVar
 
 from starlette.types import Receive
 
-from septet.server.bodies import Gone
-from septet.server.routing import Refused
+from septet.server.bodies import ClientDisconnected
+from septet.server.routing import RequestError
 from septet.service.faults import Fault
 
 __all__ = ["in_time", "too_late"]
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
-#: After so many seconds it is worth a task to see whether the client went.
+#: Delay before a task watches for a disconnect, in seconds: short requests do without.
 LOOK_AFTER_S = 0.05
 
 
-def too_late(deadline_s: float) -> Refused:
-    """Return the error of work that takes longer than it may."""
-    return Refused(Fault("deadline", f"no answer within {deadline_s:g} s", 504))
+def too_late(deadline_s: float) -> RequestError:
+    """Return the error of work that exceeds the deadline."""
+    return RequestError(Fault("deadline", f"no answer within {deadline_s:g} s", 504))
 
 
-async def in_time(work: Coroutine[Any, Any, Result], receive: Receive, deadline_s: float) -> Result:
-    """Return what work returns; it is cancelled when it takes too long, and when the client goes.
+async def in_time(work: Coroutine[Any, Any, _Result], receive: Receive, deadline_s: float) -> _Result:
+    """Return the result of work; cancel it at the deadline, and when the client disconnects.
 
     Args:
         receive: of a request whose body was read to its end.
 
     Raises:
-        Refused: it took longer than ``deadline_s`` (504).
-        Gone: the client went.
+        RequestError: it took longer than ``deadline_s`` (504).
+        ClientDisconnected: the client disconnected.
     """
     loop = asyncio.get_running_loop()
     task = loop.create_task(work)
     faults: list[Exception] = []
-    looking: list[asyncio.Task[None]] = []
+    watchers: list[asyncio.Task[None]] = []
 
     def end(fault: Exception) -> None:
         faults.append(fault)
         task.cancel()
 
-    async def look() -> None:
+    async def watch() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
-        end(Gone())
+        end(ClientDisconnected())
 
     timers = (
         loop.call_later(deadline_s, end, too_late(deadline_s)),
-        loop.call_later(LOOK_AFTER_S, lambda: looking.append(loop.create_task(look()))),
+        loop.call_later(LOOK_AFTER_S, lambda: watchers.append(loop.create_task(watch()))),
     )
     try:
         return await task
@@ -62,5 +62,5 @@ async def in_time(work: Coroutine[Any, Any, Result], receive: Receive, deadline_
     finally:
         for timer in timers:
             timer.cancel()
-        for one in looking:
-            one.cancel()
+        for watcher in watchers:
+            watcher.cancel()

@@ -1,4 +1,4 @@
-"""Replies: JSON that any parser reads, whatever is in it, and the error of a `Fault`."""
+"""Replies: responses of strict JSON, and of a `Fault`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JSON = "application/json"
 
 
 def encoded(value: Any) -> bytes:
-    """Return a value as JSON; what that has not is replaced: NaN and infinities by null, halves of characters by ?."""
+    """Return a value as strict JSON: NaN and infinities become null, lone surrogates ``?``."""
     try:
         return to_json(value, inf_nan_mode="null")
     except (PydanticSerializationError, ValueError, UnicodeError):
@@ -26,7 +26,7 @@ def encoded(value: Any) -> bytes:
 
 
 def reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a response whose body is a value as JSON."""
+    """Return a response with a value as JSON."""
     return Response(encoded(value), status, headers, JSON)
 
 
@@ -41,7 +41,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {_plain(str(name)): _plain(one) for name, one in value.items()}
+        return {_plain(str(name)): _plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return value

@@ -1,7 +1,7 @@
-"""Room: what the clients of a server share, and who gives way when it is scarce.
+"""Room: a resource shared by the clients of a server, and the order in which they lose it when it is scarce.
 
-Who waits for the server keeps its room. Who is waited for gives way to who needs it, the one waited for longest first:
-a client that sends or takes slowly never takes the place of one that does not.
+A client that waits for the server keeps its share. A client that the server waits for loses it to one in need, the
+slowest first: slow clients never displace fast ones.
 """
 
 from __future__ import annotations
@@ -13,44 +13,44 @@ __all__ = ["Hold", "Room"]
 
 
 class Room:
-    """So much of something, held by clients.
+    """A limited amount of a resource, held by clients.
 
     Args:
-        most: bytes or places that all hold together.
-        patience_s: seconds for which a client is waited for before it has to give way.
+        most: total bytes or places.
+        patience_s: time that the server waits for a client before it may lose its share, in seconds.
     """
 
     def __init__(self, most: int, patience_s: float = 0.0) -> None:
         self.most, self.taken = most, 0
         self._patience_s = patience_s
-        #: Who is waited for, and since when, the longest first.
-        self._waited_for: dict[Hold, float] = {}
+        #: Clients that the server waits for, by the start of the wait, the longest first.
+        self._waiting: dict[Hold, float] = {}
 
     def hold(self, give_way: Callable[[], object]) -> Hold:
-        """Return what a client holds, nothing yet.
+        """Return an empty share for a client.
 
         Args:
-            give_way: called when it has lost all that it held, as another needed it.
+            give_way: called after the client has lost its share to another.
         """
         return Hold(self, give_way)
 
-    def _longest(self, needs: Hold) -> Hold | None:
-        """Return who has to give way to another one; None if everybody else works, or has not been waited for long."""
+    def _slowest(self, requester: Hold) -> Hold | None:
+        """Return the client that must give way; None if all others work, or were waited for only briefly."""
         latest = time.monotonic() - self._patience_s
-        for hold, since in self._waited_for.items():
+        for hold, since in self._waiting.items():
             if since > latest:
                 return None
-            if hold is not needs and hold.size:
+            if hold is not requester and hold.size:
                 return hold
         return None
 
 
 class Hold:
-    """What one client holds of a `Room`.
+    """The share of one client in a `Room`.
 
     Attributes:
-        size: how much.
-        gave_way: another one needed it.
+        size: its amount.
+        gave_way: True if it was lost to another client.
     """
 
     __slots__ = ("_give_way", "_room", "gave_way", "size")
@@ -60,30 +60,30 @@ class Hold:
         self.size, self.gave_way = 0, False
 
     def resize(self, size: int) -> bool:
-        """Hold so much, more or less than before; return whether there is room for it, else all stays as it was."""
+        """Change the share to ``size``; return False, without a change, if there is no room."""
         room = self._room
         while size > self.size and room.taken - self.size + size > room.most:
-            longest = room._longest(self)
-            if longest is None:
+            slowest = room._slowest(self)
+            if slowest is None:
                 return False
-            longest.release()
-            longest.gave_way = True
-            longest._give_way()
+            slowest.release()
+            slowest.gave_way = True
+            slowest._give_way()
         room.taken += size - self.size
         self.size = size
         return True
 
     def wait(self) -> None:
-        """Say that the client is waited for, from now on."""
-        self._room._waited_for.pop(self, None)
-        self._room._waited_for[self] = time.monotonic()
+        """Start a wait for the client."""
+        self._room._waiting.pop(self, None)
+        self._room._waiting[self] = time.monotonic()
 
     def go_on(self) -> None:
-        """Say that the client has done its part."""
-        self._room._waited_for.pop(self, None)
+        """End the wait for the client."""
+        self._room._waiting.pop(self, None)
 
     def release(self) -> None:
-        """Hold nothing any more."""
+        """Release the share."""
         self.go_on()
         self._room.taken -= self.size
         self.size = 0

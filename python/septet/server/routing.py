@@ -1,4 +1,4 @@
-"""Routes: what a verb and a path mean."""
+"""Routes: the operations by verb and path."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from septet.server.exchange import Exchange
 from septet.service.faults import Fault
 from septet.service.operations import Operation
 
-__all__ = ["Found", "Own", "Refused", "Route", "Routes"]
+__all__ = ["Endpoint", "RequestError", "Route", "RouteMatch", "Routes"]
 
 _ID = "{id}"
 
 
-class Refused(Exception):
-    """A request that is answered with an error.
+class RequestError(Exception):
+    """A request to answer with an error.
 
     Attributes:
         fault: the error.
-        headers: more headers of the response.
+        headers: further headers of the response.
     """
 
     def __init__(self, fault: Fault, headers: Mapping[str, str] | None = None) -> None:
@@ -30,12 +30,12 @@ class Refused(Exception):
         self.fault, self.headers = fault, headers
 
 
-class Own(NamedTuple):
-    """What a route of the server itself means.
+class Endpoint(NamedTuple):
+    """A route that is no operation.
 
     Attributes:
         handler: answers a request: its scope, its body, its exchange.
-        most_body: bytes of its body; None for those of a setting, 0 for one that is read while it is answered.
+        most_body: maximum size of the body in bytes; None for that of the settings, 0 if the handler reads it.
     """
 
     handler: Callable[[Any, bytes, Exchange], Coroutine[Any, Any, ASGIApp]]
@@ -43,58 +43,58 @@ class Own(NamedTuple):
 
 
 class Route(NamedTuple):
-    """A verb, a path that may end in ``{id}``, and what they mean: an `Operation`, or `Own`."""
+    """A verb, a path that may end in ``{id}``, and its target: an `Operation` or an `Endpoint`."""
 
     verb: str
     path: str
-    target: Operation | Own
+    target: Operation | Endpoint
 
 
-class Found(NamedTuple):
-    """What was found: the route as it is written, what it means, and what the path names."""
+class RouteMatch(NamedTuple):
+    """The route of a request, its target, and the fields from the path."""
 
     route: str
-    target: Operation | Own
+    target: Operation | Endpoint
     named: dict[str, str]
 
 
 class Routes:
     """A table of routes.
 
-    The path is read as it was sent: an id may hold any character, such as a slash, which others would take for a
-    part of the path.
+    Paths are matched before percent-decoding: an id may contain any character, such as an encoded slash.
     """
 
     def __init__(self, routes: Iterable[Route]) -> None:
-        self._plain: dict[str, dict[str, Operation | Own]] = {}
-        self._by_id: dict[str, dict[str, Operation | Own]] = {}
+        self._plain: dict[str, dict[str, Operation | Endpoint]] = {}
+        self._by_id: dict[str, dict[str, Operation | Endpoint]] = {}
         for route in routes:
             table = self._by_id if route.path.endswith(_ID) else self._plain
             table.setdefault(route.path.removesuffix(_ID), {})[route.verb] = route.target
 
-    def find(self, verb: str, raw_path: bytes) -> Found:
-        """Return what a request means; HEAD means the same as GET.
+    def find(self, verb: str, raw_path: bytes) -> RouteMatch:
+        """Return the route of a request; HEAD matches GET.
 
         Raises:
-            Refused: there is nothing (404), or under another verb (405), or an id is no UTF-8 (400).
+            RequestError: an unknown path (404), another verb (405), or an id that is not UTF-8 (400).
         """
         path = raw_path.decode("latin-1")
         verbs, named, route = self._plain.get(path), {}, path
         if verbs is None:
-            prefix = next((one for one in self._by_id if path.startswith(one) and len(path) > len(one)), None)
+            prefixes = (prefix for prefix in self._by_id if path.startswith(prefix) and len(path) > len(prefix))
+            prefix = next(prefixes, None)
             if prefix is None:
-                raise Refused(Fault("no_such_route", "nothing is at this path; /openapi.json lists what there is", 404))
+                raise RequestError(Fault("no_such_route", "unknown path; see /openapi.json for all routes", 404))
             verbs, named, route = self._by_id[prefix], {"id": _text(raw_path[len(prefix) :])}, prefix + _ID
         target = verbs.get("GET" if verb == "HEAD" else verb)
         if target is None:
             allowed = [*verbs, *(["HEAD"] if "GET" in verbs else [])]
-            fault = Fault("method_not_allowed", f"this path takes {', '.join(allowed)}", 405, {"allowed": allowed})
-            raise Refused(fault, {"Allow": ", ".join(allowed)})
-        return Found(route, target, named)
+            fault = Fault("method_not_allowed", f"this path supports {', '.join(allowed)}", 405, {"allowed": allowed})
+            raise RequestError(fault, {"Allow": ", ".join(allowed)})
+        return RouteMatch(route, target, named)
 
 
 def _text(quoted: bytes) -> str:
     try:
         return unquote_to_bytes(quoted).decode()
     except UnicodeDecodeError:
-        raise Refused(Fault("invalid_request", "the id in the path is no UTF-8", 400)) from None
+        raise RequestError(Fault("invalid_request", "the id in the path is not UTF-8", 400)) from None

@@ -1,4 +1,4 @@
-"""Running: a server of uvicorn around the application, which bounds connections and stops in order."""
+"""Running: a uvicorn server for the application, with limits on connections and an orderly stop."""
 
 from __future__ import annotations
 
@@ -26,48 +26,48 @@ if TYPE_CHECKING:
 
 __all__ = ["Server", "bound"]
 
-#: Seconds for the head of a request.
+#: Maximum time for the head of a request, in seconds.
 HEAD_S = 15.0
-#: Seconds in which a client takes `LEAST_TAKEN` bytes of its answer, or the rest.
+#: Time in which a client must download `LEAST_TAKEN` bytes of its answer, or the rest, in seconds.
 TAKE_S = 20.0
-#: Bytes of an answer that a client takes in `TAKE_S`; one that takes less is disconnected.
+#: Minimum bytes downloaded per `TAKE_S`; slower clients are disconnected.
 LEAST_TAKEN = 32 * 2**10
-#: Bytes of all answers that wait for their clients; of more, the client waited for longest is disconnected.
+#: Maximum bytes of all undelivered answers; beyond it, the slowest client is disconnected.
 MOST_UNTAKEN = 256 * 2**20
-#: Connections, at most half of the files that the process may open; for one more, the client waited for longest goes.
+#: Maximum connections, at most half of the process's open files; beyond it, the slowest client is disconnected.
 MOST_CONNECTIONS = 1_000
-#: Bytes of the head of a request.
+#: Maximum bytes of the head of a request.
 MOST_HEAD = 16 * 2**10
 _HEAD_END = re.compile(rb"\n\r?\n")
-#: A line that ends without a carriage return, or goes on in the next one.
+#: A line that ends without a carriage return, or is continued in the next one.
 _ODD_LINE = re.compile(rb"(?<!\r)\n|\n[ \t]")
-#: Seconds a connection without requests is kept.
+#: Keep-alive time of an idle connection, in seconds.
 KEEP_S = 15
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a socket that listens at an address; port 0 takes a free one.
+    """Return a listening socket; port 0 chooses a free one.
 
     Raises:
-        StoreError: it cannot be had.
+        StoreError: the address cannot be used.
     """
     try:
         info = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listening = socket.create_server(info[4][:2], family=info[0], backlog=128)
     except (OSError, UnicodeError, OverflowError) as fault:
-        said = getattr(fault, "strerror", None) or fault
-        raise StoreError(f"cannot listen at {host}:{port}: {said}") from None
-    # An answer is written in two pieces: the second must not wait until the client says that it has the first.
+        reason = getattr(fault, "strerror", None) or fault
+        raise StoreError(f"cannot listen at {host}:{port}: {reason}") from None
+    # An answer is written in two pieces: the second must not wait for the acknowledgement of the first.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
 class Server(uvicorn.Server):
-    """A server that runs until SIGTERM or SIGINT, or until `stop`, which any thread may call.
+    """A server that runs until SIGTERM, SIGINT or `stop`, which is thread-safe.
 
     Args:
-        started: called with the URL as soon as requests are answered.
-        grace_s: how long requests that run may go on when it stops; the second signal ends it at once.
+        started: called with the URL once requests are answered.
+        grace_s: time for requests in progress at a stop, in seconds; a second signal stops at once.
     """
 
     def __init__(
@@ -76,8 +76,8 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                # One that is made where a class is called does as well.
-                http=cast("Any", partial(_Bounded, _Shared())),
+                # A factory works where uvicorn expects a class.
+                http=cast("Any", partial(_Bounded, _SharedRooms())),
                 loop="asyncio",
                 log_config=None,
                 access_log=False,
@@ -94,18 +94,18 @@ class Server(uvicorn.Server):
         self._stop_at: float | None = None
 
     def serve_until_stopped(self) -> None:
-        """Answer requests; return when the server has stopped."""
-        # What uvicorn says of itself is said by whoever runs it; only what goes wrong is kept.
+        """Serve; return when the server has stopped."""
+        # The caller logs the server's state; keep only the warnings of uvicorn.
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
         self.run([self._listening])
 
     def stop(self) -> None:
-        """Have the server end: it refuses further requests, and gives those that run their time."""
+        """Stop the server: refuse further requests, and give those in progress time to finish."""
         if self._stop_at is None:
             self._stop_at = time.monotonic() + self._grace_s
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop at a signal; at the second one at once."""
+        """Stop at the first signal; at once at the second."""
         if self._stop_at is None:
             self.stop()
         else:
@@ -113,19 +113,19 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Handle signals, and do not raise them again at the end, since stopping was what they asked for."""
+        """Handle signals without raising them again at the end: the stop was their purpose."""
         with super().capture_signals():
             yield
             self._captured_signals.clear()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen, and say where."""
+        """Listen, and report the URL."""
         await super().startup(sockets)
         host, port = self._listening.getsockname()[:2]
         self._started(f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End; what is not done by now is cut off, so that no half of an answer looks like a whole one."""
+        """Stop; abort unfinished answers, so that no partial one looks complete."""
         for connection in list(self.server_state.connections):
             if isinstance(connection, _Bounded):
                 connection.cut_off()
@@ -133,7 +133,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def on_tick(self, counter: int) -> bool:
-        """Say whether to end: when nothing runs any more, or for too long."""
+        """Return True to exit: when nothing runs, or the grace time has passed."""
         ended = await super().on_tick(counter)
         if self._stop_at is None:
             return ended
@@ -141,8 +141,8 @@ class Server(uvicorn.Server):
         return ended or self._app.running == 0 or time.monotonic() >= self._stop_at
 
 
-class _Shared:
-    """What the connections of a server share."""
+class _SharedRooms:
+    """The rooms shared by the connections of a server."""
 
     def __init__(self) -> None:
         self.connections, self.untaken = Room(_most_connections()), Room(MOST_UNTAKEN)
@@ -157,36 +157,36 @@ def _most_connections() -> int:
     return MOST_CONNECTIONS if files == resource.RLIM_INFINITY else max(1, min(MOST_CONNECTIONS, files // 2))
 
 
-class _Heads(h11.Connection):
-    """The parser of h11, which takes no line that a proxy in front may have read as another one."""
+class _HeadParser(h11.Connection):
+    """The h11 parser, without the lenient line endings that a proxy may read differently."""
 
     def next_event(self) -> Any:
-        """Return what comes next.
+        """Return the next event.
 
         Raises:
-            h11.RemoteProtocolError: it is no request.
+            h11.RemoteProtocolError: the data is no valid request.
         """
-        if self.their_state is h11.IDLE and _is_odd(self.trailing_data[0]):
-            raise h11.RemoteProtocolError("a line of the head is folded, or ends without a carriage return")
+        if self.their_state is h11.IDLE and _has_odd_line(self.trailing_data[0]):
+            raise h11.RemoteProtocolError("a header line is folded, or ends without a carriage return")
         return super().next_event()
 
 
-def _is_odd(data: bytes) -> bool:
-    """Return whether a line of a head, as far as it has come, has an odd end."""
+def _has_odd_line(data: bytes) -> bool:
+    """Return True if a line of a head, perhaps incomplete, is folded or lacks a carriage return."""
     end = _HEAD_END.search(data)
     return _ODD_LINE.search(data, 0, len(data) if end is None else end.end()) is not None
 
 
 class _Bounded(H11Protocol):
-    """The protocol of uvicorn with bounds on clients that send, or take, next to nothing."""
+    """The uvicorn protocol with limits on slow clients."""
 
     _head: asyncio.TimerHandle | None = None
     _take: asyncio.TimerHandle | None = None
     _left = 0
 
-    def __init__(self, shared: _Shared, **named: Any) -> None:
-        super().__init__(**named)
-        self.conn = _Heads(h11.SERVER, MOST_HEAD)
+    def __init__(self, shared: _SharedRooms, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.conn = _HeadParser(h11.SERVER, MOST_HEAD)
         self._place, self._untaken = shared.connections.hold(self.abort), shared.untaken.hold(self.abort)
         answer = self.app
 
@@ -197,7 +197,7 @@ class _Bounded(H11Protocol):
         self.app = app
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the head of a request."""
+        """Register the connection, and start the timer of its first request."""
         super().connection_made(transport)
         self._place.wait()
         if not self._place.resize(1):
@@ -206,49 +206,49 @@ class _Bounded(H11Protocol):
         self._head = self.loop.call_later(HEAD_S, self.transport.close)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; the head of a request may not come for ever."""
+        """Pass on received data, and limit the time for the head of a request."""
         before = self.cycle
         super().data_received(data)
         if self.cycle is not before:
             self._clear("_head")
         elif self._head is None and (before is None or before.response_complete):
-            # The head of the next request has begun.
+            # The head of the next request has started.
             self._head = self.loop.call_later(HEAD_S, self.transport.close)
         if self.cycle is not None and not self.cycle.response_complete:
-            self._look_who_waits()
+            self._update_wait()
 
     def on_response_complete(self) -> None:
-        """Begin to wait for the next request, and for the client to take what is left of the answer."""
-        self._look_who_waits()
+        """Watch the download of the answer, and wait for the next request."""
+        self._update_wait()
         # The next request may be here already.
         super().on_response_complete()
-        self._look_who_waits()
-        self._begin_take()
+        self._update_wait()
+        self._watch_download()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no request."""
+        """Refuse an invalid request."""
         super().send_400_response(msg)
-        self._begin_take()
+        self._watch_download()
 
     def pause_writing(self) -> None:
-        """Begin to wait for a client that does not take its answer."""
+        """Watch a client that downloads too slowly."""
         super().pause_writing()
         self._untaken.wait()
         self._untaken.resize(self.transport.get_write_buffer_size())
-        self._look_who_waits()
-        self._begin_take()
+        self._update_wait()
+        self._watch_download()
 
     def resume_writing(self) -> None:
-        """Go on."""
+        """Resume writing."""
         super().resume_writing()
         self._untaken.release()
         self._clear("_take")
-        self._look_who_waits()
+        self._update_wait()
         if self.cycle is None or self.cycle.response_complete:
-            self._begin_take()
+            self._watch_download()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
+        """Cancel timers and release shares."""
         for timer in ("_head", "_take"):
             self._clear(timer)
         for hold in (self._place, self._untaken):
@@ -257,39 +257,39 @@ class _Bounded(H11Protocol):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more is sent."""
+        """True once the connection is closing."""
         return self.transport.is_closing()
 
     def abort(self) -> None:
-        """End the connection at once, whatever was not sent."""
+        """Close the connection at once, dropping unsent data."""
         self.transport.abort()
 
     def cut_off(self) -> None:
-        """End the connection if something of it is not done, and nobody waits for that any more."""
+        """Abort the connection if a request or an answer is unfinished."""
         done = self.cycle is None or self.cycle.response_complete
         if not done or self.transport.get_write_buffer_size():
             self.abort()
 
-    def _look_who_waits(self) -> None:
-        """While a request is worked on, the client waits; else it is waited for, and may have to give way."""
+    def _update_wait(self) -> None:
+        """Update the wait: the client waits while its request is worked on, else the server waits for the client."""
         cycle = self.cycle
         if cycle is None or cycle.response_complete or cycle.more_body or self.flow.write_paused:
             self._place.wait()
         else:
             self._place.go_on()
 
-    def _begin_take(self) -> None:
+    def _watch_download(self) -> None:
         self._left = self.transport.get_write_buffer_size()
         if self._left and self._take is None:
-            self._take = self.loop.call_later(TAKE_S, self._check_taken)
+            self._take = self.loop.call_later(TAKE_S, self._check_download)
 
-    def _check_taken(self) -> None:
+    def _check_download(self) -> None:
         self._take = None
         if self._left - self.transport.get_write_buffer_size() < LEAST_TAKEN:
             self.abort()
             return
         self._untaken.resize(self.transport.get_write_buffer_size())
-        self._begin_take()
+        self._watch_download()
 
     def _clear(self, name: str) -> None:
         timer = getattr(self, name)

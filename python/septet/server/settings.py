@@ -1,4 +1,4 @@
-"""Settings of a server: who may ask, how much, and what is told of it."""
+"""Settings of a server: access, limits, logging."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from septet.inputs.arguments import shown
 
 __all__ = ["LEAST_TOKEN", "SCOPES", "Settings", "is_loopback"]
 
-#: What a token may be for, each with all before it: searches and reads; changes and tools; figures and slow searches.
+#: Scopes in ascending order: searches and reads; changes and tools; metrics and slow searches.
 SCOPES = ("read", "write", "admin")
 
-#: A shorter token can be guessed.
+#: Minimum length of a token, in characters: shorter ones can be guessed.
 LEAST_TOKEN = 16
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address reaches this machine alone."""
+    """Return True if an address is reachable only from this machine."""
     try:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -28,18 +28,18 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a server allows.
+    """Access rules and limits of a server.
 
     Attributes:
-        host: the address that it listens at. One that others can reach wants a token.
-        token: what each request has to bring as ``Authorization: Bearer``; None asks for nothing.
-        tokens: further ones, by token the scope: ``read``, ``write`` or ``admin``, which is what `token` has.
-        allow_hosts: names beside those of this machine under which it may be asked.
-        max_body: bytes of a body that is one JSON value, and of a line of a body that is many.
-        body_s: seconds that such a body may take, and that a body of lines may pause.
-        deadline_s: seconds that a request may take; more gives 504.
-        most_requests: so many are worked on or wait; more give 503.
-        log_queries: tell queries and paths in the access log, not only routes.
+        host: the listen address. One that is reachable from other machines requires a token.
+        token: the token with the scope ``admin``, sent as ``Authorization: Bearer``; None for none.
+        tokens: scopes by further tokens: ``read``, ``write`` or ``admin``.
+        allow_hosts: further host names of requests, besides those of this machine.
+        max_body: maximum bytes of a body that is one JSON value, and of a line of an NDJSON body.
+        body_s: maximum seconds for such a body, and for a pause of an NDJSON body.
+        deadline_s: maximum seconds of a request; more gives 504.
+        most_requests: maximum number of concurrent requests; more give 503.
+        log_queries: True to log queries and paths, not only routes.
     """
 
     host: str = "127.0.0.1"
@@ -55,20 +55,20 @@ class Settings:
     def __post_init__(self) -> None:
         if not self.wants_token and not is_loopback(self.host):
             raise QueryError(
-                f"others can reach {shown(self.host)}: give them a token, by --token-file FILE or SEPTET_TOKEN, or "
-                "listen at 127.0.0.1"
+                f"{shown(self.host)} is reachable from other machines: set a token by --token-file FILE or "
+                "SEPTET_TOKEN, or listen at 127.0.0.1"
             )
-        given = [*self.tokens, *([] if self.token is None else [self.token])]
-        if not all(token.isascii() and token.isprintable() and token.strip() for token in given):
-            raise QueryError("the token is empty or holds characters that no header can carry: wanted printable ASCII")
+        tokens = [*self.tokens, *([] if self.token is None else [self.token])]
+        if not all(token.isascii() and token.isprintable() and token.strip() for token in tokens):
+            raise QueryError("the token is empty or cannot be sent in a header: wanted printable ASCII")
         for scope in self.tokens.values():
             if scope not in SCOPES:
-                raise QueryError(f"the scope of a token is {shown(scope)}: known are {', '.join(SCOPES)}")
+                raise QueryError(f"the scope of a token is {shown(scope)}: wanted one of {', '.join(SCOPES)}")
         for name in ("max_body", "body_s", "deadline_s", "most_requests"):
             if not getattr(self, name) > 0:
                 raise QueryError(f"{name} is {shown(getattr(self, name))}: wanted more than 0")
 
     @property
     def wants_token(self) -> bool:
-        """Whether requests have to bring a token."""
+        """True if requests require a token."""
         return self.token is not None or bool(self.tokens)

@@ -1,4 +1,4 @@
-"""Spool: bytes that wait for a reader, in memory and then in a temporary file, so many at most."""
+"""Spool: a bounded byte queue, in memory and then in a temporary file."""
 
 from __future__ import annotations
 
@@ -6,46 +6,46 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from tempfile import SpooledTemporaryFile
 
-from septet.server.bodies import Gone
+from septet.server.bodies import ClientDisconnected
 from septet.server.room import Room
 
 __all__ = ["MOST_SPOOLED", "MOST_WAITING", "Spool"]
 
-#: More bytes than this wait in a file.
+#: Maximum bytes in memory; more go to the file.
 IN_MEMORY = 1 << 20
-#: Bytes of the answers to one body of lines that wait for its client; then no further line is read.
+#: Maximum bytes of undelivered answers per NDJSON body; beyond it, no further line is read.
 MOST_WAITING = 32 * 2**20
-#: Bytes of such answers for all clients; of more, the client that has taken nothing for longest is disconnected.
+#: Maximum bytes of such answers for all clients; beyond it, the slowest client is disconnected.
 MOST_SPOOLED = 256 * 2**20
 PIECE = 1 << 16
 
 
 class Spool:
-    """A queue of bytes, for one writer and one reader of one loop; the writer waits when it is full.
+    """A byte queue for one writer and one reader of one event loop; the writer waits while it is full.
 
     Args:
-        room: what the spools of a server share.
-        give_way: called when another one needs what this one has: its reader is the slowest.
+        room: the room shared by the spools of a server.
+        give_way: called when another spool takes the share of this one, whose reader is the slowest.
     """
 
     def __init__(self, room: Room, give_way: Callable[[], object]) -> None:
         self._file = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - `close` closes it
-        #: Bytes so far; they lie in a ring, so that a reader who is always a little behind lets it grow no further.
+        #: Total bytes written and read; the file is a ring, so that a slow reader does not let it grow.
         self._written = self._read = 0
         self._ended = self._closed = False
-        self._news, self._taken = asyncio.Event(), asyncio.Event()
+        self._ready, self._drained = asyncio.Event(), asyncio.Event()
         self._give_way = give_way
-        self._hold = room.hold(self._lose)
+        self._hold = room.hold(self._give_up)
 
     async def write(self, data: bytes) -> None:
-        """Append bytes; wait while too many wait for the reader."""
+        """Append bytes; wait while the queue is full."""
         for at in range(0, len(data), PIECE):
             await self._write(data[at : at + PIECE])
 
     async def _write(self, piece: bytes) -> None:
         while not (self._closed or self._fits(len(piece))):
-            self._taken.clear()
-            await self._taken.wait()
+            self._drained.clear()
+            await self._drained.wait()
         if self._closed:
             return
         at = self._written % MOST_WAITING
@@ -55,11 +55,11 @@ class Spool:
                 self._file.seek(begin)
                 self._file.write(part)
         self._written += len(piece)
-        self._news.set()
+        self._ready.set()
 
     def _fits(self, size: int) -> bool:
         if self._read == self._written:
-            # What was read makes room.
+            # Everything was read: release the room.
             self._file.seek(0)
             self._file.truncate()
             self._written = self._read = 0
@@ -69,45 +69,45 @@ class Spool:
         return self._hold.resize(min(self._written + size, MOST_WAITING)) or self._read == self._written
 
     def end(self) -> None:
-        """Say that nothing more comes."""
+        """Mark the end of the data."""
         self._ended = True
-        self._news.set()
+        self._ready.set()
 
     def close(self) -> None:
-        """Let go of the file, and of who waits to write."""
+        """Close the file, and release a waiting writer."""
         self._closed = self._ended = True
         self._hold.release()
         self._file.close()
-        self._taken.set()
-        self._news.set()
+        self._drained.set()
+        self._ready.set()
 
-    def _lose(self) -> None:
+    def _give_up(self) -> None:
         self.close()
         self._give_way()
 
     async def first(self) -> None:
-        """Wait until there is something to read, or nothing more will be."""
+        """Wait for data or for the end."""
         while self._read == self._written and not self._ended:
-            self._news.clear()
-            await self._news.wait()
+            self._ready.clear()
+            await self._ready.wait()
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Yield what is written, until the end; who asks for the next piece has taken the one before.
+        """Yield the data until the end; a request for the next piece acknowledges the previous one.
 
         Raises:
-            Gone: another client needed the room.
+            ClientDisconnected: another client needed the room.
         """
         while True:
             await self.first()
             if self._hold.gave_way:
-                raise Gone
+                raise ClientDisconnected
             if self._read == self._written:
                 return
             at = self._read % MOST_WAITING
             self._file.seek(at)
             piece = self._file.read(min(PIECE, self._written - self._read, MOST_WAITING - at))
             self._read += len(piece)
-            self._taken.set()
+            self._drained.set()
             self._hold.wait()
             yield piece
             self._hold.go_on()

@@ -1,4 +1,4 @@
-"""Streaming: many entries in, everything out, as lines of JSON, in bounded memory."""
+"""Streaming: bulk writes and exports as lines of JSON, in bounded memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from septet.errors import ReadOnly, SeptetError
 from septet.server.admission import Admission
-from septet.server.bodies import Gone
+from septet.server.bodies import ClientDisconnected
 from septet.server.breaking import break_off
 from septet.server.bulk import Bulk
 from septet.server.exchange import Exchange
 from septet.server.exporting import Exporting
 from septet.server.replies import failed
 from septet.server.room import Hold, Room
-from septet.server.routing import Refused
+from septet.server.routing import RequestError
 from septet.server.settings import Settings
 from septet.server.spool import MOST_SPOOLED, Spool
 from septet.service.faults import Fault
@@ -29,18 +29,18 @@ from septet.service.served import Served
 __all__ = ["Streams"]
 
 LINES = b"application/x-ndjson"
-#: Exports at a time; each has a thread and a read transaction.
+#: Maximum concurrent exports; each has a thread and a read transaction.
 MOST_EXPORTS = 4
-#: Seconds an export waits for its client before it gives way to another one that wants its place.
+#: Time after which a stalled export loses its place to another one, in seconds.
 GIVE_WAY_S = 0.5
-#: Seconds an export waits for a place.
+#: Maximum time that an export waits for a place, in seconds.
 WAIT_S = 2.0
-#: Seconds between two looks for a place.
+#: Interval of attempts to get a place, in seconds.
 LOOK_S = 0.1
 
 
 class Streams:
-    """The routes whose bodies are lines."""
+    """The routes with NDJSON bodies."""
 
     def __init__(self, served: Served, settings: Settings, admission: Admission) -> None:
         self._served, self._settings, self._admission = served, settings, admission
@@ -48,40 +48,40 @@ class Streams:
         self._turns = asyncio.Lock()
 
     async def bulk(self, scope: Any, body: bytes, exchange: Exchange) -> ASGIApp:
-        """Return what answers each line of a body with a line, while it is read.
+        """Return the application that answers each line of a body while it is read.
 
         Raises:
-            ReadOnly: nothing may be changed.
+            ReadOnly: the memory is read-only.
         """
         if not self._served.writable:
-            raise ReadOnly("bulk: this memory is served for reading only")
+            raise ReadOnly("bulk: this memory is read-only")
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
             spool = Spool(self._spools, partial(break_off, scope))
             bulk = Bulk(self._served, self._settings, self._admission, self._turns, spool)
             work = asyncio.ensure_future(bulk.run(scope, receive))
-            # A client may send all of its lines before it reads the first answer.
+            # Not awaited here: a client may send all lines before it reads the first answer.
             work.add_done_callback(lambda _: spool.end())
             try:
                 await spool.first()
                 if bulk.refused is not None:
                     await failed(bulk.refused.fault, bulk.refused.headers)(scope, receive, send)
                     return
-                await _send(scope, send, _all(spool.pieces(), work))
+                await _send(scope, send, _with_errors(spool.pieces(), work))
             finally:
                 spool.close()
                 work.cancel()
-                with suppress(Gone, asyncio.CancelledError):
+                with suppress(ClientDisconnected, asyncio.CancelledError):
                     await work
 
         return answer
 
     async def export(self, scope: Any, body: bytes, exchange: Exchange) -> ASGIApp:
-        """Return what sends everything that is held.
+        """Return the application that sends all entries.
 
         Raises:
-            Refused: too many are at it (503).
-            SeptetError: it cannot be read.
+            RequestError: too many exports are running (503).
+            SeptetError: the memory cannot be read.
         """
         exporting = Exporting(self._served.blocking, self._settings.deadline_s)
 
@@ -95,8 +95,8 @@ class Streams:
                 break
             await asyncio.sleep(LOOK_S)
         else:
-            raise Refused(
-                Fault("overloaded", f"{MOST_EXPORTS} exports go on: ask again later", 503), {"Retry-After": "5"}
+            raise RequestError(
+                Fault("overloaded", f"{MOST_EXPORTS} exports are running: retry later", 503), {"Retry-After": "5"}
             )
         try:
             await exporting.begin()
@@ -109,34 +109,34 @@ class Streams:
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
             async def sending() -> None:
-                await _send(scope, send, _waited_for(hold, exporting.pieces()))
+                await _send(scope, send, _with_waits(hold, exporting.pieces()))
 
             task = asyncio.ensure_future(sending())
-            gone = asyncio.ensure_future(_gone(receive))
-            # What is sent to a client that went is taken by nobody, and told to nobody.
-            gone.add_done_callback(lambda _: task.cancel())
+            disconnect = asyncio.ensure_future(_wait_for_disconnect(receive))
+            # After a disconnect, uvicorn drops sent data silently, so the task would never end.
+            disconnect.add_done_callback(lambda _: task.cancel())
             try:
                 await task
             except asyncio.CancelledError:
-                if not gone.done():
+                if not disconnect.done():
                     raise
             finally:
                 task.cancel()
-                gone.cancel()
+                disconnect.cancel()
                 exporting.close()
                 hold.release()
 
         return answer
 
 
-async def _gone(receive: Receive) -> None:
-    """Wait until the client went."""
+async def _wait_for_disconnect(receive: Receive) -> None:
+    """Wait for the disconnect of the client."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def _waited_for(hold: Hold, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield pieces; between one and the next the client is waited for."""
+async def _with_waits(hold: Hold, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield pieces, marking the waits for the client."""
     async with aclosing(pieces) as all_pieces:  # type: ignore[type-var]
         async for piece in all_pieces:
             hold.wait()
@@ -144,8 +144,8 @@ async def _waited_for(hold: Hold, pieces: AsyncIterator[bytes]) -> AsyncIterator
             hold.go_on()
 
 
-async def _all(pieces: AsyncIterator[bytes], work: Awaitable[None]) -> AsyncIterator[bytes]:
-    """Yield pieces, and raise what the work that made them did."""
+async def _with_errors(pieces: AsyncIterator[bytes], work: Awaitable[None]) -> AsyncIterator[bytes]:
+    """Yield pieces, then raise the error of the work that produced them."""
     async with aclosing(pieces) as all_pieces:  # type: ignore[type-var]
         async for piece in all_pieces:
             yield piece
@@ -158,12 +158,12 @@ async def _send(scope: Scope, send: Send, pieces: AsyncIterator[bytes]) -> None:
         async with aclosing(pieces) as all_pieces:  # type: ignore[type-var]
             async for piece in all_pieces:
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
-    except Gone:
+    except ClientDisconnected:
         raise
     except Exception as error:
-        # Half of an answer must not look like a whole one.
+        # A partial answer must not look complete.
         if not break_off(scope):
             raise
-        logging.getLogger("septet.server").error("an answer broke off", exc_info=error)
+        logging.getLogger("septet.server").error("an answer was aborted", exc_info=error)
         return
     await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,4 +1,4 @@
-"""Tools: the tools of agents, called by name over HTTP."""
+"""Tools: agent tools, called by name over HTTP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["ToolCall", "Tools"]
 
 
 class ToolCall(Request):
-    """A tool, and its arguments."""
+    """A tool call: name and arguments."""
 
     name: Annotated[str, Field(description="As MCP lists it: search, load, remember, …")]
     arguments: Annotated[
@@ -30,33 +30,33 @@ class ToolCall(Request):
 
 
 class Tools:
-    """Answers calls of tools as the documented dashboard reads them: ``success``, ``is_error``, ``result``."""
+    """Answers tool calls in the form of the documented dashboard: ``success``, ``is_error``, ``result``."""
 
     def __init__(self, served: Served) -> None:
         self._served = served
 
     async def call(self, scope: Any, body: bytes, exchange: Exchange) -> Response:
-        """Return the answer of a tool; one that fails says so in the same form, with the status of its error.
+        """Return the answer of a tool; a failure has the same form, and the status of its error.
 
         Raises:
-            pydantic.ValidationError: it is no call of a tool.
+            pydantic.ValidationError: the body is no tool call.
         """
-        asked = ToolCall.model_validate_json(body or b"{}", strict=True)
-        exchange.query = _query(asked.arguments)
-        known = {name: one for documented in (True, False) for name, one in _named(documented)}
-        if asked.name in known and known[asked.name].effect != "reads":
-            expect_scope(exchange.scope, "write", f"the tool {asked.name}")
+        request = ToolCall.model_validate_json(body or b"{}", strict=True)
+        exchange.query = _query(request.arguments)
+        known = {name: tool for documented in (True, False) for name, tool in _named(documented)}
+        if request.name in known and known[request.name].effect != "reads":
+            expect_scope(exchange.scope, "write", f"the tool {request.name}")
         try:
-            answer = await call_tool(self._served, asked.name, asked.arguments)
+            answer = await call_tool(self._served, request.name, request.arguments)
         except Exception as error:
             fault = fault_of(error)
             if fault.code == "internal_error":
-                logging.getLogger("septet.server").error("the tool %s failed", asked.name, exc_info=error)
+                logging.getLogger("septet.server").error("the tool %s failed", request.name, exc_info=error)
             failed = {"success": False, "is_error": True, "result": fault.message, **fault.to_dict()}
             return reply(failed, fault.status)
         timing = exchange.server_timing()
-        said = {"success": True, "is_error": False, "result": answer.answer, "text": answer.text}
-        return reply(said, 200, {"Server-Timing": timing} if timing else None)
+        data = {"success": True, "is_error": False, "result": answer.answer, "text": answer.text}
+        return reply(data, 200, {"Server-Timing": timing} if timing else None)
 
 
 def _named(documented: bool) -> Iterable[tuple[str, Tool]]:
