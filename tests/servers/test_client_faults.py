@@ -121,10 +121,7 @@ def test_a_connection_that_fails_once_is_no_error(url):
 @pytest.mark.parametrize(
     ("response", "said"),
     [
-        (
-            lambda: httpx.Response(302, headers={"location": "http://elsewhere/"}),
-            "use the final URL",
-        ),
+        (lambda: httpx.Response(302, headers={"location": "http://elsewhere/"}), "use the final URL"),
         (lambda: httpx.Response(200, content=b"<html>"), "not as septet does"),
         (lambda: httpx.Response(200, json=[1]), "not as septet does"),
         (lambda: httpx.Response(502, content=b"bad gateway"), "answers 502"),
@@ -132,10 +129,7 @@ def test_a_connection_that_fails_once_is_no_error(url):
             lambda: httpx.Response(500, json={"error": {"code": "internal_error", "message": "the server failed"}}),
             "the server failed",
         ),
-        (
-            lambda: httpx.Response(200, headers={"content-encoding": "br"}, stream=httpx.ByteStream(b"x")),
-            "compressed response",
-        ),
+        (lambda: httpx.Response(200, headers={"content-encoding": "br"}, stream=httpx.ByteStream(b"x")), "compressed"),
         (lambda: httpx.Response(200, stream=httpx.ByteStream(b"x" * 2_000)), "more than 1,000 bytes"),
     ],
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from septet.client import shapes
-from septet.service import inspected, requests, running
+from septet.service import around, health, inspected, requests, running
 from septet.service.running import Serving
 
 __all__ = ["OPERATIONS", "Effect", "Operation", "Verb"]
@@ -43,6 +43,27 @@ class Operation:
     effect: Effect = "reads"
     repeatable: bool = True
     status: int = 200
+
+
+def _neighbourhood(served: Serving, request: Any) -> dict[str, Any]:
+    """See `septet.service.around.neighbourhood`."""
+    arguments = running.arguments_of(served.blocking, request, "limit")
+    return around.neighbourhood(served.blocking, limit=request.limit, **arguments)
+
+
+def _health(served: Serving, request: Any) -> dict[str, Any]:
+    """See `septet.service.health.health`."""
+    return health.health(served.blocking, folders=request.folders)
+
+
+def _learned(served: Serving, request: Any) -> dict[str, Any]:
+    """See `septet.service.health.learned`."""
+    return health.learned(served.blocking, **running.arguments_of(served.blocking, request))
+
+
+def _slow_searches(served: Serving, request: Any) -> dict[str, Any]:
+    """See `septet.service.slow.SlowSearches`."""
+    return served.slow.listed()
 
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -190,7 +211,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=("POST", "/v1/neighbourhood"),
             request=requests.NeighbourhoodRequest,
             answer=inspected.NeighbourhoodAnswer,
-            run=running.neighbourhood,
+            run=_neighbourhood,
         ),
         Operation(
             name="health",
@@ -198,7 +219,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=("POST", "/v1/health"),
             request=requests.HealthRequest,
             answer=inspected.HealthAnswer,
-            run=running.health,
+            run=_health,
         ),
         Operation(
             name="learned",
@@ -206,7 +227,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=("POST", "/v1/learned"),
             request=requests.LearnedRequest,
             answer=inspected.LearnedAnswer,
-            run=running.learned,
+            run=_learned,
         ),
         Operation(
             name="slow_searches",
@@ -214,7 +235,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=("POST", "/v1/slow_searches"),
             request=requests.NoRequest,
             answer=inspected.SlowAnswer,
-            run=running.slow_searches,
+            run=_slow_searches,
         ),
         Operation(
             name="add",

@@ -9,8 +9,6 @@ from septet.federation import Federation
 from septet.inputs.arguments import shown
 from septet.model.results import Hit, Results
 from septet.profiles.builtin import BUILTIN
-from septet.service import around
-from septet.service import health as health_of
 from septet.service.requests import set_fields
 from septet.vault.anywhere import AnyVault
 from septet.vault.places import is_like_place
@@ -269,30 +267,6 @@ def _without_paths(counted: dict[str, Any]) -> dict[str, Any]:
     for tier in counted.get("tiers", {}).values():
         _without_paths(tier)
     return counted
-
-
-# -- the memory as a whole ---------------------------------------------------------------------------------------------
-
-
-def neighbourhood(served: Serving, request: Any) -> dict[str, Any]:
-    """See `septet.service.around.neighbourhood`."""
-    arguments = arguments_of(served.blocking, request, "limit")
-    return around.neighbourhood(served.blocking, limit=request.limit, **arguments)
-
-
-def health(served: Serving, request: Any) -> dict[str, Any]:
-    """See `septet.service.health.health`."""
-    return health_of.health(served.blocking, folders=request.folders)
-
-
-def learned(served: Serving, request: Any) -> dict[str, Any]:
-    """See `septet.service.health.learned`."""
-    return health_of.learned(served.blocking, **arguments_of(served.blocking, request))
-
-
-def slow_searches(served: Serving, request: Any) -> dict[str, Any]:
-    """See `septet.service.slow.SlowSearches`."""
-    return served.slow.listed()
 
 
 # -- passages ----------------------------------------------------------------------------------------------------------
