@@ -23,7 +23,7 @@ from septet import (
     Vault,
     VectorError,
 )
-from septet.client.routes import ROUTES
+from septet.client.transport import ROUTES
 from septet.service.operations import OPERATIONS
 from septet.service.tier_calls import TIER
 from serving import serving

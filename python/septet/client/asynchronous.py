@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from septet._core import Lock
 from septet.aio.feeding import add_many_from
-from septet.client.blocking import MAX_BYTES, TIMEOUT_S, limits
-from septet.client.calls import Calls
+from septet.client.blocking import MAX_BYTES, TIMEOUT_S, Calls, limits
 from septet.client.steps import Steps, awaited
 from septet.client.tier import answer_in, part_of
 from septet.client.transport import (

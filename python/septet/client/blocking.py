@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from septet._core import Lock
-from septet.client.calls import Calls
+from septet.client.reading import Reads
 from septet.client.steps import Steps, blocking
 from septet.client.tier import RemoteMember
 from septet.client.transport import (
@@ -23,6 +23,7 @@ from septet.client.transport import (
     outgoing,
     settings_of,
 )
+from septet.client.writing import Writes
 from septet.errors import Closed
 from septet.model.entry import Entry
 from septet.system.forks import OfOneProcess, renew_in_children
@@ -30,7 +31,7 @@ from septet.system.forks import OfOneProcess, renew_in_children
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["MAX_BYTES", "TIMEOUT_S", "Client"]
+__all__ = ["MAX_BYTES", "TIMEOUT_S", "Calls", "Client"]
 
 _R = TypeVar("_R")
 
@@ -41,6 +42,10 @@ MAX_BYTES = 256_000_000
 #: Idle connections close before the server closes them: writing calls are never retried.
 IDLE_S = 2.0
 MOST_CONNECTIONS = 64
+
+
+class Calls(Reads, Writes):
+    """The steps of all methods of a client."""
 
 
 class Client(RemoteMember, OfOneProcess):

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from pydantic_core import from_json
 
 from septet.client.faults import error_of
-from septet.client.routes import ROUTES
 from septet.client.shapes import ANSWERS
 from septet.client.wire import encoded
 from septet.embedding.transport.masking import Masker, mask_logs
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GRACE_S",
     "RETRIES",
+    "ROUTES",
     "Ask",
     "Body",
     "Outgoing",
@@ -44,6 +44,41 @@ RETRIES = (0.05, 0.2)
 GRACE_S = 2.0
 MOST_TIMEOUT_S = 86_400.0
 _JSON, _LINES = "application/json", "application/x-ndjson"
+
+#: The operations by name: verb, path, True if read-only, as in `septet.service.operations`. ``{id}`` is a field of the
+#: request. Read-only operations may be retried after a failed connection.
+ROUTES: Mapping[str, tuple[str, str, bool]] = {
+    "search": ("POST", "/v1/search", True),
+    "search_many": ("POST", "/v1/search_many", True),
+    "recall": ("POST", "/v1/recall", True),
+    "retrieve": ("POST", "/v1/retrieve", True),
+    "explain": ("POST", "/v1/explain", True),
+    "similar": ("POST", "/v1/similar", True),
+    "weights": ("POST", "/v1/weights", True),
+    "stats": ("GET", "/v1/stats", True),
+    "status": ("GET", "/v1/status", True),
+    "load": ("POST", "/v1/load", True),
+    "ids_beginning": ("POST", "/v1/ids", True),
+    "entries": ("POST", "/v1/list", True),
+    "count": ("POST", "/v1/count", True),
+    "facets": ("POST", "/v1/facets", True),
+    "history": ("POST", "/v1/history", True),
+    "links": ("POST", "/v1/links/of", True),
+    "tier": ("POST", "/v1/tier", True),
+    "add": ("POST", "/v1/entries", False),
+    "bulk": ("POST", "/v1/bulk", False),
+    "update": ("PATCH", "/v1/entries/{id}", False),
+    "update_many": ("POST", "/v1/update_many", False),
+    "delete": ("POST", "/v1/delete", False),
+    "remember": ("POST", "/v1/memories", False),
+    "forget": ("POST", "/v1/forget", False),
+    "supersede": ("POST", "/v1/supersede", False),
+    "reinstate": ("POST", "/v1/reinstate", False),
+    "link": ("POST", "/v1/links", False),
+    "link_many": ("POST", "/v1/link_many", False),
+    "unlink": ("POST", "/v1/unlink", False),
+    "feedback": ("POST", "/v1/feedback", False),
+}
 
 
 class Ask(NamedTuple):
