@@ -143,8 +143,8 @@ def test_the_documented_names_answer(vault):
         ("update_entry", {"id": "none", "title": "x"}, "error entry_not_found: "),
         ("update_entry", {"id": "r1", "severity": "bad"}, "error invalid_request: severity: "),
         ("remember", {"text": "x", "tier": "team"}, "error "),
-        ("remember", {"text": "x" * 1_000_001}, "error query_error: the arguments take more than 1,000,000 bytes"),
-        ("load", {"ids": ["x" * 10_000] * 1_000}, "error query_error: the arguments take more than 1,000,000 bytes"),
+        ("remember", {"text": "x" * 1_000_001}, "error query_error: the arguments have more than 1,000,000 bytes"),
+        ("load", {"ids": ["x" * 10_000] * 1_000}, "error query_error: the arguments have more than 1,000,000 bytes"),
     ],
 )
 def test_what_cannot_be_done_is_an_error_of_the_tool_with_its_code(vault, tool, arguments, said):

@@ -125,7 +125,7 @@ def test_the_sdks_client_talks_with_the_process_and_finds_what_it_stored_the_las
     found, large, many = talked(command, environment, second)
     assert id in [hit["id"] for hit in found["hits"]]
     assert large.is_error
-    assert large.content[0].text.startswith("error query_error: the arguments take more than 1,000,000 bytes")
+    assert large.content[0].text.startswith("error query_error: the arguments have more than 1,000,000 bytes")
     assert not any(result.is_error for result in many)
 
 

@@ -116,7 +116,7 @@ class Reads:
         """
         texts = listed(queries, "queries", QueryError, "a sequence of queries", of=str)
         if options.get("query_vector") is not None:
-            raise QueryError("search_many takes query_vectors=, one for each query, and no query_vector=")
+            raise QueryError("search_many takes query_vectors=, one for each query, not query_vector=")
         results: list[Results] = []
         if query_vectors is not None:
             vectors = listed(query_vectors, "query_vectors", QueryError, "one vector for each query")
@@ -189,19 +189,19 @@ class Reads:
     # -- without a query -----------------------------------------------------------------------------------------------
 
     def load(self, ids: Iterable[str]) -> Steps[list[Entry]]:
-        """Return whole entries in the order of the ids; see `Vault.load`.
+        """Return full entries in the order of the ids; see `Vault.load`.
 
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        names = ids_of([ids] if isinstance(ids, str) else ids)
+        entry_ids = ids_of([ids] if isinstance(ids, str) else ids)
         known: dict[str, Entry] = {}
         # No entry has an empty id or a longer one.
-        valid = [id_ for id_ in dict.fromkeys(names) if id_ and len(id_) <= MOST_ID_CHARS]
+        valid = [id_ for id_ in dict.fromkeys(entry_ids) if id_ and len(id_) <= MOST_ID_CHARS]
         for start in range(0, len(valid), MOST_AT_ONCE):
             answer = yield Ask("load", {"ids": valid[start : start + MOST_AT_ONCE]})
             known.update((id_["id"], entry_of(id_)) for id_ in answer["entries"])
-        return [known[id_] for id_ in names if id_ in known]
+        return [known[id_] for id_ in entry_ids if id_ in known]
 
     def get(self, id: str) -> Steps[Entry | None]:
         """Return the entry with this id, or None; see `Vault.get`.
@@ -219,9 +219,9 @@ class Reads:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        names = ids_of([ids] if isinstance(ids, str) else ids)
-        known = {entry.id: entry for entry in (yield from self.load(names))}
-        return [known.get(id_) for id_ in names]
+        entry_ids = ids_of([ids] if isinstance(ids, str) else ids)
+        known = {entry.id: entry for entry in (yield from self.load(entry_ids))}
+        return [known.get(id_) for id_ in entry_ids]
 
     def ids_beginning(self, text: str, *, limit: int = 20) -> Steps[list[str]]:
         """Return the ids that begin with a text, in order; see `Vault.ids_beginning`.
@@ -306,7 +306,7 @@ class Reads:
         return list(map(link_of, (yield Ask("links", {"id": utf8(id, "id")}))["links"]))
 
     def stats(self) -> Steps[Stats]:
-        """Count what the server holds; ``path`` is its address. See `Vault.stats`.
+        """Return the counts of the server; ``path`` is its address. See `Vault.stats`.
 
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.

@@ -55,9 +55,9 @@ class RemoteMember(ABC):
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        names, name = ids_of([ids] if isinstance(ids, str) else ids), asked_model(model)
+        entry_ids, name = ids_of([ids] if isinstance(ids, str) else ids), asked_model(model)
         layout = fullest([self._layouts()], name, self._settings.url)
-        return rows_of(names, layout, self._vectors_of(names, layout))
+        return rows_of(entry_ids, layout, self._vectors_of(entry_ids, layout))
 
     # -- for a federation ----------------------------------------------------------------------------------------------
 
@@ -190,5 +190,5 @@ def _single(ask: Ask) -> Steps[Any]:
 
 
 def _chunks(ids: Sequence[str]) -> list[list[str]]:
-    names = list(dict.fromkeys(ids))
-    return [names[start : start + MOST_AT_ONCE] for start in range(0, len(names), MOST_AT_ONCE)]
+    unique = list(dict.fromkeys(ids))
+    return [unique[start : start + MOST_AT_ONCE] for start in range(0, len(unique), MOST_AT_ONCE)]

@@ -268,9 +268,9 @@ class Writes:
                 raise EntryError(f"{method}() takes ids or where=, not both")
             named = self._named({"where": where, "dry_run": dry_run})
             return int((yield Ask(method, named))["count"])
-        names, count = ids_to_delete(ids), 0
-        for start in range(0, len(names), MOST_AT_ONCE):
-            named = self._named({"ids": names[start : start + MOST_AT_ONCE], "dry_run": dry_run})
+        entry_ids, count = ids_to_delete(ids), 0
+        for start in range(0, len(entry_ids), MOST_AT_ONCE):
+            named = self._named({"ids": entry_ids[start : start + MOST_AT_ONCE], "dry_run": dry_run})
             count += (yield Ask(method, named))["count"]
         return count
 
@@ -319,7 +319,7 @@ def _with_vectors(rows: Iterable[Any], matrix: Any, more: Mapping[str, Any]) -> 
 
 
 def _stored(answers: Sequence[shapes.StoredAnswer], before: int, sent: int, settings: Settings) -> list[str]:
-    """Return the ids of what one call stored.
+    """Return the ids of the entries stored by a call.
 
     Raises:
         BatchError: an item could not be stored.

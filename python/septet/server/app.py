@@ -148,8 +148,8 @@ class App:
                 if self.stopping:
                     raise RequestError(STOPPING, {**AGAIN, "Connection": "close"})
             return await self._run_route(scope, receive, exchange, match)
-        except RequestError as refused:
-            return failed(refused.fault, refused.headers)
+        except RequestError as error:
+            return failed(error.fault, error.headers)
         except ClientDisconnected:
             raise
         except Exception as error:

@@ -65,7 +65,7 @@ class Bulk:
         self._served, self._settings, self._spool = served, settings, spool
         self._admission, self._turns = admission, turns
         #: The error of the first line, if nothing was answered before: it becomes the response.
-        self.refused: RequestError | None = None
+        self.error: RequestError | None = None
         self._adds: list[_Add] = []
         self._shared: dict[str, Any] = {}
 
@@ -93,12 +93,12 @@ class Bulk:
                     elif line.strip():
                         await self._run_line(number, line)
             await self._store()
-        except RequestError as refused:
+        except RequestError as error:
             await self._store()
             if number:
-                await self._fail(number + 1, refused.fault)
+                await self._fail(number + 1, error.fault)
             else:
-                self.refused = refused
+                self.error = error
 
     async def _run_line(self, number: int, line: bytes) -> None:
         try:
@@ -133,18 +133,18 @@ class Bulk:
             return
         adds, shared, self._adds = self._adds, self._shared, []
         try:
-            done = await self._admission.in_turn(
+            results = await self._admission.in_turn(
                 lambda: self._served.memory.on_thread(lambda memory: _store_all(memory, adds, shared))
             )
         except RequestError as late:
-            done = [late] * len(adds)
-        for add, stored in zip(adds, done):
-            if isinstance(stored, str):
-                await self._reply(add.line, {"id": stored})
+            results = [late] * len(adds)
+        for add, result in zip(adds, results):
+            if isinstance(result, str):
+                await self._reply(add.line, {"id": result})
             else:
-                if isinstance(stored, SeptetError):
-                    self._served.hide_paths(stored)
-                await self._fail(add.line, _fault(stored))
+                if isinstance(result, SeptetError):
+                    self._served.hide_paths(result)
+                await self._fail(add.line, _fault(result))
 
     async def _reply(self, number: int, data: dict[str, Any]) -> None:
         await self._spool.write(encoded({"line": number, **data}) + b"\n")

@@ -29,7 +29,7 @@ def _page(document: Mapping[str, Any], schemas: Mapping[str, Any]) -> Iterator[s
     yield f"<h1>API of Septet {escape(info['version'])}</h1><p>{escape(info['description'])} The same for programs: "
     yield '<a href="/openapi.json">openapi.json</a>. <a href="/">To the page</a>.</p>'
     if "security" in document:
-        yield "<p>Requests bring a token: <code>Authorization: Bearer TOKEN</code>.</p>"
+        yield "<p>Requests require a token: <code>Authorization: Bearer TOKEN</code>.</p>"
     for path, verbs in document["paths"].items():
         for verb, operation in verbs.items():
             yield from _operation(path, verb.upper(), operation, schemas)

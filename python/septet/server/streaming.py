@@ -64,8 +64,8 @@ class Streams:
             work.add_done_callback(lambda _: spool.end())
             try:
                 await spool.first()
-                if bulk.refused is not None:
-                    await failed(bulk.refused.fault, bulk.refused.headers)(scope, receive, send)
+                if bulk.error is not None:
+                    await failed(bulk.error.fault, bulk.error.headers)(scope, receive, send)
                     return
                 await _send(scope, send, _with_errors(spool.pieces(), work))
             finally:
@@ -113,7 +113,7 @@ class Streams:
 
             task = asyncio.ensure_future(sending())
             disconnect = asyncio.ensure_future(_wait_for_disconnect(receive))
-            # After a disconnect, uvicorn drops sent data silently, so the task would never end.
+            # After a disconnect, uvicorn drops sent data silently: stop the export.
             disconnect.add_done_callback(lambda _: task.cancel())
             try:
                 await task

@@ -47,22 +47,22 @@ def neighbourhood(memory: Memory, id: str, *, limit: int, **tier: Any) -> dict[s
     # Remaining direct neighbours fill the remaining places.
     steps |= dict.fromkeys([n for n in first if n not in steps][: limit - len(steps)], 1)
     entries = {entry.id: entry for entry in memory.load(steps, **tier)}
-    links |= {neighbour: memory.links(neighbour, **tier) for neighbour in entries if neighbour not in links}
-    between = {(link.source, link.target): link for neighbour in entries for link in links[neighbour]}
+    links |= {entry_id: memory.links(entry_id, **tier) for entry_id in entries if entry_id not in links}
+    between = {(link.source, link.target): link for entry_id in entries for link in links[entry_id]}
     shown = [link for ends, link in sorted(between.items()) if entries.keys() >= {*ends}]
     return {
         "nodes": [
             {
-                **{name: getattr(entries[neighbour], name) for name in ("id", "title", "kind", "domain", "severity")},
+                **{name: getattr(entries[entry_id], name) for name in ("id", "title", "kind", "domain", "severity")},
                 "steps": step,
-                "links": len(links[neighbour]),
-                "shown": sum(neighbour in (link.source, link.target) for link in shown),
+                "links": len(links[entry_id]),
+                "shown": sum(entry_id in (link.source, link.target) for link in shown),
             }
-            for neighbour, step in steps.items()
-            if neighbour in entries
+            for entry_id, step in steps.items()
+            if entry_id in entries
         ],
         "links": [dict(link._asdict()) for link in shown],
-        "left_out": len(first) - sum(neighbour in steps for neighbour in first),
+        "left_out": len(first) - sum(entry_id in steps for entry_id in first),
     }
 
 

@@ -1,4 +1,4 @@
-"""Answers of the operations on a whole memory: health, neighbourhood, slow searches, learned weights."""
+"""Answers of the operations on the memory as a whole: health, neighbourhood, slow searches, learned weights."""
 
 # No `from __future__ import annotations`: pydantic reads the annotations as values.
 from typing_extensions import NotRequired, TypedDict

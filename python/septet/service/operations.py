@@ -151,7 +151,7 @@ OPERATIONS: Mapping[str, Operation] = {
         ),
         Operation(
             name="load",
-            summary="Return whole entries by id.",
+            summary="Return full entries by id.",
             route=("POST", "/v1/load"),
             request=requests.LoadRequest,
             answer=shapes.LoadedAnswer,
@@ -295,7 +295,7 @@ OPERATIONS: Mapping[str, Operation] = {
         ),
         Operation(
             name="supersede",
-            summary="Put an entry in the place of another one, which stays as what was valid before.",
+            summary="Replace an entry by another; the old one remains as a past version.",
             route=("POST", "/v1/supersede"),
             request=requests.SupersedeRequest,
             answer=shapes.IdAnswer,
@@ -340,7 +340,7 @@ OPERATIONS: Mapping[str, Operation] = {
         ),
         Operation(
             name="feedback",
-            summary="Record what became of a result.",
+            summary="Record feedback on a result.",
             route=("POST", "/v1/feedback"),
             request=requests.FeedbackRequest,
             answer=shapes.OkAnswer,

@@ -83,7 +83,7 @@ def results_text(answer: Mapping[str, Any]) -> str:
 
 
 def entries_text(answer: Mapping[str, Any]) -> str:
-    """Return whole entries."""
+    """Return full entries."""
     missing = answer["missing"]
     head = f"no entry: {line_of({'ids': missing})}" if missing else ""
     return listing_of([_entry(entry) for entry in answer["entries"]], head=head)

@@ -119,8 +119,8 @@ def _vault_of(memory: Memory, call: Mapping[str, Any]) -> AnyVault:
 
 
 def _ids(call: Mapping[str, Any]) -> list[str]:
-    names = listed(call["ids"], "ids", QueryError, "a list of ids", MOST_IDS, of=str)
-    return [utf8(id_, "id", QueryError) for id_ in names]
+    ids = listed(call["ids"], "ids", QueryError, "a list of ids", MOST_IDS, of=str)
+    return [utf8(id_, "id", QueryError) for id_ in ids]
 
 
 def _about(vault: AnyVault, call: Mapping[str, Any]) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class SearchTool(Request):
 
     query: _Query
     limit: Annotated[int, Field(ge=1, le=MOST_RESULTS, description="Maximum number of results.")] = 10
-    mode: Annotated[Mode, Field(description="scan: titles and snippets; full: whole entries and signals.")] = "scan"
+    mode: Annotated[Mode, Field(description="scan: titles and snippets; full: entire entries and signals.")] = "scan"
     where: _Where = None
     domain: _Domain = None
     kinds: _Kinds = None

@@ -132,7 +132,7 @@ def expect_small(arguments: object) -> None:
         else:
             items = value if isinstance(value, list) else []
         if budget < 2 * len(items):
-            raise QueryError(f"the arguments take more than {MOST_BYTES:,} bytes: send less, or in several calls")
+            raise QueryError(f"the arguments have more than {MOST_BYTES:,} bytes: send less, or split the call")
         pending += items
 
 
@@ -167,15 +167,15 @@ _TOOLS: Mapping[str, Tool] = {
             telling.results_text,
             "Find entries, chunks of files and memories that answer a question, best first. Use it before answering "
             "from memory, or redoing earlier decisions. It returns titles and snippets; call load with "
-            "the ids that look right for whole texts. Not for listing everything: narrow with where. Low confidence "
-            "means that an answer is probably not there.",
+            "the relevant ids for full texts. Not for listing everything: narrow with where. Low confidence "
+            "means that the memory probably has no answer.",
         ),
         _tool(
             "load",
-            "Load whole entries",
+            "Load full entries",
             requests.LoadTool,
             telling.entries_text,
-            "Return whole entries by the ids that search returned. Load only what you will use.",
+            "Return full entries by ids from search. Load only those you will use.",
         ),
         _tool(
             "remember",
@@ -183,8 +183,8 @@ _TOOLS: Mapping[str, Tool] = {
             requests.RememberTool,
             telling.changed_text,
             "Store a fact, decision or preference worth knowing in later conversations; returns its id. One fact per "
-            "call, in words that make sense without this conversation. Not for secrets, nor for what files hold "
-            "already. Storing the same text again updates that memory; omitted arguments keep their values.",
+            "call, in words that make sense without this conversation. Not for secrets, nor for content of files. "
+            "Storing the same text again updates that memory; omitted arguments keep their values.",
             # Without an id it changes no other memory; given topics and times replace those of the same text.
             effect="adds",
         ),
@@ -202,7 +202,7 @@ _TOOLS: Mapping[str, Tool] = {
             "Forget memories",
             requests.ForgetTool,
             telling.changed_text,
-            "Delete memories by id, when they are wrong or the user asks for it. Other entries are left alone.",
+            "Delete memories by id, if they are wrong or the user requests it. Other entries are not deleted.",
         ),
         _tool(
             "feedback",
@@ -222,7 +222,7 @@ _TOOLS: Mapping[str, Tool] = {
         ),
         _tool(
             "status",
-            "What the memory holds",
+            "Show the contents of the memory",
             requests.StatusTool,
             telling.status_text,
             "Return the number of entries by kind and tier, and whether writes are allowed.",

@@ -142,7 +142,7 @@ class RemoteSession:
         return self._ask("overrides", read, query=query, ids=list(ids))
 
     def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
-        """Return whole candidates in the order of the rows."""
+        """Return full candidates in the order of the rows."""
 
         def read(data: Any) -> Sequence[Candidate]:
             if [row.row for row in data] != list(rows):
