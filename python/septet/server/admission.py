@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 import anyio
 from starlette.types import Receive
 
-from septet.server.bodies import MOST_READ, whole
-from septet.server.patience import in_time, too_late
+from septet.server.bodies import MOST_READ, ClientDisconnected, whole
 from septet.server.room import Room
 from septet.server.routing import RequestError
 from septet.server.settings import Settings
@@ -27,6 +26,8 @@ _Result = TypeVar("_Result")
 IN_QUERY = frozenset({"GET", "HEAD", "DELETE"})
 #: Maximum time that a line of a body waits for other requests, in seconds.
 GIVE_WAY_S = 0.005
+#: Delay before a task watches for a disconnect, in seconds: short requests do without.
+LOOK_AFTER_S = 0.05
 #: Headers of an answer to retry later.
 AGAIN = {"Retry-After": "1"}
 
@@ -86,7 +87,7 @@ class Admission:
 
     async def without_place(self, work: Callable[[], Coroutine[Any, Any, _Result]], receive: Receive) -> _Result:
         """Run work without a place, for routes that must always answer, such as the health check."""
-        return await in_time(work(), receive, self._settings.deadline_s)
+        return await _in_time(work(), receive, self._settings.deadline_s)
 
     async def after_others(self) -> None:
         """Let waiting requests run first, for at most `GIVE_WAY_S`."""
@@ -105,4 +106,50 @@ class Admission:
         with anyio.move_on_after(self._settings.deadline_s):
             async with self._places:
                 return await work()
-        raise too_late(self._settings.deadline_s)
+        raise _too_late(self._settings.deadline_s)
+
+
+def _too_late(deadline_s: float) -> RequestError:
+    """Return the error of work that exceeds the deadline."""
+    return RequestError(Fault("deadline", f"no answer within {deadline_s:g} s", 504))
+
+
+async def _in_time(work: Coroutine[Any, Any, _Result], receive: Receive, deadline_s: float) -> _Result:
+    """Return the result of work; cancel it at the deadline, and when the client disconnects.
+
+    Args:
+        receive: of a request whose body was read to its end.
+
+    Raises:
+        RequestError: it took longer than ``deadline_s`` (504).
+        ClientDisconnected: the client disconnected.
+    """
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(work)
+    faults: list[Exception] = []
+    watchers: list[asyncio.Task[None]] = []
+
+    def end(fault: Exception) -> None:
+        faults.append(fault)
+        task.cancel()
+
+    async def watch() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        end(ClientDisconnected())
+
+    timers = (
+        loop.call_later(deadline_s, end, _too_late(deadline_s)),
+        loop.call_later(LOOK_AFTER_S, lambda: watchers.append(loop.create_task(watch()))),
+    )
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if faults:
+            raise faults[0] from None
+        raise
+    finally:
+        for timer in timers:
+            timer.cancel()
+        for watcher in watchers:
+            watcher.cancel()

@@ -175,9 +175,8 @@ def _other_routes() -> Iterable[tuple[str, str, Schema]]:
     figures = {"200": {"description": "Metrics in the text format of Prometheus.", "content": text}}
     yield _route("/metrics", "get", "metrics", "Return metrics.", {**_errors(), **figures})
     answers = {"200": {"description": "An answer per line: its number, and an id or an error.", "content": lines}}
-    bulk = _route("/v1/bulk", "post", "bulk", "Store, change and delete by lines of JSON.", {**_errors(), **answers})
-    bulk[2]["requestBody"] = {"required": True, "content": lines}
-    yield bulk
+    path, verb, bulk = _route("/v1/bulk", "post", "bulk", "Store, change and delete entries.", {**_errors(), **answers})
+    yield path, verb, {**bulk, "requestBody": {"required": True, "content": lines}}
     yield _tools()
     everything = {"200": {"description": "All entries, one object per line.", "content": lines}}
     yield _route("/v1/export", "get", "export", "Export all entries.", {**_errors(), **everything})
@@ -185,15 +184,10 @@ def _other_routes() -> Iterable[tuple[str, str, Schema]]:
 
 def _tools() -> tuple[str, str, Schema]:
     errors = {status: {**response, "content": _json(_ref("ToolFault"))} for status, response in _errors().items()}
-    good = {
-        "200": {
-            "description": "The result of the tool, also as short text.",
-            "content": _json(_ref("ToolAnswer")),
-        }
-    }
-    tool = _route("/v1/tools/call", "post", "call_tool", "Call an agent tool by name.", {**errors, **good})
-    tool[2]["requestBody"] = {"required": True, "content": _json(_ref("ToolCall"))}
-    return tool
+    answer = _json(_ref("ToolAnswer"))
+    good = {"200": {"description": "The result of the tool, also as short text.", "content": answer}}
+    path, verb, tool = _route("/v1/tools/call", "post", "call_tool", "Call an agent tool by name.", {**errors, **good})
+    return path, verb, {**tool, "requestBody": {"required": True, "content": _json(_ref("ToolCall"))}}
 
 
 def _reachable(paths: dict[str, Schema], schemas: dict[str, Schema]) -> dict[str, Schema]:

@@ -33,9 +33,10 @@ def tokens_in(text: str, source: str) -> dict[str, str]:
         if len(line) != 2 or line[0] not in SCOPES:
             known = ", ".join(SCOPES)
             raise QueryError(f"token {number} in {source}: wanted SCOPE TOKEN on a line, with a scope of {known}")
-        if line[1] in scopes:
+        scope, token = line
+        if token in scopes:
             raise QueryError(f"token {number} in {source} is a duplicate: a token has one scope")
-        scopes[line[1]] = line[0]
+        scopes[token] = scope
     return scopes
 
 

@@ -31,7 +31,7 @@ class SlowSearches:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self.watching = self.queries = False
         self._clock = clock
-        self._rows: list[tuple[float, dict[str, Any]]] = []
+        self._rows: list[dict[str, Any]] = []
         self._seen = 0
         self._lock = Lock()
 
@@ -39,14 +39,15 @@ class SlowSearches:
         """Record a finished search; thread-safe."""
         with self._lock:
             self._seen += 1
-            full = len(self._rows) >= MOST_KEPT
-            if full and event.took_ms <= self._rows[-1][0] and self._rows[-1][1]["at"] > self._clock() - KEPT_S:
-                return
+            if len(self._rows) >= MOST_KEPT:
+                fastest = self._rows[-1]
+                if event.took_ms <= fastest["took_ms"] and fastest["at"] > self._clock() - KEPT_S:
+                    return
             row = {"at": self._clock(), **event.to_dict()}
             del row["generation"]
             if self.queries:
                 row["query"] = event.query[:MOST_QUERY_CHARS]
-            self._rows.append((event.took_ms, row))
+            self._rows.append(row)
             self._prune()
 
     def listed(self) -> dict[str, Any]:
@@ -57,10 +58,10 @@ class SlowSearches:
                 "watching": self.watching,
                 "queries_kept": self.queries,
                 "seen": self._seen,
-                "searches": [dict(row) for _, row in self._rows],
+                "searches": [dict(row) for row in self._rows],
             }
 
     def _prune(self) -> None:
         oldest = self._clock() - KEPT_S
-        recent = [item for item in self._rows if item[1]["at"] > oldest]
-        self._rows = sorted(recent, key=lambda item: -item[0])[:MOST_KEPT]
+        recent = [row for row in self._rows if row["at"] > oldest]
+        self._rows = sorted(recent, key=lambda row: -row["took_ms"])[:MOST_KEPT]
