@@ -103,7 +103,7 @@ def leave():
 def test_whatever_goes_wrong_the_vault_answers_and_says_why(vault, kind):
     memory = ExternalFirst(WRONG[kind], vault, name="qmd", timeout_s=0.2, rest_s=60)
     alone = vault.search("rotate crops 7", limit=4)
-    for said in ("qmd ", "; it rests"):
+    for said in ("qmd ", "; it is paused"):
         results = memory.search("rotate crops 7", limit=4)
         assert (results.ids, results.degraded) == (alone.ids, True)
         (note,) = [note for note in results.notes if note not in alone.notes]

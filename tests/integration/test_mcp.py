@@ -161,7 +161,7 @@ def test_what_cannot_be_done_is_an_error_of_the_tool_with_its_code(vault, tool, 
 
 def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(vault):
     async def talk(client, served):
-        with pytest.raises(MCPError, match="there is no tool 'drop_all'"):
+        with pytest.raises(MCPError, match="unknown tool 'drop_all'"):
             await client.call_tool("drop_all", {})
         return await client.call_tool("status", {})
 

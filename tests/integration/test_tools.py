@@ -148,7 +148,7 @@ def test_arguments_that_do_not_fit_are_refused_with_their_field(call, name, argu
 
 
 def test_a_tool_that_is_not_there_and_an_entry_that_is_not_there_are_errors_with_a_code(call):
-    with pytest.raises(UnknownTool, match="there is no tool 'drop': available: search, load") as fault:
+    with pytest.raises(UnknownTool, match="unknown tool 'drop'; available: search, load") as fault:
         call("drop")
     assert fault.value.code == "unknown_tool"
     with pytest.raises(EntryNotFound):

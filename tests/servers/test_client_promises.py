@@ -169,7 +169,7 @@ def test_what_is_done_where_the_file_is_is_an_error_of_a_remote_tier(tmp_path, u
 
 def test_a_search_returns_a_thousand_results_at_most_and_pages_are_turned(filled_vault, url):
     with Client(url) as client:
-        with pytest.raises(QueryError, match="at most 1,000 results; turn the pages"):
+        with pytest.raises(QueryError, match="at most 1,000 results; use offset= for more"):
             client.search("vault", limit=1_001)
         assert client.search("vault", limit=1_000).ids == filled_vault.search("vault", limit=1_000).ids
         pages = client.search("vault", limit=5).ids + client.search("vault", limit=5, offset=5).ids

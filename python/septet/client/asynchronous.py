@@ -15,9 +15,9 @@ from septet.client.steps import Steps, awaited
 from septet.client.tier import answer_in, part_of
 from septet.client.transport import (
     RETRIES,
-    Ask,
     Body,
-    Outgoing,
+    Call,
+    HttpRequest,
     Settings,
     decoded,
     failed,
@@ -180,7 +180,7 @@ class AsyncSeptet(OfOneProcess):
         named = {} if self._settings.tier is None else {"tier": self._settings.tier}
         while True:
             call = {"method": "part", "row": row, "last": last, **named}
-            answer = answer_in(await self._send(Ask("tier", call, shape=shape_of(call))), self._settings.url)
+            answer = answer_in(await self._send(Call("tier", call, shape=shape_of(call))), self._settings.url)
             rows, last = part_of(answer, row, self._settings.url), answer["last"]
             if not rows:
                 return
@@ -193,43 +193,44 @@ class AsyncSeptet(OfOneProcess):
     async def _run(self, steps: Steps[_R]) -> _R:
         """Run the steps of a method and return its result."""
         try:
-            ask = next(steps)
+            call = next(steps)
             while True:
                 try:
-                    answer = await self._send(ask)
+                    answer = await self._send(call)
                 except BaseException as fault:  # noqa: BLE001 - raised inside the steps
-                    ask = steps.throw(fault)
+                    call = steps.throw(fault)
                 else:
-                    ask = steps.send(answer)
+                    call = steps.send(answer)
         except StopIteration as end:
             result: _R = end.value
             return result
 
-    async def _send(self, ask: Ask) -> Any:
+    async def _send(self, call: Call) -> Any:
         """Return the answer to a call; see `Client`."""
         import httpx
 
-        call = outgoing(ask, self._settings)
+        request = outgoing(call, self._settings)
         clock = asyncio.get_running_loop().time
-        ends_at, pauses = clock() + call.within_s, iter(RETRIES)
+        ends_at, pauses = clock() + request.within_s, iter(RETRIES)
         while True:
             try:
-                status, body = await asyncio.wait_for(self._receive(call), max(ends_at - clock(), 0.0))
-                return decoded(status, body, ask, self._settings)
+                status, body = await asyncio.wait_for(self._receive(request), max(ends_at - clock(), 0.0))
+                return decoded(status, body, call, self._settings)
             except (httpx.RequestError, httpx.InvalidURL) as error:
-                fault, again = failed(error, call, self._settings), may_retry(error, call)
+                fault, again = failed(error, request, self._settings), may_retry(error, request)
             except asyncio.TimeoutError:
-                fault, again = late(self._settings.url, call.within_s), False
+                fault, again = late(self._settings.url, request.within_s), False
             pause = next(pauses, None) if again else None
             if pause is None or clock() + pause >= ends_at:
                 raise fault from None
             await asyncio.sleep(pause)
 
-    async def _receive(self, call: Outgoing) -> tuple[int, bytes]:
+    async def _receive(self, request: HttpRequest) -> tuple[int, bytes]:
+        headers, timeout_s = dict(request.headers), request.within_s
         async with self._connections().stream(
-            call.method, call.url, content=call.content, headers=dict(call.headers), timeout=call.within_s
+            request.method, request.url, content=request.content, headers=headers, timeout=timeout_s
         ) as response:
-            body = Body(response, call, self._settings, float("inf"))
+            body = Body(response, request, self._settings, float("inf"))
             if response.is_stream_consumed:
                 body.add(response.content)
             else:

@@ -13,9 +13,9 @@ from septet.client.steps import Steps, blocking
 from septet.client.tier import RemoteMember
 from septet.client.transport import (
     RETRIES,
-    Ask,
     Body,
-    Outgoing,
+    Call,
+    HttpRequest,
     Settings,
     decoded,
     failed,
@@ -167,19 +167,19 @@ class Client(RemoteMember, OfOneProcess):
     def _run(self, steps: Steps[_R]) -> _R:
         """Run the steps of a method and return its result."""
         try:
-            ask = next(steps)
+            call = next(steps)
             while True:
                 try:
-                    answer = self._send(ask)
+                    answer = self._send(call)
                 except BaseException as fault:  # noqa: BLE001 - raised inside the steps
-                    ask = steps.throw(fault)
+                    call = steps.throw(fault)
                 else:
-                    ask = steps.send(answer)
+                    call = steps.send(answer)
         except StopIteration as end:
             result: _R = end.value
             return result
 
-    def _send(self, ask: Ask) -> Any:
+    def _send(self, call: Call) -> Any:
         """Return the answer to a call.
 
         Raises:
@@ -189,27 +189,27 @@ class Client(RemoteMember, OfOneProcess):
 
         from septet.embedding.transport.network import until
 
-        call = outgoing(ask, self._settings)
-        ends_at, pauses = time.monotonic() + call.within_s, iter(RETRIES)
+        request = outgoing(call, self._settings)
+        ends_at, pauses = time.monotonic() + request.within_s, iter(RETRIES)
         while True:
             try:
                 with until(ends_at):
-                    status, body = self._receive(call, ends_at)
-                return decoded(status, body, ask, self._settings)
+                    status, body = self._receive(request, ends_at)
+                return decoded(status, body, call, self._settings)
             except (httpx.RequestError, httpx.InvalidURL) as error:
-                fault, again = failed(error, call, self._settings), may_retry(error, call)
+                fault, again = failed(error, request, self._settings), may_retry(error, request)
             pause = next(pauses, None) if again else None
             if pause is None or time.monotonic() + pause >= ends_at:
                 # The cause holds the request, and so the token.
                 raise fault from None
             time.sleep(pause)
 
-    def _receive(self, call: Outgoing, ends_at: float) -> tuple[int, bytes]:
+    def _receive(self, request: HttpRequest, ends_at: float) -> tuple[int, bytes]:
         timeout_s = max(ends_at - time.monotonic(), 0.001)
         with self._connections().stream(
-            call.method, call.url, content=call.content, headers=dict(call.headers), timeout=timeout_s
+            request.method, request.url, content=request.content, headers=dict(request.headers), timeout=timeout_s
         ) as response:
-            body = Body(response, call, self._settings, ends_at)
+            body = Body(response, request, self._settings, ends_at)
             # A transport of a test may have read the body.
             for piece in (response.content,) if response.is_stream_consumed else response.iter_raw():
                 body.add(piece)

@@ -148,7 +148,7 @@ class ExternalFirst:
             fault, now = self._fault, time.monotonic()
             if fault is not None:
                 if now < self._retry_at:
-                    raise _NoAnswer(f"{fault}; it rests")
+                    raise _NoAnswer(f"{fault}; it is paused")
                 # A single search retries; concurrent ones go to the vault.
                 self._retry_at = now + self._timeout_s
         within_s = self._timeout_s

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from septet.client.steps import Steps
-from septet.client.transport import Ask, Settings
+from septet.client.transport import Call, Settings
 from septet.errors import QueryError, SeptetError, StoreBusy, Unreachable
 from septet.model.entry import Entry
 from septet.ranking.pool import Candidate
@@ -149,13 +149,13 @@ class RemoteMember(ABC):
     def _ask(self, method: str, **named: Any) -> Any:
         return answer_in(self._tier_answer({"method": method, **named}, None), self._settings.url)
 
-    def _unreachable(self, what: str) -> Unreachable:
-        return Unreachable(f"{self._settings.url} answers with {what}")
+    def _unreachable(self, detail: str) -> Unreachable:
+        return Unreachable(f"{self._settings.url} answers with {detail}")
 
     def _tier_answer(self, call: Mapping[str, Any], within_s: float | None) -> Mapping[str, Any]:
         if self._settings.tier is not None:
             call = {**call, "tier": self._settings.tier}
-        answer = self._run(_single(Ask("tier", call, within_s, shape_of(call))))
+        answer = self._run(_single(Call("tier", call, within_s, shape_of(call))))
         if call["method"] == "open":
             self._last_embeds = answer.get("embeds") is True
         return cast("Mapping[str, Any]", answer)
@@ -185,8 +185,8 @@ def part_of(answer: Mapping[str, Any], row: int, where: str) -> list[Candidate]:
     return candidates
 
 
-def _single(ask: Ask) -> Steps[Any]:
-    return (yield ask)
+def _single(call: Call) -> Steps[Any]:
+    return (yield call)
 
 
 def _chunks(ids: Sequence[str]) -> list[list[str]]:

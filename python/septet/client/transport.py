@@ -26,9 +26,9 @@ __all__ = [
     "GRACE_S",
     "RETRIES",
     "ROUTES",
-    "Ask",
     "Body",
-    "Outgoing",
+    "Call",
+    "HttpRequest",
     "Settings",
     "decoded",
     "failed",
@@ -81,7 +81,7 @@ ROUTES: Mapping[str, tuple[str, str, bool]] = {
 }
 
 
-class Ask(NamedTuple):
+class Call(NamedTuple):
     """One call of a server.
 
     Attributes:
@@ -97,7 +97,7 @@ class Ask(NamedTuple):
     shape: Any = None
 
 
-class Outgoing(NamedTuple):
+class HttpRequest(NamedTuple):
     """A call as an HTTP request."""
 
     method: str
@@ -172,21 +172,21 @@ def settings_of(
     return Settings(address.rstrip("/") + "/", token, within_s, most_bytes, named, transport, mask)
 
 
-def outgoing(ask: Ask, settings: Settings) -> Outgoing:
+def outgoing(call: Call, settings: Settings) -> HttpRequest:
     """Return a call as an HTTP request.
 
     Raises:
         QueryError: an argument that is no JSON value; `EntryError` for one of a write.
     """
-    verb, path, reads = ROUTES[ask.operation]
+    verb, path, reads = ROUTES[call.operation]
     headers = {"Accept-Encoding": "identity", "User-Agent": "septet", "Accept": _JSON}
     if settings.token is not None:
         headers["Authorization"] = f"Bearer {settings.token}"
     content: bytes | None = None
-    if isinstance(ask.request, bytes):
-        content, headers["Content-Type"], headers["Accept"] = ask.request, _LINES, _LINES
+    if isinstance(call.request, bytes):
+        content, headers["Content-Type"], headers["Accept"] = call.request, _LINES, _LINES
     else:
-        request = dict(ask.request)
+        request = dict(call.request)
         if "{id}" in path:
             # Percent-encode every byte: dots and slashes of an id must not become path segments.
             quoted = "".join(f"%{byte:02X}" for byte in utf8(request.pop("id"), "id").encode())
@@ -195,8 +195,8 @@ def outgoing(ask: Ask, settings: Settings) -> Outgoing:
             path += "".join(f"?{name}={_quoted(value)}" for name, value in request.items())
         else:
             content, headers["Content-Type"] = encoded(request, reads=reads), _JSON
-    within_s = settings.timeout_s if ask.within_s is None else min(ask.within_s, MOST_TIMEOUT_S)
-    return Outgoing(verb, settings.url + path.lstrip("/"), content, headers, within_s, reads)
+    within_s = settings.timeout_s if call.within_s is None else min(call.within_s, MOST_TIMEOUT_S)
+    return HttpRequest(verb, settings.url + path.lstrip("/"), content, headers, within_s, reads)
 
 
 def _quoted(value: object) -> str:
@@ -210,9 +210,9 @@ class Body:
         Unreachable: the server redirects, or compresses the answer although no compression was requested.
     """
 
-    def __init__(self, response: httpx.Response, call: Outgoing, settings: Settings, ends_at: float) -> None:
+    def __init__(self, response: httpx.Response, request: HttpRequest, settings: Settings, ends_at: float) -> None:
         self._where, self._most, self._ends_at = settings.url, settings.most_bytes, ends_at
-        self._within_s, self._pieces, self._size = call.within_s, list[bytes](), 0
+        self._within_s, self._pieces, self._size = request.within_s, list[bytes](), 0
         self.status = response.status_code
         if 300 <= self.status < 400:
             raise Unreachable(f"{self._where} redirects ({self.status}): use the final URL")
@@ -240,15 +240,15 @@ class Body:
         return b"".join(self._pieces)
 
 
-def decoded(status: int, body: bytes, ask: Ask, settings: Settings) -> Any:
+def decoded(status: int, body: bytes, call: Call, settings: Settings) -> Any:
     """Return the validated answer of the call's type; a list with one per line for lines of JSON.
 
     Raises:
         SeptetError: the error of the server; `Unreachable` for an answer of another type.
     """
-    shape = ANSWERS[ask.operation] if ask.shape is None else ask.shape
+    shape = ANSWERS[call.operation] if call.shape is None else call.shape
     if 200 <= status < 300:
-        if isinstance(ask.request, bytes):
+        if isinstance(call.request, bytes):
             lines = [line for line in body.splitlines() if line.strip()]
             return [received(line, shape, settings.url, settings.mask) for line in lines]
         if body.lstrip()[:1] == b"{":
@@ -257,7 +257,7 @@ def decoded(status: int, body: bytes, ask: Ask, settings: Settings) -> Any:
         answer = from_json(body)
     except ValueError:
         answer = None
-    raise error_of(status, answer, settings.url, reads=ROUTES[ask.operation][2], masked=settings.masked)
+    raise error_of(status, answer, settings.url, reads=ROUTES[call.operation][2], masked=settings.masked)
 
 
 def late(where: str, within_s: float) -> Unreachable:
@@ -265,20 +265,20 @@ def late(where: str, within_s: float) -> Unreachable:
     return Unreachable(f"{where} did not answer within {within_s:g} s")
 
 
-def failed(error: Exception, call: Outgoing, settings: Settings) -> Unreachable:
+def failed(error: Exception, request: HttpRequest, settings: Settings) -> Unreachable:
     """Return the error for one of httpx, which must not be its cause: it holds the request, and so the token."""
     import httpx
 
     if isinstance(error, httpx.TimeoutException):
-        return late(settings.url, call.within_s)
+        return late(settings.url, request.within_s)
     cause = settings.masked(printable(cut(str(error)))) or type(error).__name__
     if isinstance(error, httpx.ConnectError):
         return Unreachable(f"{settings.url} cannot be reached: {cause}")
     return Unreachable(f"the connection to {settings.url} was lost: {cause}")
 
 
-def may_retry(error: Exception, call: Outgoing) -> bool:
+def may_retry(error: Exception, request: HttpRequest) -> bool:
     """Return True if a call may be retried: it only reads, and the connection failed rather than timed out."""
     import httpx
 
-    return call.reads and isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
+    return request.reads and isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))

@@ -129,7 +129,7 @@ def _too_large(most: int) -> RequestError:
 
 
 def _too_slow(seconds: float) -> RequestError:
-    return RequestError(Fault("too_slow", f"the body did not come within {seconds:g} s", 408), _CLOSE)
+    return RequestError(Fault("too_slow", f"the body did not arrive within {seconds:g} s", 408), _CLOSE)
 
 
 def _crowded() -> RequestError:

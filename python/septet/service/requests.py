@@ -60,7 +60,7 @@ Words: TypeAlias = str | list[str]
 WireVector: TypeAlias = Annotated[list[float], Field(min_length=1, max_length=65_536)]
 Id: TypeAlias = Annotated[str, Field(min_length=1, max_length=256, description="The id of an entry.")]
 Query: TypeAlias = Annotated[str, Field(description="A question or keywords; no character has a special meaning.")]
-Tier: TypeAlias = Annotated[str | None, Field(description="The one tier of a federation that is meant.")]
+Tier: TypeAlias = Annotated[str | None, Field(description="The tier to use, if the server has several.")]
 
 #: Maximum number of results per request.
 MOST_RESULTS = 1_000

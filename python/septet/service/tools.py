@@ -108,7 +108,7 @@ async def call_tool(
     tools = tools_of(writable=True, documented_names=documented_names)
     tool = tools.get(name) or _TOOLS.get(name)
     if tool is None:
-        raise UnknownTool(f"there is no tool {shown(name)}: available: {', '.join(tools)}")
+        raise UnknownTool(f"unknown tool {shown(name)}; available: {', '.join(tools)}")
     if tool.effect != "reads" and not served.writable:
         raise ReadOnly(f"{name}: this memory is read-only")
     answer = await served.call(tool.operation, tool.operation_request(arguments))

@@ -252,13 +252,13 @@ def counted_data(counted: Counted) -> list[Any]:
     return [[list(value) for value in counted.values], *counted[1:]]
 
 
-def counted_of(data: CountedShape, what: Faceted) -> Counted:
+def counted_of(data: CountedShape, facet: Faceted) -> Counted:
     """Return the counts of `counted_data`.
 
     Raises:
         QueryError: the values do not fit the field.
     """
     values, *numbers = data
-    if not what.field.startswith("attrs.") and not all(isinstance(value, str) for value, _ in values):
-        raise QueryError(f"the values of {what.field} must be strings")
+    if not facet.field.startswith("attrs.") and not all(isinstance(value, str) for value, _ in values):
+        raise QueryError(f"the values of {facet.field} must be strings")
     return Counted(values, *numbers)

@@ -279,5 +279,5 @@ class RemoteSession:
             reason = printable(cut(str(fault)))
         raise self._unreachable(f"an invalid value: {reason}")
 
-    def _unreachable(self, what: str) -> Unreachable:
-        return Unreachable(f"tier {self.tier.name}: the server answers with {what}")
+    def _unreachable(self, detail: str) -> Unreachable:
+        return Unreachable(f"tier {self.tier.name}: the server answers with {detail}")
