@@ -372,7 +372,7 @@ def test_of_a_server_with_several_tiers_one_is_named(vaults):
             assert told(there.search("vault search")) == told(both.search("vault search"))
         with Client(url) as client:
             assert told(client.search("vault search")) == told(both.search("vault search"))
-            with pytest.raises(TierError, match="name one"):
+            with pytest.raises(TierError, match="several tiers"):
                 Federation({"team": client}).search("vault")
         with Client(url, tier="none") as client, pytest.raises(TierError, match="no tier"):
             Federation({"team": client}).search("vault")
