@@ -1,8 +1,8 @@
 """Guard: access checks by request headers.
 
-A page of another site must not send requests on behalf of its visitor. Browsers send ``Origin`` and
-``Sec-Fetch-Site``, which reveals requests to this server's names; and ``Host``, which reveals other names that
-resolve here (DNS rebinding). There is no CORS, so no other page can read an answer.
+A page of another site must not send requests on behalf of its visitor. ``Origin`` and ``Sec-Fetch-Site`` reveal
+its requests to a name of this server; ``Host`` reveals those to a foreign name that resolves here (DNS rebinding).
+There is no CORS, so no other page can read an answer.
 """
 
 from __future__ import annotations
