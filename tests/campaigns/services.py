@@ -11,7 +11,7 @@ import httpx
 import septet
 from mutating import Target, changed_json
 from septet.embedding.transport.calls import Answer
-from septet.retrieval.corpora.web.backends import DuckDuckGo, SearXNG, Sent
+from septet.retrieval.corpora.web.backends import DuckDuckGo, SearXNG, WebRequest
 from septet.retrieval.corpora.web.calls import WebFault
 from septet.server.app import make_app
 from septet.server.settings import Settings
@@ -116,7 +116,7 @@ def searches(data, folder, chance):
     status = chance.choice([200] * 9 + [403, 429, 500])
     backend._calls.send = lambda *_, **__: Answer(status, {}, data)
     try:
-        for found in backend.ask(Sent("alpha", time.monotonic() + 60, [])):
+        for found in backend.ask(WebRequest("alpha", time.monotonic() + 60, [])):
             json.dumps(found._asdict()).encode()
     finally:
         backend.close()

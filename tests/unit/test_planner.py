@@ -155,9 +155,9 @@ def test_only_corpora_that_are_there_are_asked_and_those_of_the_caller_always():
     found = plan("who pays", available=["tickets", "memory", "document_chunks", "docs_mirror", "semantic_files"])
     assert found.corpora == ("memory", "document_chunks", "docs_mirror", "tickets")
     assert found.why("docs_mirror").startswith("docs_mirror is asked: beside document_chunks")
-    assert found.why("remote") == "remote is not asked: there is no such corpus here"
-    assert "by name alone" in found.why("semantic_files")
-    assert found.why("tickets") == "tickets is asked: corpora of your own are asked always"
+    assert found.why("remote") == "remote is not asked: the retriever has no such corpus"
+    assert "name it to use it" in found.why("semantic_files")
+    assert found.why("tickets") == "tickets is asked: custom corpora are always searched"
     assert plan("who pays", available=["memory", "semantic_files"], corpora=["semantic_files"]).corpora == (
         "semantic_files",
     )
@@ -165,7 +165,7 @@ def test_only_corpora_that_are_there_are_asked_and_those_of_the_caller_always():
         plan("who pays", available=["memory"], corpora=["wiki"])
     nothing = plan("who pays", available=[])
     assert nothing.corpora == ()
-    assert "no corpus is left to ask" in nothing.notes
+    assert "no corpus remains to search" in nothing.notes
 
 
 def test_the_web_stays_off_whoever_names_it():
@@ -192,7 +192,7 @@ def test_a_plan_with_nothing_set_is_the_documented_one():
     assert empty.corpora == ("memory", "knowledge_graph", "document_chunks")
     assert RetrievalPlan.from_dict({"normalized_query": ""}) == empty
     assert empty.why("memory") == "memory is asked: the plan names it"
-    assert empty.why("nothing") == "nothing is not asked: the plan does not know it"
+    assert empty.why("nothing") == "nothing is not asked: it is unknown to the plan"
 
 
 def test_a_plan_prints_on_a_few_lines():
@@ -202,13 +202,13 @@ def test_a_plan_prints_on_a_few_lines():
         "intent=repo_structure: it has 'where', as questions about a repository do",
         "asks repo_inventory, memory",
         "not knowledge_graph, document_chunks, docs_mirror, remote, web_research, symbol_proximity, semantic_files: "
-        "there is no such corpus here",
-        "a question about a repository as a whole is asked of its paths first",
+        "the retriever has no such corpus",
+        "a question about a whole repository searches its paths first",
     ]
 
 
 def test_a_query_in_other_letters_is_told_what_tells_its_intent():
-    assert any("lists of words are English" in note for note in plan("кто платит").notes)
+    assert any("word lists are English" in note for note in plan("кто платит").notes)
     assert not any("English" in note for note in plan("who pays in Łódź").notes)
 
 

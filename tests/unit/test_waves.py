@@ -158,7 +158,7 @@ def test_a_corpus_that_hangs_keeps_few_threads_and_is_asked_again_when_one_comes
     assert [states(wave)["slow", 0] for wave in waves] == ["late"] * MOST_LATE + ["resting"] * 3
     assert len(slow.asked) == MOST_LATE
     assert codes(waves[-1]) == [("deadline", "slow")]
-    assert "still works on earlier questions" in waves[-1].notes[0].cause
+    assert "earlier requests are still running" in waves[-1].notes[0].cause
     assert {states(wave)["fast", 0] for wave in waves} == {"answered"}
     slow.gate.set()
     for one in slow.threads:

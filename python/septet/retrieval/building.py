@@ -9,11 +9,10 @@ from typing import Any
 from septet.retrieval.account.accounts import AskedCorpus, AskedWave, Spoken
 from septet.retrieval.account.envelope import envelope_of
 from septet.retrieval.account.retrieval import Retrieval
-from septet.retrieval.judging import used_backends
+from septet.retrieval.judging import Round, used_backends
 from septet.retrieval.ordering import hits_of
 from septet.retrieval.planning.plan import RetrievalPlan
 from septet.retrieval.recall.settings import PresentSettings
-from septet.retrieval.rounds import Round
 from septet.retrieval.rules import Rules
 from septet.retrieval.waves import Reply
 
@@ -31,19 +30,7 @@ def retrieval_of(
     sqlite: Mapping[str, Any],
     presentation: PresentSettings,
 ) -> Retrieval:
-    """Return the retrieval of the waves.
-
-    Args:
-        query: as passed by the caller.
-        plan: the plan that was followed.
-        rounds: all waves.
-        rules: of the profile.
-        most: maximum number of hits.
-        profile: name of the profile.
-        started: start of the call, from `time.perf_counter`.
-        sqlite: SQLite settings of the vault, as envelope fields.
-        presentation: how hits become text for a prompt.
-    """
+    """Return the retrieval of the waves; ``started`` is from `time.perf_counter`, ``sqlite`` has envelope fields."""
     best = next(candidate for candidate in rounds if candidate.used)
     items = best.ordered.items[: min(most, rules.kept(best.ordered))]
     hits = hits_of(best.ordered, items)

@@ -1,21 +1,23 @@
-"""Judges the replies of a wave: facts about them, and the evidence they make."""
+"""Judges the replies of a wave; `Round` is a wave with its outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from septet.retrieval.ordering import HYBRID, VECTOR
+from septet.retrieval.ordering import HYBRID, VECTOR, Ordered
 from septet.retrieval.planning.evidence import Evidence, calibrated_evidence, evidence_of
 from septet.retrieval.planning.planner import looks_like_code
 
 if TYPE_CHECKING:
-    from septet.retrieval.corpus import Answered, RankedList
+    from septet.retrieval.corpus import Answered, Asked, RankedList
     from septet.retrieval.planning.policy import Policy
-    from septet.retrieval.waves import Reply
+    from septet.retrieval.waves import Reply, Wave
 
-__all__ = ["Judgement", "judgement_of", "used_backends"]
+__all__ = ["Judgement", "Reason", "Round", "judgement_of", "used_backends"]
 
+#: The reason of a wave.
+Reason: TypeAlias = Literal["query", "verification", "corrective", "follow_up"]
 #: Corpora by precedence: the documented quality uses the best score of the first one with hits.
 FIRST = ("memory", "document_chunks", "repo_inventory", "remote", "docs_mirror", "web_research")
 
@@ -34,13 +36,36 @@ class Judgement(NamedTuple):
     confidence: float | None
 
 
+class Round(NamedTuple):
+    """One wave and its outcome.
+
+    Attributes:
+        reason: kind of the wave.
+        query: the query; other phrasings are in the wave.
+        why: documented reason of a further wave, such as ``weak_evidence_quality``.
+        wave: the replies.
+        ordered: the order of the replies; for corrections and follow-ups, with the replies of earlier waves.
+        judgement: the evidence and the confidence.
+        used: True if the hits come from it.
+        request: the request with the original phrasing.
+    """
+
+    reason: Reason
+    query: str
+    why: str
+    wave: Wave
+    ordered: Ordered
+    judgement: Judgement
+    used: bool
+    request: Asked
+
+
 def judgement_of(query: str, answers: Sequence[Reply], policy: Policy, *, linked: int = 0) -> Judgement:
-    """Return the judgement of replies.
+    """Return the judgement of the replies to all phrasings of a query.
 
     Args:
         query: the original phrasing.
-        answers: replies to all phrasings.
-        policy: the policy; selects the kind of evidence.
+        policy: selects the kind of evidence.
         linked: number of hits that contradict another by a link, in addition to those that corpora report.
     """
     answered_corpora = [(reply.corpus, reply.answered) for reply in answers if reply.answered is not None]

@@ -46,25 +46,18 @@ def retriever_of(
     secrets: Resolver | None = None,
     tracer: Tracer | None = None,
 ) -> Retriever:
-    """Return the retriever of a vault or a federation; see `Vault.retriever`.
+    """Return the retriever of a vault or a federation; see `Vault.retriever` for the other arguments.
 
     Args:
         knowledge: the vault, or the federation.
-        config: in any of its forms.
         open_vault: opens another vault for reading.
-        clock: returns the present of the vault, in epoch seconds.
-        expander: as for `Vault.retriever`, as are those that follow.
-        corpora: …
-        policy: …
-        timeout_s: …
-        on_retrieval: …
-        secrets: …
-        tracer: makes spans; None for none.
+        clock: returns the current time of the vault, in epoch seconds.
+        tracer: creates spans; None for none.
 
     Raises:
-        ProfileError: the configuration or the policy is malformed.
-        QueryError: an argument is none of these.
-        StoreError: a vault that the configuration names cannot be opened.
+        ProfileError: the configuration or the policy is invalid.
+        QueryError: an argument is invalid.
+        StoreError: a configured vault cannot be opened.
     """
     chosen = _configured(config, policy)
     called(on_retrieval, "on_retrieval", QueryError)

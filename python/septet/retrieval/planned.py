@@ -29,18 +29,10 @@ def planned(
     opened: ExitStack,
     clock: Callable[[], float],
 ) -> tuple[dict[str, Corpus], Rules]:
-    """Return the corpora by name, and the rules.
-
-    Args:
-        knowledge: the vault, or the federation.
-        config: of the retriever.
-        policy: its knobs, with the keys.
-        open_vault: opens another vault for reading.
-        opened: closes what is opened here.
-        clock: returns the current time of the vault, in epoch seconds.
+    """Return the corpora by name, and the rules; ``opened`` closes what is opened here.
 
     Raises:
-        ProfileError: a path or a server of the configuration cannot be used.
+        ProfileError: a path or a server of the configuration is invalid.
         StoreError: a vault cannot be opened.
     """
     corpora = [

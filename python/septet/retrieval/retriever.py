@@ -252,12 +252,7 @@ class Retriever(OfOneProcess):
         return retrieval_of(query, plan, rounds, self._rules, most, name, started, self._sqlite, shown)
 
     def _request(self, query: str, options: Mapping[str, Any]) -> tuple[Asked, int, RetrievalPlan]:
-        """Return the request, the maximum number of hits, and the plan.
-
-        Raises:
-            QueryError: an argument is invalid.
-            VectorError: the vector is empty or contains a non-finite number.
-        """
+        """Return the request, the maximum number of hits, and the plan."""
         text = _query(query)
         timeout_s = self._timeout_s if options["timeout_s"] is None else options["timeout_s"]
         deadline = None
@@ -277,11 +272,7 @@ class Retriever(OfOneProcess):
         return request, most, plan
 
     def _planned(self, query: str, options: Mapping[str, Any]) -> RetrievalPlan:
-        """Return the caller's plan, or a new one.
-
-        Raises:
-            QueryError: an argument is invalid, or names an unknown corpus.
-        """
+        """Return the caller's plan, or a new one."""
         corpora, mode, verification = options["corpora"], options["mode"], options["verification"]
         if verification is not None:
             flag(verification, "verification", QueryError)

@@ -28,7 +28,7 @@ PLANNED_LIMIT = 10
 
 
 class Rules(Protocol):
-    """How a profile turns replies into hits, and when it searches again."""
+    """The rules by which a profile turns replies into hits, and searches again."""
 
     @property
     def limit(self) -> int:
@@ -103,7 +103,7 @@ class RecallRules:
         )
         if corpora is not None:
             return replace(plan, allow_verification_pass=False)
-        why = "a recall asks every source"
+        why = "a recall searches every source"
         return replace(
             plan,
             corpora=tuple(available),

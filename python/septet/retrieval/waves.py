@@ -152,7 +152,7 @@ class CorpusThreads:
 
 def ask(
     corpora: Sequence[Corpus],
-    asked: Asked,
+    request: Asked,
     threads: CorpusThreads,
     phrasings: Phrasings | None = None,
     *,
@@ -165,7 +165,7 @@ def ask(
 
     Args:
         corpora: each with a unique name.
-        asked: the request with the original phrasing and the deadline; a deadline of None waits for everything.
+        request: the request with the original phrasing and the deadline; a deadline of None waits for everything.
         phrasings: produces the other phrasings.
         required: raise if all corpora fail; if False, add notes.
 
@@ -174,18 +174,18 @@ def ask(
             before others.
     """
     started = time.perf_counter()
-    wave = _Asking(threads, asked.deadline)
-    wave.ask(corpora, [asked])
-    variants: tuple[str, ...] = (asked.query,)
+    wave = _Asking(threads, request.deadline)
+    wave.ask(corpora, [request])
+    variants: tuple[str, ...] = (request.query,)
     notes: list[Note] = []
     phrased_ms = None
-    if phrasings is not None and asked.mode != "vector":
+    if phrasings is not None and request.mode != "vector":
         phrased = phrasings.result()
-        variants = (asked.query, *phrased.variants[1:])
+        variants = (request.query, *phrased.variants[1:])
         notes += phrased.notes
         phrased_ms = phrased.took_ms
         others = [
-            asked._replace(query=text, variant=number, mode="full_text", vector=None, model=None)
+            request._replace(query=text, variant=number, mode="full_text", vector=None, model=None)
             for number, text in enumerate(variants)
             if number
         ]
@@ -197,7 +197,7 @@ def ask(
         raise next((fault for fault in wave.faults if isinstance(fault, (StoreError, QueryError))), wave.faults[0])
     order = {corpus.name: place for place, corpus in enumerate(corpora)}
     answers.sort(key=lambda reply: (order[reply.corpus], reply.variant))
-    notes += _missing(answers, wave.reasons, asked.deadline)
+    notes += _missing(answers, wave.reasons, request.deadline)
     notes += _notes(answers)
     return Wave(variants, tuple(answers), tuple(notes), (time.perf_counter() - started) * 1e3, phrased_ms)
 
@@ -330,8 +330,8 @@ def _missing(answers: Sequence[Reply], reasons: dict[str, str], deadline: Deadli
             cause = f"{name} gave no answer{part} within {deadline.timeout_s:.3g} s; the retrieval went on without it"
             notes.append(Note("deadline", cause, "raise timeout_s", name))
         if "resting" in states:
-            cause = f"{name} was not asked: it still works on earlier questions that were not waited for"
-            notes.append(Note("deadline", cause, "it is asked again when one of them ends", name))
+            cause = f"{name} was skipped: earlier requests are still running"
+            notes.append(Note("deadline", cause, "it is searched again when one of them ends", name))
     return notes
 
 

@@ -1,1 +1,1 @@
-"""What a retrieval returns: hits, the account of how they were found, and why others were not."""
+"""The account of a retrieval: hits, envelope and explanations."""

@@ -213,23 +213,15 @@ def envelope_of(
     took_ms: float = 0.0,
     **sqlite: Any,
 ) -> Envelope:
-    """Return the envelope of a retrieval.
+    """Return the envelope of a retrieval; see `Envelope` for fields of the same name.
 
     Args:
-        query: as passed by the caller.
-        profile: name of the profile.
-        plan: the plan of the first wave.
         evidence: of the used wave.
-        waves: all, in order.
         initial: the evidence of the first wave; that of `evidence` by default.
         verified: the evidence of the verification, if there was one.
-        notes: of all waves.
         fused: number of distinct hits in the order.
         returned: number of hits returned.
-        confidence: probability that the hits contain an answer.
-        expansion: other phrasings of the query.
         trigger: the caller; derived from the plan by default.
-        took_ms: duration of the call in milliseconds.
         **sqlite: the fields ``sqlite_…``, if known.
     """
     initial = initial or evidence

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from septet.retrieval.account.retrieval import Retrieval
     from septet.retrieval.corpora.misses import Miss
     from septet.retrieval.corpus import Asked, Corpus, RankedList
-    from septet.retrieval.rounds import Round
+    from septet.retrieval.judging import Round
     from septet.retrieval.waves import Reply
 
 __all__ = ["CorpusReport", "ListReport", "RetrievalExplanation", "explained"]
@@ -144,11 +144,11 @@ def explained(
     """Return the explanation of an entry in a fresh retrieval.
 
     Args:
-        retrieval: the retrieval.
         entry_id: the id of the entry; of several entries with this id in different stores, the best one.
-        corpora: all corpora of the retriever, by name.
         good: number of items that score high enough for the profile.
         least_score: the minimum score of a hit.
+        retrieval: the retrieval.
+        corpora: all corpora of the retriever, by name.
     """
     rounds = retrieval._rounds
     used = next(number for number, entry in enumerate(rounds, 1) if entry.used)

@@ -13,8 +13,8 @@ from septet.retrieval.ordering import Ordered
 from septet.retrieval.planning.plan import RetrievalPlan
 
 if TYPE_CHECKING:
+    from septet.retrieval.judging import Round
     from septet.retrieval.recall.settings import PresentSettings
-    from septet.retrieval.rounds import Round
 
 __all__ = ["Retrieval"]
 

@@ -132,12 +132,12 @@ class GraphCorpus:
         backends = [*answer.backends, *(["knowledge_links"] if reached else [])]
         return answer._replace(lists=[*answer.lists, ranked], backends=backends, notes=notes)
 
-    def _nodes(self, asked: Asked, limit: int) -> tuple[Answered, Sequence[Hit]]:
+    def _nodes(self, request: Asked, limit: int) -> tuple[Answered, Sequence[Hit]]:
         """Return the text and vector lists, and the anchors."""
         if self._together is not None:
             both = searched_together(
                 self._knowledge,
-                asked,
+                request,
                 tier=self.name,
                 limit=limit,
                 kinds=self._kinds,
@@ -150,7 +150,7 @@ class GraphCorpus:
         else:
             by_leg = searched_legs(
                 self._knowledge,
-                asked,
+                request,
                 tier=self.name,
                 limit=limit,
                 kinds=self._kinds,
@@ -162,7 +162,9 @@ class GraphCorpus:
             notes, confidence = by_leg.notes, by_leg.confidence
             anchors = _alternating(by_leg.text or (), by_leg.vector or ())
         store = store_of(self._knowledge)
-        lists = [RankedList(name, self.name, items_of(store, leg), variant=asked.variant) for name, leg in legs.items()]
+        lists = [
+            RankedList(name, self.name, items_of(store, leg), variant=request.variant) for name, leg in legs.items()
+        ]
         return Answered(lists, backends, notes, confidence=confidence), anchors[: self._anchors]
 
     def explain(self, asked: Asked, entry_id: str) -> Miss | None:
@@ -190,11 +192,11 @@ class GraphCorpus:
         """
         return self._knowledge.get(entry_id)
 
-    def _neighbours(self, anchors: Sequence[Hit], asked: Asked, notes: list[Note]) -> list[Hit]:
+    def _neighbours(self, anchors: Sequence[Hit], request: Asked, notes: list[Note]) -> list[Hit]:
         reached: dict[str, dict[str, float]] = {}
         scores: dict[str, float] = {}
         for place, anchor in enumerate(anchors):
-            if asked.deadline is not None and asked.deadline.passed:
+            if request.deadline is not None and request.deadline.passed:
                 notes.append(Note("deadline", "the deadline passed before all edges were followed", "", self.name))
                 break
             for edge, other in self._edges(anchor.id):

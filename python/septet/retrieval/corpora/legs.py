@@ -92,16 +92,16 @@ def leg_profile(k1: float = 1.2, b: float = 0.75) -> Profile:
     )
 
 
-def time_left(asked: Asked, share: float = SHARE) -> float | None:
+def time_left(request: Asked, share: float = SHARE) -> float | None:
     """Return the seconds for a search; None for no limit."""
-    if asked.deadline is None:
+    if request.deadline is None:
         return None
-    return min(MOST_TIMEOUT_S, max(LEAST_TIMEOUT_S, share * asked.deadline.left_s))
+    return min(MOST_TIMEOUT_S, max(LEAST_TIMEOUT_S, share * request.deadline.left_s))
 
 
 def searched_legs(
     knowledge: Knowledge,
-    asked: Asked,
+    request: Asked,
     *,
     tier: str,
     limit: int,
@@ -129,23 +129,23 @@ def searched_legs(
     text = vector = step = None
     notes: list[Note] = []
     confidence = 0.0
-    if asked.mode != "vector":
-        results = knowledge.search(asked.query, **_leg(options, "text", asked))
+    if request.mode != "vector":
+        results = knowledge.search(request.query, **_leg(options, "text", request))
         text, confidence = _named(results.hits, tier), results.confidence
         notes, step = [*results.notes], results.matched_by
     is_vague = any(note.code == "query_too_vague" for note in notes)
-    if asked.mode != "full_text" and asked.variant == 0 and not is_vague:
-        if asked.vector is not None:
-            options |= {"query_vector": asked.vector, "model": asked.model}
+    if request.mode != "full_text" and request.variant == 0 and not is_vague:
+        if request.vector is not None:
+            options |= {"query_vector": request.vector, "model": request.model}
         try:
-            results = knowledge.search(asked.query, **_leg(options, "vector", asked))
+            results = knowledge.search(request.query, **_leg(options, "vector", request))
         except (QueryError, VectorError) as fault:
-            note = _without_vectors(asked, fault, tier, text is not None)
+            note = _without_vectors(request, fault, tier, text is not None)
             # Hybrid mode without an embedder: nothing is missing.
-            vector_notes = [] if asked.mode == "hybrid" and note.code == "no_embedder" else [note]
+            vector_notes = [] if request.mode == "hybrid" and note.code == "no_embedder" else [note]
         else:
             vector, confidence = _named(results.hits, tier), max(confidence, results.confidence)
-            vector_notes = _of_search(results.notes, asked)
+            vector_notes = _of_search(results.notes, request)
         # Skip notes that the text leg added already.
         known = {(note.code, note.cause) for note in notes}
         notes += [note for note in vector_notes if (note.code, note.cause) not in known]
@@ -154,7 +154,7 @@ def searched_legs(
 
 def searched_together(
     knowledge: Knowledge,
-    asked: Asked,
+    request: Asked,
     *,
     tier: str,
     limit: int,
@@ -178,26 +178,26 @@ def searched_together(
     """
     options = _options(limit, profile, kinds, where, memories)
     legs: tuple[Leg, ...] = ("text", "vector")
-    if asked.mode == "full_text" or asked.variant:
+    if request.mode == "full_text" or request.variant:
         legs = ("text",)
-    elif asked.mode == "vector":
+    elif request.mode == "vector":
         legs = ("vector",)
     vector_options: SearchOptions = {}
-    if asked.vector is not None and "vector" in legs:
-        vector_options = {"query_vector": asked.vector, "model": asked.model}
+    if request.vector is not None and "vector" in legs:
+        vector_options = {"query_vector": request.vector, "model": request.model}
     notes: list[Note] = []
     try:
-        results = knowledge.search(asked.query, **(options | vector_options | _legs(legs, asked)))
+        results = knowledge.search(request.query, **(options | vector_options | _legs(legs, request)))
     except (QueryError, VectorError) as fault:
         if "vector" not in legs:
             raise
-        notes = [_without_vectors(asked, fault, tier, "text" in legs)]
+        notes = [_without_vectors(request, fault, tier, "text" in legs)]
         if "text" not in legs:
             return BothLegs((), legs, tuple(notes), 0.0)
         # An error in the words or the filter is raised here.
         legs = ("text",)
-        results = knowledge.search(asked.query, **(options | _legs(legs, asked)))
-    notes += _of_search(results.notes, asked)
+        results = knowledge.search(request.query, **(options | _legs(legs, request)))
+    notes += _of_search(results.notes, request)
     return BothLegs(_named(results.hits, tier), legs, tuple(notes), results.confidence)
 
 
@@ -239,22 +239,22 @@ def _options(
     return options
 
 
-def _of_search(notes: Iterable[Note], asked: Asked) -> list[Note]:
+def _of_search(notes: Iterable[Note], request: Asked) -> list[Note]:
     """Return the notes of a search; in hybrid mode without the one about a vault without vectors."""
-    return [note for note in notes if asked.mode != "hybrid" or note.code != "no_vectors"]
+    return [note for note in notes if request.mode != "hybrid" or note.code != "no_vectors"]
 
 
-def _without_vectors(asked: Asked, fault: Exception, tier: str, by_words: bool) -> Note:
-    code: NoteCode = "vector_mismatch" if asked.vector is not None else "no_embedder"
+def _without_vectors(request: Asked, fault: Exception, tier: str, by_words: bool) -> Note:
+    code: NoteCode = "vector_mismatch" if request.vector is not None else "no_embedder"
     return Note(code, str(fault), "words were searched alone" if by_words else "", tier)
 
 
-def _leg(options: SearchOptions, leg: Leg, asked: Asked) -> SearchOptions:
-    return {**options, **_legs((leg,), asked)}
+def _leg(options: SearchOptions, leg: Leg, request: Asked) -> SearchOptions:
+    return {**options, **_legs((leg,), request)}
 
 
-def _legs(legs: tuple[Leg, ...], asked: Asked) -> SearchOptions:
-    options: SearchOptions = {"timeout_s": time_left(asked)}
+def _legs(legs: tuple[Leg, ...], request: Asked) -> SearchOptions:
+    options: SearchOptions = {"timeout_s": time_left(request)}
     # Both legs are the default, which also works without vectors.
     if len(legs) == 1:
         options["legs"] = legs[0]

@@ -48,7 +48,7 @@ def missed_kind(entry: Entry) -> Miss:
 
 def missed(
     knowledge: Knowledge,
-    asked: Asked,
+    request: Asked,
     entry_id: str,
     *,
     limit: int,
@@ -82,15 +82,15 @@ def missed(
         options["kinds"] = list(kinds)
     if where:
         options["where"] = where
-    if asked.vector is not None:
-        options |= {"query_vector": asked.vector, "model": asked.model}
+    if request.vector is not None:
+        options |= {"query_vector": request.vector, "model": request.model}
     reasons: list[str] = []
     filters: Mapping[str, bool] = {}
     for leg in cast("tuple[Leg, ...]", tuple(_LEGS)):
-        if asked.mode == ("vector" if leg == "text" else "full_text"):
+        if request.mode == ("vector" if leg == "text" else "full_text"):
             continue
         try:
-            explanation: Explanation = explain(asked.query, entry_id, **options, legs=leg)
+            explanation: Explanation = explain(request.query, entry_id, **options, legs=leg)
         except (QueryError, VectorError):
             # There is no vector to compare with.
             continue
@@ -100,7 +100,7 @@ def missed(
         reasons.append(f"{_LEGS[leg]}: {_place(explanation, limit, reordered)}")
     if together is not None and len(reasons) == len(_LEGS):
         # The rank in one leg does not explain the rank in both.
-        rank = explain(asked.query, entry_id, **options).rank
+        rank = explain(request.query, entry_id, **options).rank
         if rank is not None and rank > limit:
             reasons.insert(0, f"rank {rank} by both, and {limit} are listed")
     return Miss("; ".join(reasons) or "there is nothing to compare it with", filters)

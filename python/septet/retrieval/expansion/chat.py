@@ -1,4 +1,4 @@
-"""Chat: rephrases queries with a model behind OpenAI's chat completions."""
+"""Chat: rephrases queries with a model on a server with OpenAI's chat completions."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class RetrievalPlan:
         verdict = f"{shown(name)[1:-1]} is {'asked' if name in self.corpora else 'not asked'}"
         reason = dict(self.reasons).get(name)
         if reason is None:
-            reason = "the plan names it" if name in self.corpora else "the plan does not know it"
+            reason = "the plan names it" if name in self.corpora else "it is unknown to the plan"
         return f"{verdict}: {reason}"
 
     def verifying(self, query: str) -> RetrievalPlan:
@@ -122,7 +122,7 @@ class RetrievalPlan:
             mode="hybrid",
             allow_verification_pass=False,
             preferred_backends=backends_of(self.corpora, "hybrid"),
-            notes=(*self.notes, "asked once more, rewritten"),
+            notes=(*self.notes, "searched again, rewritten"),
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ __all__ = ["CORPORA", "INTENTS", "MODES", "Intent", "Override", "RetrievalPlan",
 #: Corpora searched beside the document chunks, if available.
 BESIDE_CHUNKS = ("docs_mirror", "remote")
 #: Corpora searched only if the caller names them.
-BY_NAME = {"semantic_files": "it ranks the same paths as repo_inventory, and is asked by name alone"}
+BY_NAME = {"semantic_files": "it ranks the same paths as repo_inventory; name it to use it"}
 
 _BY_INTENT: Mapping[Intent, tuple[str, ...]] = {
     "factual_lookup": (*LOCAL, "repo_inventory", "web_research"),
@@ -38,11 +38,11 @@ _BY_INTENT: Mapping[Intent, tuple[str, ...]] = {
     "verification": LOCAL,
 }
 _NOTES: Mapping[Intent, str] = {
-    "factual_lookup": "a question of few words is asked of everything local, by words and by vectors",
-    "broad_research": "a question of many words is asked of everything local, by words and by vectors",
-    "code_navigation": "a question about code is asked of symbols and paths first",
-    "repo_structure": "a question about a repository as a whole is asked of its paths first",
-    "verification": "a verification asks broadly once more before an answer",
+    "factual_lookup": "a short question searches all local corpora, by words and by vectors",
+    "broad_research": "a long question searches all local corpora, by words and by vectors",
+    "code_navigation": "a question about code searches symbols and paths first",
+    "repo_structure": "a question about a whole repository searches its paths first",
+    "verification": "a verification searches broadly once more before an answer",
 }
 #: Differences of the recorded test for code after a search from that of the plan.
 _RECORDED_AFTER = (frozenset({"defined"}), ("impl",))
@@ -119,9 +119,9 @@ def plan(
             overrides.append(Override("corpora", ", ".join(planned), ", ".join(named)))
     notes.insert(0, _NOTES[planned_intent])
     if not text.isascii() and not any(c.isascii() and c.isalpha() for c in text):
-        notes.append("the lists of words are English: only length and what looks like code tell this query's intent")
+        notes.append("the word lists are English: this query's intent depends on length and code only")
     if not chosen_corpora:
-        notes.append("no corpus is left to ask")
+        notes.append("no corpus remains to search")
     return RetrievalPlan(
         normalized_query=text,
         intent=planned_intent,
@@ -167,9 +167,9 @@ def _intent_of(text: str, policy: Policy) -> tuple[Intent, str]:
     if words > policy.broad_tokens:
         return (
             "broad_research",
-            f"it has no word of the lists, and is longer than {policy.broad_tokens} words ({words})",
+            f"it has no listed word, and is longer than {policy.broad_tokens} words ({words})",
         )
-    return "factual_lookup", f"it has no word of the lists, and is no longer than {policy.broad_tokens} words ({words})"
+    return "factual_lookup", f"it has no listed word, and is no longer than {policy.broad_tokens} words ({words})"
 
 
 def _mode_of(policy: Policy) -> RetrievalMode:
@@ -186,9 +186,9 @@ def _selected(
         beside = BESIDE_CHUNKS if name == "document_chunks" else ()
         for corpus in (name, *beside):
             if there is not None and corpus not in there:
-                reasons[corpus] = "there is no such corpus here"
+                reasons[corpus] = "the retriever has no such corpus"
             elif corpus in beside and there is None:
-                reasons[corpus] = "it is asked where it is known to be there"
+                reasons[corpus] = "it is searched if available"
             elif corpus == "web_research" and not policy.web_enabled:
                 reasons[corpus] = "the policy keeps the web off (web_enabled)"
             else:
@@ -196,11 +196,11 @@ def _selected(
                 reasons[corpus] = f"beside {name}: {why}" if corpus in beside else why
     for name in (corpus for corpus in there or () if corpus not in CORPORA):
         corpora.append(name)
-        reasons[name] = "corpora of your own are asked always"
+        reasons[name] = "custom corpora are always searched"
     for name in CORPORA:
         if name not in reasons:
             missing = there is not None and name not in there
-            reason = "there is no such corpus here" if missing else f"{why}, and such questions are not asked of it"
+            reason = "the retriever has no such corpus" if missing else f"{why}; such queries do not use it"
             reasons[name] = reason if missing else BY_NAME.get(name, reason)
     return tuple(corpora), reasons
 

@@ -72,7 +72,7 @@ class Policy:
         problems: invalid values that were replaced; only a lenient `from_env` or `from_dict` has any.
     """
 
-    version: int = _count(1, "POLICY_VERSION", "a number of yours that envelopes carry", 2**32 - 1, 0)
+    version: int = _count(1, "POLICY_VERSION", "your version number, recorded in envelopes", 2**32 - 1, 0)
 
     # Plan.
     words: str = knob(
@@ -96,7 +96,7 @@ class Policy:
         "words of questions about a repository as a whole",
     )  # fmt: skip
     broad_tokens: int = _count(8, "BROAD_TOKENS", "a query of more words is broad research", 10_000, 0, **_OURS)
-    web_enabled: bool = knob(False, "switch", "WEB_ENABLED", "plans may ask the web", **_OURS)
+    web_enabled: bool = knob(False, "switch", "WEB_ENABLED", "allow plans to use the web", **_OURS)
 
     # Fusion and ranking.
     memory_vector_fusion_weight: float = _share(
@@ -109,7 +109,7 @@ class Policy:
     memory_bm25_b: float = _share(0.75, "BM25_B", "b of BM25 over memory")
     rrf_k: float = knob(60.0, "number", "RRF_K", "the constant of fusion by rank", least=1.0, most=500.0)
     prefer_rrf_merge: bool = knob(
-        False, "switch", "PREFER_RRF", "taken and unused: the lists of several corpora are always fused"
+        False, "switch", "PREFER_RRF", "accepted but unused: the lists of several corpora are always fused"
     )
 
     # Evidence and further waves.
@@ -126,35 +126,37 @@ class Policy:
     verification_weak_evidence_threshold: float = _share(
         0.55,
         "VERIFICATION_QUALITY_THRESHOLD",
-        "evidence under this quality is weak: the query is asked again, rewritten",
+        "evidence below this quality is weak: the rewritten query is searched too",
     )
     verification_stop_words: tuple[str, ...] = _words(
         "the,and,for,with,from,into,what,where,when,does,how,why", "VERIFICATION_STOP_WORDS",
-        "words that a rewritten query leaves out",
+        "words dropped from a rewritten query",
     )  # fmt: skip
-    web_search_max_hops: int = _count(3, "MAX_HOPS", "so many times follow-up queries are asked", MAX_HOPS, 0)
-    follow_up_target_quality: float = _share(0.75, "FOLLOW_UP_TARGET", "follow-up queries end at this quality", **_OURS)
-    follow_up_weak_score: float = _share(
-        0.55, "FOLLOW_UP_WEAK", "under this mean score, follow-ups ask for primary and further sources", **_OURS
+    web_search_max_hops: int = _count(3, "MAX_HOPS", "maximum rounds of follow-up queries", MAX_HOPS, 0)
+    follow_up_target_quality: float = _share(
+        0.75, "FOLLOW_UP_TARGET", "stop follow-up queries at this quality", **_OURS
     )
-    follow_up_max_queries: int = _count(3, "FOLLOW_UP_QUERIES", "so many follow-up queries a hop, at most", 20, **_OURS)
+    follow_up_weak_score: float = _share(
+        0.55, "FOLLOW_UP_WEAK", "below this mean score, follow-ups request primary and further sources", **_OURS
+    )
+    follow_up_max_queries: int = _count(3, "FOLLOW_UP_QUERIES", "maximum follow-up queries of a round", 20, **_OURS)
     route_web_words: tuple[str, ...] = _words(
         "news,recent,today,latest,breaking,update", "ROUTE_WEB_WORDS", "words of questions for the web"
     )
     route_context_phrases: tuple[str, ...] = _words(
         "my task,this code,earlier,just said,my file,the current,this function", "ROUTE_CONTEXT_PHRASES",
-        "phrases of questions that the conversation answers",
+        "phrases of questions answered by the conversation",
     )  # fmt: skip
-    context_max_chunks: int = _count(8, "CONTEXT_MAX_CHUNKS", "a context has so many passages at most", 10_000, **_OURS)
+    context_max_chunks: int = _count(8, "CONTEXT_MAX_CHUNKS", "maximum passages of a context", 10_000, **_OURS)
     context_max_chars: int = _count(
-        8_000, "CONTEXT_MAX_CHARS", "and so many characters; the last passage is cut", 10_000_000, 0, **_OURS
+        8_000, "CONTEXT_MAX_CHARS", "maximum characters of a context; the last passage is cut", 10_000_000, 0, **_OURS
     )
 
     # Corpora.
-    repo_inventory_max_files: int = _count(20_000, "REPO_MAX_FILES", "a repository is walked so far", MAX_WHOLE, 100)
+    repo_inventory_max_files: int = _count(20_000, "REPO_MAX_FILES", "maximum files of a repository", MAX_WHOLE, 100)
     repo_inventory_skip_dirs: tuple[str, ...] = knob(
         (".git", "target", "node_modules", ".next", ".vox", "dist", "build"), "words", "REPO_SKIP_DIRS",
-        "folders that are not walked, by name; a list replaces this one",
+        "names of skipped folders; a list replaces this one",
     )  # fmt: skip
     tantivy_index_root: str | None = knob(
         None, "text", "TANTIVY_ROOT", "the folder of a documentation index, for a corpus of your own"
@@ -166,59 +168,55 @@ class Policy:
     )
     embedding_model: str | None = knob(
         None, "text", "EMBEDDING_MODEL",
-        "taken and unused: a vault compares the vectors of its own embedder, or of `model=`",
+        "accepted but unused: a vault compares the vectors of its own embedder, or of `model=`",
         aliases=("VOX_EMBEDDING_MODEL",), most=255,
     )  # fmt: skip
     embedding_search_candidate_mult: int = _count(
-        10, "EMBEDDING_CANDIDATE_MULT", "taken and unused: vectors are compared with all, not with the newest", 10_000,
+        10, "EMBEDDING_CANDIDATE_MULT", "accepted but unused: all vectors are compared", 10_000,
         aliases=("VOX_EMBEDDING_SEARCH_CANDIDATE_MULT",),
     )  # fmt: skip
 
     # Web.
-    searxng_url: str | None = knob(None, "address", "SEARXNG_URL", "a SearXNG server, asked first")
-    searxng_max_results: int = _count(5, "SEARXNG_MAX_RESULTS", "so many results of SearXNG and DuckDuckGo", 100)
-    searxng_max_urls_to_scrape: int = _count(
-        3, "SEARXNG_MAX_SCRAPE", "so many pages are read, and so many hits of the web kept", 100
-    )
+    searxng_url: str | None = knob(None, "address", "SEARXNG_URL", "a SearXNG server, used first")
+    searxng_max_results: int = _count(5, "SEARXNG_MAX_RESULTS", "maximum results of SearXNG and DuckDuckGo", 100)
+    searxng_max_urls_to_scrape: int = _count(3, "SEARXNG_MAX_SCRAPE", "maximum pages read and web hits kept", 100)
     searxng_engines: str = knob(
-        "google,bing,ddg", "text", "SEARXNG_ENGINES", "what SearXNG asks", most=256, pattern="[A-Za-z0-9,_ -]+"
+        "google,bing,ddg", "text", "SEARXNG_ENGINES", "engines of SearXNG", most=256, pattern="[A-Za-z0-9,_ -]+"
     )
     searxng_language: str = knob(
         "en", "text", "SEARXNG_LANGUAGE", "the language of results", most=16, pattern="[A-Za-z0-9-]+"
     )
     duckduckgo_fallback_enabled: bool = knob(
-        True, "switch", "DDG_FALLBACK_DISABLED", "DuckDuckGo is asked where SearXNG found nothing", inverted=True
+        True, "switch", "DDG_FALLBACK_DISABLED", "use DuckDuckGo if SearXNG has no results", inverted=True
     )
-    tavily_enabled: bool = knob(False, "switch", "TAVILY_ENABLED", "Tavily may be asked; it costs a credit each time")
+    tavily_enabled: bool = knob(False, "switch", "TAVILY_ENABLED", "allow Tavily; each search costs credits")
     tavily_search_depth: str = knob(
         "basic",
         "choice",
         "TAVILY_DEPTH",
-        "how deep Tavily searches",
+        "search depth of Tavily",
         choices=("basic", "advanced", "fast", "ultra-fast"),
     )
-    tavily_max_results: int = _count(5, "TAVILY_MAX_RESULTS", "so many results of Tavily", 20)
-    tavily_fire_on_empty: bool = knob(True, "switch", "TAVILY_ON_EMPTY", "ask Tavily when nothing local was found")
-    tavily_fire_on_weak: bool = knob(False, "switch", "TAVILY_ON_WEAK", "ask Tavily when the evidence is weak")
-    tavily_credit_budget_per_session: int = _count(50, "TAVILY_BUDGET", "so many credits a session", MAX_WHOLE, 0)
+    tavily_max_results: int = _count(5, "TAVILY_MAX_RESULTS", "maximum results of Tavily", 20)
+    tavily_fire_on_empty: bool = knob(True, "switch", "TAVILY_ON_EMPTY", "use Tavily if there are no local hits")
+    tavily_fire_on_weak: bool = knob(False, "switch", "TAVILY_ON_WEAK", "use Tavily if the evidence is weak")
+    tavily_credit_budget_per_session: int = _count(50, "TAVILY_BUDGET", "credits per session", MAX_WHOLE, 0)
     scraper_timeout_ms: int = _count(5_000, "SCRAPER_TIMEOUT", "milliseconds to wait for a page", 600_000)
-    scraper_robots_txt_respect: bool = knob(True, "switch", "SCRAPER_ROBOTS_RESPECT", "keep to robots.txt of pages")
-    scraper_min_text_density: float = _share(
-        0.15, "SCRAPER_MIN_DENSITY", "a page with a smaller share of text is left out"
-    )
+    scraper_robots_txt_respect: bool = knob(True, "switch", "SCRAPER_ROBOTS_RESPECT", "obey robots.txt")
+    scraper_min_text_density: float = _share(0.15, "SCRAPER_MIN_DENSITY", "minimum share of text in a page")
     web_read_pages: bool = knob(
-        False, "switch", "WEB_READ_PAGES", "the pages that a web search finds are read, not only what it shows of them",
+        False, "switch", "WEB_READ_PAGES", "read the pages of web results, not only their excerpts",
         **_OURS,
     )  # fmt: skip
     web_allow_private: bool = knob(
-        False, "switch", "WEB_ALLOW_PRIVATE", "pages of private addresses, such as 127.0.0.1, are read too", **_OURS
+        False, "switch", "WEB_ALLOW_PRIVATE", "read pages of private addresses too, such as 127.0.0.1", **_OURS
     )
     web_pause_ms: int = _count(
-        500, "WEB_PAUSE", "milliseconds that a host of the web is left alone after it answered", 60_000, 0, **_OURS
+        500, "WEB_PAUSE", "pause of a web host after each response, in milliseconds", 60_000, 0, **_OURS
     )
-    web_keep_days: int = _count(30, "WEB_KEEP_DAYS", "hits of the web are valid for so many days", 36_500, **_OURS)
+    web_keep_days: int = _count(30, "WEB_KEEP_DAYS", "validity of web hits in days", 36_500, **_OURS)
     persist_web_hits: bool = knob(
-        True, "switch", "PERSIST_WEB_HITS_DISABLED", "hits of the web are kept as entries", inverted=True
+        True, "switch", "PERSIST_WEB_HITS_DISABLED", "store web hits as entries", inverted=True
     )
 
     secrets: Mapping[str, SecretStr] = field(default_factory=dict, repr=False, compare=False)
@@ -366,5 +364,5 @@ def _described(name: str, setting: Knob, default: object) -> str:
 
 
 Policy.__doc__ = (
-    (Policy.__doc__ or "").rstrip() + "\n" + "\n".join(_described(n, *one) for n, one in _table().items()) + "\n"
+    (Policy.__doc__ or "").rstrip() + "\n" + "\n".join(_described(n, *row) for n, row in _table().items()) + "\n"
 )

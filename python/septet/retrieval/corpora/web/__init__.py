@@ -1,4 +1,4 @@
-"""The web as a corpus: search services in tiers, their results in order, pages, and what is kept of them."""
+"""The web as a corpus: search services by precedence, page reading, and stored hits."""
 
 from septet.retrieval.corpora.web.corpus import WebCorpus, WebOptions
 

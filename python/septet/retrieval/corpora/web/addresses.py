@@ -1,4 +1,4 @@
-"""Addresses: pages are read from public ones only, so that a search result cannot reach into a private network."""
+"""Addresses: only public ones are read, so that a search result cannot reach into a private network."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["MOST_URL_CHARS", "is_public", "public_addresses", "split_page_url", 
 MOST_URL_CHARS = 2_048
 _Address: TypeAlias = "ipaddress.IPv4Address | ipaddress.IPv6Address"
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-#: Before the IPv4 address in an interface's identifier (RFC 5214), but for the bit that says it is unique.
+#: Prefix of an IPv4 address in an interface identifier (RFC 5214), without the bit for uniqueness.
 _ISATAP = 0x5EFE
-#: What the registries of IANA for special purposes do not call globally reachable, of which versions of Python know
-#: less: relays of 6to4 and 6to4 itself, Teredo, discarded packets, documentation, segments of routes.
+#: Not globally reachable by IANA's special-purpose registries, of which some Python versions know less: 6to4 and its
+#: relays, Teredo, discard, documentation, segment routing.
 _SET_ASIDE = tuple(
     map(
         ipaddress.ip_network,
@@ -34,42 +34,42 @@ _SET_ASIDE = tuple(
 
 
 def is_public(address: str) -> bool:
-    """Say whether an IP address is one of the public internet, also as what is written inside of an IPv6 one."""
+    """Return True if an IP address is public; for IPv6 also the embedded IPv4 address."""
     try:
-        found: _Address = ipaddress.ip_address(address.partition("%")[0])
+        parsed: _Address = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    if isinstance(found, ipaddress.IPv6Address):
-        carried = str(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF))
-        if found.ipv4_mapped is not None or found in _NAT64:
+    if isinstance(parsed, ipaddress.IPv6Address):
+        carried = str(ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF))
+        if parsed.ipv4_mapped is not None or parsed in _NAT64:
             return is_public(carried)
-        if int(found) >> 32 & 0xFDFFFFFF == _ISATAP and not is_public(carried):
+        if int(parsed) >> 32 & 0xFDFFFFFF == _ISATAP and not is_public(carried):
             return False
-    return found.is_global and not (found.is_reserved or any(found in network for network in _SET_ASIDE))
+    return parsed.is_global and not (parsed.is_reserved or any(parsed in network for network in _SET_ASIDE))
 
 
 def public_addresses(host: str, port: int) -> Sequence[str]:
     """Return the addresses of a host.
 
     Raises:
-        WebFault: it has none, or one of them is no public one.
+        WebFault: it has no address, or one that is not public.
     """
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise WebFault(f"{printable(host)[:200]} has no address") from None
-    addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
+    addresses = list(dict.fromkeys(str(info[4][0]) for info in infos))
     if not addresses or not all(map(is_public, addresses)):
         raise WebFault(
-            f"{printable(host)[:200]} is no public address",
-            "web_allow_private lets pages of a private network be read",
-            asked=False,
+            f"{printable(host)[:200]} is not a public address",
+            "set web_allow_private to read pages of a private network",
+            sent=False,
         )
     return addresses
 
 
 def usable_url(url: object) -> str | None:
-    """Return what a search service gave as an address, if it is one of http or https with a host; None otherwise."""
+    """Return a search service's address if it is http or https with a host; else None."""
     if not isinstance(url, str) or not 0 < len(url.strip()) <= MOST_URL_CHARS:
         return None
     text = str.__str__(url).strip()
@@ -85,15 +85,15 @@ def usable_url(url: object) -> str | None:
 
 
 def split_page_url(url: str) -> tuple[str, str, str]:
-    """Return the origin, the host and the path with its query of a page to be read.
+    """Return the origin, the host and the path with query of a page's address.
 
     Raises:
-        WebFault: it is none of http or https, or has a name and a password.
+        WebFault: it is not http or https, or has a user name.
     """
     if usable_url(url) is None:
-        raise WebFault("the address of a page is none of http or https", asked=False)
+        raise WebFault("the address of a page is not http or https", sent=False)
     parts = urlsplit(url)
     if "@" in parts.netloc:
-        raise WebFault("the address of a page has a name in it", asked=False)
+        raise WebFault("the address of a page contains a user name", sent=False)
     query = f"?{parts.query}" if parts.query else ""
     return f"{parts.scheme.lower()}://{parts.netloc.lower()}", str(parts.hostname), (parts.path or "/") + query

@@ -1,4 +1,4 @@
-"""Asking: search services in turn, each with its share of the time, its rests, and what it said a moment ago."""
+"""Calls search services in turn, with shares of the time, back-off, and a cache of recent results."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from typing import NamedTuple
 
 from septet._core import Lock
 from septet.notes import Note
-from septet.retrieval.corpora.web.backends import MOST_QUERY_CHARS, Backend, Sent
+from septet.retrieval.corpora.web.backends import MOST_QUERY_CHARS, Backend, WebRequest
 from septet.retrieval.corpora.web.calls import WebFault
 from septet.retrieval.corpora.web.courtesy import Rest
 from septet.retrieval.corpora.web.results import WebResult
 from septet.system.forks import renew_in_children
 
-__all__ = ["Found", "Tiers"]
+__all__ = ["Services", "WebHits"]
 
-#: The share of the time that is left which a service has when others may be asked after it.
+#: Share of the remaining time for a service if others may follow.
 SHARE = 0.5
-#: With less time nothing is sent.
+#: Minimum time for a request.
 LEAST_S = 0.02
-#: What a service answered counts for so long, so that the waves of one retrieval ask it once.
+#: Lifetime of cached results, so that the waves of one retrieval call a service once.
 FRESH_S = 300.0
 MOST_ANSWERS = 64
 
 
-class Found(NamedTuple):
-    """What the services gave.
+class WebHits(NamedTuple):
+    """The results of the services.
 
     Attributes:
-        backend: who gave it; None if nobody gave anything.
-        asked: who answered, with something or nothing.
+        backend: the service with results; None if none had any.
+        responded: the services that responded, with or without results.
     """
 
     results: Sequence[WebResult]
     backend: str | None
-    asked: tuple[str, ...]
+    responded: tuple[str, ...]
     notes: tuple[Note, ...]
 
 
-class Tiers:
-    """Search services in the order in which they are asked: the next one only when nothing came. Thread-safe."""
+class Services:
+    """Search services by precedence: the next is called only if the previous had no results. Thread-safe."""
 
     def __init__(self, backends: Sequence[Backend]) -> None:
         self._tiers = [(backend, Rest()) for backend in backends]
@@ -50,7 +50,7 @@ class Tiers:
         renew_in_children(self)
 
     def after_fork(self) -> None:
-        """Renew the lock."""
+        """Reset the lock in a forked child."""
         self._lock = Lock()
 
     @property
@@ -58,15 +58,15 @@ class Tiers:
         """The names of the services."""
         return tuple(backend.name for backend, _ in self._tiers)
 
-    def find(self, query: str, ends_at: float, only: Collection[str] | None = None) -> Found:
-        """Return what the first service with any results gives; what fails is a note.
+    def find(self, query: str, ends_at: float, only: Collection[str] | None = None) -> WebHits:
+        """Return the results of the first service that has any; failures become notes.
 
         Args:
             ends_at: in seconds of `time.monotonic`.
-            only: names of the services to ask; None for all.
+            only: names of the services to call; None for all.
         """
         notes: list[Note] = []
-        asked: list[str] = []
+        responded: list[str] = []
         text = query
         if len(query) > MOST_QUERY_CHARS:
             text = query[:MOST_QUERY_CHARS].rpartition(" ")[0] or query[:MOST_QUERY_CHARS]
@@ -75,25 +75,27 @@ class Tiers:
         for backend, rest in tiers:
             left_s = ends_at - time.monotonic()
             if left_s < LEAST_S:
-                notes.append(Note("web_failed", f"{backend.name} was not asked: no time was left", "raise timeout_s"))
+                notes.append(
+                    Note("web_failed", f"{backend.name} was not called: the deadline passed", "raise timeout_s")
+                )
                 break
             within_s = left_s if backend is tiers[-1][0] else SHARE * left_s
             try:
-                results = self._asked(backend, rest, Sent(text, time.monotonic() + within_s, notes))
+                results = self._results_of(backend, rest, WebRequest(text, time.monotonic() + within_s, notes))
             except WebFault as fault:
                 notes.append(fault.note)
                 continue
-            asked.append(backend.name)
+            responded.append(backend.name)
             if results:
-                return Found(results, backend.name, tuple(asked), tuple(notes))
-        return Found((), None, tuple(asked), tuple(notes))
+                return WebHits(results, backend.name, tuple(responded), tuple(notes))
+        return WebHits((), None, tuple(responded), tuple(notes))
 
     def close(self) -> None:
-        """Close the connections; a question opens them again."""
+        """Close the connections; the next call opens new ones."""
         for backend, _ in self._tiers:
             backend.close()
 
-    def _asked(self, backend: Backend, rest: Rest, sent: Sent) -> Sequence[WebResult]:
+    def _results_of(self, backend: Backend, rest: Rest, sent: WebRequest) -> Sequence[WebResult]:
         key = backend.name, sent.query
         with self._lock.hold():
             until, known = self._answers.get(key, (0.0, ()))
@@ -103,7 +105,7 @@ class Tiers:
         try:
             results = backend.ask(sent)
         except WebFault as fault:
-            if fault.asked:
+            if fault.sent:
                 rest.failed(fault)
             raise
         rest.worked()

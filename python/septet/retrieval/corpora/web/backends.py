@@ -1,4 +1,4 @@
-"""Back ends: SearXNG, DuckDuckGo's instant answers, Tavily, or a function of the application's own."""
+"""Back ends: SearXNG, DuckDuckGo's instant answers, Tavily, or an application's function."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from septet.retrieval.corpora.web.results import WebResult, host_of
 from septet.system.threads import call_on_thread
 
 __all__ = ["DUCKDUCKGO_URL", "TAVILY_URL", "Backend", "DuckDuckGo", "OwnSearch", "SearXNG", "Tavily", "WebSearch"]
-__all__ += ["Sent"]
+__all__ += ["WebRequest"]
 
 DUCKDUCKGO_URL = "https://api.duckduckgo.com/"
 TAVILY_URL = "https://api.tavily.com/search"
-#: Tavily takes queries of so many characters; what is longer is no question for a search service.
+#: Maximum characters of a query for Tavily; longer texts are not search queries.
 MOST_QUERY_CHARS = 400
 MOST_TITLE_CHARS, MOST_TEXT_CHARS = 500, 8_000
-#: So many topics of DuckDuckGo are looked at, those in groups too.
+#: Maximum topics of DuckDuckGo, including those in groups.
 MOST_TOPICS = 1_000
-#: A function that was left behind so often, and is still at it, is not called again.
+#: Maximum abandoned calls of a function still running; at the maximum it is skipped.
 MOST_LATE = 4
 
-#: A function of the query and the number of results, which returns dicts with ``url`` and perhaps ``title``, ``text``
-#: (or ``content``, ``snippet``, ``description``), ``score`` and ``engine``, best first.
+#: A function of the query and the number of results; returns dicts with ``url`` and optionally ``title``, ``text`` (or
+#: ``content``, ``snippet``, ``description``), ``score`` and ``engine``, best first.
 WebSearch: TypeAlias = "Callable[[str, int], Iterable[Mapping[str, Any] | WebResult]]"
 
 
-class Sent(NamedTuple):
-    """What a back end is asked.
+class WebRequest(NamedTuple):
+    """A request to a back end.
 
     Attributes:
-        ends_at: until when it may answer, in seconds of `time.monotonic`.
-        notes: where it says what the caller should know.
+        ends_at: the deadline, in seconds of `time.monotonic`.
+        notes: collects its notes for the caller.
     """
 
     query: str
@@ -53,22 +53,22 @@ class Sent(NamedTuple):
 
     @property
     def left_s(self) -> float:
-        """How many seconds are left."""
+        """Remaining seconds."""
         return max(0.0, self.ends_at - time.monotonic())
 
 
 class Backend(Protocol):
-    """A search service. Several threads may ask it at once."""
+    """A search service. Several threads may call it at once."""
 
     @property
     def name(self) -> str:
-        """How lists, entries and notes call it."""
+        """The name in lists, entries and notes."""
 
-    def ask(self, sent: Sent) -> Sequence[WebResult]:
-        """Return results as the service orders them.
+    def ask(self, sent: WebRequest) -> Sequence[WebResult]:
+        """Return results in the order of the service.
 
         Raises:
-            WebFault: it gives none.
+            WebFault: the request failed.
         """
 
     def close(self) -> None:
@@ -76,13 +76,13 @@ class Backend(Protocol):
 
 
 class SearXNG:
-    """A SearXNG server: one that the application runs, or may use.
+    """A SearXNG server.
 
     Args:
         url: of the server, with or without ``/search``.
-        engines: what it asks; None for what it asks by itself.
-        language: of the results; None for that of the server.
-        limit: so many results are taken.
+        engines: its engines; None for the server's default.
+        language: of the results; None for the server's default.
+        limit: maximum results.
     """
 
     name = "searxng"
@@ -99,15 +99,15 @@ class SearXNG:
         self._calls = WebCalls("SearXNG", secrets=[unquote(password)] if password else [], user_agent=user_agent)
         self._courtesy = Courtesy(0.0)
 
-    def ask(self, sent: Sent) -> Sequence[WebResult]:
+    def ask(self, sent: WebRequest) -> Sequence[WebResult]:
         """Return results; see `Backend`."""
         url = _with_query(self._url, {"q": sent.query, **self._fixed})
         with self._courtesy.turn(self.name, sent.ends_at):
             answer = self._calls.send("GET", url, timeout_s=sent.left_s, max_bytes=MAX_JSON_BYTES, headers=_JSON)
         if answer.status == 403:
             raise WebFault("SearXNG answered 403", "add json to search.formats in its settings.yml")
-        found = json_of(self._calls, "SearXNG", answer)
-        results = found.get("results") if isinstance(found, Mapping) else None
+        body = json_of(self._calls, "SearXNG", answer)
+        results = body.get("results") if isinstance(body, Mapping) else None
         if not isinstance(results, list):
             raise WebFault("SearXNG sent JSON without results", "is searxng_url the address of a SearXNG server?")
         return list(islice(_results(results, self.name), self._limit))
@@ -118,7 +118,7 @@ class SearXNG:
 
 
 class DuckDuckGo:
-    """DuckDuckGo's instant answers: the abstract of a subject and what is related to it, in groups or not."""
+    """DuckDuckGo's instant answers: the abstract of a subject and related topics, grouped or not."""
 
     name = "duckduckgo"
 
@@ -128,17 +128,17 @@ class DuckDuckGo:
         self._calls = WebCalls("DuckDuckGo", user_agent=user_agent)
         self._courtesy = Courtesy(pause_s)
 
-    def ask(self, sent: Sent) -> Sequence[WebResult]:
+    def ask(self, sent: WebRequest) -> Sequence[WebResult]:
         """Return results; see `Backend`."""
-        # Without this, a query such as "!w x" is answered with a redirect to another service.
-        asked = {"q": sent.query, "format": "json", "no_html": "1", "skip_disambig": "1", "no_redirect": "1"}
+        # Without no_redirect, a query such as "!w x" redirects to another service.
+        params = {"q": sent.query, "format": "json", "no_html": "1", "skip_disambig": "1", "no_redirect": "1"}
         with self._courtesy.turn(self.name, sent.ends_at):
-            url = _with_query(self._url, asked)
+            url = _with_query(self._url, params)
             answer = self._calls.send("GET", url, timeout_s=sent.left_s, max_bytes=MAX_JSON_BYTES, headers=_JSON)
-        found = json_of(self._calls, "DuckDuckGo", answer)
-        if not isinstance(found, Mapping):
-            raise WebFault("DuckDuckGo sent JSON that is no answer of its")
-        return list(islice(_results(_topics(found), self.name), self._limit))
+        body = json_of(self._calls, "DuckDuckGo", answer)
+        if not isinstance(body, Mapping):
+            raise WebFault("DuckDuckGo sent JSON that is not an object")
+        return list(islice(_results(_topics(body), self.name), self._limit))
 
     def close(self) -> None:
         """Close the connections."""
@@ -146,13 +146,13 @@ class DuckDuckGo:
 
 
 class Tavily:
-    """Tavily, which costs credits.
+    """Tavily, a paid service.
 
     Args:
-        key: returns the key, or None if there is none; called when it is needed.
+        key: returns the key, or None; called for each request.
         depth: of the search.
-        limit: so many results.
-        budget: what may be spent.
+        limit: maximum results.
+        budget: the credits.
     """
 
     name = "tavily"
@@ -176,22 +176,22 @@ class Tavily:
         self._opened: tuple[str, WebCalls] | None = None
         self.budget = budget
 
-    def ask(self, sent: Sent) -> Sequence[WebResult]:
-        """Return results; see `Backend`. What was sent is paid for, whatever comes of it."""
+    def ask(self, sent: WebRequest) -> Sequence[WebResult]:
+        """Return results; see `Backend`. A sent request is paid for, even if it fails."""
         calls = self._authorised()
-        left = self.budget.spend(self._price)
-        if left is None:
-            cause = f"Tavily was not asked: {self.budget.left} of its credits are left, a search costs {self._price}"
+        remaining = self.budget.spend(self._price)
+        if remaining is None:
+            cause = f"Tavily was not called: {self.budget.left} credits remain, a search costs {self._price}"
             raise NotSent(Note("tavily_budget_exhausted", cause, _BUDGET))
-        if left <= LOW_CREDITS:
-            sent.notes.append(Note("tavily_budget_low", f"{left} credits are left for Tavily", _BUDGET))
+        if remaining <= LOW_CREDITS:
+            sent.notes.append(Note("tavily_budget_low", f"{remaining} credits remain for Tavily", _BUDGET))
         body = json.dumps({"query": sent.query, **self._body}).encode()
         headers = {**_JSON, "content-type": "application/json"}
         answer = calls.send(
             "POST", self._url, timeout_s=sent.left_s, max_bytes=MAX_JSON_BYTES, headers=headers, body=body
         )
-        found = json_of(calls, "Tavily", answer)
-        results = found.get("results") if isinstance(found, Mapping) else None
+        reply = json_of(calls, "Tavily", answer)
+        results = reply.get("results") if isinstance(reply, Mapping) else None
         if not isinstance(results, list):
             raise WebFault("Tavily sent JSON without results")
         return list(islice(_results(results, self.name), self._limit))
@@ -208,22 +208,22 @@ class Tavily:
             text = (self._key() or "").strip()
             fault = "it has no key" if not text else ""
         except Exception as error:  # noqa: BLE001 - foreign code, whose message may hold the key
-            text, fault = "", f"what gives its key raised {type(error).__name__}"
+            text, fault = "", f"the resolver of its key raised {type(error).__name__}"
         if not fault and (not text.isascii() or not text.isprintable() or " " in text):
-            fault = "its key has characters that no header can hold"
+            fault = "its key has characters that are invalid in a header"
         if fault:
-            raise NotSent(Note("tavily_no_key", f"Tavily was not asked: {fault}", "set TAVILY_API_KEY"))
+            raise NotSent(Note("tavily_no_key", f"Tavily was not called: {fault}", "set TAVILY_API_KEY"))
         if self._opened is None or self._opened[0] != text:
             self._opened = text, WebCalls("Tavily", secrets=[text], authorise=bearer, user_agent=self._user_agent)
         return self._opened[1]
 
 
 class OwnSearch:
-    """A function of the application's own, asked on a thread.
+    """An application's function, called on a thread.
 
     Args:
         search: see `WebSearch`.
-        limit: how many results it is asked for, and are taken.
+        limit: maximum results, also passed to the function.
     """
 
     name = "web"
@@ -231,37 +231,37 @@ class OwnSearch:
     def __init__(self, search: WebSearch, *, limit: int) -> None:
         self._search = search
         self._limit = limit
-        #: Calls that were not waited for any more.
+        #: Abandoned calls.
         self._late: list[Future[list[Any]]] = []
 
-    def ask(self, sent: Sent) -> Sequence[WebResult]:
+    def ask(self, sent: WebRequest) -> Sequence[WebResult]:
         """Return results; see `Backend`."""
         query, limit = sent.query, self._limit
         left_s = sent.left_s
-        self._late = [one for one in self._late if not one.done()]
+        self._late = [call for call in self._late if not call.done()]
         if len(self._late) >= MOST_LATE:
-            raise WebFault("the web search still works on earlier questions", asked=False)
+            raise WebFault("the web search is still running earlier calls", sent=False)
         try:
             future = call_on_thread(lambda: list(islice(self._search(query, limit), limit)), "septet-web")
             if not wait([future], left_s).done:
                 self._late.append(future)
                 raise WebFault(f"the web search gave no answer within {left_s:.3g} s")
-            found = future.result()
+            results = future.result()
         except WebFault:
             raise
         except Exception as fault:  # noqa: BLE001 - foreign code
-            # Without its words, which may hold a key.
+            # The message is omitted: it may contain a key.
             raise WebFault(f"the web search raised {type(fault).__name__}") from None
-        bad = next((one for one in found if not isinstance(one, (Mapping, WebResult))), None)
+        bad = next((item for item in results if not isinstance(item, (Mapping, WebResult))), None)
         if bad is not None:
-            raise WebFault(f"the web search gave {shown(bad)}: wanted dicts with url, title and text")
-        return list(_results(found, self.name))
+            raise WebFault(f"the web search returned {shown(bad)}: wanted dicts with url, title and text")
+        return list(_results(results, self.name))
 
     def close(self) -> None:
         """Do nothing: it has no connections."""
 
 
-_BUDGET = "tavily_credit_budget_per_session is what a session may spend"
+_BUDGET = "raise tavily_credit_budget_per_session"
 _JSON = {"accept": "application/json"}
 
 
@@ -269,16 +269,16 @@ def _with_query(url: str, values: Mapping[str, str]) -> str:
     return f"{url}{'&' if '?' in url else '?'}{urlencode(values, errors='replace')}"
 
 
-def _results(given: Iterable[Any], backend: str) -> Iterator[WebResult]:
-    """Yield what is a result among what a service gave; what has no address of a page is passed over."""
-    for one in given:
-        fields = one._asdict() if isinstance(one, WebResult) else one
+def _results(items: Iterable[Any], backend: str) -> Iterator[WebResult]:
+    """Yield the valid results of a service, skipping items without a page's address."""
+    for item in items:
+        fields = item._asdict() if isinstance(item, WebResult) else item
         if not isinstance(fields, Mapping):
             continue
         url = usable_url(fields.get("url"))
         if url is None:
             continue
-        text = next((found for name in _TEXTS if (found := _text(fields.get(name), MOST_TEXT_CHARS))), "")
+        text = next((passage for name in _TEXTS if (passage := _text(fields.get(name), MOST_TEXT_CHARS))), "")
         title = _text(fields.get("title"), MOST_TITLE_CHARS) or host_of(url)
         engine = _text(fields.get("engine"), 100) or backend
         yield WebResult(url, title, text, engine, _score(fields.get("score")))
@@ -295,19 +295,19 @@ def _score(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
-        found = float(value)
+        number = float(value)
     except OverflowError:
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None
 
 
 def _topics(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the abstract, the results and the topics of an answer of DuckDuckGo, those in groups where the group is."""
+    """Yield the abstract, the results and the topics of a DuckDuckGo response, with groups expanded in place."""
     if answer.get("AbstractURL") and answer.get("AbstractText"):
         text, title = answer["AbstractText"], answer.get("Heading")
         yield {"url": answer["AbstractURL"], "title": title, "text": text, "engine": answer.get("AbstractSource")}
     listed = [answer.get(name) for name in ("Results", "RelatedTopics")]
-    waiting = [one for group in listed if isinstance(group, list) for one in group[:MOST_TOPICS]][::-1]
+    waiting = [item for group in listed if isinstance(group, list) for item in group[:MOST_TOPICS]][::-1]
     for _ in range(MOST_TOPICS):
         if not waiting:
             return
@@ -318,5 +318,5 @@ def _topics(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         if isinstance(inner, list):
             waiting += inner[:MOST_TOPICS][::-1]
         elif isinstance(text := topic.get("Text"), str):
-            # "Title - what it is".
+            # The text is "Title - description".
             yield {"url": topic.get("FirstURL"), "title": text.partition(" - ")[0], "text": text}

@@ -1,4 +1,4 @@
-"""Calls: one request to a place of the web, with its deadline and its bound, over the transport of embedding."""
+"""Calls: one HTTP request with its deadline and size limit, over the transport of embedding."""
 
 from __future__ import annotations
 
@@ -20,61 +20,61 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_JSON_BYTES", "USER_AGENT", "NotSent", "WebCalls", "WebFault", "faulty", "json_of"]
 
-#: How requests introduce themselves; also the name that robots.txt may have rules for.
+#: Default User-Agent; also the name for robots.txt.
 USER_AGENT = "septet"
-#: So many bytes an answer of a search service may have.
+#: Maximum response of a search service.
 MAX_JSON_BYTES = 4 * 2**20
 
 
 class WebFault(Exception):
-    """Why there is nothing from a place of the web.
+    """The reason why a web request gave nothing.
 
     Attributes:
-        cause: in words; keys never appear in it.
-        cure: what to do about it.
-        wait_s: how long it asks to be left alone; None if it does not.
-        asked: a request was sent; if not, the place itself has no fault.
+        cause: in words; never contains keys.
+        cure: the remedy.
+        wait_s: pause requested by the host; None if it requested none.
+        sent: True if a request was sent; if False, the host itself has no fault.
     """
 
-    def __init__(self, cause: str, cure: str = "", *, wait_s: float | None = None, asked: bool = True) -> None:
+    def __init__(self, cause: str, cure: str = "", *, wait_s: float | None = None, sent: bool = True) -> None:
         super().__init__(cause)
         self.cause = cause
         self.cure = cure
         self.wait_s = wait_s
-        self.asked = asked
+        self.sent = sent
 
     @property
     def note(self) -> Note:
-        """The note that says so."""
+        """The note of the fault."""
         return Note("web_failed", self.cause, self.cure)
 
 
 class NotSent(WebFault):
-    """Why nothing was asked of a place that has no fault itself.
+    """The reason for not sending a request to a host without a fault.
 
     Args:
-        note: says so.
+        note: the note of the fault.
     """
 
     def __init__(self, note: Note) -> None:
-        super().__init__(note.cause, note.cure, asked=False)
+        super().__init__(note.cause, note.cure, sent=False)
         self._note = note
 
     @property
     def note(self) -> Note:
-        """The note that says so."""
+        """The note of the fault."""
         return self._note
 
 
 class WebCalls:
-    """Sends requests to one place, or to many, without trying any of them again. Opened by its first request.
+    """Sends requests to one host or many, without retries. Opened by its first request.
 
     Args:
-        name: how faults call the place.
+        name: the name in faults.
         secrets: texts that never appear in faults and logs.
         authorise: returns the headers that carry the first of them.
-        user_agent: how requests introduce themselves.
-        resolve: says to which addresses connections may go.
+        user_agent: the User-Agent of requests.
+        resolve: returns the addresses that connections may use.
     """
 
     def __init__(
@@ -99,16 +99,16 @@ class WebCalls:
         return f"WebCalls({self._name!r})"
 
     def after_fork(self) -> None:
-        """Renew the lock."""
+        """Reset the lock in a forked child."""
         self._lock = Lock()
 
     def send(
         self, method: str, url: str, *, timeout_s: float, max_bytes: int, headers: Mapping[str, str], body: bytes = b""
     ) -> Answer:
-        """Return the answer to one request, whatever its status. Redirects are not followed.
+        """Return the response to one request, with any status. Redirects are not followed.
 
         Raises:
-            WebFault: there is none within the time and the bound.
+            WebFault: there is no response within the time and size limits.
         """
         from septet.embedding.transport.calls import Answer, Call
         from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
@@ -124,15 +124,15 @@ class WebCalls:
             raise WebFault(str(fault)) from None
         if isinstance(reply, Answer):
             return reply
-        said = "sent more than is taken" if reply.too_large else reply.cause
-        raise WebFault(self.scrubbed(f"{self._name} {said}"))
+        reason = f"sent more than {max_bytes:,} bytes" if reply.too_large else reply.cause
+        raise WebFault(self.scrubbed(f"{self._name} {reason}"))
 
     def scrubbed(self, text: str) -> str:
         """Return a text without keys."""
         return self._client().context.keys.scrub(text)
 
     def close(self) -> None:
-        """Close the connections; the next request opens others."""
+        """Close the connections; the next request opens new ones."""
         with self._lock.hold():
             client = self._opened
         if client is not None:
@@ -155,10 +155,10 @@ class WebCalls:
 
 
 def json_of(calls: WebCalls, name: str, answer: Answer) -> Any:
-    """Return the JSON of an answer of a search service.
+    """Return the JSON of a search service's response.
 
     Raises:
-        WebFault: its status is none of success, or it is no JSON.
+        WebFault: the status is not a success, or the body is not JSON.
     """
     from septet.embedding.transport.faults import Garbled, fault_of, parsed
 
@@ -168,16 +168,16 @@ def json_of(calls: WebCalls, name: str, answer: Answer) -> Any:
     try:
         return parsed(answer)
     except Garbled as garbled:
-        said = str(garbled)
+        reason = str(garbled)
     try:
-        # Half a character in one of the results makes the others no worse.
+        # A broken character in one result does not affect the others.
         return json.loads(answer.body)
     except (ValueError, RecursionError):
-        raise WebFault(f"{name} sent {said}") from None
+        raise WebFault(f"{name} sent {reason}") from None
 
 
 def faulty(name: str, answer: Answer) -> WebFault:
-    """Return why an answer is no page: its status."""
+    """Return the fault of a response with an error status."""
     from septet.embedding.transport.faults import fault_of
 
     fault = fault_of(answer, time.time())
@@ -190,7 +190,7 @@ def _once(call: Call, context: CallContext, ends_at: float, max_bytes: int) -> S
 
     left_s = ends_at - context.clock()
     if left_s <= 0:
-        return TransportError("was asked too late")
+        return TransportError("was called after the deadline")
     key = context.keys.take()
     return (
         yield Send(call, {} if key is None else context.authorise(key.secret.get_secret_value()), left_s, max_bytes)

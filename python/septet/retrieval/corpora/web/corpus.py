@@ -17,7 +17,7 @@ from septet.model.results import Hit, Scored, hits_of
 from septet.notes import Note
 from septet.query.parse import parse
 from septet.ranking.profile import TextRules
-from septet.retrieval.corpora.web.asking import Found, Tiers
+from septet.retrieval.corpora.web.asking import Services, WebHits
 from septet.retrieval.corpora.web.backends import (
     DUCKDUCKGO_URL,
     TAVILY_URL,
@@ -43,26 +43,26 @@ from septet.system.forks import renew_in_children
 __all__ = ["WebCorpus", "WebOptions"]
 
 TIMEOUT_S = 8.0
-#: Search services have so much of the time when pages are read after them.
+#: Share of the time for search services, if pages are read afterwards.
 SEARCH_SHARE = 0.6
-#: Of a deadline so much is left, at most, so that the answer is there in time.
+#: Reserve before a deadline, so that the answer is in time.
 MARGIN_SHARE, MARGIN_S = 0.05, 0.1
 SNIPPET_CHARS = 300
-#: So many entries are known by id where no vault keeps them.
+#: Maximum recent entries, for `get` without a vault.
 MOST_RECENT = 1_000
 FLUSH_S = 5.0
-#: The store of hits that no vault keeps.
+#: Store of hits without a vault.
 STORE = "web"
 
 
 class WebOptions(NamedTuple):
-    """What no documented knob says of the web.
+    """Web settings without a documented knob.
 
     Attributes:
-        timeout_s: how long a question may take where the retrieval has no deadline, 0.01 to 600 seconds.
-        user_agent: how requests introduce themselves, and the name that robots.txt may have rules for.
-        duckduckgo_url: where DuckDuckGo is asked.
-        tavily_url: where Tavily is asked.
+        timeout_s: maximum time of a search without a deadline, 0.01 to 600 seconds.
+        user_agent: the User-Agent of requests, and the name for robots.txt.
+        duckduckgo_url: address of DuckDuckGo.
+        tavily_url: address of Tavily.
     """
 
     timeout_s: float = TIMEOUT_S
@@ -72,31 +72,31 @@ class WebOptions(NamedTuple):
 
 
 class WebCorpus:
-    """Pages of the web, found by search services: SearXNG, then DuckDuckGo, then Tavily, the next when nothing came.
+    """Pages of the web, from search services: SearXNG, else DuckDuckGo, else Tavily; the first with results.
 
-    Nothing is sent before ``web_enabled`` of the policy is True. SearXNG is asked if the policy has its address,
-    DuckDuckGo unless the policy switches it off, Tavily if the policy switches it on and has its key. Hits are entries
-    of kind ``web``, not trusted, with their address as ``source``; secrets in them are masked. A vault keeps them, in
-    the background, unless ``persist_web_hits`` is False; what is found again is updated.
+    Nothing is sent unless ``web_enabled`` of the policy is True. SearXNG is used if the policy has its address,
+    DuckDuckGo unless the policy disables it, Tavily if the policy enables it and has its key. Hits are untrusted
+    entries of kind ``web`` with their address as ``source``; secrets in them are masked. A vault stores them in the
+    background, unless ``persist_web_hits`` is False; repeated hits update their entry.
 
-    Only the original phrasing of a query is asked. What fails is a note, and rests. Where no service gives anything,
-    what the vault kept of earlier searches stands in, as the list ``kept``.
+    Only the original phrasing of a query is sent. A failing service adds a note, and backs off. If no service has
+    results, the list ``kept`` has stored hits of earlier searches.
 
     Args:
         policy: the knobs, and the key.
-        knowledge: the vault that keeps hits; None for none.
-        web: a function of the query and the number of results, asked instead of the three; it returns dicts with
-            ``url``, and perhaps ``title``, ``text``, ``score`` and ``engine``, best first.
-        budget: credits for Tavily; by default those of the policy, for as long as this corpus lives.
-        options: what no knob says.
-        redactor: masks secrets in what is sent, and in hits.
+        knowledge: the vault that stores hits; None for none.
+        web: a function of the query and the number of results, instead of the three services; it returns dicts with
+            ``url``, and optionally ``title``, ``text``, ``score`` and ``engine``, best first.
+        budget: credits for Tavily; by default those of the policy, for the lifetime of this corpus.
+        options: settings without a knob.
+        redactor: masks secrets in requests and hits.
 
     Raises:
-        QueryError: an argument is none of these.
+        QueryError: an argument is invalid.
     """
 
     name = "web_research"
-    #: It is not of this machine, and other phrasings would be requests to others.
+    #: Remote; and other phrasings would be further requests to third parties.
     local = phrasings = False
 
     def __init__(
@@ -119,7 +119,7 @@ class WebCorpus:
         self._options = _checked(options)
         self.budget = budget or CreditBudget(policy.tavily_credit_budget_per_session)
         self._redactor = redactor or Redactor()
-        self._tiers = Tiers(_backends(policy, self._options, self.budget, called(web, "web", QueryError)))
+        self._services = Services(_backends(policy, self._options, self.budget, called(web, "web", QueryError)))
         self._reader = PageReader(_page_rules(policy, self._options)) if policy.web_read_pages else None
         self._keeper = Keeper(knowledge) if knowledge is not None and policy.persist_web_hits else None
         self._knowledge = knowledge
@@ -129,34 +129,34 @@ class WebCorpus:
         renew_in_children(self)
 
     def __repr__(self) -> str:
-        asks = ", ".join(self._tiers.names) or "nobody"
+        asks = ", ".join(self._services.names) or "no service"
         return f"WebCorpus({'asks ' + asks if self._policy.web_enabled else 'off'})"
 
     def after_fork(self) -> None:
-        """Renew the lock."""
+        """Reset the lock in a forked child."""
         self._lock = Lock()
 
     def search(self, asked: Asked) -> Answered:
-        """Return what the web has for a phrasing; nothing, and nothing is sent, while the web is off."""
+        """Return the web hits of a phrasing; empty, and nothing is sent, while the web is disabled."""
         query = self._query(asked)
         if not self._policy.web_enabled or not query or asked.variant:
             return Answered([self._list("web", asked, [])])
-        if not self._tiers.names:
+        if not self._services.names:
             cure = "set searxng_url, or switch duckduckgo_fallback_enabled or tavily_enabled on"
             note = Note("web_failed", "no search service is configured", cure)
             return Answered([self._list("web", asked, [])], notes=[note])
-        return self._searched(query, asked, None)
+        return self._results_of(query, asked, None)
 
     def corrective(self, asked: Asked, *, local_empty: bool, quality: float) -> Answered | None:
-        """Return what Tavily has, where the policy says that it is asked after the other corpora; None if not.
+        """Return Tavily's hits if the policy uses it after the other corpora; else None.
 
         Args:
-            local_empty: the corpora of this machine found nothing.
+            local_empty: True if the local corpora have no hits.
             quality: of their evidence, 0 to 1.
         """
         policy = self._policy
         outcome = tavily_outcome(
-            enabled=policy.web_enabled and TAVILY in self._tiers.names,
+            enabled=policy.web_enabled and TAVILY in self._services.names,
             on_empty=policy.tavily_fire_on_empty,
             on_weak=policy.tavily_fire_on_weak,
             local_empty=local_empty,
@@ -165,106 +165,106 @@ class WebCorpus:
             budget_remaining=self.budget.left,
         )
         query = self._query(asked)
-        return None if outcome == "off" or not query else self._searched(query, asked, (TAVILY,))
+        return None if outcome == "off" or not query else self._results_of(query, asked, (TAVILY,))
 
     def get(self, entry_id: str) -> Entry | None:
-        """Return a page that was found, by the id of its hit."""
+        """Return the entry of a web hit, by its id."""
         with self._lock.hold():
             recent = self._recent.get(entry_id)
         return recent if recent is not None or self._knowledge is None else self._knowledge.get(entry_id)
 
     def flush(self, timeout_s: float = FLUSH_S) -> bool:
-        """Wait until hits are kept; return whether they are.
+        """Wait until all hits are stored; return True if they are.
 
         Raises:
-            QueryError: the time is none of 0 to 86,400 seconds.
+            QueryError: the time is outside 0 to 86,400 seconds.
         """
         seconds = real(timeout_s, "timeout_s", QueryError, 0, 86_400)
         return self._keeper is None or self._keeper.flush(seconds)
 
     def close(self) -> None:
-        """Wait until hits are kept, 5 s at most, and close the connections; a question opens others."""
+        """Wait at most 5 s until all hits are stored, and close the connections; the next search opens new ones."""
         if self._keeper is not None:
             self._keeper.flush(FLUSH_S)
-        self._tiers.close()
+        self._services.close()
         if self._reader is not None:
             self._reader.close()
 
-    def _query(self, asked: Asked) -> str:
-        """Return what is sent: a query on one line, without the secrets that somebody may have pasted into it."""
-        return " ".join(self._redactor.redact(asked.query).text.split())
+    def _query(self, request: Asked) -> str:
+        """Return the query to send, on one line, with secrets masked."""
+        return " ".join(self._redactor.redact(request.query).text.split())
 
-    def _searched(self, query: str, asked: Asked, only: Sequence[str] | None) -> Answered:
+    def _results_of(self, query: str, request: Asked, only: Sequence[str] | None) -> Answered:
         now = time.monotonic()
         left_s = self._options.timeout_s
-        if asked.deadline is not None:
-            left = asked.deadline.left_s
-            left_s = min(left_s, left - min(MARGIN_SHARE * left, MARGIN_S))
+        if request.deadline is not None:
+            remaining_s = request.deadline.left_s
+            left_s = min(left_s, remaining_s - min(MARGIN_SHARE * remaining_s, MARGIN_S))
         share = 1.0 if self._reader is None else SEARCH_SHARE
-        found = self._tiers.find(query, now + share * left_s, only)
-        results = ranked(found.results)[: min(asked.limit, self._policy.searxng_max_urls_to_scrape)]
+        web = self._services.find(query, now + share * left_s, only)
+        results = ranked(web.results)[: min(request.limit, self._policy.searxng_max_urls_to_scrape)]
         pages, notes = self._read(results, now + left_s)
-        hits = self._hits(query, found, results, pages)
+        hits = self._hits(query, web, results, pages)
         if self._keeper is not None:
             self._keeper.keep([hit.entry for hit in hits if hit.entry is not None])
-            if (fault := self._keeper.told()) is not None:
-                notes.append(Note("web_not_kept", f"a hit of the web was not kept: {fault}", "it is found again"))
-        lists = [self._list(found.backend or "web", asked, hits)]
+            if (fault := self._keeper.fault()) is not None:
+                notes.append(Note("web_not_kept", f"a web hit was not stored: {fault}", "the next search stores it"))
+        lists = [self._list(web.backend or "web", request, hits)]
         if not hits:
-            lists += self._kept(query, asked, now + left_s, notes)
-        told = [replace(note, tier=self.name) for note in (*found.notes, *notes)]
-        return Answered(lists, ["web"] if found.asked else [], told)
+            lists += self._stored_hits(query, request, now + left_s, notes)
+        all_notes = [replace(note, tier=self.name) for note in (*web.notes, *notes)]
+        return Answered(lists, ["web"] if web.responded else [], all_notes)
 
-    def _kept(self, query: str, asked: Asked, ends_at: float, notes: list[Note]) -> list[RankedList]:
-        """Return what the vault kept of earlier searches, as a list; none if it keeps nothing."""
+    def _stored_hits(self, query: str, request: Asked, ends_at: float, notes: list[Note]) -> list[RankedList]:
+        """Return stored hits of earlier searches, as a list; none without a vault."""
         if self._keeper is None or self._knowledge is None:
             return []
-        limit = min(asked.limit, self._policy.searxng_max_urls_to_scrape)
+        limit = min(request.limit, self._policy.searxng_max_urls_to_scrape)
         if limit < 1:
             return []
         left_s = max(0.01, ends_at - time.monotonic())
         try:
             hits = self._knowledge.search(query, kinds=[KIND], limit=limit, timeout_s=left_s)
         except Exception as fault:  # noqa: BLE001 - the vault may be another's code
-            said = str(fault) if isinstance(fault, SeptetError) else type(fault).__name__
-            notes.append(Note("web_failed", f"what was kept of the web cannot be searched: {said}"))
+            reason = str(fault) if isinstance(fault, SeptetError) else type(fault).__name__
+            notes.append(Note("web_failed", f"stored web hits cannot be searched: {reason}"))
             return []
-        return [self._list("kept", asked, [changed_hit(hit, tier=self.name) for hit in hits])]
+        return [self._list("kept", request, [changed_hit(hit, tier=self.name) for hit in hits])]
 
     def _read(self, results: Sequence[WebResult], ends_at: float) -> tuple[dict[str, WebPage], list[Note]]:
-        """Return the pages that can be read in time, by the addresses of the results."""
+        """Return the pages read in time, by the addresses of the results."""
         if self._reader is None or not results:
             return {}, []
         pages, faults = self._reader.read_all([result.url for result in results], ends_at)
         unread = len(results) - len(pages)
         if not unread:
             return pages, []
-        said = f"{unread} of {len(results)} pages were not read: {'; '.join(dict.fromkeys(faults))}"
-        return pages, [Note("web_page_unread", said, "what the search service shows of them stands for them")]
+        cause = f"{unread} of {len(results)} pages were not read: {'; '.join(dict.fromkeys(faults))}"
+        return pages, [Note("web_page_unread", cause, "their excerpts of the search service are used")]
 
-    def _hits(self, query: str, found: Found, results: Sequence[WebResult], pages: dict[str, WebPage]) -> Sequence[Hit]:
-        now, kept = time.time(), []
+    def _hits(self, query: str, web: WebHits, results: Sequence[WebResult], pages: dict[str, WebPage]) -> Sequence[Hit]:
+        now, pairs = time.time(), []
         for result in results:
             entry = entry_of(
                 result,
                 pages.get(result.url),
-                backend=found.backend or "web",
+                backend=web.backend or "web",
                 now=now,
                 keep_days=self._policy.web_keep_days,
                 redactor=self._redactor,
             )
             if entry is not None:
-                kept.append((entry, result))
+                pairs.append((entry, result))
         with self._lock.hold():
-            for entry, _ in kept:
+            for entry, _ in pairs:
                 self._recent[entry.id] = entry
                 self._recent.move_to_end(entry.id)
             while len(self._recent) > MOST_RECENT:
                 self._recent.popitem(last=False)
-        scores: list[Scored] = [(scored(result), self.name, {}, {}, 0.0, {}) for _, result in kept]
+        scores: list[Scored] = [(scored(result), self.name, {}, {}, 0.0, {}) for _, result in pairs]
         terms = parse(query, TextRules.known())
         return hits_of(
-            [entry for entry, _ in kept],
+            [entry for entry, _ in pairs],
             scores,
             full=True,
             sought=(terms.terms, terms.begun, terms.grams),
@@ -272,8 +272,8 @@ class WebCorpus:
             snippet_chars=SNIPPET_CHARS,
         )
 
-    def _list(self, name: str, asked: Asked, hits: Sequence[Hit]) -> RankedList:
-        return RankedList(name, self.name, items_of(self._store, hits), variant=asked.variant)
+    def _list(self, name: str, request: Asked, hits: Sequence[Hit]) -> RankedList:
+        return RankedList(name, self.name, items_of(self._store, hits), variant=request.variant)
 
 
 def _checked(options: WebOptions | None) -> WebOptions:
@@ -308,16 +308,16 @@ def _page_rules(policy: Policy, options: WebOptions) -> PageRules:
 
 
 def _backends(policy: Policy, options: WebOptions, budget: CreditBudget, web: WebSearch | None) -> list[Backend]:
-    """Return the search services that a policy names, in the order in which they are asked."""
+    """Return the search services of a policy, by precedence."""
     agent, most = options.user_agent, policy.searxng_max_results
     if web is not None:
         return [OwnSearch(web, limit=most)]
-    found: list[Backend] = []
+    backends: list[Backend] = []
     if policy.searxng_url is not None:
         engines, language = searxng_engines(policy.searxng_engines), searxng_language(policy.searxng_language)
-        found.append(SearXNG(policy.searxng_url, engines=engines, language=language, limit=most, user_agent=agent))
+        backends.append(SearXNG(policy.searxng_url, engines=engines, language=language, limit=most, user_agent=agent))
     if policy.duckduckgo_fallback_enabled:
-        found.append(
+        backends.append(
             DuckDuckGo(limit=most, pause_s=policy.web_pause_ms / 1_000, url=options.duckduckgo_url, user_agent=agent)
         )
     if policy.tavily_enabled:
@@ -327,5 +327,5 @@ def _backends(policy: Policy, options: WebOptions, budget: CreditBudget, web: We
             secret = policy.secret("tavily_api_key")
             return None if secret is None else secret.get_secret_value()
 
-        found.append(Tavily(key, depth=depth, limit=most, budget=budget, url=options.tavily_url, user_agent=agent))
-    return found
+        backends.append(Tavily(key, depth=depth, limit=most, budget=budget, url=options.tavily_url, user_agent=agent))
+    return backends

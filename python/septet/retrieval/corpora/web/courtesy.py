@@ -1,4 +1,4 @@
-"""Courtesy: one request to a host at a time, with a pause between them, and rests for what fails."""
+"""Courtesy: one request to a host at a time with a pause between, and back-off after failures."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from septet.system.forks import renew_in_children
 
 __all__ = ["Courtesy", "Rest"]
 
-#: So many hosts are remembered.
+#: Maximum hosts with state.
 MOST_HOSTS = 1_000
-#: A host is left alone no longer, whatever it asks for.
+#: Maximum pause that a host can request.
 MOST_WAIT_S = 86_400.0
 REST_S, LONGEST_REST_S = 1.0, 60.0
 
 
 class _Host:
-    """One host: who has the turn, how many want it, and from when on it may be asked."""
+    """The state of a host: the lock of its turn, the number of waiting calls, and the end of its pause."""
 
     def __init__(self) -> None:
         self.turn = threading.Lock()
-        self.wanted = 0
+        self.waiting = 0
         self.free_at = 0.0
 
 
 class Courtesy:
-    """Turns to ask a host. Safe to share between threads.
+    """Turns for requests to hosts. Safe to share between threads.
 
     Args:
-        pause_s: how long a host is left alone after each answer.
+        pause_s: pause of a host after each response.
     """
 
     def __init__(self, pause_s: float) -> None:
@@ -43,29 +43,29 @@ class Courtesy:
         renew_in_children(self)
 
     def after_fork(self) -> None:
-        """Forget who had a turn: those threads are not there."""
+        """Reset the turns in a forked child: the parent's threads do not exist there."""
         self._lock = Lock()
         self._hosts: OrderedDict[str, _Host] = OrderedDict()
 
     @contextmanager
     def turn(self, host: str, ends_at: float) -> Iterator[None]:
-        """Have a host for oneself within a ``with`` block.
+        """Reserve a host within a ``with`` block.
 
         Args:
             ends_at: in seconds of `time.monotonic`.
 
         Raises:
-            WebFault: there is no turn before that.
+            WebFault: the host was busy until then.
         """
-        state = self._wanted(host)
+        state = self._waiting_on(host)
         try:
             if not state.turn.acquire(timeout=max(0.0, ends_at - time.monotonic())):
-                raise WebFault(f"{host} was busy with other requests", asked=False)
+                raise WebFault(f"{host} was busy with other requests", sent=False)
             try:
                 wait_s = state.free_at - time.monotonic()
                 if wait_s > 0:
                     if time.monotonic() + wait_s >= ends_at:
-                        raise WebFault(f"{host} is left alone for another {wait_s:.3g} s", asked=False)
+                        raise WebFault(f"{host} is paused for another {wait_s:.3g} s", sent=False)
                     time.sleep(wait_s)
                 yield
             finally:
@@ -73,31 +73,31 @@ class Courtesy:
                 state.turn.release()
         finally:
             with self._lock.hold():
-                state.wanted -= 1
+                state.waiting -= 1
 
     def leave_alone(self, host: str, seconds: float) -> None:
-        """Ask a host nothing for so long, at most a day."""
-        state = self._wanted(host)
+        """Pause a host, at most for a day."""
+        state = self._waiting_on(host)
         with self._lock.hold():
             state.free_at = max(state.free_at, time.monotonic() + min(seconds, MOST_WAIT_S))
-            state.wanted -= 1
+            state.waiting -= 1
 
-    def _wanted(self, host: str) -> _Host:
+    def _waiting_on(self, host: str) -> _Host:
         with self._lock.hold():
             state = self._hosts.setdefault(host, _Host())
             self._hosts.move_to_end(host)
-            state.wanted += 1
+            state.waiting += 1
             if len(self._hosts) > MOST_HOSTS:
-                idle = next((name for name, one in self._hosts.items() if not one.wanted), None)
+                idle = next((name for name, candidate in self._hosts.items() if not candidate.waiting), None)
                 if idle is not None:
                     del self._hosts[idle]
             return state
 
 
 class Rest:
-    """What a search service is given after a failure: 1 s, twice as long after each further one, up to 60 s.
+    """The back-off of a search service: 1 s after a failure, twice as long after each further one, up to 60 s.
 
-    One request tries it then; those beside it are refused until it is known how that one ends.
+    Then one request retries it; concurrent ones are refused until it ends.
     """
 
     def __init__(self) -> None:
@@ -107,11 +107,11 @@ class Rest:
         renew_in_children(self)
 
     def after_fork(self) -> None:
-        """Renew the lock."""
+        """Reset the lock in a forked child."""
         self._lock = Lock()
 
     def ask(self, within_s: float) -> None:
-        """Begin a request that may take so long.
+        """Begin a request with this time limit.
 
         Raises:
             WebFault: it rests.
@@ -121,16 +121,16 @@ class Rest:
                 return
             now = time.monotonic()
             if now < self._until:
-                raise WebFault(f"{self._fault.cause}; it rests", self._fault.cure, asked=False)
+                raise WebFault(f"{self._fault.cause}; it rests", self._fault.cure, sent=False)
             self._until = now + within_s
 
     def worked(self) -> None:
-        """Record an answer."""
+        """Record a success."""
         with self._lock.hold():
             self._fault, self._last_s = None, 0.0
 
     def failed(self, fault: WebFault) -> None:
-        """Record a failure; what the service asks for counts if it is longer."""
+        """Record a failure; a longer pause requested by the service takes precedence."""
         with self._lock.hold():
             self._fault = fault
             self._last_s = min(max(REST_S, 2 * self._last_s), LONGEST_REST_S)

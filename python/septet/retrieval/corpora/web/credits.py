@@ -1,4 +1,4 @@
-"""Credits: what Tavily costs, when it is asked, and a budget that several threads cannot overdraw."""
+"""Credits: the price of Tavily, the rule for using it, and a thread-safe budget."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from septet.system.forks import renew_in_children
 
 __all__ = ["LOW_CREDITS", "CreditBudget", "Outcome", "credits_of", "tavily_outcome"]
 
-#: What comes of a question to Tavily.
+#: The outcome of a request to Tavily.
 Outcome: TypeAlias = Literal["off", "budget_exhausted", "call"]
-#: From so many credits on, it is said that they become few.
+#: At this many credits or fewer a note warns.
 LOW_CREDITS = 20
-#: So many credits a budget may have.
+#: Maximum credits of a budget.
 MOST_CREDITS = 1_000_000
 
 
@@ -29,15 +29,15 @@ def tavily_outcome(
     threshold: float,
     budget_remaining: int,
 ) -> Outcome:
-    """Return whether Tavily is asked after the other corpora answered.
+    """Return the decision to call Tavily after the other corpora.
 
     Args:
-        on_empty: ask when they found nothing.
-        on_weak: ask when the evidence is weak.
-        local_empty: they found nothing.
+        on_empty: call it if they have no hits.
+        on_weak: call it if the evidence is weak.
+        local_empty: True if they have no hits.
         quality: of the evidence, 0 to 1.
         threshold: below it, evidence is weak.
-        budget_remaining: credits that are left.
+        budget_remaining: remaining credits.
     """
     if not (enabled and ((on_empty and local_empty) or (on_weak and quality < threshold))):
         return "off"
@@ -45,20 +45,20 @@ def tavily_outcome(
 
 
 def credits_of(search_depth: str) -> int:
-    """Return what a call costs: 2 credits for the depth ``advanced``, 1 for any other."""
+    """Return the price of a call: 2 credits for the depth ``advanced``, 1 for any other."""
     return 2 if search_depth == "advanced" else 1
 
 
 class CreditBudget:
-    """Credits that can be spent once. Safe to share between threads, and between corpora.
+    """A limited number of credits. Safe to share between threads and corpora.
 
-    A forked child goes on with what was left at the fork, and counts for itself from then on.
+    A forked child starts with the remaining credits, and counts separately from then on.
 
     Args:
-        credits: how many there are, 0 to 1,000,000.
+        credits: the number of credits, 0 to 1,000,000.
 
     Raises:
-        QueryError: it is no such number.
+        QueryError: the number is out of range.
     """
 
     def __init__(self, credits: int) -> None:
@@ -70,16 +70,16 @@ class CreditBudget:
         return f"CreditBudget({self._left} left)"
 
     def after_fork(self) -> None:
-        """Renew the lock."""
+        """Reset the lock in a forked child."""
         self._lock = Lock()
 
     @property
     def left(self) -> int:
-        """How many credits are left."""
+        """Remaining credits."""
         return self._left
 
     def spend(self, credits: int) -> int | None:
-        """Take credits before a call, and return how many are left then; None, and nothing is taken, if too few are."""
+        """Take credits before a call, and return the rest; None, without taking any, if too few remain."""
         with self._lock.hold():
             if credits > self._left:
                 return None

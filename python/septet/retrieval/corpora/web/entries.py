@@ -1,4 +1,4 @@
-"""Entries made of web results: kind ``web``, untrusted, their address as the source, masked, and valid for a while."""
+"""Entries of web results: kind ``web``, untrusted, masked, with their address as the source and a limited validity."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DAY_S = 86_400.0
 
 
 def entry_id(url: str) -> str:
-    """Return the id of a page: the same for all addresses with one canonical key."""
+    """Return the id of a page, equal for all addresses with the same canonical key."""
     key = canonical_key(url).encode("utf-8", "replace")
     return f"web-{hashlib.blake2b(key, digest_size=12).hexdigest()}"
 
@@ -28,15 +28,15 @@ def entry_id(url: str) -> str:
 def entry_of(
     result: WebResult, page: WebPage | None, *, backend: str, now: float, keep_days: float, redactor: Redactor | None
 ) -> Entry | None:
-    """Return a result as an entry; None if it cannot be one.
+    """Return a result as an entry; None if it is invalid.
 
-    Its description is the text of the page, if that was read, and the context then what the service showed of it.
+    Its description is the text of the page, if read, and the context then the service's excerpt.
 
     Args:
-        backend: which search service gave it.
+        backend: the search service.
         now: epoch seconds.
-        keep_days: it is valid for so long.
-        redactor: masks secrets in what is kept; None for nothing.
+        keep_days: validity in days.
+        redactor: masks secrets in the entry; None for no masking.
     """
 
     def masked(text: str) -> str:
@@ -71,6 +71,6 @@ def entry_of(
 
 
 def _without_name(url: str) -> str:
-    """Return an address without a name and a password in it."""
+    """Return an address without user name and password."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url

@@ -1,4 +1,4 @@
-"""The text of a page: what a reader sees of HTML, its title, and how much of the page is text."""
+"""The text of an HTML page: visible text, title, and the share of text in the page."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 __all__ = ["PageText", "decoded", "text_of_html"]
 
-#: Elements whose content no reader sees.
+#: Elements with invisible content.
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "math", "select"})
-#: Elements beside the content of a page: ways around it, and what stands below it.
+#: Elements beside the content of a page: navigation, footers and controls.
 _BESIDE = frozenset({"nav", "footer", "aside", "button", "dialog", "menu"})
 _LEFT_OUT = _UNSEEN | _BESIDE
 #: Elements that end a line.
@@ -22,13 +22,13 @@ _BLOCKS = frozenset(
     | {"footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre"}
     | {"section", "summary", "table", "td", "th", "title", "tr", "ul"}
 )
-#: The parser is given so many characters at a time, and looks at the clock between them.
+#: Characters per step of the parser; the clock is checked between steps.
 _STEP_CHARS = 8_192
-#: The parser takes no more seconds for a page, whatever it is made of.
+#: Maximum seconds of parsing a page.
 _MOST_S = 1.0
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
 _HEADER = re.compile(r"""charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
-#: Encodings of texts that browsers know; others of Python's are none of pages.
+#: Encodings known to browsers; Python has others that pages do not use.
 _KNOWN = re.compile(
     r"utf-?8|utf-?16(-?[lb]e)?|ascii|latin-1|iso8859-\d+|cp125\d|cp866|cp874|cp932|cp949|koi8-[ru]|mac-(roman|cyrillic)|"
     r"shift_jis|euc_jp|iso2022_jp|euc_kr|gbk|gb2312|gb18030|big5|big5hkscs",
@@ -38,13 +38,13 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (code
 
 
 class PageText(NamedTuple):
-    """What a reader sees of a page.
+    """The visible text of a page.
 
     Attributes:
         title: of the page; empty if it has none.
         text: a line for each block.
-        density: the share of the text among text, names of tags and texts of links, 0 to 1. Attributes of tags, and
-            what nobody sees or what stands beside the content, are none of these.
+        density: the share of the text among text, names of tags and texts of links, 0 to 1. Attributes of tags,
+            invisible content and content beside the main one do not count.
     """
 
     title: str
@@ -53,21 +53,21 @@ class PageText(NamedTuple):
 
 
 def decoded(content: bytes | bytearray, content_type: str) -> str:
-    """Return the text of a body: by its mark, its header or its meta element, where that fits, else as UTF-8 or 1252.
+    """Return the text of a body: by its byte order mark, header or meta element, if valid, else as UTF-8 or 1252.
 
-    What cannot be decoded becomes U+FFFD; NUL is left out.
+    Undecodable bytes become U+FFFD; NUL is removed.
     """
     body = bytes(content)
     marked = next((name for mark, name in _MARKS if body.startswith(mark)), None)
     header, meta = _HEADER.search(content_type), _CHARSET.search(body[:2_048])
     named = [marked, header and header[1], meta and meta[1].decode("ascii"), "utf-8"]
-    encodings = [found for name in named if name is not None and (found := _encoding(name)) is not None]
+    encodings = [encoding_name for name in named if name is not None and (encoding_name := _encoding(name)) is not None]
     for encoding in encodings:
         try:
             return body.decode(encoding).replace("\0", "")
         except (UnicodeError, ValueError):
             continue
-    # A character that is broken somewhere does not make a page of UTF-8 one of another encoding.
+    # A few broken characters do not mean another encoding.
     text = body.decode(encodings[0], "replace")
     if encodings[0].startswith("utf-8") and text.count("\ufffd") > len(text) // 100:
         text = body.decode("cp1252", "replace")
@@ -75,11 +75,11 @@ def decoded(content: bytes | bytearray, content_type: str) -> str:
 
 
 def text_of_html(html: str, most_chars: int, ends_at: float = math.inf) -> PageText:
-    """Return what a reader sees of a page.
+    """Return the visible text of a page.
 
     Args:
-        most_chars: so many characters of text at most.
-        ends_at: what was not looked at by then, or within a second, is left out; in seconds of `time.monotonic`.
+        most_chars: maximum characters of text.
+        ends_at: parsing stops then, at most after a second; in seconds of `time.monotonic`.
     """
     reader = _Reader(most_chars)
     ends_at = min(ends_at, time.monotonic() + _MOST_S)
@@ -87,7 +87,7 @@ def text_of_html(html: str, most_chars: int, ends_at: float = math.inf) -> PageT
         try:
             reader.feed(html[start : start + _STEP_CHARS])
         except (AssertionError, ValueError):
-            # The parser gives up on some declarations.
+            # The parser raises on some declarations.
             break
         if reader.full or time.monotonic() > ends_at:
             break
@@ -108,11 +108,11 @@ class _Reader(HTMLParser):
 
     @property
     def full(self) -> bool:
-        """Whether there is text enough."""
+        """True if the maximum of text is reached."""
         return self._text_chars + self._link_chars >= self._most_chars
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Hide what nobody sees, and begin lines."""
+        """Start hidden elements and lines."""
         if tag in _LEFT_OUT:
             if len(self._hidden) < 1_000:
                 self._hidden.append(tag)
@@ -121,25 +121,25 @@ class _Reader(HTMLParser):
             return
         self._tag_chars += len(tag) + 2
         self._in_title = tag == "title"
-        # A link that nobody closed ends with its line.
+        # An unclosed link ends with its line.
         self._in_link = tag == "a" or (self._in_link and tag not in _BLOCKS)
         if tag in _BLOCKS:
             self._pieces.append("\n")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take an element without an end as one without content."""
+        """Treat a self-closing element as empty."""
         if tag not in _LEFT_OUT and tag != "a":
             self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
-        """End what was hidden, and lines."""
+        """End hidden elements and lines."""
         if tag in _LEFT_OUT:
-            # What is not closed ends with what holds it.
+            # An unclosed element ends with its parent.
             while tag in self._hidden and self._hidden.pop() != tag:
                 pass
             return
         if self._hidden:
-            # An element that nobody closed hides no more than its parent.
+            # An unclosed element hides at most the rest of its parent.
             if tag in ("body", "html", "head"):
                 self._hidden.clear()
             return
@@ -152,7 +152,7 @@ class _Reader(HTMLParser):
             self._pieces.append("\n")
 
     def handle_data(self, data: str) -> None:
-        """Keep text that is seen."""
+        """Collect visible text."""
         if self._hidden:
             return
         if self._in_title:
@@ -166,10 +166,10 @@ class _Reader(HTMLParser):
             self._text_chars += chars
 
     def unknown_decl(self, data: str) -> None:
-        """Pass over declarations of another kind than HTML has."""
+        """Ignore declarations that are not HTML."""
 
     def page(self) -> PageText:
-        """Return what was collected."""
+        """Return the collected text."""
         lines = (" ".join(line.split()) for line in "".join(self._pieces).split("\n"))
         text = "\n".join(line for line in lines if line)[: self._most_chars]
         every = self._text_chars + self._link_chars + self._tag_chars
@@ -178,14 +178,14 @@ class _Reader(HTMLParser):
 
 
 def _encoding(name: str) -> str | None:
-    """Return the encoding that pages mean by a name; None for one that none has."""
+    """Return the encoding that browsers use for a name; None if unknown."""
     if name == "utf-8-sig":
         return name
     try:
-        found = codecs.lookup(name).name
+        codec = codecs.lookup(name).name
     except (LookupError, ValueError):
         return None
-    if not _KNOWN.fullmatch(found):
+    if not _KNOWN.fullmatch(codec):
         return None
-    # Browsers take these for their larger relatives.
-    return {"ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "gb2312": "gbk"}.get(found, found)
+    # Browsers decode these as their supersets.
+    return {"ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "gb2312": "gbk"}.get(codec, codec)

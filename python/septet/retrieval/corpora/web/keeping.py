@@ -1,4 +1,4 @@
-"""Keeping: hits of the web become entries of a vault, in the background, and never fail a retrieval."""
+"""Stores web hits in a vault, in the background; failures do not affect a retrieval."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from septet.system.threads import call_on_thread
 
 __all__ = ["Keeper"]
 
-#: So many entries wait to be written; of more, the oldest are not kept.
+#: Maximum entries in the queue; the oldest are dropped.
 MOST_WAITING = 1_000
-#: An entry that is found again with the same text is written again after so long, so that it stays valid.
+#: An unchanged entry is rewritten after this time, to extend its validity.
 _FRESH_S = DAY_S
 
 
 class Keeper:
-    """Writes entries to a vault on a thread of its own, one after another. Safe to share between threads."""
+    """Writes entries to a vault on its own thread, one after another. Safe to share between threads."""
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
@@ -35,13 +35,13 @@ class Keeper:
         renew_in_children(self)
 
     def after_fork(self) -> None:
-        """Leave to the parent what waits there."""
+        """Reset the queue in a forked child: the parent writes its own."""
         self._lock = Lock()
         self._waiting: OrderedDict[str, Entry] = OrderedDict()
         self._writing: Future[None] | None = None
 
     def keep(self, entries: Iterable[Entry]) -> None:
-        """Write entries soon."""
+        """Queue entries."""
         with self._lock.hold():
             for entry in entries:
                 self._waiting[entry.id] = entry
@@ -49,17 +49,17 @@ class Keeper:
             while len(self._waiting) > MOST_WAITING:
                 self._waiting.popitem(last=False)
             if self._waiting and (self._writing is None or self._writing.done()):
-                # Where no thread can be started, the next hits bring one along.
+                # If no thread can be started, the next hits try again.
                 with suppress(RuntimeError):
                     self._writing = call_on_thread(self._write, "septet-web-keeping")
 
-    def told(self) -> str | None:
-        """Return, once, why an entry could not be written; None if all could."""
+    def fault(self) -> str | None:
+        """Return the last write error once; None if there is none."""
         fault, self._fault = self._fault, None
         return fault
 
     def flush(self, timeout_s: float) -> bool:
-        """Wait until all is written; return whether it is."""
+        """Wait until the queue is empty; return True if it is."""
         ends_at = time.monotonic() + timeout_s
         while True:
             with self._lock.hold():
@@ -87,16 +87,17 @@ class Keeper:
             if known.kind != KIND:
                 return
             if known.attrs.get("page") and not entry.attrs.get("page"):
-                # The text of the page says more than what a service shows of it.
-                kept = {"page": True}
+                # Keep the text of the page: it is longer than the service's excerpt.
                 entry = replace(
                     entry,
                     title=known.title,
                     description=known.description,
                     context=entry.description,
-                    attrs={**entry.attrs, **kept},
+                    attrs={**entry.attrs, "page": True},
                 )
-            texts = [(one.title, one.description, one.context, one.source) for one in (known, entry)]
+            texts = [
+                (version.title, version.description, version.context, version.source) for version in (known, entry)
+            ]
             if texts[0] == texts[1] and entry.updated_at - known.updated_at < _FRESH_S:
                 return
         self._knowledge.add_many([entry])

@@ -1,4 +1,4 @@
-"""Pages: the text of what search results lead to, read politely and within bounds."""
+"""Pages: reads the text of search results' pages, politely and within limits."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["PageReader", "PageRules", "WebPage"]
 
-#: RFC 9309 asks for at least five redirects to be followed.
+#: RFC 9309 requires at least five redirects.
 MOST_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-#: A robots.txt counts for a day; what could not be read is tried again after a minute.
+#: Lifetime of a robots.txt, and of a failure to read it.
 _ROBOTS_S, _CLOSED_S = 86_400.0, 60.0
 MOST_ROBOTS = 256
-#: So many pages are read at once.
+#: Maximum concurrent pages.
 MOST_AT_ONCE = 8
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _PLAIN = frozenset({"text/plain", "text/markdown", "text/x-rst"})
@@ -38,17 +38,17 @@ _HEADERS = {"accept": "text/html,application/xhtml+xml,text/plain;q=0.9,text/mar
 
 
 class PageRules(NamedTuple):
-    """How pages are read.
+    """Limits and manners of reading pages.
 
     Attributes:
-        timeout_s: for one page, with its redirects and its robots.txt.
-        max_bytes: a page with more is not read.
-        max_chars: so many characters of its text are kept.
-        min_density: a page of which less is text is not taken.
-        robots: robots.txt is fetched and kept to.
-        pause_s: how long a host is left alone after each answer.
-        allow_private: pages of private addresses are read too.
-        user_agent: how requests introduce themselves.
+        timeout_s: for one page, including its redirects and its robots.txt.
+        max_bytes: maximum size of a page.
+        max_chars: maximum characters of its text.
+        min_density: minimum share of text in a page.
+        robots: True to obey robots.txt.
+        pause_s: pause of a host after each response.
+        allow_private: True to read pages at private addresses.
+        user_agent: the User-Agent of requests.
     """
 
     timeout_s: float = 5.0
@@ -62,10 +62,10 @@ class PageRules(NamedTuple):
 
 
 class WebPage(NamedTuple):
-    """A page that was read.
+    """The text of a page.
 
     Attributes:
-        url: where it was in the end, behind all redirects.
+        url: its final address, after redirects.
     """
 
     url: str
@@ -74,7 +74,7 @@ class WebPage(NamedTuple):
 
 
 class PageReader:
-    """Reads pages. Safe to share between threads; it keeps connections, and what hosts allow."""
+    """Reads pages. Safe to share between threads; it keeps connections, and the rules of hosts."""
 
     def __init__(self, rules: PageRules) -> None:
         self._rules = rules
@@ -86,7 +86,7 @@ class PageReader:
         renew_in_children(self)
 
     def after_fork(self) -> None:
-        """Renew the lock, and forget which files threads of the parent fetch."""
+        """Reset the lock and the pending fetches in a forked child."""
         self._lock = Lock()
         self._fetched: dict[str, Future[Robots]] = {}
 
@@ -98,7 +98,7 @@ class PageReader:
         """Return the text of a page.
 
         Raises:
-            WebFault: it cannot or must not be read, or is no text.
+            WebFault: it cannot or must not be read, or is not text.
         """
         rules = self._rules
         ends_at = time.monotonic() + min(timeout_s, rules.timeout_s)
@@ -121,7 +121,7 @@ class PageReader:
         return WebPage(url, page.title, page.text)
 
     def read_all(self, urls: Iterable[str], ends_at: float) -> tuple[dict[str, WebPage], list[str]]:
-        """Return the pages that can be read in time, by their addresses, and why others cannot; eight side by side.
+        """Return the pages read in time, by address, and the causes for the others; eight pages at a time.
 
         Args:
             ends_at: in seconds of `time.monotonic`.
@@ -139,49 +139,49 @@ class PageReader:
                     return
                 try:
                     if left_s <= 0:
-                        raise WebFault("the time was over")
+                        raise WebFault("the deadline passed")
                     pages[url] = self.read(url, left_s)
                 except WebFault as fault:
                     faults.append(fault.cause)
 
         threads = []
         for _ in range(min(MOST_AT_ONCE, len(waiting))):
-            # Where no thread can be started, the others read its share.
+            # If no thread can be started, the others read its share.
             with suppress(RuntimeError):
                 threads.append(call_on_thread(serve, "septet-web-page"))
         late = wait(threads, max(0.0, ends_at - time.monotonic())).not_done
         waiting.clear()
-        return dict(pages), [*faults, *["the time was over"] * len(late)]
+        return dict(pages), [*faults, *["the deadline passed"] * len(late)]
 
     def _followed(
         self, url: str, ends_at: float, max_bytes: int, headers: dict[str, str], *, keeps_robots: bool
     ) -> tuple[str, Answer]:
-        """Return the answer that redirects lead to, and where it was."""
+        """Return the final address and the response, following redirects."""
         for _ in range(1 + MOST_REDIRECTS):
             origin, host, path = split_page_url(url)
             delay_s = 0.0
             if keeps_robots:
                 robots = self._robots_of(origin, ends_at)
                 if not robots.allows(path):
-                    raise WebFault(f"robots.txt of {host} asks not to read it", asked=False)
+                    raise WebFault(f"robots.txt of {host} disallows it", sent=False)
                 delay_s = robots.delay_s
             answer = self._answer(url, host, ends_at, max_bytes, headers, delay_s)
             target = answer.headers.get("location", "")
             if answer.status not in _REDIRECTS or not target:
                 return url, answer
             url = usable_url(_joined(url, target)) or "about:blank"
-        raise WebFault(f"the page is behind more than {MOST_REDIRECTS} redirects")
+        raise WebFault(f"the page has more than {MOST_REDIRECTS} redirects")
 
     def _answer(
         self, url: str, host: str, ends_at: float, max_bytes: int, headers: dict[str, str], delay_s: float
     ) -> Answer:
         if not self._rules.allow_private and _has_proxy():
-            # A proxy would look the name up itself, and reach what is private to it.
+            # A proxy would resolve the name itself, and could reach private addresses.
             public_addresses(host, 80)
         with self._courtesy.turn(host, ends_at):
             left_s = ends_at - time.monotonic()
             if left_s <= 0:
-                raise WebFault("the time was over before the page was asked for", asked=False)
+                raise WebFault("the deadline passed before the request", sent=False)
             answer = self._calls.send("GET", url, timeout_s=left_s, max_bytes=max_bytes, headers=headers)
         wait_s = faulty("the page", answer).wait_s if answer.status in (429, 503) else None
         if wait_s or delay_s:
@@ -189,7 +189,7 @@ class PageReader:
         return answer
 
     def _robots_of(self, origin: str, ends_at: float) -> Robots:
-        """Return the rules of a host; one thread fetches them, those beside it wait."""
+        """Return the rules of a host; one thread fetches them, the others wait."""
         with self._lock.hold():
             until, known = self._robots.get(origin, (0.0, NOTHING))
             if time.monotonic() < until:
@@ -200,7 +200,7 @@ class PageReader:
                 self._fetched[origin] = fetched
         if others is not None:
             if not wait([others], max(0.0, ends_at - time.monotonic())).done or others.exception() is not None:
-                raise WebFault(f"robots.txt of {origin} was not there in time", asked=False)
+                raise WebFault(f"robots.txt of {origin} was not there in time", sent=False)
             return others.result()
         try:
             robots = self._fetch_robots(origin, ends_at)
@@ -220,7 +220,7 @@ class PageReader:
             _, answer = self._followed(url, ends_at, MAX_ROBOTS_BYTES, headers, keeps_robots=False)
             robots = _robots_in(answer, self._rules.user_agent)
         except WebFault as fault:
-            if not fault.asked:
+            if not fault.sent:
                 raise
             robots = NOTHING
         keep_s = _CLOSED_S if robots.closed else _ROBOTS_S
@@ -232,14 +232,14 @@ class PageReader:
 
 
 def _has_proxy() -> bool:
-    # Loading it takes longer than all else here.
+    # Imported late: the import takes longer than the rest of the call.
     from urllib.request import getproxies
 
     return any(name in getproxies() for name in ("http", "https", "all"))
 
 
 def _robots_in(answer: Answer, agent: str) -> Robots:
-    """Return the rules of an answer: none where there is no file, nothing is allowed where the host cannot say."""
+    """Return the rules of a response: no rules if there is no file, nothing allowed after a server error."""
     if 200 <= answer.status < 300:
         return robots_of(answer.body.decode("utf-8", "replace"), agent)
     return Robots() if 400 <= answer.status < 500 and answer.status != 429 else NOTHING

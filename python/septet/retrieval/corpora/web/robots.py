@@ -1,4 +1,4 @@
-"""Robots: what a host's robots.txt lets a program read (RFC 9309)."""
+"""Robots: the rules of a host's robots.txt (RFC 9309)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from urllib.parse import quote, unquote_to_bytes
 
 __all__ = ["MAX_ROBOTS_BYTES", "NOTHING", "Robots", "robots_of"]
 
-#: RFC 9309 asks for at least 500 KiB to be read.
+#: RFC 9309 requires at least 500 KiB.
 MAX_ROBOTS_BYTES = 512 * 2**10
 MOST_RULES = 5_000
 _PRODUCT = re.compile(r"[A-Za-z_-]+")
 
 
 class _Rule(NamedTuple):
-    """A beginning of paths, with ``*`` for anything and perhaps ``$`` for the end."""
+    """A path prefix, with ``*`` for anything and an optional ``$`` for the end."""
 
     pattern: str
     allows: bool
 
     def matches(self, path: str) -> bool:
-        """Say whether a path begins so. Stars are taken from left to right, in linear time for each."""
+        """Return True if a path matches. Stars are matched from left to right, in linear time each."""
         ends = self.pattern.endswith("$")
         first, *pieces = (self.pattern[:-1] if ends else self.pattern).split("*")
         if not path.startswith(first):
@@ -43,9 +43,9 @@ class Robots(NamedTuple):
     """The rules of one host for one program.
 
     Attributes:
-        rules: of the groups that name it, or of those for all.
-        delay_s: how long to wait between requests; 0 if it does not say.
-        closed: nothing may be read, because the file cannot be.
+        rules: of the groups for the program, or of those for all.
+        delay_s: seconds between requests; 0 by default.
+        closed: True if nothing may be read, because the file is unreadable.
     """
 
     rules: tuple[_Rule, ...] = ()
@@ -53,7 +53,7 @@ class Robots(NamedTuple):
     closed: bool = False
 
     def allows(self, path: str) -> bool:
-        """Say whether a path, with its query, may be read: the longest rule that fits decides, of equals the kind."""
+        """Return True if a path with its query may be read, by the longest matching rule; ties allow."""
         if path == "/robots.txt":
             return True
         sought = _normal(path)
@@ -61,7 +61,7 @@ class Robots(NamedTuple):
         return not self.closed and (not fitting or max(fitting)[1])
 
 
-#: What holds for a host whose rules are not known.
+#: The rules of a host whose robots.txt is unreadable.
 NOTHING = Robots(closed=True)
 
 
@@ -69,10 +69,10 @@ def robots_of(text: str, agent: str) -> Robots:
     """Return the rules of a robots.txt for a program.
 
     Args:
-        agent: its name; only its first letters, ``_`` and ``-`` count.
+        agent: its name; only the leading letters, ``_`` and ``-`` count.
     """
     product = _PRODUCT.match(agent)
-    wanted = product[0].lower() if product else ""
+    agent_name = product[0].lower() if product else ""
     groups: dict[str, list[_Rule]] = {}
     delays: dict[str, float] = {}
     names: list[str] = []
@@ -85,33 +85,33 @@ def robots_of(text: str, agent: str) -> Robots:
         if name == "user-agent":
             if in_rules:
                 names, in_rules = [], 0
-            found = _PRODUCT.match(value)
-            names.append("*" if value == "*" else found[0].lower() if found else "")
+            match = _PRODUCT.match(value)
+            names.append("*" if value == "*" else match[0].lower() if match else "")
             groups.setdefault(names[-1], [])
         elif name in ("allow", "disallow"):
             in_rules = 1
             if value and counted < MOST_RULES:
                 counted += 1
-                for one in set(names):
-                    groups[one].append(_Rule(_normal(value), name == "allow"))
+                for group_name in set(names):
+                    groups[group_name].append(_Rule(_normal(value), name == "allow"))
         elif name == "crawl-delay":
             in_rules = 1
             delays.update(dict.fromkeys(names, _seconds(value)))
-    group = wanted if wanted and wanted in groups else "*"
+    group = agent_name if agent_name and agent_name in groups else "*"
     return Robots(tuple(groups.get(group, ())), delays.get(group, 0.0))
 
 
 def _normal(path: str) -> str:
-    """Return a path as it is compared: what stands for itself plainly, all else as upper-case escapes."""
-    # An escaped star, dollar or slash is none that means something.
-    kept = re.sub(r"%(2A|24|2F|3F|25|23)", r"%25\1", path, flags=re.IGNORECASE)
-    plain = quote(unquote_to_bytes(kept.encode("utf-8", "replace")), safe="/?&=:@!$'()*+,;~-._[]%")
-    return re.sub(r"%[0-9a-fA-F]{2}", lambda found: found[0].upper(), plain)
+    """Return a path in a normal form: unreserved characters plain, all others as upper-case escapes."""
+    # An escaped star, dollar or slash is literal.
+    escaped = re.sub(r"%(2A|24|2F|3F|25|23)", r"%25\1", path, flags=re.IGNORECASE)
+    plain = quote(unquote_to_bytes(escaped.encode("utf-8", "replace")), safe="/?&=:@!$'()*+,;~-._[]%")
+    return re.sub(r"%[0-9a-fA-F]{2}", lambda match: match[0].upper(), plain)
 
 
 def _seconds(text: str) -> float:
     try:
-        found = float(text)
+        seconds = float(text)
     except ValueError:
         return 0.0
-    return found if math.isfinite(found) and found > 0 else 0.0
+    return seconds if math.isfinite(seconds) and seconds > 0 else 0.0
