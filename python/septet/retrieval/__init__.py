@@ -1,1 +1,1 @@
-"""Retrieval over several corpora: plan, ask side by side, fuse by rank, judge the evidence, and ask again."""
+"""Retrieval over several corpora: plan, search in parallel, fuse, judge the evidence, and search again."""

@@ -38,7 +38,7 @@ __all__ = ["Retriever"]
 
 MOST_QUERY_CHARS, MOST_SCOPE = 100_000, 100
 #: True while a hook runs in this thread or task: its own retrievals call no hook.
-_IN_HOOK: ContextVar[bool] = ContextVar("septet_telling_retrieval", default=False)
+_IN_HOOK: ContextVar[bool] = ContextVar("septet_in_retrieval_hook", default=False)
 
 
 class Retriever(OfOneProcess):
@@ -248,8 +248,8 @@ class Retriever(OfOneProcess):
         started = time.perf_counter()
         request, most, plan = self._request(query, options)
         rounds = self._runner.rounds(plan, request)
-        name, shown = self.config.profile, self.config.search.recall
-        return retrieval_of(query, plan, rounds, self._rules, most, name, started, self._sqlite, shown)
+        profile_name, shown = self.config.profile, self.config.search.recall
+        return retrieval_of(query, plan, rounds, self._rules, most, profile_name, started, self._sqlite, shown)
 
     def _request(self, query: str, options: Mapping[str, Any]) -> tuple[Asked, int, RetrievalPlan]:
         """Return the request, the maximum number of hits, and the plan."""

@@ -1,4 +1,4 @@
-"""Retrieval: what a retriever returns."""
+"""Retrieval: the result of a retriever."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Which corpora are asked, by which policy; how good the evidence is, and what to ask next: pure."""
+"""Planning: corpora of a query, the policy, the quality of evidence, and follow-up queries; pure functions."""

@@ -173,7 +173,7 @@ def _text(setting: Knob, text: str, default: object) -> Any:
         return text if text in setting.choices else _bad(setting, text)
     if setting.kind == "address" and not _is_address(text):
         # The value is not shown: it may contain a password.
-        return Bad(f"is no such address: wanted {expected_value(setting)}")
+        return Bad(f"is not such an address: wanted {expected_value(setting)}")
     if setting.pattern and not re.fullmatch(setting.pattern, text):
         return _bad(setting, text)
     return text
