@@ -3,8 +3,8 @@
 Modules import downward only. From the ground up:
 
 1. ``embedder`` (the protocol), ``report``, ``rows`` (numbers into unit rows), ``threads``
-2. ``cache``, ``config``, ``pooling`` (re-embeds long texts), ``handover`` (from one model to another), ``transport``
-   (calls, retries, keys; knows no provider)
+2. ``cache``, ``config``, ``handover`` (from one model or pooling to another), ``transport`` (calls, retries, keys;
+   knows no provider)
 3. ``providers``, ``local``, ``function``, ``fallback``: the embedders
 4. ``choose`` (configuration to embedder), ``pipeline`` (fills a space)
 5. ``chain`` (pipelines of several models, in order)

@@ -1,15 +1,19 @@
-"""Handover: activates a complete space, and abandons those that it replaces."""
+"""Handover: activates complete spaces, abandons those that they replace, and removes outdated vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Protocol, cast
 
+from septet.embedding.embedder import Embedder, pooling_of, space_name
+from septet.errors import EmbeddingError
 from septet.model.spaces import Space
 from septet.store.protocol import Store
 
-__all__ = ["hand_over", "prune"]
+__all__ = ["forget_long", "hand_over", "prune"]
 
-PRUNED_ROWS = 1_000
+#: Rows per transaction.
+_PAGE = 1_000
 
 
 def hand_over(
@@ -64,7 +68,47 @@ def prune(store: Store) -> None:
     with store.reading() as read:
         spaces = read.tables.texts.left_spaces(read)
     for space in spaces:
-        removed = PRUNED_ROWS
-        while removed == PRUNED_ROWS:
+        removed = _PAGE
+        while removed == _PAGE:
             with store.writing() as write:
-                removed = write.tables.texts.empty(write, space, PRUNED_ROWS)
+                removed = write.tables.texts.empty(write, space, _PAGE)
+
+
+class _LengthCheck(Protocol):
+    def is_long(self, text: str) -> bool: ...
+
+
+def forget_long(store: Store, embedder: Embedder, dimensions: int | None) -> int:
+    """Remove the vectors of long texts from an embedder's space if its pooling has changed. Return their number.
+
+    The space records its pooling, so texts are read once per change. Vectors of deleted texts are removed too, because
+    their lengths are unknown.
+
+    Raises:
+        StoreError: the store cannot be read or written.
+    """
+    pooling = pooling_of(embedder)
+    if pooling is None:
+        return 0
+    with store.reading() as read:
+        space = read.tables.texts.find_space(read, space_name(embedder), dimensions)
+        if space is None or read.tables.texts.pooling(read, space) == pooling.name:
+            return 0
+    long: list[str] = []
+    after, page = "", [("", "")]
+    while page:
+        with store.reading() as read:
+            page = read.tables.texts.embedded(read, space, over_bytes=pooling.whole_bytes, after=after, limit=_PAGE)
+        after = page[-1][0] if page else after
+        try:
+            long += [key for key, text in page if cast("_LengthCheck", embedder).is_long(text)]
+        except EmbeddingError:
+            # The model is damaged: embedding reports it, and the next run retries.
+            return 0
+    with store.writing() as write:
+        # Another process may have removed them since, and re-embedded some.
+        if write.tables.texts.pooling(write, space) == pooling.name:
+            return 0
+        write.tables.texts.forget(write, space, long)
+        write.tables.texts.set_pooling(write, space, pooling.name)
+    return len(long)

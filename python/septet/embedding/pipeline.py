@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from septet.embedding.batching import Batching, Pace
 from septet.embedding.cache import CacheNamespace, EmbeddingCache, namespace_of
 from septet.embedding.embedder import Embedder, batch_tokens_of, fault_in, pooling_of, space_name
-from septet.embedding.handover import hand_over, prune
-from septet.embedding.pooling import forget_long
+from septet.embedding.handover import forget_long, hand_over, prune
 from septet.embedding.report import EmbedReport, Tally
 from septet.embedding.rows import BadVector, float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy

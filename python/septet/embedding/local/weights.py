@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet._core import Encoder
-from septet.embedding.local.folder import WEIGHTS, LocalModel
+from septet.embedding.local.folder import WEIGHTS, LocalModel, local_fault
 from septet.errors import EmbeddingConfigError
 from septet.system.filesystem import is_local
 
@@ -241,7 +241,7 @@ class ModelWeights:
         return self._fault("the file was truncated or overwritten while in use; fetch it again")
 
     def _fault(self, message: str) -> EmbeddingConfigError:
-        return EmbeddingConfigError(f"{self._path}: {message}", provider="local")
+        return local_fault(f"{self._path}: {message}")
 
 
 def _parts(file: _core.FileBytes) -> tuple[dict[str, Any], NDArray[np.uint8]]:
