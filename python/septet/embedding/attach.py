@@ -10,7 +10,7 @@ from typing import NamedTuple
 from septet.embedding.embedder import Kind
 from septet.embedding.embeddings import Embeddings
 from septet.embedding.query.query_embedder import WITHOUT, QueryEmbedder
-from septet.embedding.query.selection import Selection
+from septet.embedding.query.selection import SpaceSelection
 from septet.errors import SeptetError
 from septet.model.results import Note
 from septet.model.vector import QueryVector
@@ -58,7 +58,7 @@ def with_query_vectors(
             continue
         space = selection.space
         if answer.scan.size != space.dimensions:
-            cause = f"the query has {answer.scan.size} dimensions, the vectors of {space.model} {space.dimensions}"
+            cause = f"the query has {answer.scan.size} dimensions, but those of {space.model} have {space.dimensions}"
             notes.append(Note("vector_mismatch", cause, "call embed() to embed again", name))
             continue
         embeddings_of[name] = QueryEmbedding(space, answer)
@@ -69,7 +69,7 @@ def with_query_vectors(
 class _TierVector(NamedTuple):
     """A tier's space, the query's vector there or the note on its absence, and the notes of models that failed."""
 
-    selection: Selection
+    selection: SpaceSelection
     answer: QueryVector | Note | None
     failed: Mapping[str, Note]
 
@@ -87,7 +87,7 @@ def _embed_for_tiers(
     pending, working = dict(tiers), dict(embedders)
     while pending:
         dimensions = _dimensions(working)
-        selections: dict[str, Selection] = {}
+        selections: dict[str, SpaceSelection] = {}
         for name, embeddings in pending.items():
             try:
                 selections[name] = embeddings.select(dimensions)
@@ -128,7 +128,7 @@ def _selection_notes(result: _TierVector, several: bool) -> list[Note]:
         return [*failed, *(note for note in notes if note.code not in ("other_model", "no_vectors"))]
     reasons = "; ".join(note.cause.removesuffix(WITHOUT) for note in failed)
     cause = f"{reasons}; searched by {space.model}"
-    return [Note("embedding_fallback", cause, "it is tried again automatically"), *notes]
+    return [Note("embedding_fallback", cause, "it is retried automatically"), *notes]
 
 
 def can_embed_queries(tiers: Mapping[str, Embeddings]) -> bool:

@@ -154,7 +154,7 @@ class Automatic:
                 # The caller may have been interrupted before all texts were embedded.
                 self.wake()
 
-    def _stopped(self) -> bool:
+    def _must_stop(self) -> bool:
         """Wait at most `LONGEST_WAIT_S` for a pause between writes. Return True if the run must stop."""
         until = time.monotonic() + LONGEST_WAIT_S
         with self._state:
@@ -239,7 +239,7 @@ class Automatic:
                     return False
                 self._owner, self._tally = new_owner(), Tally()
                 self.report, tally = self._chain.run(
-                    stopped=self._stopped,
+                    stopped=self._must_stop,
                     skip=self._refused,
                     owner=self._owner,
                     begin=False,
@@ -250,7 +250,7 @@ class Automatic:
             return False
         except SeptetError as fault:
             log.say("embedding", log.WARNING, "automatic embedding stopped: %s", type(fault).__name__)
-            self.notes = (Note("embedding_stopped", str(fault), "it is tried again automatically"),)
+            self.notes = (Note("embedding_stopped", str(fault), "it is retried automatically"),)
             return True
         log_report(self.report, self._chain.store.path)
         self.notes = self.report.notes

@@ -123,7 +123,7 @@ class EmbeddingCache:
         self._sql: sqlite3.Connection | None = None
         self._notes: list[Note] = []
         #: True if the file is no longer used.
-        self._given_up = False
+        self._disabled = False
         self._lock = Lock(gated=True, again=True)
         close_before_forks(self)
         renew_in_children(self)
@@ -190,11 +190,11 @@ class EmbeddingCache:
         Raises:
             EmbeddingConfigError: `texts` is not a list of texts, or `poolings` not of poolings.
         """
-        known = listed(poolings, "poolings", EmbeddingConfigError, "ways of pooling")
-        if not all(isinstance(way, Pooling) for way in known):
-            raise EmbeddingConfigError(f"poolings is {shown(poolings)}: wanted ways of pooling")
-        ways = [CacheNamespace("", "", "document", way) for way in (None, *known)]
-        digests = {way.digest(text) for text in checked_texts(texts) for way in ways}
+        values = listed(poolings, "poolings", EmbeddingConfigError, "Pooling values")
+        if not all(isinstance(pooling, Pooling) for pooling in values):
+            raise EmbeddingConfigError(f"poolings is {shown(poolings)}: wanted Pooling values")
+        namespaces = [CacheNamespace("", "", "document", pooling) for pooling in (None, *values)]
+        digests = {namespace.digest(text) for text in checked_texts(texts) for namespace in namespaces}
         before = len(self)
         self._write(_FORGET, [(digest,) for digest in sorted(digests)])
         return max(0, before - len(self))
@@ -207,7 +207,7 @@ class EmbeddingCache:
     def end(self) -> None:
         """Close the file permanently: later reads and writes skip the cache."""
         with self._lock.hold():
-            self._given_up = True
+            self._disabled = True
             self._close()
 
     def close_connections(self) -> None:
@@ -228,15 +228,15 @@ class EmbeddingCache:
     def _query(self, sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         with self._lock.hold():
             try:
-                return [] if self._given_up else self._opened().execute(sql, parameters).fetchall()
+                return [] if self._disabled else self._open().execute(sql, parameters).fetchall()
             except (*SQLITE_FAULTS, StoreError) as fault:
                 self._fail(fault)
                 return []
 
     def _write(self, sql: str, rows: Sequence[tuple[object, ...]]) -> None:
-        if self._given_up or not rows:
+        if self._disabled or not rows:
             return
-        write = WriteTransaction(self._lock, self._opened, _itself, self._wrote, _unchanged, False)
+        write = WriteTransaction(self._lock, self._open, _itself, self._clear_notes, _unchanged, False)
         try:
             with write as connection:
                 connection.executemany(sql, rows)
@@ -247,13 +247,13 @@ class EmbeddingCache:
             with self._lock.hold():
                 self._fail(fault)
 
-    def _wrote(self) -> None:
+    def _clear_notes(self) -> None:
         self._notes = []
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         if self._sql is not None:
             return self._sql
-        if self._given_up:
+        if self._disabled:
             raise StoreError(f"{self.path} is closed")
         refuse_inherited(self._file)
         create_private(self._file)
@@ -283,14 +283,14 @@ class EmbeddingCache:
     def _fail(self, fault: Exception) -> None:
         """Skip the cache: once if it is busy or the disk is full, permanently if it is unusable."""
         message = str(fault)
-        if self._given_up or "locked" in message or "busy" in message:
+        if self._disabled or "locked" in message or "busy" in message:
             return
         if self._sql is not None:
             with suppress(sqlite3.Error):
                 self._sql.close()
             self._sql = None
-        self._given_up = re.search("full|disk I/O", message) is None
-        remedy = "delete the file or choose another" if self._given_up else "make room on the disk"
+        self._disabled = re.search("full|disk I/O", message) is None
+        remedy = "delete the file or choose another" if self._disabled else "make room on the disk"
         cause = f"the embedding cache {self.path} cannot be used: {fault}"
         self._notes = [Note("cache_unusable", cause, f"{remedy}; embedding works without it")]
 

@@ -200,7 +200,7 @@ class Chain:
                 resting[report.model] = link.fault or ""
                 faults.setdefault(number, []).append(resting[report.model])
             else:
-                return self._no_answer(before, failed, resting, owner, skip)
+                return self._failure_report(before, failed, resting, owner, skip)
             if stopped() or not any(earlier.fault is None for earlier in self._before(number, faults)):
                 earlier_reports = [*before, *(other for other, _ in failed)]
                 return self._with_fallback_note(report, done, resting, earlier_reports, number)
@@ -258,7 +258,7 @@ class Chain:
             done.refused = set()
         return replace(report, notes=(note, *report.notes)), done
 
-    def _no_answer(
+    def _failure_report(
         self,
         before: list[EmbedReport],
         failed: list[tuple[EmbedReport, Tally]],

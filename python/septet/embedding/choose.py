@@ -88,7 +88,7 @@ def configured_models(
     if (unnamed := config.without_provider) is not None:
         return [ConfiguredModel(None, None, EmbeddingConfigError(unnamed), config.query_timeout_s)]
     if config.provider in ("none", "auto") or not config.fallback:
-        return [] if config.provider == "none" else [_link([config], _space(config, env), env, outside)]
+        return [] if config.provider == "none" else [_configured_model([config], _space(config, env), env, outside)]
     groups: list[list[EmbeddingConfig]] = []
     spaces: list[SpaceIdentity | None] = []
     for each in (config, *config.fallback):
@@ -102,8 +102,8 @@ def configured_models(
             groups[same].append(each)
     if config.strict and len(groups) > 1:
         check_spaces([space for space in spaces if space])
-        return [_link([config, *config.fallback], spaces[0], env, outside)]
-    return [_link(group, space, env, outside) for group, space in zip(groups, spaces, strict=True)]
+        return [_configured_model([config, *config.fallback], spaces[0], env, outside)]
+    return [_configured_model(group, space, env, outside) for group, space in zip(groups, spaces, strict=True)]
 
 
 def _space(config: EmbeddingConfig, env: Mapping[str, str]) -> SpaceIdentity | None:
@@ -114,7 +114,7 @@ def _space(config: EmbeddingConfig, env: Mapping[str, str]) -> SpaceIdentity | N
         return None
 
 
-def _link(
+def _configured_model(
     configs: Sequence[EmbeddingConfig], space: SpaceIdentity | None, env: Mapping[str, str], io: IO | None
 ) -> ConfiguredModel:
     """Return the embedder of one model, or the error about what is missing."""

@@ -65,7 +65,7 @@ def _key(value: Any) -> Any:
         raise ValueError("a key must be a string")
     key = value.strip()
     if not (key and key.isascii() and key.isprintable()) or " " in key:
-        raise ValueError("a key must be printable ASCII without blanks, and not empty")
+        raise ValueError("a key must be printable ASCII without spaces, and not empty")
     return key
 
 
@@ -235,17 +235,17 @@ def _config_of(source: ConfigLike) -> EmbeddingConfig:
         )
         # A file may contain other settings besides the block.
         is_block = "provider" in data or {*data} <= {*_FIELDS, *map(to_camel, _FIELDS)}
-        return _validated(data.get("embedding", data if is_block else {}))
+        return _validate(data.get("embedding", data if is_block else {}))
     if isinstance(source, str):
-        return _validated({"provider": source})
+        return _validate({"provider": source})
     if not isinstance(source, Mapping):
         raise EmbeddingConfigError(
             f"embedder is {shown(source)}: wanted an embedder, a provider's name, a dict, an EmbeddingConfig or a file"
         )
-    return _validated(source.get("embedding", source))
+    return _validate(source.get("embedding", source))
 
 
-def _validated(data: Any) -> EmbeddingConfig:
+def _validate(data: Any) -> EmbeddingConfig:
     if data is None:
         return EmbeddingConfig()
     try:

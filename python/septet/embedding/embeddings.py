@@ -18,7 +18,7 @@ from septet.embedding.embedder import Embedder, check_embedder, pooling_of, spac
 from septet.embedding.options import EmbeddingOptions
 from septet.embedding.pipeline import Pipeline
 from septet.embedding.query.query_embedder import QueryEmbedder
-from septet.embedding.query.selection import Selection, SpaceStatus, select, statuses
+from septet.embedding.query.selection import SpaceSelection, SpaceStatus, select, statuses
 from septet.embedding.report import EmbedReport, Tally, log_report
 from septet.errors import EmbeddingConfigError, EmbeddingError
 from septet.inputs.arguments import listed, shown
@@ -41,7 +41,7 @@ CacheLike: TypeAlias = "EmbeddingCache | str | os.PathLike[str] | None"
 MOST_MODELS = 100
 
 
-class _Link(NamedTuple):
+class _ModelSource(NamedTuple):
     """One model of a chain: the name of its space, and its embedder or the reason for its absence."""
 
     name: str | None
@@ -82,7 +82,7 @@ class Embeddings:
         self._options = options or EmbeddingOptions()
         self._faults: list[Note] = []
         #: Closes the resources created here.
-        self._ends: list[Callable[[], None]] = []
+        self._closers: list[Callable[[], None]] = []
         self.cache = cache if cache is None or isinstance(cache, EmbeddingCache) else self._open_cache(cache)
         #: By model, including the previous embedder's.
         self.query_embedders: dict[str, QueryEmbedder] = {}
@@ -112,7 +112,7 @@ class Embeddings:
         #: True if a search must embed its query here, or report a fault.
         self.affects_searches = bool(self.query_embedders or self._faults)
         #: Selections by available models, for one state of the store.
-        self._selected: tuple[Hashable, dict[tuple[tuple[str, int | None], ...], Selection]] | None = None
+        self._selections: tuple[Hashable, dict[tuple[tuple[str, int | None], ...], SpaceSelection]] | None = None
 
     def forget(self, texts: Sequence[str]) -> int:
         """Remove the vectors of texts from the cache, and all query vectors. Return the number of the former."""
@@ -127,7 +127,7 @@ class Embeddings:
         """End automatic embedding within `close_wait_s`, and close the embedder and cache if they were created here."""
         if self._automatic is not None:
             self._automatic.close()
-        for end in self._ends:
+        for end in self._closers:
             end()
 
     def written(self) -> None:
@@ -222,7 +222,7 @@ class Embeddings:
         """Notes of the last automatic run that did not complete."""
         return () if self._automatic is None else self._automatic.notes
 
-    def select(self, available: Mapping[str, int | None]) -> Selection:
+    def select(self, available: Mapping[str, int | None]) -> SpaceSelection:
         """Return the space that answers searches; computed once per state of the store.
 
         Args:
@@ -232,9 +232,9 @@ class Embeddings:
             StoreError: the store cannot be read.
         """
         with self._store.reading() as read:
-            if self._selected is None or self._selected[0] != read.state:
-                self._selected = (read.state, {})
-            known, key = self._selected[1], tuple(available.items())
+            if self._selections is None or self._selections[0] != read.state:
+                self._selections = (read.state, {})
+            known, key = self._selections[1], tuple(available.items())
             selection = known.get(key)
             if selection is None:
                 selection = known[key] = select(read, self.chain, available, memories=self._memories)
@@ -266,7 +266,7 @@ class Embeddings:
             models=tuple(map(self._model_status, self._links)),
         )
 
-    def _model_status(self, link: _Link) -> ModelStatus:
+    def _model_status(self, link: _ModelSource) -> ModelStatus:
         if link.embedder is None:
             return ModelStatus(model=link.name or "", fault=link.fault, configured=False)
         name = space_name(link.embedder)
@@ -274,7 +274,7 @@ class Embeddings:
         fault = self._runs.faults().get(name) or (None if query_fault is None else str(query_fault))
         return ModelStatus(model=name, fault=fault, configured=True)
 
-    def _pipeline(self, link: _Link, per_model: bool) -> Pipeline:
+    def _pipeline(self, link: _ModelSource, per_model: bool) -> Pipeline:
         first = link is self._links[0]
         return Pipeline(
             self._store,
@@ -300,7 +300,7 @@ class Embeddings:
                 cause = f"{link.name or 'a local model'} cannot be used: {link.fault}; {self.model} is used instead"
                 self._faults.append(Note("embedding_fallback", cause, "add what is missing"))
 
-    def _changed(self, model: str, fault: EmbeddingError | None) -> None:
+    def _report_query(self, model: str, fault: EmbeddingError | None) -> None:
         """Report a query's failure or recovery to the chain; after a recovery, embed the texts that the model lacks."""
         if self._automatic is None:
             return
@@ -311,10 +311,10 @@ class Embeddings:
 
     def _open_cache(self, path: str | os.PathLike[str]) -> EmbeddingCache:
         cache = EmbeddingCache(path, limit=self._options.cache_limit)
-        self._ends.append(cache.end)
+        self._closers.append(cache.end)
         return cache
 
-    def _add(self, source: EmbedderLike) -> list[_Link]:
+    def _add(self, source: EmbedderLike) -> list[_ModelSource]:
         """Return the models of a source, and create query embedders for new names."""
         if isinstance(source, (list, tuple)):
             expected = "an embedder, a configuration, or a list of them"
@@ -331,13 +331,13 @@ class Embeddings:
             raise EmbeddingConfigError(message)
         return links
 
-    def _models(self, source: _Source) -> list[_Link]:
+    def _models(self, source: _Source) -> list[_ModelSource]:
         options = self._options
         if hasattr(source, "embed"):
             check_embedder(source, "embedder")
             embedder = cast("Embedder", source)
             self._add_query_embedder(embedder, options)
-            return [_Link(space_name(embedder), embedder, None)]
+            return [_ModelSource(space_name(embedder), embedder, None)]
         if callable(source):
             message = "embedder is a plain function: name its vectors with CallableEmbedder(function, model=...)"
             raise EmbeddingConfigError(message)
@@ -352,20 +352,20 @@ class Embeddings:
             models = configured_models(config)
         except EmbeddingConfigError as fault:
             # Only the providers of one model do not match; searches work without.
-            return [_Link(None, None, str(fault))]
+            return [_ModelSource(None, None, str(fault))]
         for model in models:
             if model.embedder is not None:
-                self._ends.append(model.embedder.close)
+                self._closers.append(model.embedder.close)
                 timeout_s = options.query_timeout_s or model.query_timeout_s
                 self._add_query_embedder(model.embedder, replace(options, query_timeout_s=timeout_s))
         # The configuration is valid; only a key or a model is missing.
-        return [_Link(model.name, model.embedder, str(model.fault) if model.fault else None) for model in models]
+        return [_ModelSource(model.name, model.embedder, str(model.fault) if model.fault else None) for model in models]
 
     def _add_query_embedder(self, embedder: Embedder, options: EmbeddingOptions) -> None:
         """Create the query embedder of a model, unless it exists."""
         name = space_name(embedder)
         if name not in self.query_embedders:
-            changed = partial(self._changed, name)
+            changed = partial(self._report_query, name)
             self.query_embedders[name] = QueryEmbedder(embedder, options=options, cache=self.cache, on_change=changed)
 
 

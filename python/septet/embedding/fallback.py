@@ -142,7 +142,7 @@ class FallbackEmbedder:
             self._cool_down(number, float("-inf"))
             self._check(rows, number)
             return rows
-        raise _joined(errors, self.provider)
+        raise _join_errors(errors, self.provider)
 
     async def aembed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None
@@ -195,7 +195,7 @@ def check_spaces(spaces: Sequence[Embedder | SpaceIdentity]) -> None:
         )
 
 
-def _joined(errors: Sequence[EmbeddingError], provider: str) -> EmbeddingError:
+def _join_errors(errors: Sequence[EmbeddingError], provider: str) -> EmbeddingError:
     final = bool(errors) and all(isinstance(error, EmbeddingRefused) for error in errors)
     message = "; ".join(str(error) for error in errors) or f"{provider}: no answer within the time allowed"
     temporary = BadVector if errors and all(isinstance(error, BadVector) for error in errors) else EmbeddingUnavailable

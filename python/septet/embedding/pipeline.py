@@ -274,14 +274,14 @@ class Pipeline:
     def _request_halves(self, tally: Tally, batch: HashedTexts, fault: EmbeddingError) -> None:
         """Embed the halves of a batch that failed because of one text; record a single text as refused."""
         if len(batch) <= 1:
-            self._refused(tally, batch, fault)
+            self._refuse(tally, batch, fault)
             return
         middle = len(batch) // 2
         for half in (batch[:middle], batch[middle:]):
             if tally.stopped_by is None:
                 self._request(tally, half)
 
-    def _refused(self, tally: Tally, batch: HashedTexts, fault: EmbeddingError) -> None:
+    def _refuse(self, tally: Tally, batch: HashedTexts, fault: EmbeddingError) -> None:
         keys = [key for key, _ in batch]
         if isinstance(fault, BadVector):
             tally.fail(keys, "bad_vector", str(fault), "change the text or the model")
@@ -335,7 +335,9 @@ class Pipeline:
             tally.embedded += len(good)
         bad = [key for (key, _), ok in zip(batch, valid.tolist()) if not ok]
         if bad:
-            tally.fail(bad, "bad_vector", "the vector is all zero, or contains NaN or infinity", "change text or model")
+            tally.fail(
+                bad, "bad_vector", "the vector is all zero, or contains NaN or infinity", "change the text or the model"
+            )
             tally.refused.update(bad)
 
     def store_vectors(self, tally: Tally, keys: Sequence[str], rows: NDArray[np.float32]) -> None:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, Literal, Protocol, TypeAlias
 
 from septet.embedding.transport.calls import Call
-from septet.embedding.transport.faults import said_of, shortened
+from septet.embedding.transport.faults import as_text, shortened
 from septet.errors import EmbeddingUnavailable
 
 __all__ = [
@@ -151,7 +151,7 @@ def list_of(value: Any) -> list[Any]:
 
 def cause_of(error: Any) -> str:
     """Return the message of an error object, or the error itself."""
-    return shortened(said_of(error.get("message", error) if isinstance(error, Mapping) else error))
+    return shortened(as_text(error.get("message", error) if isinstance(error, Mapping) else error))
 
 
 def named_jobs(jobs: Iterable[tuple[Any, Any]]) -> dict[str, str]:

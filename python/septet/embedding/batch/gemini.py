@@ -21,7 +21,7 @@ from septet.embedding.batch.batch_format import (
 )
 from septet.embedding.providers.gemini import GeminiFormat, models_url
 from septet.embedding.transport.calls import Call, json_call
-from septet.embedding.transport.faults import said_of
+from septet.embedding.transport.faults import as_text
 
 __all__ = ["GeminiBatchFormat"]
 
@@ -87,7 +87,7 @@ class GeminiBatchFormat:
     def status(self, body: Any) -> JobStatus:
         """Read the state, written as ``BATCH_STATE_SUCCEEDED``, and the file of results."""
         metadata = mapping_of(mapping_of(body).get("metadata"))
-        state = job_state(said_of(metadata.get("state")).rpartition("STATE_")[2])
+        state = job_state(as_text(metadata.get("state")).rpartition("STATE_")[2])
         error = mapping_of(body).get("error")
         if error and state == "running":
             # An operation with an error has ended, whatever its state.

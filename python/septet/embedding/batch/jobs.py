@@ -206,7 +206,7 @@ class BatchJobs:
                 return
             self._fail(run, job, f"was rejected: {fault}")
             return
-        self._opened(run, job, job_id)
+        self._record_id(run, job, job_id)
 
     def _create(self, run: _JobRun, file: str, name: str) -> str:
         """Create a job without retries and return its id; if the answer is lost, look the job up by name.
@@ -225,7 +225,7 @@ class BatchJobs:
                 raise
             return job_id
 
-    def _opened(self, run: _JobRun, job: Job, job_id: str) -> None:
+    def _record_id(self, run: _JobRun, job: Job, job_id: str) -> None:
         with self.pipeline.store.bookkeeping() as write:
             write.tables.jobs.submitted(write, job.job, job_id)
         run.open[job.job] = job._replace(batch=job_id)
@@ -250,7 +250,7 @@ class BatchJobs:
             if job_id is None:
                 self._drop(job.job)
             else:
-                self._opened(run, job, job_id)
+                self._record_id(run, job, job_id)
 
     def _find(self, run: _JobRun, name: str) -> str | None:
         """Return the provider's id of a job by its name; None if there is none, or jobs cannot be listed."""
@@ -337,7 +337,7 @@ class BatchJobs:
     def _end(self, run: _JobRun, job: Job, status: JobStatus, stored: int, cause: str) -> None:
         """End a job and free its texts without a vector; a job without any vector has failed."""
         if not stored:
-            self._fail(run, job, f"{status.state}{f': {cause}' if cause else ', without a vector'}")
+            self._fail(run, job, f"{status.state}{f': {cause}' if cause else ' without a vector'}")
             return
         run.failed_jobs = 0
         missing = self._forget(run, job)

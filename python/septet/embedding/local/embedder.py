@@ -203,7 +203,7 @@ class LocalEmbedder:
         while block := list(islice(parts, _BLOCK)):
             if end is not None and time.monotonic() > end:
                 late = EmbeddingUnavailable(f"local: not done within {timeout_s:g} s", provider="local")
-                late.rows = _finished(rows, sums, max(0, previous))
+                late.rows = _finish(rows, sums, max(0, previous))
                 raise late
             for (number, _), row in zip(block, self._rows(loaded, [ids for _, ids in block])):
                 if number != previous:
@@ -212,7 +212,7 @@ class LocalEmbedder:
                     # In float64 and in the order of the text, so blocks do not affect the sum.
                     sums.setdefault(number, rows[number].astype(np.float64))[:] += row
                 previous = number
-        return _finished(rows, sums, len(texts))
+        return _finish(rows, sums, len(texts))
 
     def load(self) -> None:
         """Load the tokenizer and the weights now instead of on first use.
@@ -248,7 +248,7 @@ class LocalEmbedder:
         return rows
 
 
-def _finished(rows: NDArray[np.float32], sums: dict[int, NDArray[np.float64]], count: int) -> NDArray[np.float32]:
+def _finish(rows: NDArray[np.float32], sums: dict[int, NDArray[np.float64]], count: int) -> NDArray[np.float32]:
     """Return the rows of the first texts; texts of several windows get the direction of their sums."""
     for number, total in sums.items():
         if number < count:

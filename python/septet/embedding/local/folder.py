@@ -33,7 +33,7 @@ WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
 CONFIG = "config.json"
 
-Pooling: TypeAlias = Literal["mean", "cls", "max"]
+PoolingMode: TypeAlias = Literal["mean", "cls", "max"]
 
 #: Model types; True if their positions start after the padding token's number.
 _POSITIONS_AFTER_PADDING = {
@@ -45,13 +45,13 @@ _POSITIONS_AFTER_PADDING = {
 }
 _ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "relu")
 #: After scaling to unit length, the mean and the sum divided by the root of the length are equal.
-_POOLING: dict[str, Pooling] = {
+_POOLING: dict[str, PoolingMode] = {
     "cls_token": "cls",
     "mean_tokens": "mean",
     "max_tokens": "max",
     "mean_sqrt_len_tokens": "mean",
 }
-_POOLING_NAMES: dict[Any, Pooling] = {"mean": "mean", "cls": "cls", "max": "max", "mean_sqrt_len": "mean"}
+_POOLING_NAMES: dict[Any, PoolingMode] = {"mean": "mean", "cls": "cls", "max": "max", "mean_sqrt_len": "mean"}
 _MODULES = ("Transformer", "Pooling", "Normalize")
 
 
@@ -80,7 +80,7 @@ class LocalModel:
     types: int
     epsilon: float
     activation: str
-    pooling: Pooling
+    pooling: PoolingMode
     max_tokens: int
     first_position: int
     prompts: Mapping[str, str] = field(default_factory=dict)
@@ -273,14 +273,14 @@ def _config(path: Path) -> _Config:
     return config
 
 
-def _pooling(folder: Path) -> Pooling:
+def _pooling(folder: Path) -> PoolingMode:
     path = _pooling_folder(folder) / CONFIG
     if not path.is_file():
         # The convention of models without a configured pooling.
         return "mean"
     data = _object(path)
     if isinstance(data.get("pooling_mode"), str):
-        poolings: list[Pooling | None] = [_POOLING_NAMES.get(data["pooling_mode"])]
+        poolings: list[PoolingMode | None] = [_POOLING_NAMES.get(data["pooling_mode"])]
     else:
         enabled = [name.removeprefix("pooling_mode_") for name, value in data.items() if value is True]
         poolings = [_POOLING.get(name) for name in enabled if name != "include_prompt"]

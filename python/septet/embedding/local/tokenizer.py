@@ -82,7 +82,7 @@ class ModelTokenizer:
             _check(content)
         except Unreadable as fault:
             raise local_fault(f"{path} {fault}; fetch it again") from None
-        self._inner = self._loaded(content, max_tokens)
+        self._inner = self._load(content, max_tokens)
 
     def encode(self, text: str) -> Encoding:
         """Return the tokens of a text.
@@ -93,9 +93,9 @@ class ModelTokenizer:
         try:
             return self._inner.encode(text)
         except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
-            raise self._damaged(error) from None
+            raise self._damage_error(error) from None
 
-    def _loaded(self, content: bytes, max_tokens: int) -> Tokenizer:
+    def _load(self, content: bytes, max_tokens: int) -> Tokenizer:
         from tokenizers import Tokenizer
 
         try:
@@ -106,10 +106,10 @@ class ModelTokenizer:
                 tokenizer.enable_truncation(max_tokens)
                 return tokenizer
         except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
-            raise self._damaged(error) from None
+            raise self._damage_error(error) from None
         raise local_fault(f"{self._path} adds {added} tokens to each text: at most {MAX_SPECIAL_TOKENS} are supported")
 
-    def _damaged(self, error: BaseException) -> BaseException:
+    def _damage_error(self, error: BaseException) -> BaseException:
         # A panic is no Exception, and its class has no public name.
         panic = type(error).__module__ == "pyo3_runtime"
         if not panic and not isinstance(error, Exception):

@@ -87,7 +87,7 @@ class ModelWeights:
             self._file = _core.FileBytes(self._path, mapped=is_local(self._path))
             self._header, self._data = _parts(self._file)
         except _core.Damaged:
-            raise self._changed() from None
+            raise self._change_error() from None
         except SafetensorError as error:
             raise self._fault(f"{error}; the file is damaged, fetch it again") from None
         except OSError as error:
@@ -235,9 +235,9 @@ class ModelWeights:
     def _check_file(self) -> None:
         """Raise if the mapped file has changed since it was opened."""
         if self.is_changed():
-            raise self._changed()
+            raise self._change_error()
 
-    def _changed(self) -> EmbeddingConfigError:
+    def _change_error(self) -> EmbeddingConfigError:
         return self._fault("the file was truncated or overwritten while in use; fetch it again")
 
     def _fault(self, message: str) -> EmbeddingConfigError:

@@ -44,7 +44,7 @@ def pieces(tokenizer: ModelTokenizer, text: str, prefix: str, max_tokens: int, *
     if encoding is not None:
         yield encoding.ids
         return
-    title, body = _titled(text) if titled else ("", text)
+    title, body = _split_title(text) if titled else ("", text)
     any_windows = False
     for ids in _windows(tokenizer, prefix + title, body, WINDOW_WORDS):
         any_windows = True
@@ -84,7 +84,7 @@ def _windows(tokenizer: ModelTokenizer, head: str, body: str, words: int) -> Ite
             yield from (rest.ids for rest in encoding.overflowing)
 
 
-def _titled(text: str) -> tuple[str, str]:
+def _split_title(text: str) -> tuple[str, str]:
     """Return the title with its newline, empty if the first line is too long, and the remaining text."""
     title, newline, body = text.partition("\n")
     if newline and body.strip() and len(windows(title, TITLE_WORDS)) == 1:

@@ -167,7 +167,7 @@ class OpenAICompatibleEmbedder(_Provider):
             raise EmbeddingConfigError(
                 "openai-compatible has no default address or model: set baseUrl and model", provider=cls._name
             )
-        url = embeddings_url(_checked(config.base_url, cls._name))
+        url = embeddings_url(_check_url(config.base_url, cls._name))
         return OpenAIFormat(config.model, url, config.dimensions, provider=cls._name, limits=OPENAI_COMPATIBLE)
 
 
@@ -179,7 +179,7 @@ class VoyageEmbedder(_Provider):
 
     @classmethod
     def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
-        base = _checked(config.base_url or VOYAGE_URL, cls._name)
+        base = _check_url(config.base_url or VOYAGE_URL, cls._name)
         model = (config.model or VOYAGE_MODEL).removeprefix("voyage/")
         return VoyageFormat(model, embeddings_url(base), config.dimensions, packed=config.base_url is None)
 
@@ -195,7 +195,7 @@ class GeminiEmbedder(_Provider):
         model = config.model or GEMINI_MODEL
         for prefix in ("models/", "gemini/", "google/"):
             model = model.removeprefix(prefix)
-        return GeminiFormat(model, _checked(config.base_url or GEMINI_URL, cls._name), config.dimensions)
+        return GeminiFormat(model, _check_url(config.base_url or GEMINI_URL, cls._name), config.dimensions)
 
 
 class OllamaEmbedder(_Provider):
@@ -208,7 +208,7 @@ class OllamaEmbedder(_Provider):
         if config.model is None:
             raise EmbeddingConfigError("ollama has no default model: set model, such as all-minilm", provider=cls._name)
         base = ollama_url(config.base_url or env.get("OLLAMA_HOST", "") or OLLAMA_URL)
-        return OllamaFormat(config.model, _checked(base, cls._name), config.dimensions)
+        return OllamaFormat(config.model, _check_url(base, cls._name), config.dimensions)
 
 
 def _dimensions(config: EmbeddingConfig, provider_format: ProviderFormat) -> int | None:
@@ -219,7 +219,7 @@ def _prefixes(config: EmbeddingConfig) -> Prefixes:
     return Prefixes(query=config.query_prefix, document=config.document_prefix)
 
 
-def _checked(url: str, provider: str) -> str:
+def _check_url(url: str, provider: str) -> str:
     _address(url, provider)
     return url
 

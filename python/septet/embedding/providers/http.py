@@ -144,9 +144,9 @@ class HttpEmbedder:
             for run in batches(flat, self.format.limits, self._batch_size):
                 matrices += [(yield from self._batch(flat[run.start : run.stop], kind, ends_at))]
         except EmbeddingError as error:
-            error.rows = self._joined(parts, matrices)
+            error.rows = self._join(parts, matrices)
             raise
-        return self._joined(parts, matrices)
+        return self._join(parts, matrices)
 
     def _parts(self, texts: Sequence[str], kind: Kind) -> list[list[str]]:
         """Return the prefixed pieces of each text."""
@@ -202,7 +202,7 @@ class HttpEmbedder:
         self._dimensions = rows.shape[1]
         return rows
 
-    def _joined(self, parts: list[list[str]], matrices: list[Matrix]) -> Matrix:
+    def _join(self, parts: list[list[str]], matrices: list[Matrix]) -> Matrix:
         """Return one row for each text with complete pieces."""
         if not matrices:
             return np.empty((0, self._dimensions or 0), np.float32)

@@ -63,7 +63,7 @@ class QueryEmbedder:
         self._clock = clock
         self._on_change = on_change
         self._timeout_s = QUERY_TIMEOUT_S if options.query_timeout_s is None else options.query_timeout_s
-        self._remembered: OrderedDict[tuple[str, Kind], QueryVector] = OrderedDict()
+        self._vectors: OrderedDict[tuple[str, Kind], QueryVector] = OrderedDict()
         #: Queries in progress; an equal query waits for the same answer.
         self._running: dict[tuple[str, Kind], Future[_QueryAnswer]] = {}
         self._fault: EmbeddingError | None = None
@@ -76,7 +76,7 @@ class QueryEmbedder:
     def forget(self) -> None:
         """Drop all query vectors."""
         with self._lock.hold():
-            self._remembered.clear()
+            self._vectors.clear()
 
     @property
     def model(self) -> str:
@@ -107,8 +107,8 @@ class QueryEmbedder:
             within_s: maximum wait in seconds, besides the embedder's timeout; a late answer is kept for later queries.
         """
         with self._lock.hold():
-            if (vector := self._remembered.get((text, kind))) is not None:
-                self._remembered.move_to_end((text, kind))
+            if (vector := self._vectors.get((text, kind))) is not None:
+                self._vectors.move_to_end((text, kind))
                 return vector
             fault = self._fault
             probe = fault is not None and not self._probing and self._clock() >= self._retry_at
@@ -149,7 +149,7 @@ class QueryEmbedder:
             cause = f"{provider} returned no vector of the query within {within_s:.3g} s{WITHOUT}"
             return Note("deadline", cause, "raise timeout_s, or give query_vector=")
         late = EmbeddingUnavailable(f"{provider}: no answer within {self._timeout_s:g} s", provider=provider)
-        self._failed(late)
+        self._record_failure(late)
         return _note(late)
 
     def _start(self, text: str, kind: Kind) -> Future[_QueryAnswer]:
@@ -159,7 +159,7 @@ class QueryEmbedder:
         """
         promise: Future[_QueryAnswer] = Future()
         with self._lock.hold():
-            vector = self._remembered.get((text, kind))
+            vector = self._vectors.get((text, kind))
             running = self._running.setdefault((text, kind), promise) if vector is None else promise
         if vector is not None:
             promise.set_result(_QueryAnswer(vector, None))
@@ -169,7 +169,7 @@ class QueryEmbedder:
             task = call_on_thread(lambda: self._answer(text, kind), "septet-query-embedding")
         except RuntimeError as fault:
             error = EmbeddingUnavailable(f"no thread to embed on: {fault}", provider=self.embedder.provider)
-            self._failed(error)
+            self._record_failure(error)
             self._resolve(text, kind, promise, error)
             return promise
         except BaseException as fault:
@@ -201,17 +201,17 @@ class QueryEmbedder:
     def _answer(self, text: str, kind: Kind) -> _QueryAnswer:
         try:
             row = None
-            vector = self._cached(text, kind)
+            vector = self._read_cache(text, kind)
             if vector is None:
-                row = self._embedded(text, kind)
+                row = self._embed_row(text, kind)
                 vector = query_vector(row)
         except EmbeddingError as fault:
-            self._failed(fault)
+            self._record_failure(fault)
             raise
-        self._succeeded((text, kind), vector)
+        self._record_success((text, kind), vector)
         return _QueryAnswer(vector, row)
 
-    def _cached(self, text: str, kind: Kind) -> QueryVector | None:
+    def _read_cache(self, text: str, kind: Kind) -> QueryVector | None:
         dimensions = self.embedder.dimensions
         if self._cache is None or dimensions is None:
             return None
@@ -226,7 +226,7 @@ class QueryEmbedder:
     def _namespace(self, kind: Kind) -> CacheNamespace:
         return namespace_of(self.embedder, kind)
 
-    def _embedded(self, text: str, kind: Kind) -> NDArray[np.float32]:
+    def _embed_row(self, text: str, kind: Kind) -> NDArray[np.float32]:
         provider = self.embedder.provider
         try:
             answer = self.embedder.embed([text], kind, timeout_s=self._timeout_s)
@@ -240,17 +240,17 @@ class QueryEmbedder:
         row: NDArray[np.float32] = rows[0]
         return row
 
-    def _succeeded(self, key: tuple[str, Kind], vector: QueryVector) -> None:
+    def _record_success(self, key: tuple[str, Kind], vector: QueryVector) -> None:
         with self._lock.hold():
             recovered = self._fault is not None
             self._fault, self._backoff_s, self._probing = None, 0.0, False
-            self._remembered[key] = vector
-            while len(self._remembered) > self._options.query_memory:
-                self._remembered.popitem(last=False)
+            self._vectors[key] = vector
+            while len(self._vectors) > self._options.query_memory:
+                self._vectors.popitem(last=False)
         if recovered:
             self._on_change(None)
 
-    def _failed(self, fault: EmbeddingError) -> None:
+    def _record_failure(self, fault: EmbeddingError) -> None:
         self._on_change(fault)
         with self._lock.hold():
             self._fault, self._probing = fault, False
@@ -264,4 +264,4 @@ class QueryEmbedder:
 def _note(fault: EmbeddingError) -> Note:
     if isinstance(fault, EmbeddingRefused):
         return Note("embedding_refused", f"{fault}{WITHOUT}", "check the key, the quota and the model")
-    return Note("embedding_unavailable", f"{fault}{WITHOUT}", "it is tried again automatically")
+    return Note("embedding_unavailable", f"{fault}{WITHOUT}", "it is retried automatically")

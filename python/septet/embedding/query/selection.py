@@ -13,14 +13,14 @@ from septet.store.protocol import Reading
 if TYPE_CHECKING:
     from septet.sqlite.tables.texts import TextSpace
 
-__all__ = ["Selection", "SpaceStatus", "select", "statuses"]
+__all__ = ["SpaceSelection", "SpaceStatus", "select", "statuses"]
 
 #: A model of a chain answers if its space covers at least this share of the entries that the chain's best covers.
 NEARLY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class SpaceSelection:
     """The space that answers, or None, and notes on the selection."""
 
     space: Space | None
@@ -50,7 +50,9 @@ class SpaceStatus:
     standby: bool = False
 
 
-def select(read: Reading, chain: Sequence[str], available: Mapping[str, int | None], *, memories: bool) -> Selection:
+def select(
+    read: Reading, chain: Sequence[str], available: Mapping[str, int | None], *, memories: bool
+) -> SpaceSelection:
     """Select the space that answers.
 
     The first of: the current model's space, once it has been complete; any active space of an available model; the
@@ -71,16 +73,16 @@ def select(read: Reading, chain: Sequence[str], available: Mapping[str, int | No
     if current.complete:
         for candidate in spaces:
             if candidate.state == "active" and candidate.space.model == current.model and _fits(candidate, available):
-                return Selection(candidate.space, current.notes)
+                return SpaceSelection(candidate.space, current.notes)
     for candidate in spaces:
         model = candidate.space.model
         if candidate.state == "active" and model in available and model not in chain and _fits(candidate, available):
-            return Selection(candidate.space)
+            return SpaceSelection(candidate.space)
     filling = next((t for t in spaces if t.space.model == current.model and _fits(t, available)), None)
     if filling is not None:
         partial = _partial(read, filling.space, memories)
-        return Selection(partial.space, (*current.notes, *partial.notes) if partial.space else partial.notes)
-    return Selection(None, _no_space_notes(read, current.model, spaces, memories))
+        return SpaceSelection(partial.space, (*current.notes, *partial.notes) if partial.space else partial.notes)
+    return SpaceSelection(None, _no_space_notes(read, current.model, spaces, memories))
 
 
 class _CurrentModel(NamedTuple):
@@ -130,15 +132,15 @@ def _fits(candidate: TextSpace, available: Mapping[str, int | None]) -> bool:
     return available.get(candidate.space.model) in (None, candidate.space.dimensions)
 
 
-def _partial(read: Reading, space: Space, memories: bool) -> Selection:
+def _partial(read: Reading, space: Space, memories: bool) -> SpaceSelection:
     filled, missing = read.tables.texts.coverage(read, space, memories=memories)
     if not missing:
-        return Selection(space)
+        return SpaceSelection(space)
     cause = f"{space.model} has vectors of {filled} of {filled + missing} entries so far"
     if filled >= missing:
-        return Selection(space, (Note("space_incomplete", cause, "call embed() until nothing is missing"),))
+        return SpaceSelection(space, (Note("space_incomplete", cause, "call embed() until nothing is missing"),))
     cause += ", and no other embedder is available whose space is complete; searched without vectors"
-    return Selection(None, (Note("space_incomplete", cause, "call embed(), or give previous_embedder="),))
+    return SpaceSelection(None, (Note("space_incomplete", cause, "call embed(), or give previous_embedder="),))
 
 
 def _no_space_notes(

@@ -12,7 +12,7 @@ from septet.embedding.transport.exchange import Send
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["ENCODINGS", "Body", "GaveUp", "late"]
+__all__ = ["ENCODINGS", "Body", "BodyError", "timeout_error"]
 
 #: Accepted encodings. The standard library cannot decompress others up to a bound.
 ENCODINGS = ("gzip", "x-gzip")
@@ -20,7 +20,7 @@ _PLAIN = ("", "identity")
 _GZIP = 16 + zlib.MAX_WBITS
 
 
-class GaveUp(Exception):
+class BodyError(Exception):
     """Reading stopped before the end of the body."""
 
     def __init__(self, error: TransportError) -> None:
@@ -39,7 +39,7 @@ class Body:
         ends_at: the deadline, on that clock.
 
     Raises:
-        GaveUp: the body's encoding was not requested.
+        BodyError: the body's encoding was not requested.
     """
 
     def __init__(self, response: httpx.Response, step: Send, clock: Callable[[], float], ends_at: float) -> None:
@@ -52,45 +52,45 @@ class Body:
         # A mock transport may have read and decompressed the body already.
         encoding = "" if response.is_stream_consumed else response.headers.get("content-encoding", "").strip().lower()
         if encoding not in (*_PLAIN, *ENCODINGS):
-            raise GaveUp(TransportError(f"sent a body in the encoding {encoding[:80]!r}, which was not requested"))
-        self._inflating = None if encoding in _PLAIN else zlib.decompressobj(_GZIP)
+            raise BodyError(TransportError(f"sent a body in the encoding {encoding[:80]!r}, which was not requested"))
+        self._decompressor = None if encoding in _PLAIN else zlib.decompressobj(_GZIP)
 
     def add(self, chunk: bytes) -> None:
         """Append a chunk, still compressed.
 
         Raises:
-            GaveUp: the deadline has passed, the body is larger than `max_bytes`, or its compression is invalid.
+            BodyError: the deadline has passed, the body is larger than `max_bytes`, or its compression is invalid.
         """
         if self._late:
-            raise GaveUp(late(self._step.timeout_s))
+            raise BodyError(timeout_error(self._step.timeout_s))
         room = self._step.max_bytes - len(self._read)
-        self._read += chunk if self._inflating is None else self._inflated(chunk, room + 1)
+        self._read += chunk if self._decompressor is None else self._inflate(chunk, room + 1)
         if len(self._read) > self._step.max_bytes:
             limit = f"{self._step.max_bytes:,} bytes, the maximum for this request"
-            raise GaveUp(TransportError(f"sent more than {limit}: check the address (baseUrl)", too_large=True))
+            raise BodyError(TransportError(f"sent more than {limit}: check the address (baseUrl)", too_large=True))
         self._late = self._clock() > self._ends_at
 
     def answer(self) -> Answer:
         """Return the complete answer.
 
         Raises:
-            GaveUp: a compressed body is truncated.
+            BodyError: a compressed body is truncated.
         """
-        if self._inflating is not None and self._read and not self._inflating.eof:
-            raise GaveUp(TransportError("broke off: the compressed body is truncated"))
+        if self._decompressor is not None and self._read and not self._decompressor.eof:
+            raise BodyError(TransportError("broke off: the compressed body is truncated"))
         headers = {name.lower(): value for name, value in self._response.headers.items()}
         return Answer(self._response.status_code, headers, self._read)
 
-    def _inflated(self, chunk: bytes, most: int) -> bytes:
-        inflating = self._inflating
-        if inflating is None or inflating.eof:
+    def _inflate(self, chunk: bytes, most: int) -> bytes:
+        decompressor = self._decompressor
+        if decompressor is None or decompressor.eof:
             return b""
         try:
-            return inflating.decompress(chunk, most)
+            return decompressor.decompress(chunk, most)
         except zlib.error:
-            raise GaveUp(TransportError("sent a body that is not valid gzip")) from None
+            raise BodyError(TransportError("sent a body that is not valid gzip")) from None
 
 
-def late(timeout_s: float) -> TransportError:
+def timeout_error(timeout_s: float) -> TransportError:
     """Return the error of an attempt that timed out."""
     return TransportError(f"gave no answer within {timeout_s:g} s")

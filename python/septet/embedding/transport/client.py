@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import SecretStr
 
 from septet._core import Lock
-from septet.embedding.transport.body import ENCODINGS, Body, GaveUp, late
+from septet.embedding.transport.body import ENCODINGS, Body, BodyError, timeout_error
 from septet.embedding.transport.calls import MAX_ANSWER_BYTES, Answer, Call, TransportError
 from septet.embedding.transport.exchange import CallContext, Send, Steps, exchange
 from septet.embedding.transport.keys import KeyRing
@@ -204,24 +204,24 @@ class Client:
                 for chunk in (response.content,) if response.is_stream_consumed else response.iter_raw():
                     body.add(chunk)
                 return body.answer()
-        except GaveUp as end:
+        except BodyError as end:
             return end.error
         except (httpx.RequestError, httpx.InvalidURL) as error:
-            return _described(error, step.timeout_s)
+            return _transport_error(error, step.timeout_s)
 
     async def _asend(self, step: Send) -> Answer | TransportError:
         import httpx
 
         try:
-            return await asyncio.wait_for(self._received(step), step.timeout_s)
-        except GaveUp as end:
+            return await asyncio.wait_for(self._receive(step), step.timeout_s)
+        except BodyError as end:
             return end.error
         except (httpx.RequestError, httpx.InvalidURL) as error:
-            return _described(error, step.timeout_s)
+            return _transport_error(error, step.timeout_s)
         except asyncio.TimeoutError:
-            return late(step.timeout_s)
+            return timeout_error(step.timeout_s)
 
-    async def _received(self, step: Send) -> Answer:
+    async def _receive(self, step: Send) -> Answer:
         ends_at = self._io.clock() + step.timeout_s
         async with self._async_client().stream(**_request(step)) as response:
             body = Body(response, step, self._io.clock, ends_at)
@@ -279,12 +279,12 @@ def _request(step: Send) -> dict[str, Any]:
     return {"method": call.method, "url": call.url, "content": call.body, "headers": headers, "timeout": step.timeout_s}
 
 
-def _described(error: httpx.RequestError | httpx.InvalidURL, timeout_s: float) -> TransportError:
+def _transport_error(error: httpx.RequestError | httpx.InvalidURL, timeout_s: float) -> TransportError:
     """Return the message of an httpx error: the error itself holds the request with its key."""
     import httpx
 
     if isinstance(error, httpx.TimeoutException):
-        return late(timeout_s)
+        return timeout_error(timeout_s)
     reason = str(error) or "no reason given"
     if isinstance(error, httpx.ConnectError):
         return TransportError(f"cannot be reached: {reason}")

@@ -12,7 +12,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from septet.embedding.transport.calls import MAX_ANSWER_BYTES, Answer, Call, TransportError
 from septet.embedding.transport.faults import AnswerTooLarge, Fault, Garbled, InputTooLong, fault_of
-from septet.embedding.transport.keys import Key, KeyRing
+from septet.embedding.transport.keys import ApiKey, KeyRing
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 
 __all__ = ["CallContext", "Send", "Steps", "Wait", "exchange"]
@@ -100,16 +100,16 @@ def exchange(
         EmbeddingUnavailable: no answer in three attempts, or in time.
     """
     attempt, spent_s = 0, 0.0
-    without_quota: set[Key] = set()
+    without_quota: set[ApiKey] = set()
     while True:
         remaining_s = ends_at - context.clock()
         if remaining_s <= 0:
-            raise _late(context)
+            raise _timeout_error(context)
         key = context.keys.take()
         # No local variable holds the key: tracebacks expose them.
         timeout_s = min(remaining_s, context.attempt_timeout_s, _most_s(context) - spent_s)
         started = context.clock()
-        reply = yield Send(call, _authorised(context, key), timeout_s, max_bytes)
+        reply = yield Send(call, _key_headers(context, key), timeout_s, max_bytes)
         # Cancelling takes time too; do not count it.
         spent_s += min(context.clock() - started, timeout_s)
         outcome = _judge(reply, context, read)
@@ -138,7 +138,7 @@ def _most_s(context: CallContext) -> float:
     return MOST_ATTEMPT_TIMES * context.attempt_timeout_s
 
 
-def _authorised(context: CallContext, key: Key | None) -> Mapping[str, str]:
+def _key_headers(context: CallContext, key: ApiKey | None) -> Mapping[str, str]:
     return {} if key is None else context.authorise(key.secret.get_secret_value())
 
 
@@ -170,7 +170,7 @@ def _pause(attempt: int, hint_s: float | None, random: float) -> float:
     return min(FIRST_WAIT_S * 2.0 ** (attempt - 1), MAX_WAIT_S) * (1.0 + JITTER * (2.0 * random - 1.0))
 
 
-def _late(context: CallContext) -> EmbeddingUnavailable:
+def _timeout_error(context: CallContext) -> EmbeddingUnavailable:
     return EmbeddingUnavailable(f"{context.provider}: no answer within the time allowed", provider=context.provider)
 
 

@@ -13,7 +13,7 @@ from pydantic_core import from_json
 from septet.embedding.transport.calls import Answer
 from septet.errors import EmbeddingRefused
 
-__all__ = ["AnswerTooLarge", "Fault", "Garbled", "InputTooLong", "fault_of", "parsed", "said_of", "shortened"]
+__all__ = ["AnswerTooLarge", "Fault", "Garbled", "InputTooLong", "as_text", "fault_of", "parsed", "shortened"]
 
 _PASSING = frozenset({408, 409, 429})
 _QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
@@ -138,10 +138,10 @@ def _message(body: Any) -> str:
         error = next((body[name] for name in ("error", "detail", "message") if body.get(name)), body)
     if isinstance(error, Mapping):
         error = error.get("message") or error.get("status") or ""
-    return shortened(said_of(error))
+    return shortened(as_text(error))
 
 
-def said_of(value: Any) -> str:
+def as_text(value: Any) -> str:
     """Return a value of an answer as text; empty for an integer with too many digits to print."""
     try:
         return value if isinstance(value, str) else "" if value is None else str(value)

@@ -11,7 +11,7 @@ from septet._core import Lock
 from septet.embedding.transport.masking import Masker
 from septet.system.forks import renew_in_children
 
-__all__ = ["COOL_DOWN_S", "Key", "KeyRing"]
+__all__ = ["COOL_DOWN_S", "ApiKey", "KeyRing"]
 
 #: After this many failures in a row, a key cools down for COOL_DOWN_S.
 MAX_FAILURES = 3
@@ -21,7 +21,7 @@ MAX_COOL_DOWN_S = 3_600.0
 
 
 @dataclass(slots=True, eq=False)
-class Key:
+class ApiKey:
     """A key and its health. The key itself never appears in a repr."""
 
     secret: SecretStr
@@ -33,7 +33,7 @@ class KeyRing:
     """Keys in rotation: each is used until it is rate-limited, then the next healthy one. Thread-safe."""
 
     def __init__(self, secrets: Sequence[SecretStr], clock: Callable[[], float]) -> None:
-        self._keys = [Key(secret) for secret in secrets]
+        self._keys = [ApiKey(secret) for secret in secrets]
         self._clock = clock
         self._at = 0
         self.masker = Masker(secret.get_secret_value() for secret in secrets)
@@ -50,7 +50,7 @@ class KeyRing:
         """Renew the lock."""
         self._lock = Lock()
 
-    def take(self) -> Key | None:
+    def take(self) -> ApiKey | None:
         """Return the current key, else the next healthy one, else the one that cools down first; None without keys."""
         with self._lock.hold():
             if not self._keys:
@@ -62,13 +62,13 @@ class KeyRing:
             self._at = self._keys.index(best)
             return best
 
-    def worked(self, key: Key | None) -> None:
+    def worked(self, key: ApiKey | None) -> None:
         """Reset the failures of a key that the provider accepted."""
         if key is not None:
             with self._lock.hold():
                 key.failures, key.cool_until = 0, float("-inf")
 
-    def failed(self, key: Key | None, wait_s: float | None, *, spent: bool = False) -> bool:
+    def failed(self, key: ApiKey | None, wait_s: float | None, *, spent: bool = False) -> bool:
         """Record a rate limit or spent quota, and move on to the next healthy key.
 
         Args:

@@ -46,8 +46,8 @@ class Masker:
         self._whole: set[str] = set()
         self._parts: set[str] = set()
         for key in keys:
-            self._whole |= {key, _folded(key)} if len(_folded(key)) >= SHOWN_CHARS else {key}
-            if len(_folded(key)) >= SHOWN_CHARS:
+            self._whole |= {key, _fold(key)} if len(_fold(key)) >= SHOWN_CHARS else {key}
+            if len(_fold(key)) >= SHOWN_CHARS:
                 for form in _forms(key):
                     self._parts |= {form[at : at + SHOWN_CHARS] for at in range(len(form) - SHOWN_CHARS + 1)}
 
@@ -78,20 +78,20 @@ class Masker:
         return any(letters[at : at + SHOWN_CHARS] in self._parts for at in range(len(letters) - SHOWN_CHARS + 1))
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())
 
 
 def _forms(key: str) -> Iterator[str]:
-    yield _folded(key)
-    yield _folded(key[::-1])
+    yield _fold(key)
+    yield _fold(key[::-1])
     content = key.encode("ascii", "replace")
     yield content.hex()
     # Bytes before a key shift its encoding; skip the characters that encode both.
     for before in range(3):
-        yield _folded(base64.b64encode(bytes(before) + content).decode().rstrip("=")[2 * (before > 0) + (before > 1) :])
+        yield _fold(base64.b64encode(bytes(before) + content).decode().rstrip("=")[2 * (before > 0) + (before > 1) :])
     for before in range(5):
-        yield _folded(base64.b32encode(bytes(before) + content).decode().rstrip("=")[-(-8 * before // 5) :])
+        yield _fold(base64.b32encode(bytes(before) + content).decode().rstrip("=")[-(-8 * before // 5) :])
 
 
 def _characters(text: str) -> Iterator[tuple[str, int, int]]:
@@ -105,7 +105,7 @@ def _characters(text: str) -> Iterator[tuple[str, int, int]]:
         else:
             number = int(value, 8 if kind == "octal" else 16)
             decoded = chr(number) if number < 0x110000 else ""
-        for char in _folded(decoded):
+        for char in _fold(decoded):
             yield char, match.start(), match.end()
 
 
@@ -119,10 +119,10 @@ def mask_logs(masker: Callable[[str], str]) -> None:
     _maskers.add(masker)
     for name in _LOGGERS:
         # Adding a filter twice is a no-op.
-        logging.getLogger(name).addFilter(_masked)
+        logging.getLogger(name).addFilter(_mask_record)
 
 
-def _masked(record: logging.LogRecord) -> bool:
+def _mask_record(record: logging.LogRecord) -> bool:
     message = record.getMessage()
     masked = message
     for masker in list(_maskers):

@@ -12,7 +12,7 @@ from septet.embedding.providers.ollama import OLLAMA_URL, ollama_url
 from septet.embedding.transport.calls import Answer, Call, bearer, json_call
 from septet.embedding.transport.client import IO, Client
 from septet.embedding.transport.exchange import exchange
-from septet.embedding.transport.faults import Garbled, parsed, said_of, shortened
+from septet.embedding.transport.faults import Garbled, parsed, as_text, shortened
 from septet.errors import EmbeddingUnavailable, ProfileError, QueryError
 from septet.inputs.arguments import called, shown, utf8, variables
 from septet.retrieval.expansion.config import ExpansionConfig, ExpansionLike, expansion_config
@@ -227,7 +227,7 @@ def read_reply(answer: Answer) -> str:
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         fault = body.get("error") if isinstance(body, Mapping) else None
-        message_text = shortened(said_of(fault.get("message") if isinstance(fault, Mapping) else fault))
+        message_text = shortened(as_text(fault.get("message") if isinstance(fault, Mapping) else fault))
         raise Garbled(
             f"an error with status 200: {message_text}" if message_text else "JSON that is no chat completion"
         )
@@ -237,7 +237,7 @@ def read_reply(answer: Answer) -> str:
         parts = [part.get("text") for part in content if isinstance(part, Mapping)]
         content = "".join(part for part in parts if isinstance(part, str))
     if not isinstance(content, str) or not content.strip():
-        ended = shortened(said_of(choices[0].get("finish_reason"))) or "unknown"
+        ended = shortened(as_text(choices[0].get("finish_reason"))) or "unknown"
         raise Garbled(f"no text (finish_reason {ended}); a model that thinks first may need more maxTokens")
     return content
 
