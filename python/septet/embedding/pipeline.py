@@ -286,7 +286,7 @@ class Pipeline:
         if isinstance(fault, BadVector):
             tally.fail(keys, "bad_vector", str(fault), "change the text or the model")
         else:
-            tally.fail(keys, "text_refused", str(fault), "shorten or change it")
+            tally.fail(keys, "text_refused", str(fault), "shorten or change the text")
         tally.refused.update(keys)
         if not tally.embedded and len(tally.refused) >= MAX_FAILURES:
             tally.stopped_by = Note("provider_refuses", str(fault), "check the model and its options")
@@ -335,9 +335,8 @@ class Pipeline:
             tally.embedded += len(good)
         bad = [key for (key, _), ok in zip(batch, valid.tolist()) if not ok]
         if bad:
-            tally.fail(
-                bad, "bad_vector", "the vector is all zero, or contains NaN or infinity", "change the text or the model"
-            )
+            cause = "the vector is all zero, or contains NaN or infinity"
+            tally.fail(bad, "bad_vector", cause, "change the text or the model")
             tally.refused.update(bad)
 
     def store_vectors(self, tally: Tally, keys: Sequence[str], rows: NDArray[np.float32]) -> None:
