@@ -319,7 +319,7 @@ def test_doctor_asks_nobody_when_it_is_told_to_stay_offline(filled, server):
     assert server.requests == []
     other = filled("doctor", "--offline", "--embedding", "ollama")
     assert other.returncode == 2
-    assert "give model" in other.stdout
+    assert "set model" in other.stdout
 
 
 def test_doctor_says_why_a_provider_fails(filled, server):
