@@ -13,7 +13,7 @@ Codes, with what each means:
 ``corpus_failed``           a corpus of a retrieval failed; the others answered
 ``deadline``                something did not answer within ``timeout_s``; the search went on without it
 ``did_you_mean``            no entry holds a word of the query; words near it are named, or were searched for instead
-``diversity_by_words``      candidates have no vector; how alike they are was told by their words
+``diversity_by_words``      candidates have no vector; their likeness was measured by words
 ``embedding_fallback``      a model failed or lacks vectors; another one of its chain was used in its place
 ``embedding_refused``       the provider refused to embed the query; searched without vectors
 ``embedding_stopped``       automatic embedding stopped because of an error; it is tried again

@@ -236,7 +236,7 @@ def test_a_note_is_printed_once_in_a_command(septet, capsys):
 def test_a_query_of_filters_alone_lists_what_passes_them(septet):
     code, said, told = septet("search", "tag:web")
     assert code == 0 and "jwt-1" in said and "tea" not in said and "0.000" not in said
-    assert told.startswith("note no_terms: the query has filters alone: what passes them is listed, the newest first")
+    assert told.startswith("note no_terms: the query has filters only: matching entries are listed, newest first")
     assert septet("search", "-domain:security", "--format", "ids")[2]  # an option that is not there
     assert septet("search", "--format", "ids", "--", "-domain:security")[1].split() == ["tea"]
     # With words, and where signs are said to mean nothing, the query is text as ever.

@@ -72,7 +72,7 @@ def test_nothing_is_looked_up_while_something_is_found(vault):
 
 def test_words_and_phrases_that_no_entry_holds_are_named(vault):
     found = vault.search("tokens", must=["rest", "nonexistent"], phrase=["tokens rest", "rest tokens"])
-    assert noted(found, "unknown_words") == ["no entry holds 'nonexistent', 'rest tokens', which results must"]
+    assert noted(found, "unknown_words") == ["no entry holds 'nonexistent', 'rest tokens', which results must contain"]
     assert noted(vault.search("tokens +absent", syntax="web"), "unknown_words")
     # What is over counts for those who ask for it.
     assert noted(vault.search("tokens", must="over"), "unknown_words")

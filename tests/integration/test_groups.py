@@ -164,7 +164,7 @@ def test_an_explanation_says_what_came_of_each_part(vault):
     told = vault.explain("glacier", left_out.id, limit=2, group_by="parent")
     assert not told.found and "in a group after the 2 that were returned" in told.reason
     told = vault.explain("glacier", found[1].id, limit=2, group_by="parent", max_tokens=1)
-    assert not told.found and "no room for it in max_tokens 1" in told.reason
+    assert not told.found and "does not fit in max_tokens 1" in told.reason
 
 
 @pytest.mark.parametrize("wrong", ["id", "", True, 1, ["parent"], "Parent"])

@@ -92,8 +92,8 @@ def test_no_message_that_a_command_can_print_names_a_call_of_python():
         ("embed(batch=True) collects them later", "`septet embed --batch` collects them later"),
         ("ask with include_memories=True (--memories), or recall()", "ask with --memories, or `septet recall`"),
         (
-            "take the signs of the query as text (syntax='plain')",
-            "take the signs of the query as text (--syntax plain)",
+            "treat operators in the query as text (syntax='plain')",
+            "treat operators in the query as text (--syntax plain)",
         ),
         ("raise limit to 50", "raise --limit to 50"),
         (

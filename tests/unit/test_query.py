@@ -140,7 +140,7 @@ def test_a_query_without_a_word_gives_an_empty_result_with_a_note(vault, text):
     results = vault.search(text)
     assert results.ids == []
     (note,) = results.notes
-    wanted = "no letter or digit is left of the query" if text.strip() else "the query is empty"
+    wanted = "the query contains no letter or digit" if text.strip() else "the query is empty"
     assert (note.code, note.cause) == ("no_terms", wanted)
     assert "entries(where)" not in note.cure
 
@@ -150,7 +150,7 @@ def test_a_query_without_a_word_gives_an_empty_result_with_a_note(vault, text):
 def test_a_filter_without_a_query_is_told_what_lists(vault, text, narrowed):
     for asked in (vault, Federation({"agent": vault})):
         (note,) = asked.search(text, **narrowed).notes
-        assert note.code == "no_terms" and "entries(where) lists what passes a filter" in note.cure
+        assert note.code == "no_terms" and "entries(where) lists matching entries" in note.cure
 
 
 @pytest.mark.parametrize("query", [None, 5, b"alpha", ["alpha"]])
@@ -168,7 +168,7 @@ def test_a_megabyte_of_text_gets_an_answer(vault, text):
     results = vault.search(text)
     cut = [n for n in results.notes if n.code == "query_cut"]
     lost = parse(text, GRAMS).cut
-    assert [n.cause for n in cut] == [f"the query is too long: its last {lost} terms were left out"] * bool(lost)
+    assert [n.cause for n in cut] == [f"the query is too long: its last {lost} terms were dropped"] * bool(lost)
     assert results.degraded == bool(cut)
 
 

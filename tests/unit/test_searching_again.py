@@ -17,7 +17,7 @@ def test_a_search_is_made_again_so_often_and_no_more():
     fault = SearchAgain("somebody writes")
     assert next_attempt(1, fault) == 2
     assert next_attempt(MOST_ATTEMPTS - 1, fault) == MOST_ATTEMPTS
-    with pytest.raises(StoreError, match="somebody writes, each time anew"):
+    with pytest.raises(StoreError, match="somebody writes, in each of 5 attempts"):
         next_attempt(MOST_ATTEMPTS, fault)
 
 
@@ -45,7 +45,7 @@ def test_groups_are_looked_for_among_more_and_more_candidates(monkeypatch):
         def __init__(self, tiers, plans):
             asked.append(plans[0].candidates)
 
-        def with_all_left(self, ranked):
+        def with_remaining(self, ranked):
             return SimpleNamespace(enough=len(asked) == enough)
 
         def close(self):

@@ -1,1 +1,1 @@
-"""The path of a search: tiers searched together, candidates merged, scored, cut and read."""
+"""Search: recall from the tiers in parallel, merge, rank and cut the candidates, read the results."""

@@ -1,4 +1,4 @@
-"""The best results in another order: by a reranker, and unlike each other."""
+"""Reorder the best results: by a reranker, then by diversity."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from septet.ranking.pool import Candidate
 from septet.search.federated import FederatedSearch
 from septet.system.threads import call_on_thread
 
-__all__ = ["Arranged", "Likenesses", "arranged", "likenesses_of"]
+__all__ = ["Arrangement", "Likenesses", "arranged", "likenesses_of"]
 
 
-class Arranged(NamedTuple):
-    """An order.
+class Arrangement(NamedTuple):
+    """The new order of the results.
 
     Attributes:
-        places: of the results, first to last; those beyond the limit are left out.
-        given: what the reranker gave, by place.
-        notes: what went wrong.
+        places: positions of the results, first to last, cut at the limit.
+        reranked: scores of the reranker by position.
+        notes: reasons why a step was skipped or degraded.
     """
 
     places: Sequence[int]
-    given: Mapping[int, float]
+    reranked: Mapping[int, float]
     notes: Sequence[Note]
 
 
 class Likenesses:
-    """How much results are like each other: by their vectors of one model, and otherwise by their words.
+    """Pairwise likeness of results: by vectors of the same model, else by words.
 
     Args:
-        vectors: by model the places of results with vectors, and these at unit length ``(m, d)``.
-        words: of each result; not needed where all have vectors of one model.
-        notes: what is missing.
+        vectors: positions of the results with vectors and their unit vectors ``(m, d)``, by model.
+        words: word set of each result; unused if all have vectors of one model.
+        notes: notes on missing vectors.
     """
 
     def __init__(
@@ -54,83 +54,85 @@ class Likenesses:
         self._vectors, self._words, self.notes = vectors, words, notes
 
     def of(self, place: int) -> NDArray[np.float64]:
-        """Return how much each result is like one, 0 to 1 ``(m,)``: cosine, or common words / all words (Jaccard)."""
+        """Return the likeness of each result to one, 0 to 1 ``(m,)``: cosine, or Jaccard similarity of the words."""
         likeness = likeness_of_words(self._words, place)
         for places, matrix in self._vectors.values():
-            found = np.flatnonzero(places == place)
-            if len(found):
-                likeness[places] = np.clip(matrix @ matrix[found[0]], 0.0, 1.0)
+            match = np.flatnonzero(places == place)
+            if len(match):
+                likeness[places] = np.clip(matrix @ matrix[match[0]], 0.0, 1.0)
         return likeness
 
 
 def likenesses_of(
-    search: FederatedSearch, query: int, tiers: Sequence[int], whole: Sequence[Candidate]
+    search: FederatedSearch, query: int, tiers: Sequence[int], candidates: Sequence[Candidate]
 ) -> Likenesses | None:
-    """Return how much the results of a query are like each other, while the search is open; None if nobody asks."""
+    """Return the likenesses of a query's results, while the search is open; None without diversity."""
     if not search.plan.diversity:
         return None
     if search.plan.profile.cuts.likeness == "words":
-        return Likenesses({}, [word_set(one.description or one.title) for one in whole])
-    place_of = {(tier, one.row): place for place, (tier, one) in enumerate(zip(tiers, whole))}
-    found: dict[str, tuple[list[int], list[NDArray[np.float64]]]] = {}
+        return Likenesses({}, [word_set(c.description or c.title) for c in candidates])
+    place_of = {(tier, c.row): place for place, (tier, c) in enumerate(zip(tiers, candidates))}
+    by_model: dict[str, tuple[list[int], list[NDArray[np.float64]]]] = {}
     for answer in search.answers:
-        rows = [one.row for tier, one in zip(tiers, whole) if tier == answer.place]
-        ask = partial(answer.session.vectors, query, rows)
-        model, matrix = search.or_degrade(answer.place, ask, ("", None)) if rows else ("", None)
+        rows = [c.row for tier, c in zip(tiers, candidates) if tier == answer.place]
+        read = partial(answer.session.vectors, query, rows)
+        model, matrix = search.or_degrade(answer.place, read, ("", None)) if rows else ("", None)
         if matrix is None:
             continue
-        places, vectors = found.setdefault(f"{model} ({matrix.shape[1]})", ([], []))
+        places, vectors = by_model.setdefault(f"{model} ({matrix.shape[1]})", ([], []))
         for row, vector in zip(rows, matrix):
             if not np.isnan(vector[0]):
                 places.append(place_of[answer.place, row])
                 vectors.append(vector)
-    known = {name: (np.array(at, dtype=np.int64), np.array(rows)) for name, (at, rows) in found.items() if at}
-    without = len(whole) - sum(len(at) for at, _ in known.values())
-    if not without and len(known) < 2:
-        return Likenesses(known, [frozenset()] * len(whole))
-    words = [frozenset(tokenize(f"{one.title} {one.description}")) for one in whole]
-    if not without:
-        return Likenesses(known, words)
-    cause = f"{without} of {len(whole)} candidates have no vector: how alike they are was told by their words"
+    matrices = {
+        name: (np.array(places, dtype=np.int64), np.array(rows)) for name, (places, rows) in by_model.items() if places
+    }
+    missing = len(candidates) - sum(len(places) for places, _ in matrices.values())
+    if not missing and len(matrices) < 2:
+        return Likenesses(matrices, [frozenset()] * len(candidates))
+    words = [frozenset(tokenize(f"{c.title} {c.description}")) for c in candidates]
+    if not missing:
+        return Likenesses(matrices, words)
+    cause = f"{missing} of {len(candidates)} candidates have no vector: their likeness was measured by words"
     cure = "add entries with vector=, or open the vault with embedder="
-    return Likenesses(known, words, (Note("diversity_by_words", cause, cure),))
+    return Likenesses(matrices, words, (Note("diversity_by_words", cause, cure),))
 
 
-def arranged(plan: Plan, scores: Sequence[float], hits: Sequence[Hit], alike: Likenesses | None) -> Arranged:
-    """Return the order of the best results of a plan with a depth.
+def arranged(plan: Plan, scores: Sequence[float], hits: Sequence[Hit], likenesses: Likenesses | None) -> Arrangement:
+    """Return the new order of the best results, for a plan with a depth.
 
     Args:
         scores: best first.
-        hits: whole ones, where there is a reranker.
-        alike: how much they are like each other, where that counts.
+        hits: full hits for the reranker; empty without one.
+        likenesses: None without diversity.
     """
-    notes: list[Note] = [] if alike is None else [*alike.notes]
-    order, given = list(range(len(scores))), dict[int, float]()
+    notes: list[Note] = [] if likenesses is None else [*likenesses.notes]
+    order, reranked = list(range(len(scores))), dict[int, float]()
     if plan.reranking is not None and len(scores):
         top = min(plan.reranking.top, len(scores))
-        found = _reranked(plan, hits[:top])
-        if isinstance(found, Note):
-            notes.append(found)
+        outcome = _reranked(plan, hits[:top])
+        if isinstance(outcome, Note):
+            notes.append(outcome)
         else:
-            given = dict(enumerate(found))
-            order[:top] = sorted(range(top), key=lambda place: -found[place])
-    most = plan.most_hits
-    if alike is None or len(order) < 2:
-        return Arranged(order[:most], given, notes)
+            reranked = dict(enumerate(outcome))
+            order[:top] = sorted(range(top), key=lambda place: -outcome[place])
+    limit = plan.most_hits
+    if likenesses is None or len(order) < 2:
+        return Arrangement(order[:limit], reranked, notes)
     if plan.deadline is not None and plan.deadline.passed:
-        notes.append(Note("deadline", "timeout_s was over: results may be like each other", "raise timeout_s"))
-        return Arranged(order[:most], given, notes)
-    # Those that were not reranked have no score that compares with the others': they stay behind.
-    first = order[: len(given)] if given else order
-    scaled = ranged if given or plan.profile.cuts.likeness == "words" else relevance_of
-    relevance = scaled([given[place] for place in first] if given else scores)
-    at = np.array(first)
-    places = diversified(relevance, lambda i: alike.of(first[i])[at], most, plan.diversity)
-    return Arranged([*(first[i] for i in places), *order[len(first) :]][:most], given, notes)
+        notes.append(Note("deadline", "timeout_s ran out: results were not diversified", "raise timeout_s"))
+        return Arrangement(order[:limit], reranked, notes)
+    # Scores of results that were not reranked are not comparable with the reranker's: these results stay last.
+    head = order[: len(reranked)] if reranked else order
+    scaled = ranged if reranked or plan.profile.cuts.likeness == "words" else relevance_of
+    relevance = scaled([reranked[place] for place in head] if reranked else scores)
+    pool = np.array(head)
+    places = diversified(relevance, lambda i: likenesses.of(head[i])[pool], limit, plan.diversity)
+    return Arrangement([*(head[i] for i in places), *order[len(head) :]][:limit], reranked, notes)
 
 
 def _reranked(plan: Plan, hits: Sequence[Hit]) -> Sequence[float] | Note:
-    """Return what the reranker gives the hits, or why it gives nothing."""
+    """Return the reranker's score of each hit, or a note on its failure."""
     assert plan.reranking is not None
     reranker, _, timeout_s = plan.reranking
     if plan.deadline is not None:
@@ -138,12 +140,12 @@ def _reranked(plan: Plan, hits: Sequence[Hit]) -> Sequence[float] | Note:
     query = plan.query.text
 
     def ask() -> Sequence[float]:
-        # What comes back may be anything, and do anything when it is read.
+        # User code: the return value may be of any type, and iterating it may raise.
         scores = [float(score) for score, _ in zip(reranker(query, hits), range(len(hits) + 1))]
         if len(scores) != len(hits):
-            raise ValueError(f"it gave another number of scores than the {len(hits)} of the hits")
+            raise ValueError(f"it returned another number of scores than the {len(hits)} hits")
         if not np.isfinite(scores).all():
-            raise ValueError("it gave a score that is NaN or infinite")
+            raise ValueError("it returned a score that is NaN or infinite")
         return scores
 
     try:
@@ -151,16 +153,16 @@ def _reranked(plan: Plan, hits: Sequence[Hit]) -> Sequence[float] | Note:
     except RuntimeError as fault:
         return _failed(f"no thread to rerank on: {fault}")
     if not wait([task], timeout_s).done:
-        return _failed(f"the reranker had no scores after {timeout_s:.3g} s")
+        return _failed(f"the reranker returned no scores within {timeout_s:.3g} s")
     error = task.exception()
     if error is None:
         return task.result()
     try:
-        said = printable(cut(str(error)))
-    except Exception:  # noqa: BLE001 - an error of the caller's may fail to say what it is
-        said = "it does not say why"
-    return _failed(f"the reranker failed: {type(error).__name__}: {said}")
+        message = printable(cut(str(error)))
+    except Exception:  # noqa: BLE001 - str() of a user's error may fail
+        message = "no message"
+    return _failed(f"the reranker failed: {type(error).__name__}: {message}")
 
 
 def _failed(cause: str) -> Note:
-    return Note("reranker_failed", f"{cause}; the order is that of the scores", "see to the reranker")
+    return Note("reranker_failed", f"{cause}; results are ordered by score", "check the reranker")

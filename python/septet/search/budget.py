@@ -1,4 +1,4 @@
-"""The token budget: which of the ranked results are returned, and what there is to say of the others."""
+"""The token budget: cut the ranked results to those that fit, with a note on the rest."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from septet.query.plan import Plan
 from septet.ranking.cuts import budgeted
 from septet.ranking.pool import json_text
 
-__all__ = ["Budgeted", "cost_of_scan", "within_budget"]
+__all__ = ["BudgetCut", "cost_of_scan", "within_budget"]
 
 
-class Budgeted(NamedTuple):
-    """What a token budget leaves.
+class BudgetCut(NamedTuple):
+    """Ranked results cut by a token budget.
 
     Attributes:
-        places: those of the ranked results that are returned, best first.
-        left_out: those that there is no room for.
-        costs: what each ranked result takes, in tokens.
-        notes: what was left out.
+        places: positions of the results that fit, best first.
+        left_out: positions of those that do not fit.
+        costs: tokens of each ranked result.
+        notes: a note if results do not fit.
     """
 
     places: Sequence[int]
@@ -32,23 +32,23 @@ class Budgeted(NamedTuple):
 
 
 def cost_of_scan(hit: Hit) -> int:
-    """Return what a light result costs: characters / 4 of the texts in `Hit.to_dict`, rounded up."""
+    """Return the tokens of a light result: characters / 4 of the texts in `Hit.to_dict`, rounded up."""
     texts = [value for value in hit.to_dict().values() if isinstance(value, str)]
     return math.ceil((sum(map(len, texts)) + len(json_text(hit.tags))) / CHARS_A_TOKEN)
 
 
-def within_budget(plan: Plan, costs: Sequence[int], scores: Sequence[float]) -> Budgeted:
-    """Cut ranked results, given the cost and the score of each, by the budget of a plan, which has one."""
-    most = plan.max_tokens or 0
-    kept, left_out = budgeted(plan.profile.cuts, costs, scores, most)
-    spent = sum(costs[place] for place in kept)
-    if not left_out and spent <= most:
-        return Budgeted(kept, left_out, costs, ())
-    named = f"max_tokens is {most}"
-    if spent > most:
-        named += f", and the first result alone takes {spent}"
+def within_budget(plan: Plan, costs: Sequence[int], scores: Sequence[float]) -> BudgetCut:
+    """Cut ranked results by ``max_tokens`` of the plan, given the cost and the score of each."""
+    maximum = plan.max_tokens or 0
+    places, left_out = budgeted(plan.profile.cuts, costs, scores, maximum)
+    spent = sum(costs[place] for place in places)
+    if not left_out and spent <= maximum:
+        return BudgetCut(places, left_out, costs, ())
+    cause = f"max_tokens is {maximum}"
+    if spent > maximum:
+        cause += f", and the first result alone takes {spent}"
     if left_out:
-        wanted = sum(costs[place] for place in left_out)
-        named += f": no room for {len(left_out)} of the best {len(costs)} results, which would take {wanted} more"
+        missing = sum(costs[place] for place in left_out)
+        cause += f": no room for {len(left_out)} of the best {len(costs)} results, which would take {missing} more"
     cure = "raise max_tokens" if plan.mode == "scan" else "raise max_tokens, or ask with mode='scan' and load() fewer"
-    return Budgeted(kept, left_out, costs, (Note("over_budget", named, cure),))
+    return BudgetCut(places, left_out, costs, (Note("over_budget", cause, cure),))

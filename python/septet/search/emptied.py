@@ -1,4 +1,4 @@
-"""Filters that no entry can pass: comparisons with another type than the field has, and words that no entry holds."""
+"""Filters that no entry passes: comparisons with values of the wrong type, and words that no entry contains."""
 
 from __future__ import annotations
 
@@ -13,28 +13,31 @@ from septet.search.federated import FederatedSearch
 
 __all__ = ["reasons"]
 
-#: Comparisons that are looked at: each may read every entry.
+#: Maximum comparisons checked: each may read every entry.
 MOST_COMPARISONS = 8
 
 
 def reasons(search: FederatedSearch) -> list[Note]:
-    """Return a note for each filter of a search without candidates that no entry of any tier can pass."""
+    """Return a note for each filter that no entry of any tier passes, for a search without candidates."""
     plan = search.plan
     if search.late or (plan.deadline is not None and plan.deadline.passed):
         return []
     compared = dict.fromkeys(
-        one for name, item in plan.filters.items() if name.startswith("where ") for one in _comparisons(item)
+        comparison
+        for name, item in plan.filters.items()
+        if name.startswith("where ")
+        for comparison in _comparisons(item)
     )
     try:
-        notes = [note for one in [*compared][:MOST_COMPARISONS] if (note := _mismatch(search, one)) is not None]
+        notes = [note for item in [*compared][:MOST_COMPARISONS] if (note := _mismatch(search, item)) is not None]
         return notes + _unknown_words(search)
     except SeptetError:
-        # Only a hint is lost.
+        # The notes are only hints.
         return []
 
 
 def _comparisons(item: Filter, *, negated: bool = False) -> Iterator[Compare]:
-    """Yield the comparisons of attrs that have to hold, without those that a missing value passes."""
+    """Yield the comparisons of attrs that must be true, except those that a missing value passes."""
     if isinstance(item, Not):
         yield from _comparisons(item.part, negated=not negated)
     elif isinstance(item, (AllOf, AnyOf)):
@@ -50,28 +53,28 @@ def _asks_value(item: Compare) -> bool:
 
 def _mismatch(search: FederatedSearch, item: Compare) -> Note | None:
     values = item.value if isinstance(item.value, tuple) else (item.value,)
-    wanted = {} if item.operator == "$exists" else {_type_of(value): value for value in values}
-    if None in wanted or not (wanted or item.operator == "$exists"):
+    examples = {} if item.operator == "$exists" else {_type_of(value): value for value in values}
+    if None in examples or not (examples or item.operator == "$exists"):
         return None
-    # All that are wanted are to be there, or any.
-    asked = [name for name in wanted if name is not None]
-    held = [name for name in asked if _any_passes(search, [_holding(item.field, name)])[0]]
-    if held and (item.operator != "$all" or len(held) == len(asked)):
+    # ``$all`` needs every type in the field, other operators any.
+    names = [name for name in examples if name is not None]
+    matching = [name for name in names if _any_passes(search, [_of_type(item.field, name)])[0]]
+    if matching and (item.operator != "$all" or len(matching) == len(names)):
         return None
     exists = Compare(item.field, "$exists", True)
-    found, *types = _any_passes(search, [exists, *(_holding(item.field, name) for name in _TYPES)])
-    if not found:
+    field_exists, *types = _any_passes(search, [exists, *(_of_type(item.field, name) for name in _TYPES)])
+    if not field_exists:
         return Note("filter_mismatch", f"where compares {item.field}, which no entry has", "check the field's name")
     if item.operator == "$exists":
         return None
-    missing = [name for name in asked if name not in held]
+    missing = [name for name in names if name not in matching]
     has = " and ".join(name for name, there in zip(_TYPES, types) if there) or "neither text, numbers nor true or false"
-    examples = ", ".join(shown(wanted[name]) for name in missing)
-    cause = f"where compares {item.field} with {' and '.join(missing)} ({examples}), and entries have {has} there"
+    shown_values = ", ".join(shown(examples[name]) for name in missing)
+    cause = f"where compares {item.field} with {' and '.join(missing)} ({shown_values}), and entries have {has} there"
     return Note("filter_mismatch", cause, "compare it with a value of the type that entries have")
 
 
-#: Types of values, as notes name them.
+#: Names of value types in notes.
 _TYPES = ("text", "numbers", "true or false")
 
 
@@ -81,8 +84,8 @@ def _type_of(value: Scalar) -> str | None:
     return _TYPES[2] if isinstance(value, bool) else _TYPES[0] if isinstance(value, str) else _TYPES[1]
 
 
-def _holding(field: str, name: str) -> Filter:
-    """Return the filter that a field has a value of a type: text and numbers are ordered among themselves."""
+def _of_type(field: str, name: str) -> Filter:
+    """Return a filter for values of a type: text only compares with text, numbers only with numbers."""
     if name == _TYPES[2]:
         return Compare(field, "$in", (True, False))
     return Compare(field, "$gte", "" if name == _TYPES[0] else -sys.float_info.max)
@@ -93,14 +96,18 @@ def _unknown_words(search: FederatedSearch) -> list[Note]:
     for name in ("must", "phrase"):
         item = search.plan.filters.get(name)
         if search.plan.asked is not None and isinstance(item, AllOf):
-            # Of a phrase in a script without blanks the first alternative is the phrase as it was given.
+            # In a script without spaces a phrase has alternatives; the first is the phrase as written.
             words.update((_text_of(part), part) for part in item.parts)
     passed = _any_passes(search, [*words.values()]) if words else []
     unknown = ", ".join(repr(word) for word, there in zip(words, passed) if not there)
     if not unknown:
         return []
     return [
-        Note("unknown_words", f"no entry holds {unknown}, which results must", "check the spelling or leave it out")
+        Note(
+            "unknown_words",
+            f"no entry holds {unknown}, which results must contain",
+            "check the spelling or leave it out",
+        )
     ]
 
 
@@ -111,5 +118,5 @@ def _text_of(item: Filter) -> str:
 
 def _any_passes(search: FederatedSearch, filters: Sequence[Filter]) -> list[bool]:
     """Return for each filter whether an entry of any tier passes it."""
-    found = [answer.session.any_passing(filters) for answer in search.answers]
-    return [any(passed) for passed in zip(*found, strict=True)]
+    passed_by_tier = [answer.session.any_passing(filters) for answer in search.answers]
+    return [any(passed) for passed in zip(*passed_by_tier, strict=True)]

@@ -1,4 +1,4 @@
-"""Why an entry ranked where it did, or why it did not come back."""
+"""Explain the rank of an entry, or its absence from the results."""
 
 from __future__ import annotations
 
@@ -12,9 +12,19 @@ from septet.model.explanation import Explanation, LegReport
 from septet.query.plan import MEMORY, Plan
 from septet.ranking.fusion import estimates
 from septet.ranking.score import Placed
-from septet.search.budget import Budgeted
+from septet.search.budget import BudgetCut
 from septet.search.federated import FederatedSearch, next_attempt
-from septet.search.run import NO_VALUES, Ranked, arranged, budget_of, likenesses_of, parts, ranked, read, recalled_alone
+from septet.search.run import (
+    NO_VALUES,
+    RankedQuery,
+    arranged,
+    budget_of,
+    likenesses_of,
+    parts,
+    ranked,
+    read,
+    recalled_alone,
+)
 from septet.tiers.protocol import Inspected, SearchAgain, Tier
 
 if TYPE_CHECKING:
@@ -25,16 +35,16 @@ __all__ = ["explain"]
 
 
 def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
-    """Run a search and say what became of one entry in it.
+    """Run a search and explain the rank or absence of one entry.
 
     Raises:
-        EntryNotFound: no tier holds the entry.
+        EntryNotFound: no tier contains the entry.
         SeptetError: every tier failed.
     """
     attempts = 1
     while True:
         try:
-            search, one, left, inspected = _searched(tiers, plan, entry_id)
+            search, result, budget, inspected = _searched(tiers, plan, entry_id)
             break
         except SearchAgain as fault:
             attempts = next_attempt(attempts, fault)
@@ -45,133 +55,149 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         raise EntryNotFound(
             f"no entry {shown(entry_id)} in {', '.join(t.name for t in tiers)}: check the id, or `add` it first"
         )
-    everyone = one.ranking.best(memories=len(one.memories), memory_score=one.plan.profile.memory_score or 0.0)
-    rank = _rank_of(one, everyone, inspected)
-    tier, own = next(iter(inspected.items()))
-    placed = None if rank is None else everyone[rank]
+    ranking = result.ranking.best(memories=len(result.memories), memory_score=result.plan.profile.memory_score or 0.0)
+    rank = _rank_of(result, ranking, inspected)
+    tier, inspection = next(iter(inspected.items()))
+    placed = None if rank is None else ranking[rank]
     if placed is not None:
-        tier = one.tier(placed)
-        own = inspected.get(tier, own)
-    breakdown, signals = ({}, {}) if placed is None else parts(one, placed)
-    cut = () if left is None else left.notes
-    _, raw = judged = (0.0, NO_VALUES) if placed is None else (placed[6], placed[7] or NO_VALUES)
-    late = () if raw["cosine"] is not None else tuple(n for n, e in plan.profile.signals.items() if estimates(e))
+        tier = result.tier(placed)
+        inspection = inspected.get(tier, inspection)
+    breakdown, signals = ({}, {}) if placed is None else parts(result, placed)
+    budget_notes = () if budget is None else budget.notes
+    score, confidence, raw = None, 0.0, NO_VALUES
+    if placed is not None:
+        _, _, _, score, _, _, confidence, values = placed
+        raw = values or raw
+    estimated_names = (
+        () if raw["cosine"] is not None else tuple(n for n, e in plan.profile.signals.items() if estimates(e))
+    )
     return Explanation(
         id=entry_id,
         query=plan.query.text if plan.web is None else plan.web.query,
-        found=rank is not None and rank in _returned(one, everyone, left),
+        found=rank is not None and rank in _returned(result, ranking, budget),
         rank=None if rank is None else rank + 1,
         limit=plan.most_hits,
         candidates=search.plan.taken(),
-        score=None if placed is None else placed[3],
-        reason=_reason(entry_id, one, everyone, rank, left, own),
+        score=score,
+        reason=_reason(entry_id, result, ranking, rank, budget, inspection),
         tier=tiers[tier].name,
         breakdown=breakdown,
         signals=signals,
-        estimated=tuple(name for name in late if signals.get(name) is not None),
-        confidence=judged[0],
+        estimated=tuple(name for name in estimated_names if signals.get(name) is not None),
+        confidence=confidence,
         raw=raw,
-        weights=one.ranking.named_weights(),
-        filters=own.filters,
-        legs=tuple(own.legs),
-        notes=(*one.notes, *search.notes(0, one.mismatches), *cut),
+        weights=result.ranking.named_weights(),
+        filters=inspection.filters,
+        legs=tuple(inspection.legs),
+        notes=(*result.notes, *search.notes(0, result.mismatches), *budget_notes),
     )
 
 
 def _searched(
     tiers: Sequence[Tier], plan: Plan, entry_id: str
-) -> tuple[FederatedSearch, Ranked, Budgeted | None, dict[int, Inspected]]:
+) -> tuple[FederatedSearch, RankedQuery, BudgetCut | None, dict[int, Inspected]]:
     search = recalled_alone(tiers, plan)
     try:
-        one, candidates, alike, inspected = search.with_all_left(lambda left: _inspected(left, plan, entry_id))
+        result, candidates, likenesses, inspected = search.with_remaining(
+            lambda remaining: _inspected(remaining, plan, entry_id)
+        )
     finally:
         search.close()
     if plan.depth is not None:
-        one = arranged(search, one, candidates, alike)
-    return search, one, budget_of(search, one, candidates), inspected
+        result = arranged(search, result, candidates, likenesses)
+    return search, result, budget_of(search, result, candidates), inspected
 
 
 def _inspected(
     search: FederatedSearch, plan: Plan, entry_id: str
-) -> tuple[Ranked, Read, Likenesses | None, dict[int, Inspected]]:
-    one = ranked(search, 0)
-    candidates = read(search, [one])
-    alike = None if plan.depth is None else likenesses_of(search, one, candidates)
+) -> tuple[RankedQuery, Read, Likenesses | None, dict[int, Inspected]]:
+    result = ranked(search, 0)
+    candidates = read(search, [result])
+    likenesses = None if plan.depth is None else likenesses_of(search, result, candidates)
     inspected: dict[int, Inspected] = {}
     for answer in search.answers:
         # A tier that fails is in the search's notes already.
         with suppress(SeptetError):
-            if (found := answer.session.inspect(entry_id)) is not None:
-                inspected[answer.place] = found
-    return one, candidates, alike, inspected
+            if (inspection := answer.session.inspect(entry_id)) is not None:
+                inspected[answer.place] = inspection
+    return result, candidates, likenesses, inspected
 
 
-def _rank_of(one: Ranked, everyone: Sequence[Placed], inspected: Mapping[int, Inspected]) -> int | None:
-    """Return the place of the entry among all candidates, from 0."""
-    wanted = {(tier, found.candidate.row) for tier, found in inspected.items()}
-    for rank, placed in enumerate(everyone):
-        row = placed[2] if placed[0] >= 0 else one.memories[-placed[0] - 1][1].row
-        if (one.tier(placed), row) in wanted:
+def _rank_of(result: RankedQuery, ranking: Sequence[Placed], inspected: Mapping[int, Inspected]) -> int | None:
+    """Return the 0-based rank of the entry among all candidates."""
+    copies = {(tier, inspection.candidate.row) for tier, inspection in inspected.items()}
+    for rank, placed in enumerate(ranking):
+        position, _, row, *_ = placed
+        if position < 0:
+            row = result.memories[-position - 1][1].row
+        if (result.tier(placed), row) in copies:
             return rank
     return None
 
 
-def _returned(one: Ranked, everyone: Sequence[Placed], left: Budgeted | None) -> Sequence[int]:
-    """Return the ranks of what comes back, from 0."""
-    best = one.best if left is None else [one.best[place] for place in left.places]
-    kept = {placed[0] for placed in best}
-    return [rank for rank, placed in enumerate(everyone) if placed[0] in kept]
+def _returned(result: RankedQuery, ranking: Sequence[Placed], budget: BudgetCut | None) -> Sequence[int]:
+    """Return the 0-based ranks of the returned candidates."""
+    best = result.best if budget is None else [result.best[place] for place in budget.places]
+    positions = {placed[0] for placed in best}
+    return [rank for rank, placed in enumerate(ranking) if placed[0] in positions]
 
 
 def _reason(
-    entry_id: str, one: Ranked, everyone: Sequence[Placed], rank: int | None, left: Budgeted | None, own: Inspected
+    entry_id: str,
+    result: RankedQuery,
+    ranking: Sequence[Placed],
+    rank: int | None,
+    budget: BudgetCut | None,
+    inspection: Inspected,
 ) -> str:
     if rank is None:
-        return f"{entry_id} did not come back: {_why_no_candidate(one.plan, own)}."
-    score, plan = everyone[rank][3], one.plan
-    where = f"{entry_id} ranks {rank + 1} of {len(everyone)} candidates with {score:.4f}"
-    returned = _returned(one, everyone, left)
+        return f"{entry_id} did not come back: {_why_no_candidate(result.plan, inspection)}."
+    position, _, _, score, _, _, confidence, _ = ranking[rank]
+    plan = result.plan
+    where = f"{entry_id} ranks {rank + 1} of {len(ranking)} candidates with {score:.4f}"
+    returned = _returned(result, ranking, budget)
     if rank in returned:
-        breakdown, _ = parts(one, everyone[rank])
+        breakdown, _ = parts(result, ranking[rank])
         top = sorted(breakdown.items(), key=lambda kv: -kv[1])[:2]
         return f"{where}; most of it from {' and '.join(f'{n} ({v:.3f})' for n, v in top if v > 0) or 'nothing'}."
     if plan.min_score is not None and score < plan.min_score:
         return f"{where}, under min_score {plan.min_score:g}."
-    if plan.min_confidence is not None and everyone[rank][6] < plan.min_confidence:
-        return f"{where} and confidence {everyone[rank][6]:.4f}, under min_confidence {plan.min_confidence:g}."
-    place = next((at for at, placed in enumerate(one.best) if placed[0] == everyone[rank][0]), None)
-    if one.keys is not None:
+    if plan.min_confidence is not None and confidence < plan.min_confidence:
+        return f"{where} and confidence {confidence:.4f}, under min_confidence {plan.min_confidence:g}."
+    place = next((at for at, placed in enumerate(result.best) if placed[0] == position), None)
+    if result.keys is not None:
         if place is not None:
-            return f"{where}, but there is no room for it in max_tokens {plan.max_tokens}."
-        return f"{where}, in a group after the {len(set(one.keys))} that were returned."
-    if one.plan.depth is not None and place is None and rank < one.plan.most_hits:
-        return f"{where}, but {' and '.join(_rearrangers(one.plan))} put others before it."
-    if left is None or place is None:
+            return f"{where}, but it does not fit in max_tokens {plan.max_tokens}."
+        return f"{where}, in a group after the {len(set(result.keys))} that were returned."
+    if result.plan.depth is not None and place is None and rank < result.plan.most_hits:
+        return f"{where}, but {' and '.join(_rearrangers(result.plan))} moved others ahead of it."
+    if budget is None or place is None:
         after = not returned or rank > returned[-1]
         return f"{where}, {'after' if after else 'on a page before'} the {len(returned)} that were returned."
-    if place in left.left_out:
-        spent = sum(left.costs[at] for at in left.places if at < place)
-        return (
-            f"{where}, but it takes {left.costs[place]} of max_tokens {plan.max_tokens}, and those before it {spent}."
-        )
-    return f"{where}, after the {len(returned)} that are enough when the best is as good as this (confident_score)."
+    if place in budget.left_out:
+        spent = sum(budget.costs[at] for at in budget.places if at < place)
+        cost = budget.costs[place]
+        return f"{where}, but it takes {cost} of max_tokens {plan.max_tokens}, and those before it take {spent}."
+    return f"{where}, after the {len(returned)} returned: the best scores so high that fewer suffice (confident_score)."
 
 
 def _rearrangers(plan: Plan) -> list[str]:
-    named = ["the reranker"] if plan.reranking is not None else []
-    return [*named, "diversity"] if plan.diversity else named
+    names = ["the reranker"] if plan.reranking is not None else []
+    return [*names, "diversity"] if plan.diversity else names
 
 
-def _why_no_candidate(plan: Plan, own: Inspected) -> str:
-    if own.candidate.parent == own.candidate.id:
+def _why_no_candidate(plan: Plan, inspection: Inspected) -> str:
+    if inspection.candidate.parent == inspection.candidate.id:
         return "it was split, and its parts are searched instead"
-    failed = [name for name, ok in own.filters.items() if not ok]
+    failed = [name for name, ok in inspection.filters.items() if not ok]
     if failed:
         hint = (
-            " (memories come with include_memories=True)" if own.candidate.kind == MEMORY and "kind" in failed else ""
+            " (memories come with include_memories=True)"
+            if inspection.candidate.kind == MEMORY and "kind" in failed
+            else ""
         )
         return f"it does not pass the filter {' nor '.join(failed)}{hint}"
-    return "; ".join(_leg_reason(plan, leg) for leg in own.legs)
+    return "; ".join(_leg_reason(plan, leg) for leg in inspection.legs)
 
 
 def _leg_reason(plan: Plan, leg: LegReport) -> str:

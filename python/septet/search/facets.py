@@ -1,4 +1,4 @@
-"""Facets of results: what the tiers counted, added up."""
+"""Facets: value counts summed over the tiers."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ from septet.search.federated import FederatedSearch
 
 __all__ = ["facets_of_all"]
 
-#: So many values each field has.
+#: Maximum values per field.
 MOST_VALUES = 100
 
 
 def facets_of_all(search: FederatedSearch) -> list[Mapping[str, Facets]]:
-    """Return the facets of each query by field, over the tiers that answer."""
-    asked, deadline = search.plan.facets, search.plan.deadline
+    """Return the facets of each query by field, summed over the answering tiers."""
+    fields, deadline = search.plan.facets, search.plan.deadline
     if deadline is not None and deadline.passed:
-        search.tell(Note("deadline", "timeout_s was over: facets were not counted", "raise timeout_s"))
+        search.add_note(Note("deadline", "timeout_s ran out: facets were not counted", "raise timeout_s"))
         return [{} for _ in search.plans]
-    found: list[Mapping[str, Facets]] = []
+    facets: list[Mapping[str, Facets]] = []
     for query in range(len(search.plans)):
         parts = [
-            search.or_degrade(answer.place, partial(answer.session.facets, query, asked), ())
+            search.or_degrade(answer.place, partial(answer.session.facets, query, fields), ())
             for answer in search.answers
         ]
-        counted = [part for part in parts if part]
-        found.append(
-            {what.field: facets_of(what, [part[at] for part in counted], MOST_VALUES) for at, what in enumerate(asked)}
+        answered = [part for part in parts if part]
+        facets.append(
+            {
+                field.field: facets_of(field, [part[i] for part in answered], MOST_VALUES)
+                for i, field in enumerate(fields)
+            }
         )
-    return found
+    return facets

@@ -1,4 +1,4 @@
-"""The tiers of one search: opened together, searched in parallel, left out when they fail."""
+"""The tiers of one search: opened together, searched in parallel, skipped on failure."""
 
 from __future__ import annotations
 
@@ -34,21 +34,19 @@ __all__ = [
 _Answer = TypeVar("_Answer")
 _Nothing = TypeVar("_Nothing")
 
-
-#: Of a tier that does not say.
+#: Standing of a tier that failed to report one.
 UNKNOWN = Standing({}, False)
 
-
-#: So often a search begins again because a tier let go of something damaged.
+#: Maximum attempts of a search whose tiers discard damaged data.
 MOST_ATTEMPTS = 5
 
 
 class Answer(NamedTuple):
-    """What one tier answered.
+    """The answer of one tier.
 
     Attributes:
-        place: of the tier among those that are searched.
-        recalled: what it found, for each query.
+        place: position of the tier among the searched ones.
+        recalled: its candidates, for each query.
     """
 
     place: int
@@ -58,12 +56,12 @@ class Answer(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Which of the ranked results are returned, where these are not the first ones; see `septet.search.pages`.
+    """The range of ranked results to return, for a search with an offset; see `septet.search.pages`.
 
     Attributes:
-        decided: what has the first places, whatever this ranking says.
-        first: the first place that is returned.
-        last: the place after the last one that is returned.
+        decided: names of the results in the first places, fixed by earlier stages.
+        first: first place of the range.
+        last: place after the end of the range.
     """
 
     decided: tuple[Hashable, ...]
@@ -72,8 +70,8 @@ class Page(NamedTuple):
 
     @property
     def most(self) -> int:
-        """How many of the best are enough to know the page."""
-        # What has a place already may be anywhere in this ranking.
+        """Number of best results that determine the page."""
+        # Decided results may have any rank in this ranking.
         return self.last if self.first >= len(self.decided) else MOST
 
 
@@ -82,20 +80,20 @@ class FederatedSearch:
 
     Attributes:
         plans: one for each query; they differ in query and query vector only.
-        answers: of the tiers that answered, in their order.
-        page: which of the ranked results are returned, for a search with an offset.
-        facets: of each query by field, where they are asked for.
+        answers: of the tiers that answered, by priority.
+        page: range of the results, for a search with an offset.
+        facets: of each query by field, if requested.
     """
 
     page: Page | None = None
     facets: Sequence[Mapping[str, Facets]] = ()
 
     def __init__(self, tiers: Sequence[Tier], plans: Sequence[Plan]) -> None:
-        """Begin the search in every tier; everything that is read of one is of one generation.
+        """Open a session in every tier, which reads one generation throughout.
 
-        A tier that cannot be opened is noted and left out.
+        A tier that fails to open is skipped with a note.
         """
-        #: When the search began, by `time.perf_counter`.
+        #: Start of the search, by `time.perf_counter`.
         self.started = time.perf_counter()
         if len(tiers) > 1:
             plan = plans[0]
@@ -103,20 +101,20 @@ class FederatedSearch:
             plans = [p._replace(comparable=compare and p.asks_text, needs_ids=True) for p in plans]
         self.tiers, self.plans, self.plan = tiers, plans, plans[0]
         self.answers: list[Answer] = []
-        #: What there is to say, in the order in which it came up: of a tier that answered, what it says itself.
+        #: Notes in order of occurrence; an answer stands for the notes of its tier.
         self._events: list[Note | Answer] = []
         self._recalled = 0
         self._sessions: dict[int, Session] = {}
         self._took_ms: dict[int, float] = {}
         self._failures: list[SeptetError] = []
         self._errors: dict[int, str] = {}
-        #: The places of tiers that did not answer in time.
+        #: Places of tiers that missed the deadline.
         self.late: list[int] = []
         stages = STAGES.get()
-        #: Of a search that somebody watches.
+        #: Stage timings, if a hook watches the search.
         self.stages = stages if stages is not None and stages.single else None
         if self.plan.deadline is not None:
-            # Opening a tier takes its share of the time: it is part of `recall`.
+            # `recall` opens the tiers: opening counts against the deadline.
             return
         try:
             for place, tier in enumerate(tiers):
@@ -137,10 +135,10 @@ class FederatedSearch:
             session.close()
 
     def recall(self, threads: TierThreads | None = None) -> None:
-        """Search the tiers, each for itself.
+        """Search the tiers independently.
 
         Args:
-            threads: search slow tiers side by side; None searches one after the other.
+            threads: for searching slow tiers in parallel; None searches sequentially.
 
         Raises:
             SeptetError: no tier answered.
@@ -178,16 +176,16 @@ class FederatedSearch:
         if not self.answers:
             raise self._failures[0]
 
-    def _take(self, place: int, found: Sequence[Recalled]) -> None:
+    def _take(self, place: int, recalled: Sequence[Recalled]) -> None:
         session = self._sessions[place]
-        answer = Answer(place, session, found, self.or_degrade(place, session.standing, UNKNOWN))
+        answer = Answer(place, session, recalled, self.or_degrade(place, session.standing, UNKNOWN))
         self.answers.append(answer)
         self._events.append(answer)
 
     def _recall_until(self, deadline: Deadline) -> None:
-        """Open and search the tiers; leave out those that have not answered at the deadline."""
-        # Most searches have none.
-        from septet.search.in_time import LATE, nothing_found, recalled_until
+        """Open and search the tiers; skip those that miss the deadline."""
+        # Imported here: most searches have no deadline.
+        from septet.search.in_time import LATE, no_candidates, recalled_until
 
         for place, outcome in recalled_until(self.tiers, self.plans, deadline):
             if outcome is None:
@@ -198,16 +196,16 @@ class FederatedSearch:
             elif isinstance(outcome, SeptetError):
                 self._fail(place, outcome)
             else:
-                self._sessions[place], found, self._took_ms[place] = outcome
-                self._take(place, found)
+                self._sessions[place], recalled, self._took_ms[place] = outcome
+                self._take(place, recalled)
         if not self.answers:
             if not self.late:
                 raise self._failures[0]
-            self.answers.append(Answer(self.late[0], LATE, nothing_found(self.plans), UNKNOWN))
+            self.answers.append(Answer(self.late[0], LATE, no_candidates(self.plans), UNKNOWN))
         self._recalled = len(self._events)
 
     def or_degrade(self, place: int, ask: Callable[[], _Answer], nothing: _Nothing) -> _Answer | _Nothing:
-        """Ask a tier that answered before; if it fails now, note it and return ``nothing``."""
+        """Return ``ask()``; if the tier fails, add a note and return ``nothing``."""
         try:
             return ask()
         except SeptetError as fault:
@@ -215,20 +213,20 @@ class FederatedSearch:
             return nothing
 
     def recover(self, fault: Exception) -> None:
-        """Have tiers leave out what an error over their candidates came from: not all of a row is looked at before.
+        """Let the tiers drop the damaged rows that caused an error: rows are not fully checked before ranking.
 
         Raises:
-            SearchAgain: a tier did.
+            SearchAgain: a tier dropped rows.
         """
         recovered = [answer.session.recovers(fault) for answer in self.answers]
         if any(recovered):
             raise SearchAgain(str(fault)) from fault
 
-    def with_all_left(self, ask: Callable[[FederatedSearch], _Answer]) -> _Answer:
-        """Return what ``ask`` gives for the search; where a tier is lost meanwhile, what it gives without this tier.
+    def with_remaining(self, ask: Callable[[FederatedSearch], _Answer]) -> _Answer:
+        """Return ``ask(self)``; retry without each tier lost on the way.
 
         Raises:
-            SeptetError: no tier is left; why the last one was lost.
+            SeptetError: no tier remains; the error of the last one.
         """
         while True:
             try:
@@ -237,32 +235,32 @@ class FederatedSearch:
                 self.without(lost)
 
     def without(self, lost: TierLost) -> FederatedSearch:
-        """Return the search without a tier that had answered, of which a note says why; its session stays to be closed.
+        """Drop a tier that had answered, with a note; its session still has to be closed. Returns the search.
 
         Raises:
-            SeptetError: no tier is left; why this one was lost.
+            SeptetError: no tier remains; the error of this one.
         """
         self._failures.append(lost.fault)
         self._errors[lost.place] = str(lost.fault)
         note = Note("tier_failed", str(lost.fault), "the other tiers answered", self.tiers[lost.place].name)
-        gone = [answer for answer in self.answers if answer.place == lost.place]
-        self._events = [note if any(event is one for one in gone) else event for event in self._events]
+        dropped = [answer for answer in self.answers if answer.place == lost.place]
+        self._events = [note if any(event is answer for answer in dropped) else event for event in self._events]
         self.answers = [answer for answer in self.answers if answer.place != lost.place]
         if not self.answers:
             raise lost.fault from lost
         return self
 
-    def tell(self, note: Note) -> None:
-        """Add what there is to say behind what recall said."""
+    def add_note(self, note: Note) -> None:
+        """Add a note after those of recall."""
         self._events.append(note)
 
     @property
     def linked(self) -> bool:
-        """Whether any tier that answered holds links."""
+        """True if any answering tier contains links."""
         return any(answer.standing.linked for answer in self.answers)
 
     def feedback(self) -> Mapping[str, int]:
-        """Return the feedback rows of all tiers by action."""
+        """Return the number of feedback rows in all tiers, by action."""
         if len(self.answers) == 1:
             return self.answers[0].standing.feedback
         total: dict[str, int] = {}
@@ -272,10 +270,10 @@ class FederatedSearch:
         return total
 
     def notes(self, query: int, mismatches: Sequence[Note] = ()) -> list[Note]:
-        """Return what there is to say of the tiers about a query.
+        """Return the tiers' notes on a query.
 
         Args:
-            mismatches: about its vector; they come behind what recall says.
+            mismatches: notes on its vector, placed after those of recall.
         """
         notes: list[Note] = []
         for event in self._events[: self._recalled]:
@@ -284,16 +282,16 @@ class FederatedSearch:
         return [*notes, *mismatches, *later]
 
     def reports(self, query: int) -> tuple[TierReport, ...]:
-        """Return what each tier did for a query."""
+        """Return the report of each tier on a query."""
         answered = {answer.place: answer for answer in self.answers}
         reports = []
         for place, tier in enumerate(self.tiers):
             answer, session = answered.get(place), self._sessions.get(place)
-            found = 0 if answer is None else len(answer.recalled[query].pool)
+            candidates = 0 if answer is None else len(answer.recalled[query].pool)
             generation = 0 if session is None else session.generation
             took_ms = self._took_ms.get(place, 0.0)
             reports.append(
-                TierReport(tier.name, tier.priority, found, generation, took_ms, self._errors.get(place, ""))
+                TierReport(tier.name, tier.priority, candidates, generation, took_ms, self._errors.get(place, ""))
             )
         return tuple(reports)
 
@@ -307,70 +305,69 @@ def next_attempt(attempts: int, fault: SearchAgain) -> int:
     """Return the number of the next attempt at a search.
 
     Raises:
-        StoreError: there were enough.
+        StoreError: all attempts are used up.
     """
     if attempts >= MOST_ATTEMPTS:
-        raise StoreError(
-            f"{fault}, each time anew: see what writes there, or open the vault with sidecar=False"
-        ) from fault
+        cure = "check which program writes there, or open the vault with sidecar=False"
+        raise StoreError(f"{fault}, in each of {MOST_ATTEMPTS} attempts: {cure}") from fault
     return attempts + 1
 
 
 def memories_of(search: FederatedSearch, query: int, ranking: Ranking) -> list[tuple[int, Candidate]]:
-    """Return the tiers' memories, of equal ids the highest tier's."""
+    """Return the memories of all tiers; for equal ids, that of the highest tier."""
     seen = set(ranking.pool.ids or ())
-    found = []
+    memories = []
     for answer in search.answers:
         for memory in answer.recalled[query].memories:
             if memory.id not in seen:
                 seen.add(memory.id)
-                found.append((answer.place, memory))
-    return found
+                memories.append((answer.place, memory))
+    return memories
 
 
 def query_notes(plan: Plan, guesses: Mapping[str, str], recalled: Sequence[Recalled]) -> list[Note]:
-    """Return what there is to say of a query and its words, given what the tiers found."""
+    """Return the notes on a query and its words, given the tiers' candidates."""
     notes = list(plan.notes)
     if guesses:
         from septet.search.typos import guess_note
 
         notes.append(guess_note(guesses, used=False))
     if plan.query.vague:
-        notes += _of_vague(plan)
+        notes += _vague_notes(plan)
     elif not plan.query.terms and "text" in plan.legs:
-        cause = "no letter or digit is left of the query" if plan.query.text.strip() else "the query is empty"
+        cause = "the query contains no letter or digit" if plan.query.text.strip() else "the query is empty"
         cure = "ask with at least one word"
         if plan.filters:
-            cure += "; entries(where) lists what passes a filter without a query"
+            cure += "; entries(where) lists matching entries without a query"
         notes.append(Note("no_terms", cause, cure))
     if plan.query.cut:
-        cause = f"the query is too long: its last {plan.query.cut} terms were left out"
+        cause = f"the query is too long: its last {plan.query.cut} terms were dropped"
         notes.append(Note("query_cut", cause, "ask with fewer words, or raise the profile's text.max_terms"))
-    if plan.query.needed and all(one.whole == 0 for one in recalled) and any(one.matches for one in recalled):
-        cause = "no entry holds every word of the query: those that hold some were searched"
+    if plan.query.needed and all(r.whole == 0 for r in recalled) and any(r.matches for r in recalled):
+        cause = "no entry contains every word of the query: entries with some of them were searched"
         notes.append(Note("words_relaxed", cause, "ask with fewer words"))
     if plan.query.steps and (name := matched_by(plan, recalled)) not in (None, "all"):
-        cause = f"no entry holds all {len(plan.query.terms)} words of the query: those that hold {name} were searched"
+        cause = f"no entry contains all {len(plan.query.terms)} words of the query: entries with {name} were searched"
         notes.append(Note("words_relaxed", cause, "ask with fewer words"))
     return notes
 
 
 def matched_by(plan: Plan, recalled: Sequence[Recalled]) -> str | None:
-    """Return the name of the first step of a cascade that has an answer in a tier; None where none has."""
-    answered = [found.step for found in recalled if found.step is not None]
-    return plan.query.steps[min(answered)].name if answered else None
+    """Return the name of the first step of a cascade with matches in any tier; None without matches."""
+    steps = [r.step for r in recalled if r.step is not None]
+    return plan.query.steps[min(steps)].name if steps else None
 
 
-def _of_vague(plan: Plan) -> list[Note]:
+def _vague_notes(plan: Plan) -> list[Note]:
     if "text" not in plan.legs:
         return []
-    cause = "nothing but stop words and single letters is in the query: nothing was searched, vectors neither"
-    return [Note("query_too_vague", cause, "ask with a word that tells more")]
+    cause = "the query contains only stop words and single letters: neither text nor vectors were searched"
+    return [Note("query_too_vague", cause, "ask with a more specific word")]
 
 
 def total_of(search: FederatedSearch, query: int, plan: Plan) -> int | None:
-    """Return how many entries match the words, over all tiers that answered; None where no word was searched for."""
-    # As `Plan.asks_text` says, without a call.
+    """Return the number of entries in all tiers that match the words; None if no words were searched for."""
+    # `Plan.asks_text`, inlined.
     if plan.scans_words or "text" not in plan.legs:
         return None
     if plan.vector is not None and not plan.query.terms and not plan.query.vague:
@@ -382,7 +379,7 @@ def total_of(search: FederatedSearch, query: int, plan: Plan) -> int | None:
 
 
 def mismatches(search: FederatedSearch, query: int, mode: WeightSet) -> list[Note]:
-    """A query vector that fits no tier is the caller's mistake; one that fits some is a note for the others."""
+    """Return a note for each tier that the query vector does not fit; raise if it fits none."""
     notes = []
     for place, _, recalled, _ in search.answers:
         mismatch = recalled[query].mismatch

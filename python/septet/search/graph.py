@@ -1,4 +1,4 @@
-"""Links: what the best candidates are linked to becomes a candidate too, and nearness a signal."""
+"""Links: entries linked to the best candidates become candidates, and link distance becomes a signal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["with_graph"]
 
 
 def with_graph(search: FederatedSearch, query: int, first: Ranking, weights: Mapping[str, float]) -> Ranking:
-    """Walk the links from the best of a first ranking, add what they reach, and rank again."""
+    """Follow links from the best candidates of a first ranking, add the linked entries, and rank again."""
     plan = search.plans[query]
     at = _anchors(plan, first)
     if not at:
@@ -29,17 +29,19 @@ def with_graph(search: FederatedSearch, query: int, first: Ranking, weights: Map
         search.or_degrade(answer.place, partial(answer.session.neighbours, query, at, known), None)
         for answer in search.answers
     ]
-    found = [one for one in near if one is not None]
-    steps = [min((s for s in own if s), default=0) for own in zip(*(one.known for one in found))] or [0] * len(known)
-    pulled = merged(search, query, [EMPTY if one is None else one.pool for one in near])
+    reached = [neighbours for neighbours in near if neighbours is not None]
+    steps = [min((s for s in by_tier if s), default=0) for by_tier in zip(*(n.known for n in reached))] or [0] * len(
+        known
+    )
+    pulled = merged(search, query, [EMPTY if neighbours is None else neighbours.pool for neighbours in near])
     pool = Pool.united([known, pulled])
     if len(near) == 1:
-        steps += [step for one in found for step in one.steps]
+        steps += [step for neighbours in reached for step in neighbours.steps]
     elif len(pulled):
-        steps += _steps_by_id(found, pool.ids or ())[len(known) :]
+        steps += _steps_by_id(reached, pool.ids or ())[len(known) :]
     proximity = np.array((0.0, *plan.profile.graph.proximity))
     pool = pool.with_columns({"graph": proximity[steps]})
-    # Equal scores keep the order of the first pass; what the links added comes last.
+    # Ties keep the order of the first pass, with linked entries last.
     order = [*first.order.tolist(), *range(len(known), len(pool))]
     pool = pool.at(order)
     if plan.profile.asks_store:
@@ -50,17 +52,17 @@ def with_graph(search: FederatedSearch, query: int, first: Ranking, weights: Map
 
 
 def _anchors(plan: Plan, first: Ranking) -> list[int]:
-    """Return the positions of the best candidates whose words match; without any words, of the best."""
+    """Return the positions of the best candidates whose words match, or of the best if no words were searched."""
     best = first.best(min(plan.profile.graph.anchors, len(first.pool)))
     if plan.asks_text and "semantic" in plan.profile.signals:
-        return [at for at, _, _, _, _, found, *_ in best if found is not None and (found["semantic"] or 0) > 0]
+        return [at for at, _, _, _, _, signals, *_ in best if signals is not None and (signals["semantic"] or 0) > 0]
     return [placed[0] for placed in best]
 
 
-def _steps_by_id(found: Sequence[Neighbours], ids: Sequence[str]) -> list[int]:
-    """Return the fewest steps to each of the ids over all tiers, 0 for one that none has brought."""
+def _steps_by_id(neighbours: Sequence[Neighbours], ids: Sequence[str]) -> list[int]:
+    """Return the minimum number of steps to each id over all tiers, 0 if no tier reached it."""
     steps: dict[str, int] = {}
-    for one in found:
-        for entry_id, step in zip(one.pool.ids or (), one.steps):
+    for reached in neighbours:
+        for entry_id, step in zip(reached.pool.ids or (), reached.steps):
             steps[entry_id] = min(step, steps.get(entry_id, step))
     return [steps.get(entry_id, 0) for entry_id in ids]

@@ -1,4 +1,4 @@
-"""Groups: results of one parent as one result, its best part first."""
+"""Groups: merge the results of one parent into one result, best part first."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from septet.search.federated import FederatedSearch
 if TYPE_CHECKING:
     from septet.ranking.pool import Candidate
 
-__all__ = ["Grouped", "grouped", "nested"]
+__all__ = ["GroupedResults", "grouped", "nested"]
 
 
-class Grouped(NamedTuple):
+class GroupedResults(NamedTuple):
     """The candidates of the best groups.
 
     Attributes:
-        best: first the best of each group, then all others, best first.
-        keys: the group of each, the id of its parent or its own.
-        enough: there are as many groups as were wanted, or it is known that there are no more.
+        best: the best of each group, then all others, best first.
+        keys: group of each, the id of its parent or its own.
+        enough: True if more candidates would not yield more of the requested groups.
     """
 
     best: Sequence[Placed]
@@ -36,42 +36,42 @@ def grouped(
     query: int,
     placed: Sequence[Placed],
     memories: Sequence[tuple[int, Candidate]],
-    most: int | None,
+    limit: int | None,
     total: int,
-) -> Grouped:
+) -> GroupedResults:
     """Return the best candidates by group.
 
     Args:
-        placed: every candidate that may be returned, best first.
-        memories: those with a fixed score, which have negative positions.
-        most: the most groups; None for all.
-        total: how many candidates were ranked.
+        placed: candidates above the minimum score, best first.
+        memories: candidates of fixed score, which have negative positions.
+        limit: maximum groups; None for all.
+        total: number of ranked candidates.
     """
     groups = _groups(search, placed, memories)
-    wanted = [*dict.fromkeys(groups)]
-    # A candidate under the least score says that all further ones are.
+    ordered = [*dict.fromkeys(groups)]
+    # One candidate below the minimum score means that all further ones are below it.
     full = any(len(answer.recalled[query].pool) >= search.plans[query].taken() for answer in search.answers)
-    # Where a limit only cuts, one below what a search decides looks for no fewer.
-    least = most if most is None else max(most, search.plans[query].places or 0)
-    enough = least is None or len(wanted) >= least or not full or len(placed) < total
-    kept = frozenset(wanted[:most])
+    # A profile with `places` decides that many whatever the limit, so that results do not depend on it.
+    minimum = limit if limit is None else max(limit, search.plans[query].places or 0)
+    enough = minimum is None or len(ordered) >= minimum or not full or len(placed) < total
+    returned = frozenset(ordered[:limit])
     seen: set[str] = set()
     heads: list[int] = []
     others: list[int] = []
     for at, key in enumerate(groups):
-        if key in kept:
+        if key in returned:
             (others if key in seen else heads).append(at)
             seen.add(key)
     order = [*heads, *others]
-    return Grouped([placed[at] for at in order], [groups[at] for at in order], enough)
+    return GroupedResults([placed[at] for at in order], [groups[at] for at in order], enough)
 
 
 def nested(hits: Sequence[Hit], keys: Sequence[str]) -> tuple[Hit, ...]:
-    """Return one hit for each group, its best, with the others as its parts; groups by their best scores."""
+    """Return the best hit of each group with the others as its parts; groups by their best scores."""
     groups: dict[str, list[Hit]] = {}
     for hit, key in zip(hits, keys):
         groups.setdefault(key, []).append(hit)
-    # Where a token budget left out the best of a group, the next one is its best.
+    # The token budget may have dropped the best of a group.
     ordered = sorted(groups.values(), key=lambda group: -group[0].score)
     return tuple(group[0] if len(group) == 1 else replace(group[0], parts=tuple(group[1:])) for group in ordered)
 
@@ -82,13 +82,13 @@ def _groups(search: FederatedSearch, placed: Sequence[Placed], memories: Sequenc
     for at, tier, row, *_ in placed:
         if at >= 0:
             rows.setdefault(tier, []).append(row)
-    known: dict[int, Mapping[int, str]] = {}
+    parents: dict[int, Mapping[int, str]] = {}
     for answer in search.answers:
-        if wanted := rows.get(answer.place):
-            asked = search.or_degrade(answer.place, partial(answer.session.groups, wanted), [""] * len(wanted))
-            known[answer.place] = dict(zip(wanted, asked))
+        if tier_rows := rows.get(answer.place):
+            keys = search.or_degrade(answer.place, partial(answer.session.groups, tier_rows), [""] * len(tier_rows))
+            parents[answer.place] = dict(zip(tier_rows, keys))
     return [
-        # A tier that does not say has groups of one.
-        (known[tier][row] or f"{tier}:{row}") if at >= 0 else memories[-at - 1][1].parent or memories[-at - 1][1].id
+        # A tier that failed has groups of one.
+        (parents[tier][row] or f"{tier}:{row}") if at >= 0 else memories[-at - 1][1].parent or memories[-at - 1][1].id
         for at, tier, row, *_ in placed
     ]

@@ -1,4 +1,4 @@
-"""Tiers searched until a deadline, each on a thread of its own, which cleans up after itself when nobody waits."""
+"""Search tiers until a deadline, each on its own thread; a late thread closes its session itself."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
     from septet.query.facets import Faceted
     from septet.query.filters import Filter
 
-__all__ = ["LATE", "Outcome", "nothing_found", "recalled_until"]
+__all__ = ["LATE", "Outcome", "no_candidates", "recalled_until"]
 
 
 class Outcome(NamedTuple):
-    """What a tier answered in time: the session, what was found for each query, and the milliseconds that it took."""
+    """Answer of a tier: its session, the candidates of each query, and the milliseconds taken."""
 
     session: Session
-    found: Sequence[Recalled]
+    recalled: Sequence[Recalled]
     took_ms: float
 
 
 class LateSession(NamedTuple):
-    """Stands for tiers none of which has answered: it holds nothing."""
+    """Empty session, used if no tier answered in time."""
 
     generation: int = 0
 
     def recovers(self, fault: Exception) -> bool:
-        """Say that an error stays."""
+        """Return False."""
         return False
 
     def standing(self) -> Standing:
-        """Return that nothing is known."""
+        """Return an empty standing."""
         return Standing({}, False)
 
     def recall(self) -> Sequence[Recalled]:
@@ -92,52 +92,52 @@ class LateSession(NamedTuple):
         """Return nothing."""
         return None
 
-    def facets(self, query: int, asked: Sequence[Faceted]) -> Sequence[Counted]:
+    def facets(self, query: int, fields: Sequence[Faceted]) -> Sequence[Counted]:
         """Return nothing."""
         return ()
 
     def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
-        """Return that nothing passes."""
+        """Return False for each filter."""
         return [False] * len(filters)
 
     def close(self) -> None:
-        """End nothing."""
+        """Do nothing."""
 
 
 LATE = LateSession()
 
 
-def nothing_found(plans: Sequence[Plan]) -> Sequence[Recalled]:
-    """Return no candidates for each of the plans."""
+def no_candidates(plans: Sequence[Plan]) -> Sequence[Recalled]:
+    """Return an empty recall for each plan."""
     return [Recalled(EMPTY, 0, False, None, (), None, ())] * len(plans)
 
 
 def recalled_until(
     tiers: Sequence[Tier], plans: Sequence[Plan], deadline: Deadline
 ) -> Sequence[tuple[int, Outcome | SeptetError | None]]:
-    """Return for each tier what it answered, or its error; None for one that is not done at the deadline.
+    """Return the outcome or the error of each tier; None for one that missed the deadline.
 
-    A tier that is late goes on to the end of its recall, on its thread, and then closes its session. A vault in memory
-    has to be searched by the caller's thread: once begun, it is waited for.
+    A late tier finishes its recall on its thread, then closes its session. A vault in memory must be searched on the
+    caller's thread: once started, it is waited for.
 
     Raises:
-        SearchAgain: a tier wants the search to begin again.
+        SearchAgain: a tier requires a restart of the search.
     """
     tasks: dict[int, Future[Outcome]] = {}
     outcomes: dict[int, Outcome | SeptetError | None] = dict.fromkeys(range(len(tiers)))
     try:
         for place, tier in enumerate(tiers):
             if tier.crosses_threads:
-                # Where no thread can be started, the tier is searched here.
+                # If no thread can be started, the tier is searched on this one.
                 with suppress(RuntimeError):
                     tasks[place] = call_on_thread(partial(_ask, tier, plans, place), "septet-tier")
         for place, tier in enumerate(tiers):
             if place not in tasks and not deadline.passed:
-                outcomes[place] = _answered(partial(_ask, tier, plans, place))
+                outcomes[place] = _outcome_of(partial(_ask, tier, plans, place))
         done = wait(tasks.values(), deadline.left_s).done
         for place, task in tasks.items():
             if task in done:
-                outcomes[place] = _answered(task.result)
+                outcomes[place] = _outcome_of(task.result)
     except BaseException:
         for outcome in outcomes.values():
             if isinstance(outcome, Outcome):
@@ -148,7 +148,7 @@ def recalled_until(
     return [*outcomes.items()]
 
 
-def _answered(ask: Callable[[], Outcome]) -> Outcome | SeptetError:
+def _outcome_of(ask: Callable[[], Outcome]) -> Outcome | SeptetError:
     try:
         return ask()
     except SeptetError as fault:
@@ -159,19 +159,19 @@ def _ask(tier: Tier, plans: Sequence[Plan], place: int) -> Outcome:
     started = time.perf_counter()
     session = tier.open(plans, place)
     try:
-        found = session.recall()
+        recalled = session.recall()
     except BaseException:
         session.close()
         raise
-    return Outcome(session, found, (time.perf_counter() - started) * 1e3)
+    return Outcome(session, recalled, (time.perf_counter() - started) * 1e3)
 
 
 def _discard(tasks: Sequence[Future[Outcome]]) -> None:
-    """End the sessions of tiers that nobody waits for, as soon as they have one."""
+    """Close the sessions of late tiers when their tasks end."""
     for task in tasks:
-        task.add_done_callback(_end)
+        task.add_done_callback(_close_session)
 
 
-def _end(task: Future[Outcome]) -> None:
+def _close_session(task: Future[Outcome]) -> None:
     if task.exception() is None:
         task.result().session.close()

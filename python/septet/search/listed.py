@@ -1,4 +1,4 @@
-"""A query of filters alone: what passes them is listed, the newest first, as nothing is left to rank by."""
+"""A query with filters but no words: matching entries, newest first, unranked."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 __all__ = ["as_list"]
 
-#: Asks the listings of tiers: what, the moment at which entries are valid, which tiers; the answers by their names.
-Asked: TypeAlias = Callable[[Any, "float | None", "frozenset[str] | None"], "list[tuple[str, Any]]"]
+#: Runs a listing: request, time at which entries must be valid, tiers; returns answers by tier name.
+Ask: TypeAlias = Callable[[Any, "float | None", "frozenset[str] | None"], "list[tuple[str, Any]]"]
 
 NEWEST_FIRST = (Key("updated_at", True), Key("created_at", True))
-CAUSE = "the query has filters alone: what passes them is listed, the newest first, and not ranked"
+CAUSE = "the query has filters only: matching entries are listed, newest first, not ranked"
 
 
-def as_list(asked: Asked, plan: Plan, results: Results) -> Results:
-    """Return the results of a search without a word, with the entries that pass its filters as hits.
+def as_list(ask: Ask, plan: Plan, results: Results) -> Results:
+    """Return the results of a search without words: the entries that pass its filters.
 
-    Their scores and confidences are 0. Groups, offset, budget of tokens and facets are as for a search.
+    Scores and confidences are 0. Groups, offset, token budget and facets work as in a search.
 
     Raises:
         SeptetError: every tier failed.
@@ -38,54 +38,55 @@ def as_list(asked: Asked, plan: Plan, results: Results) -> Results:
     if not plan.include_memories:
         filters["without memories"] = Compare("kind", "$ne", MEMORY)
     request = Request(filters, None if plan.include_expired else plan.now, NEWEST_FIRST)
-    hits = _hits(plan, _wanted(asked, plan, request))
-    left: tuple[Note, ...] = ()
+    hits = _hits(plan, _page(ask, plan, request))
+    budget_notes: tuple[Note, ...] = ()
     if plan.max_tokens is not None:
         from septet.search.budget import cost_of_scan, within_budget
 
         costs = [hit.token_estimate if plan.mode == "full" else cost_of_scan(hit) for hit in hits]
         budget = within_budget(plan, costs, [hit.score for hit in hits])
-        hits, left = tuple(hits[at] for at in budget.places), tuple(budget.notes)
+        hits, budget_notes = tuple(hits[at] for at in budget.places), tuple(budget.notes)
     note = Note("no_terms", CAUSE, "add a word to rank them")
-    counted = {
-        what.field: facets_of(what, _answers(asked, plan, request, CountsAsked(what, request, None)), MOST_VALUES)
-        for what in plan.facets
+    facets = {
+        field.field: facets_of(field, _answers(ask, plan, request, CountsAsked(field, request, None)), MOST_VALUES)
+        for field in plan.facets
     }
     return replace(
         results,
         hits=hits,
-        total=sum(_answers(asked, plan, request, NumberAsked(request))),
-        facets=counted,
-        notes=(note, *(one for one in results.notes if one.code != "no_terms"), *left),
+        total=sum(_answers(ask, plan, request, NumberAsked(request))),
+        facets=facets,
+        notes=(note, *(other for other in results.notes if other.code != "no_terms"), *budget_notes),
     )
 
 
-def _answers(asked: Asked, plan: Plan, request: Request, what: Any) -> list[Any]:
-    return [answer for _, answer in asked(what, request.as_of, plan.tiers)]
+def _answers(ask: Ask, plan: Plan, request: Request, listing: Any) -> list[Any]:
+    return [answer for _, answer in ask(listing, request.as_of, plan.tiers)]
 
 
-def _wanted(asked: Asked, plan: Plan, request: Request) -> list[tuple[str, Placed]]:
-    """Return the entries of the page with their tiers: one of each group, and none that was split, as its parts are."""
+def _page(ask: Ask, plan: Plan, request: Request) -> list[tuple[str, Placed]]:
+    """Return the entries of the page with their tiers: one per group, parts instead of split entries."""
     from septet.listing.paging import in_order
 
     last = plan.offset + plan.most_hits
-    most = last
+    limit = last
     while True:
-        page = request._replace(limit=most)
-        parts = asked(PageAsked(page), request.as_of, plan.tiers)
-        tiers = {one.entry.id: name for name, part in parts for one in part}
-        found = in_order([one for _, part in parts for one in part], page)
-        kept: dict[str, tuple[str, Placed]] = {}
-        for one in found:
-            if one.entry.parent != one.entry.id:
-                group = one.entry.parent if plan.group_by is not None else None
-                kept.setdefault(group or one.entry.id, (tiers[one.entry.id], one))
-        if len(kept) >= last or len(found) <= most:
-            return list(kept.values())[plan.offset : last]
-        most *= 4
+        page = request._replace(limit=limit)
+        parts = ask(PageAsked(page), request.as_of, plan.tiers)
+        tiers = {placed.entry.id: name for name, part in parts for placed in part}
+        ordered = in_order([placed for _, part in parts for placed in part], page)
+        groups: dict[str, tuple[str, Placed]] = {}
+        for placed in ordered:
+            entry = placed.entry
+            if entry.parent != entry.id:
+                group = entry.parent if plan.group_by is not None else None
+                groups.setdefault(group or entry.id, (tiers[entry.id], placed))
+        if len(groups) >= last or len(ordered) <= limit:
+            return list(groups.values())[plan.offset : last]
+        limit *= 4
 
 
 def _hits(plan: Plan, placed: list[tuple[str, Placed]]) -> tuple[Hit, ...]:
     scored: list[Any] = [(0.0, tier, {}, {}, 0.0, dict.fromkeys(("cosine", "bm25", "tfidf"))) for tier, _ in placed]
     chars = plan.profile.text.snippet_chars
-    return hits_of([one.entry for _, one in placed], scored, full=plan.mode == "full", snippet_chars=chars)
+    return hits_of([item.entry for _, item in placed], scored, full=plan.mode == "full", snippet_chars=chars)

@@ -1,4 +1,4 @@
-"""The candidates of several tiers as one pool."""
+"""Merge the candidates of several tiers into one pool."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ __all__ = ["merged"]
 
 
 def merged(search: FederatedSearch, query: int, pools: Sequence[Pool]) -> Pool:
-    """Join the pools of the tiers that answered: scores on one scale, and of equal ids the highest tier's copy.
+    """Merge the pools of the answering tiers: scores on one scale, and one candidate per id, the highest tier's.
 
-    A higher tier's copy stands in for a lower one's also when no leg found it; if it does not pass the filters,
-    neither comes back.
+    A higher tier's copy replaces a lower one's even if no leg matched it; if it fails the filters, both are dropped.
     """
     if len(pools) < 2:
         return pools[0]
     scales = _scales(search, query)
-    kept = [_scaled(scales, i, pool) for i, pool in enumerate(pools)]
+    scaled = [_scaled(scales, i, pool) for i, pool in enumerate(pools)]
     for i, answer in enumerate(search.answers[:-1]):
-        own = set(kept[i].ids or ())
-        lower = [c for pool in kept[i + 1 :] for c in pool.ids or () if c not in own]
+        ids = set(scaled[i].ids or ())
+        lower = [c for pool in scaled[i + 1 :] for c in pool.ids or () if c not in ids]
         if not lower:
             continue
         over = search.or_degrade(answer.place, partial(answer.session.overrides, query, lower), None)
         if over is not None and over.ids:
-            kept[i] = Pool.united([kept[i], _scaled(scales, i, over.pool)])
-            kept[i + 1 :] = [_without(pool, over.ids) for pool in kept[i + 1 :]]
-    return Pool.united(kept)
+            scaled[i] = Pool.united([scaled[i], _scaled(scales, i, over.pool)])
+            scaled[i + 1 :] = [_without(pool, over.ids) for pool in scaled[i + 1 :]]
+    return Pool.united(scaled)
 
 
 def _without(pool: Pool, ids: frozenset[str]) -> Pool:
@@ -39,16 +38,16 @@ def _without(pool: Pool, ids: frozenset[str]) -> Pool:
 
 
 def _scales(search: FederatedSearch, query: int) -> Sequence[float] | None:
-    """Return what brings each answering tier's BM25 to the scale that all share; None when they have none."""
+    """Return the factor of each answering tier that puts its BM25 on the common scale; None without one."""
     counts = [answer.recalled[query].counts for answer in search.answers]
-    known = [c for c in counts if c is not None]
-    if len(known) < len(counts):
+    reported = [c for c in counts if c is not None]
+    if len(reported) < len(counts):
         return None
     query_terms = search.plans[query].query.terms
     if search.plans[query].query.begun:
-        # Each tier has its own words that begin so.
-        query_terms = tuple(dict.fromkeys([*query_terms, *(term for counted in known for term in counted.holding)]))
-    return factors(known, query_terms)
+        # Each tier has its own words with the prefix.
+        query_terms = tuple(dict.fromkeys([*query_terms, *(term for tier in reported for term in tier.holding)]))
+    return factors(reported, query_terms)
 
 
 def _scaled(scales: Sequence[float] | None, tier: int, pool: Pool) -> Pool:

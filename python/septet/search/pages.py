@@ -1,10 +1,9 @@
-"""Pages: the results after the first ones, so that no page repeats or leaves out what another one has.
+"""Pages: results after an offset; pages neither overlap nor leave gaps.
 
-More candidates may change the order of the best. So places are decided in *stages*: stage 0 takes the candidates of a
-search without an offset and decides its results (or the first `Plan.places`, where the profile has any, so that they
-depend on no limit), stage s takes 4^s times as many and decides all places up to 4^s times as many that no earlier
-stage decided. Each leg has taken enough for the last place of a stage, a place is the same whichever page asks for it,
-and the first page is the search without an offset.
+More candidates may change the order of the best. Therefore places are decided in *stages*: stage 0 recalls the
+candidates of a search without an offset and decides its results (or the first `Plan.places` if the profile has any, so
+that they do not depend on the limit); stage s recalls 4^s times as many and decides the places up to 4^s times as many
+that no earlier stage decided. A place is the same on every page; the first page equals the search without an offset.
 """
 
 from __future__ import annotations
@@ -21,23 +20,23 @@ if TYPE_CHECKING:
 
 __all__ = ["names_of", "recalled_page", "turned_to"]
 
-#: Each stage takes so many times the candidates of the one before, and decides so many times the places.
+#: Growth of candidates and of decided places per stage.
 GROWTH = 4
 
 
 def turned_to(
     page: Page, best: Sequence[Placed], keys: Sequence[str] | None, memories: Sequence[tuple[int, Candidate]]
 ) -> tuple[Sequence[Placed], Sequence[str] | None]:
-    """Return the part of the best of a ranking that a page has, and their groups (see `septet.search.run.Ranked`)."""
+    """Return the results of a page and their groups (see `septet.search.run.RankedQuery`)."""
     places: dict[Hashable, list[int]] = {}
     for place, name in enumerate(names_of(best, keys, memories)):
         places.setdefault(name, []).append(place)
-    known = frozenset(page.decided)
-    sequence = [*page.decided, *(name for name in places if name not in known)]
-    wanted = [places[name] for name in sequence[page.first : page.last] if name in places]
+    decided = frozenset(page.decided)
+    sequence = [*page.decided, *(name for name in places if name not in decided)]
+    groups = [places[name] for name in sequence[page.first : page.last] if name in places]
     # The first of each group, then the others.
-    at = [some[0] for some in wanted] + [place for some in wanted for place in some[1:]]
-    return [best[place] for place in at], None if keys is None else [keys[place] for place in at]
+    positions = [group[0] for group in groups] + [place for group in groups for place in group[1:]]
+    return [best[place] for place in positions], None if keys is None else [keys[place] for place in positions]
 
 
 def recalled_page(
@@ -45,13 +44,13 @@ def recalled_page(
     recalled: Callable[[Plan, Page], FederatedSearch],
     names: Callable[[FederatedSearch], Sequence[Hashable]],
 ) -> FederatedSearch:
-    """Return the search of the stage that decides the results of a plan with an offset; its ``page`` says which.
+    """Return the search of the stage that decides the results of a plan with an offset; sets its ``page``.
 
     Args:
-        recalled: searches the tiers for all that a stage decides.
-        names: ranks what was found, and returns `names_of` the page.
+        recalled: searches the tiers for a stage.
+        names: ranks the candidates and returns `names_of` the page.
     """
-    size, wanted = plan.places or plan.most_hits, (plan.offset, plan.offset + plan.most_hits)
+    size, end = plan.places or plan.most_hits, plan.offset + plan.most_hits
     decided: tuple[Hashable, ...] = ()
     started = None
     while True:
@@ -59,9 +58,9 @@ def recalled_page(
         search = recalled(plan, stage)
         search.page, search.started = stage, search.started if started is None else started
         started = search.started
-        # Where every leg gave all that it has, later stages would find the same.
-        if wanted[1] <= size or _is_all(search) or plan.candidates >= MOST:
-            search.page = Page(decided, *wanted)
+        # Once every leg is exhausted, later stages recall the same candidates.
+        if end <= size or _is_all(search) or plan.candidates >= MOST:
+            search.page = Page(decided, plan.offset, end)
             return search
         try:
             more = tuple(dict.fromkeys(names(search)))
@@ -70,8 +69,8 @@ def recalled_page(
             raise
         decided += more
         if len(decided) < size:
-            # Cuts left none for later places.
-            search.page = Page(decided, wanted[0], len(decided))
+            # The cuts leave no results for later places.
+            search.page = Page(decided, plan.offset, len(decided))
             return search
         search.close()
         size *= GROWTH
@@ -86,11 +85,11 @@ def _is_all(search: FederatedSearch) -> bool:
 def names_of(
     best: Sequence[Placed], keys: Sequence[str] | None, memories: Sequence[tuple[int, Candidate]]
 ) -> Sequence[Hashable]:
-    """Return what tells results apart, in any stage: their groups, or their tiers and rows."""
+    """Return a name for each result that is the same in all stages: its group, or its tier and row."""
     if keys is not None:
         return keys
-    return [placed[1:3] if placed[0] >= 0 else _of_memory(*memories[-placed[0] - 1]) for placed in best]
+    return [(tier, row) if at >= 0 else _memory_name(*memories[-at - 1]) for at, tier, row, *_ in best]
 
 
-def _of_memory(tier: int, memory: Candidate) -> Hashable:
+def _memory_name(tier: int, memory: Candidate) -> Hashable:
     return tier, memory.row

@@ -1,4 +1,4 @@
-"""How a batch of queries is cut into parts that are searched together."""
+"""Split a batch of queries into parts that are searched together."""
 
 from __future__ import annotations
 
@@ -8,28 +8,30 @@ from septet.query.plan import Plan
 
 __all__ = ["parts_of"]
 
-#: Queries that are searched in one native call and one read transaction. Fewer than the least cost more each.
+#: Queries per native call and read transaction; below the minimum each costs more.
 MOST_AT_ONCE, LEAST_AT_ONCE = 64, 16
-#: Few queries make so many parts a thread all the same.
+#: Minimum parts per thread, for small batches.
 PARTS_A_THREAD = 3
-#: Of the queries that are left the next part takes so many, divided by the number of threads.
+#: Share of the remaining queries in the next part, divided by the number of threads.
 SHARE = 3 / 5
 
 
 def parts_of(plans: Sequence[Plan], workers: int) -> list[list[int]]:
-    """Cut queries into parts that are searched together: each has vectors of one dimension, or none."""
-    alike: dict[object, list[int]] = {}
+    """Split queries into parts; all vectors of a part have one dimension, or all are missing."""
+    by_kind: dict[object, list[int]] = {}
     for i, plan in enumerate(plans):
-        alike.setdefault((None if plan.vector is None else plan.vector.scan.size, bool(plan.embeddings)), []).append(i)
+        by_kind.setdefault((None if plan.vector is None else plan.vector.scan.size, bool(plan.embeddings)), []).append(
+            i
+        )
     parts = []
-    for same in alike.values():
-        # Hits of one part are made while candidates of another are recalled; the last ones are small, since hits of
-        # them are made while other threads have nothing left to do.
-        least = min(LEAST_AT_ONCE, -(-len(same) // (PARTS_A_THREAD * workers)))
+    for indexes in by_kind.values():
+        # Hits of one part are built while candidates of another are recalled. The last parts are small, because
+        # other threads are idle while their hits are built.
+        minimum = min(LEAST_AT_ONCE, -(-len(indexes) // (PARTS_A_THREAD * workers)))
         start = 0
-        while left := len(same) - start:
-            wanted = left if workers == 1 else max(least, round(left * SHARE / workers))
-            size = min(MOST_AT_ONCE, wanted, left)
-            parts.append(same[start : start + size])
+        while remaining := len(indexes) - start:
+            share = remaining if workers == 1 else max(minimum, round(remaining * SHARE / workers))
+            size = min(MOST_AT_ONCE, share, remaining)
+            parts.append(indexes[start : start + size])
             start += size
     return parts

@@ -1,4 +1,4 @@
-"""What would have brought an entry back: the one change of the search, or the few that it takes, tried before told."""
+"""Find the fewest changes of a search that make it return an entry, verified by searching again."""
 
 from __future__ import annotations
 
@@ -12,87 +12,87 @@ from septet.errors import SeptetError
 from septet.model.explanation import Explanation, Remedy
 from septet.query.plan import Plan
 
-__all__ = ["Tried", "remedy_of"]
+__all__ = ["Attempt", "remedy_of"]
 
-#: So many steps are taken, and so many words of the title tried.
+#: Maximum changes in a remedy; maximum title words tried per change.
 MOST_STEPS, MOST_WORDS = 5, 3
-#: A limit of more than so many times that of the search is asked for only where no word helps.
+#: A limit raised beyond this factor is tried only after words of the title.
 NEAR = 10
-#: No change asks for more results than this.
+#: Maximum limit tried.
 MOST_RESULTS = 10_000
 
-#: Options that are other than they were, by name; ``query`` is one of them.
+#: Changed options by name, including ``query``.
 Changes: TypeAlias = Mapping[str, Any]
 
 
-class Tried(NamedTuple):
-    """A search, and what became of the entry in it."""
+class Attempt(NamedTuple):
+    """A search and its explanation of the entry."""
 
     plan: Plan
-    told: Explanation
+    explanation: Explanation
 
 
-def remedy_of(first: Tried, options: Changes, title: str, again: Callable[[Changes], Tried]) -> Remedy | None:
-    """Return what brings an entry back that a search does not return; None if nothing does that was tried.
+def remedy_of(first: Attempt, options: Changes, title: str, again: Callable[[Changes], Attempt]) -> Remedy | None:
+    """Return the changes that make a search return a missing entry; None if no change tried does.
 
     Args:
         first: the search.
-        options: as the caller named them, with ``query``.
-        title: the entry's, whose words may be missing in the query.
-        again: does the search with changes.
+        options: options of the caller, with ``query``.
+        title: title of the entry, whose words may be missing in the query.
+        again: repeats the search with changes.
     """
-    # Who scores the best anew is asked once, by the search itself.
-    if first.told.found or first.plan.reranking is not None:
+    # The reranker must run only once, in the search itself.
+    if first.explanation.found or first.plan.reranking is not None:
         return None
     changes: dict[str, Any] = {}
-    tried = first
+    attempt = first
     try:
         for _ in range(MOST_STEPS):
-            step = _best_step(tried, {**options, **changes}, title, lambda more: again({**changes, **more}))
+            step = _best_step(attempt, {**options, **changes}, title, lambda more: again({**changes, **more}))
             if step is None:
                 return None
             changes.update(step[0])
-            tried = step[1]
-            if tried.told.found:
-                return _told(_least(changes, tried, again), options)
+            attempt = step[1]
+            if attempt.explanation.found:
+                return _remedy(_least(changes, attempt, again), options)
     except SeptetError:
-        # What cannot be asked brings nothing back.
+        # A change that makes the search invalid is not a remedy.
         return None
     return None
 
 
 def _best_step(
-    tried: Tried, options: Changes, title: str, again: Callable[[Changes], Tried]
-) -> tuple[Changes, Tried] | None:
-    """Return the first change that brings the entry back, else the one that brings it nearest; None for none."""
-    best: tuple[Changes, Tried] | None = None
-    for changes in _changes(tried, options, title):
+    attempt: Attempt, options: Changes, title: str, again: Callable[[Changes], Attempt]
+) -> tuple[Changes, Attempt] | None:
+    """Return the first change that makes the search return the entry, else the one with its best rank."""
+    best: tuple[Changes, Attempt] | None = None
+    for changes in _changes(attempt, options, title):
         if changes.get("limit", 0) > MOST_RESULTS:
             continue
         after = again(changes)
-        if after.told.found:
+        if after.explanation.found:
             return changes, after
         if best is None or _place(after) < _place(best[1]):
             best = changes, after
     return best
 
 
-def _place(tried: Tried) -> float:
-    return math.inf if tried.told.rank is None else tried.told.rank
+def _place(attempt: Attempt) -> float:
+    return math.inf if attempt.explanation.rank is None else attempt.explanation.rank
 
 
-def _changes(tried: Tried, options: Changes, title: str) -> Iterator[Changes]:
-    """Yield the changes that may help, from what the explanation says."""
-    told = tried.told
-    failed = [name for name, passes in told.filters.items() if not passes]
+def _changes(attempt: Attempt, options: Changes, title: str) -> Iterator[Changes]:
+    """Yield the changes that may help, derived from the explanation."""
+    explanation = attempt.explanation
+    failed = [name for name, passes in explanation.filters.items() if not passes]
     if failed:
         yield _without(failed, options)
-    elif told.rank is not None:
-        yield _higher(tried, told.rank)
+    elif explanation.rank is not None:
+        yield _higher(attempt, explanation.rank)
     else:
-        # What matches in a leg is a candidate with a limit of its rank there: a leg takes as many at least.
-        limits = sorted(leg.rank for leg in told.legs if leg.rank is not None)[:1]
-        near = bool(limits) and limits[0] <= NEAR * tried.plan.most_hits
+        # A leg takes at least `limit` candidates: a limit of its rank there makes the entry one.
+        limits = sorted(leg.rank for leg in explanation.legs if leg.rank is not None)[:1]
+        near = bool(limits) and limits[0] <= NEAR * attempt.plan.most_hits
         if near:
             yield {"limit": limits[0]}
         if options.get("legs") is not None:
@@ -112,23 +112,23 @@ def _without(failed: Sequence[str], options: Changes) -> Changes:
             changes["include_memories"] = True
         elif name.startswith("where ") and options.get("where") is not None:
             where = changes.get("where", options["where"]) or {}
-            left = {key: value for key, value in where.items() if key != name[len("where ") :]}
-            changes["where"] = None if len(left) in (0, len(where)) else left
+            rest = {key: value for key, value in where.items() if key != name[len("where ") :]}
+            changes["where"] = None if len(rest) in (0, len(where)) else rest
         elif options.get(name) not in (None, False):
             changes[name] = None if name != "prefix" else False
         else:
-            # The signs of the query ask for it.
+            # The filter comes from operators in the query.
             changes["syntax"] = "plain"
     return changes
 
 
-def _higher(tried: Tried, rank: int) -> Changes:
-    """Return what lets a candidate through that is ranked and does not come back."""
-    plan, told = tried
-    if plan.min_score is not None and told.score is not None and told.score < plan.min_score:
-        return {"min_score": _under(told.score)}
-    if plan.min_confidence is not None and told.confidence < plan.min_confidence:
-        return {"min_confidence": _under(told.confidence)}
+def _higher(attempt: Attempt, rank: int) -> Changes:
+    """Return the change that lifts the cut that dropped a ranked candidate."""
+    plan, explanation = attempt
+    if plan.min_score is not None and explanation.score is not None and explanation.score < plan.min_score:
+        return {"min_score": _under(explanation.score)}
+    if plan.min_confidence is not None and explanation.confidence < plan.min_confidence:
+        return {"min_confidence": _under(explanation.confidence)}
     if plan.offset:
         return {"offset": 0}
     if rank > plan.most_hits:
@@ -143,33 +143,35 @@ def _under(value: float) -> float:
 
 
 def _words(title: str, query: str) -> list[str]:
-    """Return words of the title that the query lacks, the longest first: they tell most."""
+    """Return words of the title that the query lacks, longest first, as the most specific."""
     known = {*re.findall(r"\w+", query.lower()), *stop_words()}
     words = [word for word in dict.fromkeys(re.findall(r"\w+", title)) if word.lower() not in known]
     return sorted(words, key=len, reverse=True)[:MOST_WORDS]
 
 
-def _least(changes: dict[str, Any], tried: Tried, again: Callable[[Changes], Tried]) -> tuple[Changes, Tried]:
-    """Return the changes with no higher limit than needed: another one compares other candidates, so it is tried."""
-    rank = tried.told.rank
+def _least(changes: dict[str, Any], attempt: Attempt, again: Callable[[Changes], Attempt]) -> tuple[Changes, Attempt]:
+    """Lower the limit to the rank, if the search still returns the entry then: the limit affects the candidates."""
+    rank = attempt.explanation.rank
     if rank is not None and changes.get("limit", 0) > rank:
         fewer = {**changes, "limit": rank}
         after = again(fewer)
-        if after.told.found:
+        if after.explanation.found:
             return fewer, after
-    return changes, tried
+    return changes, attempt
 
 
-def _told(found: tuple[Changes, Tried], options: Changes) -> Remedy:
-    changes, tried = found
-    said = [_said(name, value, options) for name, value in changes.items()]
-    rank = tried.told.rank or 0
-    how = "one change" if len(said) == 1 else f"{len(said)} changes"
-    text = f"It comes back at rank {rank} with {how}: {', '.join(said[:-1])}{' and ' if said[1:] else ''}{said[-1]}."
+def _remedy(remedy: tuple[Changes, Attempt], options: Changes) -> Remedy:
+    changes, attempt = remedy
+    steps = [_instruction(name, value, options) for name, value in changes.items()]
+    rank = attempt.explanation.rank or 0
+    number = "one change" if len(steps) == 1 else f"{len(steps)} changes"
+    text = (
+        f"It comes back at rank {rank} with {number}: {', '.join(steps[:-1])}{' and ' if steps[1:] else ''}{steps[-1]}."
+    )
     return Remedy(changes=dict(changes), rank=rank, text=text)
 
 
-def _said(name: str, value: Any, options: Changes) -> str:
+def _instruction(name: str, value: Any, options: Changes) -> str:
     if name == "query":
         before = options["query"].strip()
         return f"add the word {value.removeprefix(before).strip()!r} to the query"
@@ -181,7 +183,7 @@ def _said(name: str, value: Any, options: Changes) -> str:
         dropped = " and ".join(repr(key) for key in options["where"] if key not in value)
         return f"leave {dropped} out of where"
     if name == "syntax":
-        return "take the signs of the query as text (syntax='plain')"
+        return "treat operators in the query as text (syntax='plain')"
     if value is True or name in ("offset", "diversity"):
         return f"{name}={value}"
     return f"leave out {name}"

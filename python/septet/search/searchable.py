@@ -292,18 +292,18 @@ class Searchable(ABC):
         told = explain(tiers, asked, entry_id)
         if told.found:
             return told
-        from septet.search.remedy import Tried, remedy_of
+        from septet.search.remedy import Attempt, remedy_of
 
-        def again(changes: Mapping[str, Any]) -> Tried:
+        def again(changes: Mapping[str, Any]) -> Attempt:
             changed = {"query": query, **options, **changes}
             other = self._plan(changed.pop("query"), changed, "explain")
             # The same words need not be embedded again.
             same = other.query.text == asked.query.text and other.legs == asked.legs
             other = other._replace(embeddings=asked.embeddings) if same else self._asked(other)
-            return Tried(other, explain(tiers, other, entry_id))
+            return Attempt(other, explain(tiers, other, entry_id))
 
         title = next((entry.title for entry in self.load([entry_id])), "")
-        return replace(told, remedy=remedy_of(Tried(asked, told), {**options, "query": query}, title, again))
+        return replace(told, remedy=remedy_of(Attempt(asked, told), {**options, "query": query}, title, again))
 
     def weights(self, *, profile: ProfileLike | None = None, vectors: bool | None = None) -> Weights:
         """Return the weights that a search would give the signals now, and what moved them.

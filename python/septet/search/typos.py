@@ -1,4 +1,4 @@
-"""Words that no entry holds: what may be meant, and the search for it where nothing else matches."""
+"""Misspelled words: guess corrections, and search for them if nothing else matches."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ __all__ = ["corrected", "guess_note", "guessed"]
 
 
 def guessed(recalled: Sequence[Recalled]) -> Mapping[str, str]:
-    """Return the best guess for each word of a query that no tier holds."""
-    found: dict[str, str] = {}
+    """Return the best guess for each word of a query that no tier contains."""
+    guesses: dict[str, str] = {}
     for word in recalled[0].guesses:
-        if all(word in one.guesses for one in recalled):
+        if all(word in answer.guesses for answer in recalled):
             near: dict[str, tuple[int, int]] = {}
-            for guess, edits, rows in (guess for one in recalled for guess in one.guesses[word]):
+            for guess, edits, rows in (guess for answer in recalled for guess in answer.guesses[word]):
                 near[guess] = edits, near.get(guess, (0, 0))[1] + rows
             if near:
-                # The nearest, of those the most frequent.
-                found[word] = min(near, key=lambda guess: (near[guess][0], -near[guess][1], guess))
-    return found
+                # Fewest edits, then most frequent.
+                guesses[word] = min(near, key=lambda guess: (near[guess][0], -near[guess][1], guess))
+    return guesses
 
 
 def guess_note(guesses: Mapping[str, str], *, used: bool) -> Note:
-    """Return the note about words that no entry holds.
+    """Return the note on words that no entry contains.
 
     Args:
-        used: they were searched for, because nothing else matches.
+        used: True if the guesses were searched for, because nothing else matched.
     """
     unknown = ", ".join(map(repr, guesses))
     meant = ", ".join(map(repr, guesses.values()))
@@ -47,22 +47,22 @@ def corrected(
     started: float,
     plan: Plan,
     guesses: Mapping[str, str],
-    found: Results,
+    results: Results,
     run: Callable[[Sequence[Tier], Sequence[Plan]], Sequence[Results]],
 ) -> Results:
-    """Return the results of a plan with guesses in place of unknown words; everything else stays.
+    """Search with guesses in place of unknown words.
 
     Args:
-        started: when the search began.
-        found: what is returned if these match nothing either.
+        started: start of the search, by `time.perf_counter`.
+        results: returned if the guesses match nothing either.
         run: searches the tiers.
     """
     rules = plan.profile.text
     query = parse(" ".join(guesses.get(word, word) for word in words(plan.query.text)), rules)
     if plan.asked is not None:
         query = with_words(query, plan.asked, rules)
-    (instead,) = run(tiers, [plan._replace(query=query, typos=False)])
-    if not instead.total:
-        return found
-    notes = (guess_note(guesses, used=True), *instead.notes)
-    return replace(instead, query=found.query, notes=notes, took_ms=(time.perf_counter() - started) * 1e3)
+    (corrected_results,) = run(tiers, [plan._replace(query=query, typos=False)])
+    if not corrected_results.total:
+        return results
+    notes = (guess_note(guesses, used=True), *corrected_results.notes)
+    return replace(corrected_results, query=results.query, notes=notes, took_ms=(time.perf_counter() - started) * 1e3)
