@@ -1,4 +1,4 @@
-"""What a store was asked at one generation, and what it answered."""
+"""Cache of query results, valid for one generation of a store."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _Answer = TypeVar("_Answer")
 
 
 class Answers:
-    """Remembers answers as long as the store stays the same. Threads may share it."""
+    """Caches answers until the store changes. Thread-safe."""
 
     def __init__(self) -> None:
-        self._found: tuple[tuple[int, str], dict[object, Any]] = ((-1, ""), {})
+        self._cache: tuple[tuple[int, str], dict[object, Any]] = ((-1, ""), {})
 
     def remembered(self, read: Reading, key: object, ask: Callable[[], _Answer]) -> _Answer:
-        """Return the answer to a question about the store at this generation; ask only the first time."""
-        state, answers = self._found
+        """Return the cached answer for a key at this generation; call ``ask`` only on a miss."""
+        state, answers = self._cache
         if state != read[1:]:
             answers = {}
-            # One assignment, so that no thread sees answers of another generation.
-            self._found = (read[1:], answers)
+            # A single assignment, so that no thread sees answers of another generation.
+            self._cache = (read[1:], answers)
         if key not in answers:
             answers[key] = ask()
-        found: _Answer = answers[key]
-        return found
+        answer: _Answer = answers[key]
+        return answer

@@ -1,4 +1,4 @@
-"""Arrays that only grow: a view that was handed out never changes, so readers need no lock."""
+"""Growing arrays: existing views never change, so readers need no lock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["AppendBuffer"]
 
 
 class AppendBuffer:
-    """Rows appended to a buffer with spare room. Only one thread may append; all may use views."""
+    """Rows in a buffer with spare capacity. Only one thread may append; any thread may use views."""
 
     def __init__(self, dtype: DTypeLike, width: int | None = None) -> None:
         self._shape: tuple[int, ...] = () if width is None else (width,)
@@ -20,7 +20,7 @@ class AppendBuffer:
 
     @classmethod
     def of(cls, rows: NDArray[Any]) -> AppendBuffer:
-        """Begin with rows that may be mapped from a file: they are copied when the first row is added."""
+        """Start with rows, which may be mapped from a file: the first append copies them."""
         buffer = cls(rows.dtype, rows.shape[1] if rows.ndim > 1 else None)
         buffer._buffer, buffer._size = rows, len(rows)
         return buffer
@@ -29,13 +29,13 @@ class AppendBuffer:
         return self._size
 
     def append(self, rows: NDArray[Any]) -> None:
-        """Add rows at the end; views taken before keep their length and content."""
+        """Append rows; existing views keep their length and content."""
         if not len(rows):
-            # A mapped buffer refuses even an empty write.
+            # A read-only mapped buffer refuses even an empty write.
             return
         size = self._size + len(rows)
         if size > len(self._buffer):
-            # Old views keep the old buffer alive; growing by half keeps appends cheap on average.
+            # Old views keep the old buffer alive; growth by half makes appends amortized O(1).
             buffer = np.empty((max(size, len(self._buffer) * 3 // 2, 64), *self._shape), dtype=self._buffer.dtype)
             buffer[: self._size] = self._buffer[: self._size]
             self._buffer = buffer
@@ -43,11 +43,11 @@ class AppendBuffer:
         self._size = size
 
     def cut(self, size: int) -> None:
-        """Forget the rows behind the first ``size``, which must not have been handed out."""
+        """Truncate to the first ``size`` rows; the others must not be in a view."""
         self._size = size
 
     def view(self) -> NDArray[Any]:
-        """Return everything appended so far, read-only."""
+        """Return a read-only view of all rows."""
         view = self._buffer[: self._size]
         view.flags.writeable = False
         return view

@@ -1,4 +1,4 @@
-"""The kinds of arrays that snapshots are made of. ``s`` counts slots, ``v`` vectors, ``d`` dimensions."""
+"""Array types of snapshots. ``s`` counts slots, ``v`` vectors, ``d`` dimensions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from septet import _core
 
 __all__ = ["Mask", "Pieces", "Positions", "Slots"]
 
-#: Slots, or rows of the store: both are whole numbers.
+#: Slots, or rows of the store.
 Slots: TypeAlias = NDArray[np.int64]
-#: The position of each slot's vector ``(s,)``, -1 where it has none.
+#: Position of each slot's vector ``(s,)``, -1 without one.
 Positions: TypeAlias = NDArray[np.int32]
 #: One flag per slot ``(s,)`` or per vector ``(v,)``.
 Mask: TypeAlias = NDArray[np.bool_]
-#: Rows ``(v, d)``: the first ones, in memory or in a file, and those that were added since.
+#: Rows ``(v, d)``: base rows, in memory or in a file, and rows added later.
 Pieces: TypeAlias = tuple[NDArray[np.float32] | _core.FileRows, NDArray[np.float32]]

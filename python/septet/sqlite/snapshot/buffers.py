@@ -1,4 +1,4 @@
-"""The growing arrays behind successive snapshots."""
+"""The growing arrays shared by successive snapshots."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["Buffers"]
 
 
 class Buffers:
-    """Arrays by slot; only the manager appends, under its lock.
+    """Growing arrays by slot; only the manager appends, under its lock.
 
     Args:
-        table: the columns to keep.
-        columns: arrays to begin with, one per column; they may be mapped from a file.
-        names: what their numbered columns point into.
+        table: the columns.
+        columns: initial arrays, one per column; may be mapped from a file.
+        names: names of the numbered columns.
     """
 
     def __init__(
@@ -36,30 +36,30 @@ class Buffers:
         names: NameTable | None = None,
     ) -> None:
         self.table = tuple(table)
-        #: The SQL expressions whose values `facts` takes, in order.
+        #: SQL expressions of the values that `facts` takes, in order.
         self.sources = [column.expression for column in table]
         self.names = NameTable() if names is None else names
-        #: By column, with room to spare behind the slots in use. Not an `AppendBuffer` each: a change of one entry
-        #: appends to all of them, and every call counts.
+        #: Arrays by column, with spare capacity after the slots in use. Not an `AppendBuffer` each: a change of one
+        #: entry appends to all of them, one call each.
         self._arrays = {c.name: np.empty(0, dtype=c.dtype) if columns is None else columns[c.name] for c in table}
         self._slots = len(self._arrays["rows"])
-        #: Slots whose validity has a limit.
+        #: Slots with limited validity.
         self.bounded = AppendBuffer.of(_bounded(self._arrays))
         self.dead = self._slots - int(np.count_nonzero(self._arrays["alive"]))
         self.vectors: dict[int, VectorLayer] = {}
         self.postings: PostingsBuffers | None = None
-        #: The sidecar in which arrays may lie.
+        #: Sidecar that may back the arrays.
         self.file: _core.ArrayFile | None = None
 
     def __len__(self) -> int:
         return self._slots
 
     def facts(self, rows: Sequence[tuple[Any, ...]]) -> ColumnArrays:
-        """Return rows that were read with `sources` as one array per column."""
+        """Convert rows read with `sources` to one array per column."""
         return facts_of(self.table, rows, self.names)
 
     def append(self, facts: ColumnArrays) -> Slots:
-        """Add a slot for every live entry and return the new slots. Snapshots that were published stay as they are."""
+        """Append a slot per live entry and return the new slots. Published snapshots do not change."""
         first = self._slots
         slots = first + len(facts["rows"])
         if slots > first:
@@ -68,7 +68,7 @@ class Buffers:
                 self.bounded.append(added + first)
             for name, array in self._arrays.items():
                 if slots > len(array):
-                    # Growing by half keeps appends cheap on average; snapshots keep the old array.
+                    # Growth by half makes appends amortized O(1); snapshots keep the old array.
                     grown = np.empty(max(slots, len(array) * 3 // 2, 64), dtype=array.dtype)
                     grown[:first] = array[:first]
                     self._arrays[name] = array = grown
@@ -77,20 +77,20 @@ class Buffers:
         return np.arange(first, slots, dtype=np.int64)
 
     def kill(self, slots: Slots) -> None:
-        """Mark slots as dead: their entries were written again or deleted."""
+        """Mark slots as dead: their entries were updated or deleted."""
         if len(slots):
-            # A new array, because older snapshots still read the old one.
+            # A copy, because older snapshots read the old array.
             alive = self._arrays["alive"].copy()
             alive[slots] = False
             self._arrays["alive"] = alive
             self.dead += len(slots)
 
     def publish(self, generation: int, hidden: int | None = None, writer: str = "") -> Snapshot:
-        """Return a snapshot of what was appended so far, without vectors and postings.
+        """Return a snapshot of all slots, without vectors and postings.
 
         Args:
-            hidden: how many slots are dead or not searchable, if that is known.
-            writer: who wrote the generation.
+            hidden: number of slots that are dead or not searchable; None to count them.
+            writer: writer of the generation.
         """
         columns: dict[str, NDArray[Any]] = {}
         for name, array in self._arrays.items():

@@ -1,4 +1,4 @@
-"""From one snapshot to the next: what changed in the store since is appended to the buffers, and published."""
+"""Derive the next snapshot from the previous one: append the changes of the store to the buffers, and publish."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from septet.sqlite.tables.texts import emptied_at
 __all__ = ["caught_up", "precedes", "rebuilt", "with_postings", "with_terms", "with_vectors"]
 
 PAGE_ROWS = 5_000
-#: Arrays are rebuilt when more slots than this are dead, and more than half of all.
+#: Arrays are rebuilt if more slots than this, and more than half of all, are dead.
 SPARE_SLOTS = 1_024
 
 
@@ -35,20 +35,20 @@ def rebuilt(buffers: Buffers, read: Reading) -> Snapshot:
 
 
 def precedes(snapshot: Snapshot, read: Reading) -> bool:
-    """Say whether the store went on from what a snapshot saw; not if it was restored from an earlier copy since."""
+    """Return True if the store continues the state of a snapshot; False if it was restored from an earlier copy."""
     return snapshot.generation <= read.generation and writer_at(read, snapshot.generation) == snapshot.writer
 
 
 def caught_up(old: Snapshot, buffers: Buffers, read: Reading) -> Snapshot | None:
-    """Return the snapshot of a later generation; None when it is better, or necessary, to rebuild.
+    """Return the snapshot of a later generation; None if a rebuild is cheaper or necessary.
 
-    The new snapshot has no postings when the old one had some and, moved, they differ from FTS5's totals.
+    The new snapshot has no postings if the updated ones differ from FTS5's totals.
     """
-    # The same writer goes on from what the old snapshot saw; that is known without asking.
+    # The same writer continues the state of the old snapshot: no query needed.
     if read.writer != old.writer and not precedes(old, read):
         return None
     if entries.purged_at(read) > old.generation:
-        # Rows that are gone cannot tell that they were deleted.
+        # Purged rows leave no deletion marks.
         return None
     changed = buffers.facts(entries.facts_changed(read, buffers.sources, old.generation))
     dead = buffers.dead + len(changed["rows"])
@@ -58,53 +58,53 @@ def caught_up(old: Snapshot, buffers: Buffers, read: Reading) -> Snapshot | None
 
 
 def _extended(old: Snapshot, buffers: Buffers, read: Reading, changed: ColumnArrays) -> Snapshot:
-    """Kill the slots of changed rows and give the live ones new slots at the end, in every layer."""
+    """Kill the slots of changed rows and append new slots for the live ones, in every layer."""
     rows, alive = changed["rows"], changed["alive"]
-    written = changed if alive.all() else {name: values[alive] for name, values in changed.items()}
-    gone, fresh = old.slots_of(rows), buffers.append(written)
-    gone = gone[gone >= 0]
-    buffers.kill(gone)
-    newly_hidden = np.count_nonzero(old.searchable[gone]) + np.count_nonzero(~written["searchable"])
+    live = changed if alive.all() else {name: values[alive] for name, values in changed.items()}
+    dead, new = old.slots_of(rows), buffers.append(live)
+    dead = dead[dead >= 0]
+    buffers.kill(dead)
+    newly_hidden = np.count_nonzero(old.searchable[dead]) + np.count_nonzero(~live["searchable"])
     snapshot = buffers.publish(read.generation, old.hidden + int(newly_hidden), read.writer)
     slots = np.full(len(rows), -1, dtype=np.int64)
-    slots[alive] = fresh
-    # Texts are cut into tokens when a search needs them: most profiles never do.
+    slots[alive] = new
+    # Texts are tokenized when a search needs them: most profiles never do.
     terms = None if old.terms is None else replace(old.terms, at=None)
     postings, indexes = old.postings, buffers.postings
     if postings is not None and indexes is not None:
-        indexes.append(read, snapshot.rows[fresh].tolist())
-        postings = postings.moved(indexes, snapshot.searchable, fresh, gone)
+        indexes.append(read, snapshot.rows[new].tolist())
+        postings = postings.moved(indexes, snapshot.searchable, new, dead)
         postings = postings if agrees(read, postings) else None
     return replace(
         snapshot,
         index=old.by_row.moved(rows, slots),
         terms=terms,
-        vectors=_extended_vectors(old, buffers, read, snapshot, fresh, gone),
+        vectors=_extended_vectors(old, buffers, read, snapshot, new, dead),
         postings=postings,
         links=None if old.links is None else links.moved(old.links, read, old.generation),
     )
 
 
 def _extended_vectors(
-    old: Snapshot, buffers: Buffers, read: Reading, snapshot: Snapshot, fresh: Slots, gone: Slots
+    old: Snapshot, buffers: Buffers, read: Reading, snapshot: Snapshot, new: Slots, dead: Slots
 ) -> Mapping[int, VectorRows]:
-    """Give every space that is loaded the vectors of new slots, and those that came after their entries."""
+    """Append the vectors of new slots, and those written after their entries, to every loaded space."""
     layers = buffers.vectors
     for layer in list(layers.values()):
         if layer.space.keyed_by == "text" and emptied_at(read, layer.space) > old.generation:
-            # Its slots hold vectors that are gone: it is loaded anew when a search needs it.
+            # Its slots contain deleted vectors: drop it; a search reloads it.
             del layers[layer.space.space]
             continue
-        layer.append(read, snapshot.rows[fresh], fresh)
+        layer.append(read, snapshot.rows[new], new)
         layer.append_late(read, snapshot, old.generation)
-    # Without entries memories are sampled.
-    known = snapshot.samples_entries and old.samples_entries
-    lost = gone[old.searchable[gone]] if known else None
-    return {number: layer.view(snapshot.sampled, lost) for number, layer in layers.items()}
+    # Memories are sampled only if there are no entries.
+    tracked = snapshot.samples_entries and old.samples_entries
+    unsampled = dead[old.searchable[dead]] if tracked else None
+    return {number: layer.view(snapshot.sampled, unsampled) for number, layer in layers.items()}
 
 
 def with_terms(snapshot: Snapshot, read: Reading, now: float) -> Snapshot:
-    """Return the snapshot with the tokens of all slots, and document frequencies over the entries valid at ``now``."""
+    """Return the snapshot with tokens of all slots, and document frequencies over the entries valid at ``now``."""
     terms = snapshot.terms
     if terms is None:
         index = _core.TermIndex()
@@ -123,10 +123,10 @@ def with_vectors(snapshot: Snapshot, buffers: Buffers, read: Reading, space: Spa
 
 
 def with_postings(snapshot: Snapshot, buffers: Buffers, read: Reading) -> Snapshot | None:
-    """Return the snapshot with the postings of its buffers, to which the latest slots are added.
+    """Return the snapshot with the postings of its buffers, extended by the latest slots.
 
     Returns:
-        None when they differ from FTS5's totals, or there are none.
+        None without postings, or if they differ from FTS5's totals.
     """
     indexes = buffers.postings
     if indexes is None:
@@ -137,12 +137,12 @@ def with_postings(snapshot: Snapshot, buffers: Buffers, read: Reading) -> Snapsh
 
 
 def _append_texts(read: Reading, index: _core.TermIndex, snapshot: Snapshot) -> None:
-    """Add the tokens of the slots behind those of the index; dead ones get an empty text."""
+    """Append the tokens of the slots after those of the index; dead slots get an empty text."""
     alive = np.flatnonzero(snapshot.alive)
     alive = alive[alive >= len(index)]
     for start in range(0, len(alive), PAGE_ROWS):
         page = alive[start : start + PAGE_ROWS]
-        # Runs of neighbours, so that the slots of the index stay those of the snapshot.
+        # Runs of consecutive slots, with padding between them, so that slots of index and snapshot agree.
         for run in np.split(page, np.flatnonzero(np.diff(page) > 1) + 1):
             index.append([""] * (int(run[0]) - len(index)))
             index.append(entries.texts_at(read, snapshot.rows[run].tolist()))

@@ -1,4 +1,4 @@
-"""How the arrays of a snapshot go into a sidecar and come out of it."""
+"""Write the arrays of a snapshot to a sidecar, and restore them."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from septet.sqlite.tables import entries
 
 __all__ = ["Checkpoint", "restore", "restored_postings", "restored_terms", "restored_vectors"]
 
-#: Vectors of at most so many bytes are searched where they are mapped. The pages around each row that a search looks at
-#: count as memory of the process, and in time they are all; single rows of more are read past the map.
+#: Maximum bytes of vectors that are searched in a memory map. Touched pages count as memory of the process, in the long
+#: run all of them; rows of more vectors are read past the map.
 MAPPED_BYTES = 32 << 20
 
-#: Which slots the document frequencies cover, as a sidecar names it.
+#: Column of the slots that the document frequencies cover.
 TERMS_COVERED = "terms.counted"
 
-#: The columns of `Links`, as a sidecar names them.
+#: Columns of `Links`.
 LINKS = ("walked.rows", "walked.ends", "walked.lists")
 
 
 class Checkpoint(NamedTuple):
-    """What a sidecar is written from: a snapshot, and the indexes behind it, frozen at that moment."""
+    """Source of a sidecar: a snapshot, and a frozen copy of its indexes."""
 
     snapshot: Snapshot
     table: tuple[Column, ...]
@@ -51,12 +51,12 @@ class Checkpoint(NamedTuple):
 
     @property
     def spaces(self) -> tuple[Space, ...]:
-        """The spaces whose vectors are there."""
+        """Spaces with vectors in the checkpoint."""
         return tuple(layer.space._replace(entries=0) for layer in self.layers)
 
     @classmethod
     def of(cls, snapshot: Snapshot, buffers: Buffers, file: _core.ArrayFile | None) -> Checkpoint | None:
-        """Freeze a snapshot over a sidecar, if any, under the manager's lock; None while it has no postings."""
+        """Freeze a snapshot, and its sidecar if any, under the manager's lock; None without postings."""
         postings, indexes = snapshot.postings, buffers.postings
         if postings is None or indexes is None:
             return None
@@ -67,7 +67,7 @@ class Checkpoint(NamedTuple):
         return cls(snapshot, buffers.table, postings, *frozen, indexes.with_grams.view(), terms, layers, file)
 
     def is_of(self, buffers: Buffers) -> bool:
-        """Say whether these are still the buffers it was frozen from, so that slots mean the same."""
+        """Return True if the checkpoint was frozen from these buffers, so that slots agree."""
         indexes = buffers.postings
         return (
             indexes is not None
@@ -76,7 +76,7 @@ class Checkpoint(NamedTuple):
         )
 
     def is_in(self, stamp: Stamp, file: _core.ArrayFile) -> bool:
-        """Say whether a sidecar holds all of this, of the same generation or a later one."""
+        """Return True if a sidecar contains all of this, at the same generation or a later one."""
         needed = {column.name for column in self.table if column.saved}
         if self.terms is not None:
             needed.add(TERMS_COVERED)
@@ -92,7 +92,7 @@ class Checkpoint(NamedTuple):
             step(name)
             _put(to, name, snapshot.columns[name])
         step("names")
-        # The list only grows; it may have later names too, which no slot of this snapshot points to.
+        # The list only grows: it may contain later names, which this snapshot does not reference.
         _put(to, "names", np.frombuffer(json.dumps(list(snapshot.names)).encode(), dtype=np.uint8))
         step("with_grams")
         _put(to, "with_grams", self.with_grams)
@@ -115,30 +115,30 @@ class Checkpoint(NamedTuple):
             for name, column in zip(LINKS, columns):
                 _put(to, name, column)
         for layer in self.layers:
-            found, prefix = snapshot.vectors[layer.space.space], _prefix(layer.space)
+            vectors, prefix = snapshot.vectors[layer.space.space], _prefix(layer.space)
             step(f"{prefix}slots")
-            _put(to, f"{prefix}slots", found.slots)
-            _put(to, f"{prefix}positions", found.positions)
-            _put(to, f"{prefix}keys", found.keys)
+            _put(to, f"{prefix}slots", vectors.slots)
+            _put(to, f"{prefix}positions", vectors.positions)
+            _put(to, f"{prefix}keys", vectors.keys)
             step(f"{prefix}codes")
-            to.codes(f"{prefix}codes.", found.codes, len(found.slots))
+            to.codes(f"{prefix}codes.", vectors.codes, len(vectors.slots))
             step(f"{prefix}rows")
-            layer.write_first(len(found.slots), to, f"{prefix}rows")
+            layer.write_first(len(vectors.slots), to, f"{prefix}rows")
         if self.file is not None:
-            # What was copied out of a file that was changed meanwhile must not get right checksums.
+            # If the source changed during the copy, the copy must fail its checksum.
             self.file.check()
 
 
 def restore(
     file: _core.ArrayFile, generation: int, spaces: Sequence[Space], table: Sequence[Column], read: Reading
 ) -> tuple[Buffers, Snapshot]:
-    """Open the arrays of a sidecar where they lie; columns that it lacks are read from the store.
+    """Open the arrays of a sidecar in place; missing columns are read from the store.
 
     Raises:
-        ValueError: they do not fit each other, or name other rows than those that were written.
+        ValueError: the arrays are inconsistent, or reference other rows than the written ones.
     """
     for name in ("rows", "alive"):
-        # SQLite is asked for these rows, and each is expected to be in the answer.
+        # These rows are read from SQLite, and each must exist.
         file.verify(name)
     names = _names(file)
     columns = _columns(file, table, names, read)
@@ -148,9 +148,9 @@ def restore(
     buffers.postings = restored_postings(file, columns["alive"] & columns["searchable"])
     vectors = {}
     for space in spaces:
-        found, base = restored_vectors(file, space, snapshot.sampled)
-        buffers.vectors[space.space] = VectorLayer.of(space, found, base)
-        vectors[space.space] = found
+        space_vectors, base = restored_vectors(file, space, snapshot.sampled)
+        buffers.vectors[space.space] = VectorLayer.of(space, space_vectors, base)
+        vectors[space.space] = space_vectors
     terms = restored_terms(file)
     _check(terms is None or len(terms.covered) <= len(snapshot.rows))
     return buffers, replace(snapshot, vectors=vectors, terms=terms, links=_links(file))
@@ -159,33 +159,33 @@ def restore(
 def _columns(
     file: _core.ArrayFile, table: Sequence[Column], names: NameTable, read: Reading
 ) -> dict[str, NDArray[Any]]:
-    """Return every column of the table, from the file or else from the store."""
-    there = set(file.names())
+    """Return every column of the table, from the file if saved there, else from the store."""
+    saved = set(file.names())
     rows, alive = _get(file, "rows", np.int64), _flags(file, "alive")
-    found: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     for column in table:
-        if column.saved and column.name in there:
-            own = _flags(file, column.name) if column.dtype is np.bool_ else _get(file, column.name, column.dtype)
-            _check(len(own) == len(rows) == len(alive))
-            _check(not column.numbered or not len(own) or (own.min() >= 0 and own.max() < len(names.names)))
-            # Validity may be without an end; a time at which something was done is a number.
-            _check(own.dtype.kind != "f" or not (np.isnan(own) if column.fill else ~np.isfinite(own)).any())
-            found[column.name] = own
+        if column.saved and column.name in saved:
+            array = _flags(file, column.name) if column.dtype is np.bool_ else _get(file, column.name, column.dtype)
+            _check(len(array) == len(rows) == len(alive))
+            _check(not column.numbered or not len(array) or (array.min() >= 0 and array.max() < len(names.names)))
+            # Limits of validity may be infinite, timestamps not.
+            _check(array.dtype.kind != "f" or not (np.isnan(array) if column.fill else ~np.isfinite(array)).any())
+            arrays[column.name] = array
     for column in table:
-        if column.name not in found:
-            # Dead slots are never asked for: their rows may be gone.
-            own = np.zeros(len(rows), dtype=column.dtype)
-            given = entries.facts_at(read, [column.expression], rows[alive].tolist())
-            own[alive] = facts_of([column], given, names)[column.name]
-            found[column.name] = own
-    return found
+        if column.name not in arrays:
+            # Dead slots are never read: their rows may be deleted.
+            array = np.zeros(len(rows), dtype=column.dtype)
+            values = entries.facts_at(read, [column.expression], rows[alive].tolist())
+            array[alive] = facts_of([column], values, names)[column.name]
+            arrays[column.name] = array
+    return arrays
 
 
 def restored_postings(file: _core.ArrayFile, rows: Mask) -> PostingsBuffers:
-    """Open the postings of a sidecar, given which of its slots are rows of the full-text table.
+    """Open the postings of a sidecar, given the mask of slots that are rows of the full-text table ``(s,)``.
 
     Raises:
-        ValueError: they do not fit each other.
+        ValueError: the arrays are inconsistent.
     """
     texts, grams = file.text_index("entries."), file.text_index("grams.")
     with_grams = _flags(file, "with_grams")
@@ -197,10 +197,10 @@ def restored_postings(file: _core.ArrayFile, rows: Mask) -> PostingsBuffers:
 
 
 def restored_terms(file: _core.ArrayFile) -> Terms | None:
-    """Open the token counts of a sidecar; None for one that was written when no search had needed them.
+    """Open the token counts of a sidecar; None if it has none, because no search had needed them.
 
     Raises:
-        ValueError: they do not fit each other.
+        ValueError: the arrays are inconsistent.
     """
     if TERMS_COVERED not in file.names():
         return None
@@ -211,34 +211,37 @@ def restored_terms(file: _core.ArrayFile) -> Terms | None:
 
 
 def restored_vectors(file: _core.ArrayFile, space: Space, sampled: Mask) -> tuple[VectorRows, _core.FileRows]:
-    """Open the vectors of a space in a sidecar, given from which of its slots rows are sampled ``(s,)``.
+    """Open the vectors of a space in a sidecar, given the mask of sampled slots ``(s,)``.
 
     Returns:
-        the vectors, and the rows ``(v, d)`` by themselves.
+        the vectors, and their rows ``(v, d)``.
 
     Raises:
-        ValueError: they do not fit each other.
+        ValueError: the arrays are inconsistent.
     """
     prefix, slots = _prefix(space), len(sampled)
     rows = file.rows(f"{prefix}rows", space.dimensions, MAPPED_BYTES)
     codes = file.codes(f"{prefix}codes.")
-    own, positions = _get(file, f"{prefix}slots", np.int64), _get(file, f"{prefix}positions", np.int32)
+    vector_slots, positions = _get(file, f"{prefix}slots", np.int64), _get(file, f"{prefix}positions", np.int32)
     keys = _get(file, f"{prefix}keys", np.uint32)
     _check(
-        len(own) == len(rows) == len(codes) == len(keys)
+        len(vector_slots) == len(rows) == len(codes) == len(keys)
         and codes.dimensions == space.dimensions
         and len(positions) == slots
     )
-    _check(not len(own) or (own.min() >= 0 and own.max() < slots))
-    # Each vector is its slot's, and no slot has another.
-    _check(np.array_equal(positions[own], np.arange(len(own))) and np.count_nonzero(positions != -1) == len(own))
-    none = np.empty((0, space.dimensions), dtype=np.float32)
-    sample = _core.Sample((rows, none), keys, own, sampled)
-    return VectorRows((rows, none), own, codes, positions, sample, keys), rows
+    _check(not len(vector_slots) or (vector_slots.min() >= 0 and vector_slots.max() < slots))
+    # Positions and slots must be inverse to each other.
+    _check(
+        np.array_equal(positions[vector_slots], np.arange(len(vector_slots)))
+        and np.count_nonzero(positions != -1) == len(vector_slots)
+    )
+    no_rows = np.empty((0, space.dimensions), dtype=np.float32)
+    sample = _core.Sample((rows, no_rows), keys, vector_slots, sampled)
+    return VectorRows((rows, no_rows), vector_slots, codes, positions, sample, keys), rows
 
 
 def _links(file: _core.ArrayFile) -> _core.Links | None:
-    """Return the links of a sidecar; None for one that was written when no search had walked them."""
+    """Return the links of a sidecar; None if it has none, because no search had followed links."""
     if LINKS[0] not in file.names():
         return None
     rows, ends, lists = LINKS
@@ -262,13 +265,13 @@ def _get(file: _core.ArrayFile, name: str, dtype: Any) -> NDArray[Any]:
 
 
 def _names(file: _core.ArrayFile) -> NameTable:
-    found = json.loads(file.column("names").tobytes())
-    _check(isinstance(found, list) and all(isinstance(name, str) for name in found))
-    return NameTable(found)
+    names = json.loads(file.column("names").tobytes())
+    _check(isinstance(names, list) and all(isinstance(name, str) for name in names))
+    return NameTable(names)
 
 
 def _flags(file: _core.ArrayFile, name: str) -> Mask:
-    # A copy: numpy takes every byte but 0 and 1 for anything.
+    # Normalized: bool bytes other than 0 and 1 are undefined in numpy.
     return np.asarray(file.column(name) != 0, dtype=np.bool_)
 
 

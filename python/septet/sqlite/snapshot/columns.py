@@ -1,7 +1,7 @@
-"""The one table of columns: what a snapshot knows of every entry, by slot.
+"""The table of columns: facts of every entry in a snapshot, by slot.
 
-To add a fact that searches can use, add a line to `COLUMNS` (and, for a new column of ``entries``, a migration). The
-query that reads the facts, the buffers, the snapshot and the sidecar all follow this table.
+To add a fact for searches, add a line to `COLUMNS` (and a migration for a new column of ``entries``). The query of the
+facts, the buffers, the snapshot and the sidecar are all driven by this table.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ ColumnArrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 class Column(NamedTuple):
-    """One fact about every entry.
+    """One fact of every entry.
 
     Attributes:
-        name: what snapshots and sidecars call it.
-        dtype: of the array.
-        source: the SQL expression over ``entries e`` that gives it.
-        fill: stands in for NULL; None when the source is never NULL.
-        numbered: the source is text; the array holds numbers into the snapshot's `names`.
-        saved: a sidecar holds it. A column that it lacks is read from the store when the sidecar is opened.
+        name: name in snapshots and sidecars.
+        dtype: dtype of the array.
+        source: SQL expression over ``entries e``.
+        fill: value for NULL; None if the source is never NULL.
+        numbered: True if the source is text; the array contains indexes into the snapshot's `names`.
+        saved: True if sidecars contain it; otherwise it is read from the store when the sidecar is opened.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Column(NamedTuple):
 
     @property
     def expression(self) -> str:
-        """The SQL expression that is never NULL."""
+        """The SQL expression with NULL replaced."""
         if self.fill is None:
             return self.source
         text = f"'{self.fill}'" if isinstance(self.fill, str) else repr(self.fill).replace("inf", "9e999")
@@ -51,8 +51,7 @@ class Column(NamedTuple):
 
 COLUMNS: tuple[Column, ...] = (
     Column("rows", np.int64, "e.row"),
-    # Whether searches may find the slot's entry, and the slot is its current one: buffers clear it when the entry is
-    # written again.
+    # Searches may return the entry, and the slot is its current one: buffers clear it when the entry is updated.
     Column("alive", np.bool_, FINDABLE),
     Column("searchable", np.bool_, SEARCHABLE),
     Column("valid_from", np.float64, "e.valid_from", fill=-np.inf),
@@ -66,17 +65,17 @@ COLUMNS: tuple[Column, ...] = (
 
 
 class NameTable:
-    """Texts by number, in order of first sight. It only grows, so successive snapshots share it."""
+    """Numbered texts, in order of first use. Append-only, so successive snapshots share it."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self.names = list(names)
-        #: The same names, as searches read them.
+        #: The names in the form that native searches read.
         self.native = _core.NameTable()
         self.native.extend(self.names)
         self._numbers = {name: number for number, name in enumerate(self.names)}
 
     def numbers(self, names: Iterable[str]) -> list[int]:
-        """Return the number of each text, a new one the first time."""
+        """Return the number of each text; add unknown texts."""
         known, names = self._numbers, list(names)
         for name in dict.fromkeys(names):
             if name not in known:
@@ -87,9 +86,11 @@ class NameTable:
 
 
 def facts_of(columns: Sequence[Column], rows: Sequence[tuple[Any, ...]], names: NameTable) -> dict[str, NDArray[Any]]:
-    """Return rows that were read with the columns' expressions as one array per column."""
+    """Convert rows read with the columns' expressions to one array per column."""
     values: Iterable[Sequence[Any]] = zip(*rows) if rows else ((),) * len(columns)
-    found: dict[str, NDArray[Any]] = {}
-    for column, own in zip(columns, values):
-        found[column.name] = np.array(names.numbers(own) if column.numbered else own, dtype=column.dtype)
-    return found
+    arrays: dict[str, NDArray[Any]] = {}
+    for column, column_values in zip(columns, values):
+        arrays[column.name] = np.array(
+            names.numbers(column_values) if column.numbered else column_values, dtype=column.dtype
+        )
+    return arrays

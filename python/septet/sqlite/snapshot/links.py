@@ -1,4 +1,4 @@
-"""The links of a store as arrays: loaded when a search first walks them, and moved by what changed."""
+"""The links of a store as arrays: loaded by the first search that follows links, updated by later changes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__ = ["loaded", "moved"]
 
 
 def loaded(read: Reading) -> _core.Links:
-    """Return the links of the store."""
+    """Read the links of the store."""
     return _core.Links(*_columns(links.row_links(read), 3))
 
 
 def moved(old: _core.Links, read: Reading, since: int) -> _core.Links:
-    """Return the links of the store, given those of an earlier generation."""
+    """Update the links of an earlier generation to the store's current ones."""
     changed = links.changed_row_links(read, since)
     if not changed:
         return old
-    source, target, age, there = _columns(changed, 4)
-    return old.moved(source, target, age, there.astype(np.bool_))
+    source, target, age, exists = _columns(changed, 4)
+    return old.moved(source, target, age, exists.astype(np.bool_))
 
 
 def _columns(rows: Sequence[tuple[int, ...]], width: int) -> list[NDArray[np.int64]]:
-    whole = np.array(rows, dtype=np.int64).reshape(-1, width)
-    return [np.ascontiguousarray(whole[:, column]) for column in range(width)]
+    matrix = np.array(rows, dtype=np.int64).reshape(-1, width)
+    return [np.ascontiguousarray(matrix[:, column]) for column in range(width)]

@@ -24,7 +24,7 @@ PAGE_ROWS = 5_000
 
 @dataclass(slots=True)
 class Build:
-    """Builds the postings of a snapshot, one page of slots a step, and hands them over."""
+    """Builds the postings of a snapshot, one page of slots per step, and hands them over."""
 
     store: Store
     snapshot: Snapshot
@@ -32,13 +32,13 @@ class Build:
     postings: PostingsBuffers = field(default_factory=PostingsBuffers)
 
     def __call__(self) -> bool:
-        """Add a page of rows; the last step hands the postings over."""
+        """Append a page of rows; the last step hands the postings over."""
         done = len(self.postings)
         rows = self.snapshot.rows[done : done + PAGE_ROWS]
         if len(rows):
             with self.store.reading() as read:
                 if not precedes(self.snapshot, read):
-                    # Its rows mean other entries now; the next search notices.
+                    # The store was restored: rows refer to other entries now. The next search rebuilds.
                     return False
                 self.postings.append(read, rows.tolist())
             return True
@@ -48,12 +48,12 @@ class Build:
 
 @dataclass(slots=True)
 class Verify:
-    """Compares the checksums of a sidecar, one column a step.
+    """Verifies the checksums of a sidecar, one column per step.
 
     Attributes:
-        unverified: the columns that are left.
-        verified: takes the file and what is left, and says whether the file is still in use.
-        give_up: takes a file that is damaged.
+        unverified: remaining columns.
+        verified: records the remaining columns of a file; returns True if the file is still in use.
+        give_up: discards a damaged file.
     """
 
     file: _core.ArrayFile
@@ -62,7 +62,7 @@ class Verify:
     give_up: Callable[[_core.ArrayFile], None]
 
     def __call__(self) -> bool:
-        """Verify a column; a sidecar that is damaged is given up."""
+        """Verify a column; discard a damaged sidecar."""
         name = min(self.unverified)
         try:
             self.file.verify(name)
@@ -75,13 +75,13 @@ class Verify:
 
 @dataclass(slots=True)
 class Save:
-    """Writes a sidecar in one step; where that fails, this process writes none any more.
+    """Writes a sidecar in one step; after a failure, this process writes no more.
 
     Attributes:
-        freeze: returns what the sidecar is written from.
-        adopt: takes the checkpoint and the file written, None when none was.
-        fail: takes the reason why none can be written.
-        give_up: lets the sidecar in use go, because it is damaged.
+        freeze: returns the checkpoint to write.
+        adopt: takes the checkpoint and the written file, None if no file was written.
+        fail: takes the error that prevents writing.
+        give_up: discards the damaged sidecar in use.
     """
 
     store: Store
@@ -92,14 +92,14 @@ class Save:
     give_up: Callable[[Exception], object]
 
     def __call__(self) -> bool:
-        """Write it."""
+        """Write the sidecar."""
         checkpoint = self.freeze()
         if checkpoint is not None:
             try:
                 self.adopt(checkpoint, save(self.store, self.sidecar, checkpoint))
             except _core.Damaged as fault:
-                # The sidecar in use was changed while it was copied, or the new one at once.
-                log.say("sidecar", log.WARNING, "%s was damaged; it is made anew", self.sidecar.folder)
+                # The sidecar in use changed during the copy, or the new one right after.
+                log.say("sidecar", log.WARNING, "%s was damaged; it is rebuilt", self.sidecar.folder)
                 self.give_up(fault)
             except (OSError, ValueError) as fault:
                 log.say("sidecar", log.WARNING, "%s cannot be written: %s", self.sidecar.folder, fault)
@@ -108,14 +108,14 @@ class Save:
 
 
 def save(store: Store, sidecar: Sidecar, checkpoint: Checkpoint, *, wait: bool = False) -> _core.ArrayFile | None:
-    """Write a checkpoint and open what was written; None if there is a sidecar as good, or another process writes one.
+    """Write a checkpoint and open the file; None if an equal sidecar exists, or another process is writing one.
 
     Args:
-        wait: for the other process.
+        wait: True to wait for the other process.
 
     Raises:
-        OSError: it cannot be written.
-        ValueError: it cannot be read again.
+        OSError: the file cannot be written.
+        ValueError: the written file cannot be read.
     """
     snapshot = checkpoint.snapshot
     with store.reading() as read:
@@ -124,10 +124,10 @@ def save(store: Store, sidecar: Sidecar, checkpoint: Checkpoint, *, wait: bool =
     def needed() -> bool:
         with store.reading() as read:
             if purged_at(read) > snapshot.generation:
-                # Nobody could use it, and it would hold what was erased since.
+                # The sidecar would be unusable, and contain entries that were erased since.
                 return False
-            found = sidecar.latest(read)
-        return found is None or not checkpoint.is_in(*found)
+            latest = sidecar.latest(read)
+        return latest is None or not checkpoint.is_in(*latest)
 
     def fill(to: _core.ArrayWriter) -> None:
         def step(name: str) -> None:
@@ -138,8 +138,8 @@ def save(store: Store, sidecar: Sidecar, checkpoint: Checkpoint, *, wait: bool =
         checkpoint.write(to, step)
 
     started = time.perf_counter()
-    made = sidecar.write(stamp, fill, needed, wait=wait)
-    if made is not None:
+    file = sidecar.write(stamp, fill, needed, wait=wait)
+    if file is not None:
         took_ms = (time.perf_counter() - started) * 1e3
         log.say("sidecar", log.INFO, "%s written, generation %d, in %.0f ms", sidecar.folder, stamp.generation, took_ms)
-    return made
+    return file

@@ -1,4 +1,4 @@
-"""SnapshotManager: holds the current snapshot of a store, and publishes the next one when the store has changed."""
+"""SnapshotManager: holds the current snapshot of a store, and publishes a new one after changes."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from septet.system.forks import renew_in_children
 
 __all__ = ["BUILT_AT_ONCE", "SnapshotManager"]
 
-#: So many slots of 60 words take some 100 ms to build.
+#: Maximum slots that a search indexes itself: building 5,000 slots of 60 words takes about 100 ms.
 BUILT_AT_ONCE = 5_000
 
 
 class SnapshotManager:
-    """Holds a store's current snapshot. Token counts and vectors are loaded when a search first needs them.
+    """Holds a store's current snapshot. Token counts and vectors are loaded on first use.
 
     Args:
-        sidecar: where arrays are kept from process to process; None to make them anew in each.
-        columns: what snapshots know of every entry.
+        sidecar: persists arrays between processes; None to rebuild them in each.
+        columns: columns of the snapshots.
 
     Attributes:
-        current: the snapshot that was published last; None before the first search.
+        current: the latest snapshot; None before the first search.
         remembered: see `Answers.remembered`.
-        mistrusted: postings were found to differ from FTS5's totals: FTS5 answers from then on.
-        damaged: a sidecar was found to be damaged, and was removed.
-        left_out: what the snapshots know nothing of, see `Store.left_out`.
+        mistrusted: True if postings differed from FTS5's totals; searches use FTS5 from then on.
+        damaged: True if a damaged sidecar was found and removed.
+        left_out: parts of the store that are missing in the snapshots, see `Store.left_out`.
     """
 
     def __init__(self, sidecar: Sidecar | None = None, columns: Sequence[Column] = COLUMNS) -> None:
@@ -53,38 +53,38 @@ class SnapshotManager:
         self._schedule = Schedule()
         self._searches = 0
         self.current: Snapshot | None = None
-        # Not a method of its own: every search asks several times.
+        # Bound here: every search calls it several times.
         self.remembered = Answers().remembered
         self.mistrusted = False
         self.damaged = False
         self.left_out: Sequence[object] = ()
-        #: The snapshot with which nothing was due; nothing becomes due before another one is published.
+        #: Snapshot without due work; none becomes due until the next one is published.
         self._settled: Snapshot | None = None
         renew_in_children(self)
 
     def after_fork(self) -> None:
-        """Begin from nothing in a forked child: the background thread is not there, and may have held the lock."""
+        """Reset in a forked child: it has no background thread, which may have held the lock."""
         self._schedule = Schedule()
         self._reset()
 
     @property
     def sidecar(self) -> Sidecar | None:
-        """Where arrays are kept from process to process."""
+        """The sidecar, which persists arrays between processes."""
         return self._sidecar.sidecar
 
     @property
     def restored(self) -> bool:
-        """Whether the arrays came from a sidecar or are in one."""
+        """True if the arrays were read from or written to a sidecar."""
         return self._sidecar.coverage is not None
 
     @property
     def unverified(self) -> bool:
-        """Whether a sidecar is in use whose checksums were not all compared yet."""
+        """True if checksums of the sidecar in use are not all verified yet."""
         return self._sidecar.unverified is not None
 
     @property
     def busy(self) -> bool:
-        """Whether a background task is running, or somebody works in the foreground."""
+        """True if a background task or foreground work is running."""
         return self._schedule.busy
 
     def view(
@@ -97,18 +97,18 @@ class SnapshotManager:
         space: Space | None = None,
         seen: Snapshot | None = None,
     ) -> Snapshot | None:
-        """Return the snapshot of exactly the state that a read transaction sees.
+        """Return the snapshot of the exact state of a read transaction.
 
         Args:
-            now: the moment at which document frequencies count the valid entries.
-            text: build full text now if that takes no longer than some searches by FTS5.
+            now: time at which document frequencies count the valid entries, epoch seconds.
+            text: build small full-text indexes now rather than in the background.
             terms: load the token counts.
             space: load the vectors of this space.
-            seen: what was `current` before the transaction began. If the transaction sees an earlier state all the
-                same, the file was restored, and everything is made anew.
+            seen: value of `current` before the transaction began. If the transaction reads an earlier state, the file
+                was restored, and everything is rebuilt.
 
         Returns:
-            None when another thread has moved on to a later generation: begin the transaction again.
+            None if another thread has published a later generation: restart the transaction.
         """
         current = self.current
         if (
@@ -134,12 +134,12 @@ class SnapshotManager:
             try:
                 self.current = self._completed(current, read, now, text, terms, space)
             except BaseException as fault:
-                # Buffers that were filled half way fit no snapshot: begin from nothing next time.
+                # Half-filled buffers match no snapshot: start from scratch next time.
                 self._reset()
                 has_file = has_file or isinstance(fault, _core.Damaged)
                 if not has_file or not isinstance(fault, Exception) or isinstance(fault, (sqlite3.Error, Closed)):
                     raise
-                # What a damaged file says need not make sense.
+                # A damaged file may cause any error.
                 self._sidecar.give_up()
                 self.current = self._completed(None, read, now, text, terms, space)
             finally:
@@ -147,15 +147,15 @@ class SnapshotManager:
             return self.current
 
     def forget(self) -> None:
-        """Begin anew: what was read last may be wrong."""
+        """Discard all arrays, which may be wrong."""
         with self._lock.hold():
             self._reset()
 
     def give_up(self, fault: Exception | None = None) -> bool:
-        """Begin anew without the sidecar in use, which was found to be damaged; False if none is.
+        """Discard all arrays and their damaged sidecar; return False if none is in use.
 
         Args:
-            fault: how it was found; a search may still use a file that the manager has let go.
+            fault: error of a search, which may still use a file that the manager has released.
         """
         with self._lock.hold():
             if not (self._has_file or isinstance(fault, _core.Damaged)):
@@ -167,14 +167,14 @@ class SnapshotManager:
 
     @property
     def _has_file(self) -> bool:
-        known = self._sidecar.coverage
-        return known is not None and known.file is not None
+        coverage = self._sidecar.coverage
+        return coverage is not None and coverage.file is not None
 
     def linked(self, snapshot: Snapshot, read: Reading) -> Snapshot:
-        """Return a snapshot, of the generation that is read, with the links."""
+        """Return the snapshot of the generation of ``read`` with links."""
         if snapshot.links is not None:
             return snapshot
-        # Most vaults hold no links.
+        # Imported here: most vaults contain no links.
         from septet.sqlite.snapshot.links import loaded
 
         with self._lock.hold():
@@ -187,15 +187,15 @@ class SnapshotManager:
             return linked
 
     def schedule(self, store: Store) -> None:
-        """Start what is due in the background: build postings, verify a sidecar, write a new one.
+        """Start due background work: build postings, verify a sidecar, write a new one.
 
-        The first search of a process starts nothing: a command that asks once has nothing to gain.
+        The first search of a process starts nothing: a command that searches once would not benefit.
         """
         self._searches += 1
         current = self.current
         if self._searches < 2 or current is None or current is self._settled:
             return
-        # Asked in every search while something is due.
+        # Cheap check first: this runs in every search while work is due.
         if self._schedule.turns.held_by_any:
             return
         if self.due() is None:
@@ -209,7 +209,7 @@ class SnapshotManager:
         self._schedule.start(task, store, turn)
 
     def due(self) -> Literal["build", "verify", "save"] | None:
-        """Return what the background should do next, if anything."""
+        """Return the next background task, if any."""
         current = self.current
         if current is None:
             return None
@@ -218,21 +218,21 @@ class SnapshotManager:
         return self._sidecar.due(current, self._buffers)
 
     def foreground(self) -> AbstractContextManager[object]:
-        """Wait until the background has nothing to do, and keep it from starting anything."""
+        """Wait for background work to end, and block new work while held."""
         turn: AbstractContextManager[object] = self._schedule.wait()
         return turn
 
     def begin(self, task: Task, store: Store) -> None:
-        """Start a task in the background, unless there is one."""
+        """Start a background task, unless one is running."""
         if (turn := self._schedule.turn()) is not None:
             self._schedule.start(task, store, turn)
 
     def build(self, store: Store) -> None:
-        """Build the postings of the current snapshot, and wait for it."""
+        """Build the postings of the current snapshot on this thread."""
         self._do("build", store)
 
     def save(self, store: Store) -> None:
-        """Write a sidecar, and wait for it; where that fails, this process writes none any more."""
+        """Write a sidecar on this thread; after a failure, this process writes no more."""
         self._do("save", store)
 
     def _do(self, due: Literal["build", "save"], store: Store) -> None:
@@ -243,23 +243,23 @@ class SnapshotManager:
 
     @property
     def outgrown(self) -> bool:
-        """Whether so much was added that a sidecar is worth writing."""
+        """True if a sidecar should be written for the rows added since the last."""
         with self._lock.hold():
             current = self.current
             return current is not None and self._sidecar.is_outgrown(current, self._buffers)
 
     def freeze(self) -> Checkpoint | None:
-        """Return what a sidecar is written from; None while there are no postings."""
+        """Return a checkpoint of the current snapshot; None without postings."""
         with self._lock.hold():
-            known = self._sidecar.coverage
-            file = None if known is None else known.file
+            coverage = self._sidecar.coverage
+            file = None if coverage is None else coverage.file
             return None if self.current is None else Checkpoint.of(self.current, self._buffers, file)
 
     def adopt(self, checkpoint: Checkpoint, file: _core.ArrayFile | None) -> None:
-        """Go on with the arrays of a sidecar that was written, in place of those in memory.
+        """Replace the arrays in memory by those of a newly written sidecar.
 
         Args:
-            file: None if there was one as good, or another process writes one.
+            file: None if an equal one exists, or another process is writing one.
         """
         with self._lock.hold():
             current, buffers = self.current, self._buffers
@@ -269,26 +269,26 @@ class SnapshotManager:
             try:
                 self.current = self._on_file(current, buffers, checkpoint, file)
             except BaseException:
-                # Some rows may be those of the file already: begin from nothing next time.
+                # Some rows may already be those of the file: start from scratch next time.
                 self._reset()
                 raise
 
     def _on_file(self, current: Snapshot, buffers: Buffers, checkpoint: Checkpoint, file: _core.ArrayFile) -> Snapshot:
-        """Return the current snapshot on the arrays of a sidecar."""
+        """Return the current snapshot backed by the arrays of a sidecar."""
         frozen = checkpoint.snapshot
         postings = restored_postings(file, frozen.alive & frozen.searchable)
-        found = [restored_vectors(file, layer.space, frozen.sampled) for layer in checkpoint.layers]
-        for layer, (rows, base) in zip(checkpoint.layers, found):
+        restored = [restored_vectors(file, layer.space, frozen.sampled) for layer in checkpoint.layers]
+        for layer, (rows, base) in zip(checkpoint.layers, restored):
             layer.replace_by_file(rows, base)
         buffers.postings, buffers.file = postings, file
         vectors = {number: layer.view(current.sampled) for number, layer in buffers.vectors.items()}
         terms = current.terms if checkpoint.terms is None else restored_terms(file)
-        # The next search adds the slots that came since, and compares the postings with FTS5's totals.
+        # The next search appends newer slots, and compares the postings with FTS5's totals.
         return replace(current, postings=None, vectors=vectors, terms=terms, file=file)
 
     def _task(self, due: Literal["build", "verify", "save"], store: Store) -> Task:
-        """Return a task; the lock is held, so it fits the current snapshot."""
-        # Not for the first search.
+        """Return a task for the current snapshot; the caller holds the lock."""
+        # Imported here: the first search needs none of it.
         from septet.sqlite.snapshot.maintenance import Build, Save, Verify
 
         sidecar, unverified = self._sidecar.sidecar, self._sidecar.unverified
@@ -302,38 +302,38 @@ class SnapshotManager:
         return lambda: False
 
     def _take_postings(self, buffers: Buffers, postings: PostingsBuffers) -> None:
-        """Take over postings that were built, for the next search to complete."""
+        """Adopt built postings, for the next search to complete."""
         with self._lock.hold():
-            # A search may have built them meanwhile, and its snapshot points into those.
+            # A search may have built its own in the meantime, which its snapshot uses.
             if buffers is self._buffers and buffers.postings is None:
                 buffers.postings = postings
 
     def _verified(self, file: _core.ArrayFile, unverified: frozenset[str]) -> bool:
-        """Note the columns of a sidecar that are left to verify, and say whether it is still in use."""
+        """Record the unverified columns of a sidecar; return True if it is still in use."""
         with self._lock.hold():
-            known = self._sidecar.coverage
-            if known is None or known.file is not file:
+            coverage = self._sidecar.coverage
+            if coverage is None or coverage.file is not file:
                 return False
-            self._sidecar.coverage = known._replace(unverified=unverified)
+            self._sidecar.coverage = coverage._replace(unverified=unverified)
             return True
 
     def _give_up(self, file: _core.ArrayFile) -> None:
-        """Begin anew without a sidecar that is damaged."""
+        """Discard all arrays and the damaged sidecar, if still in use."""
         with self._lock.hold():
-            known = self._sidecar.coverage
-            if known is not None and known.file is file:
+            coverage = self._sidecar.coverage
+            if coverage is not None and coverage.file is file:
                 self._reset()
                 self._sidecar.give_up()
                 self.damaged = True
 
     def _builds(self, snapshot: Snapshot) -> bool:
-        """Say whether full text is built by the search that asks for it, rather than in the background."""
+        """Return True if searches build full text themselves, rather than the background."""
         return not self.mistrusted and len(snapshot.rows) <= BUILT_AT_ONCE
 
     def _completed(
         self, old: Snapshot | None, read: Reading, now: float, text: bool, terms: bool, space: Space | None
     ) -> Snapshot:
-        """Return a snapshot of the generation that is read, with everything that is asked for."""
+        """Return a snapshot of the generation of ``read``, with all requested parts."""
         snapshot = self._restored(read) if old is None else old
         if snapshot is None or snapshot.generation < read.generation:
             snapshot = self._caught_up(snapshot, read)
@@ -345,22 +345,22 @@ class SnapshotManager:
             self._buffers.postings = PostingsBuffers()
         if snapshot.postings is not None or self._buffers.postings is None:
             return snapshot
-        whole = with_postings(snapshot, self._buffers, read)
-        if whole is not None:
-            return whole
+        complete = with_postings(snapshot, self._buffers, read)
+        if complete is not None:
+            return complete
         if not self._has_file:
             self._mistrust()
             return snapshot
-        # A file that is wrong in this may be wrong in all: everything is made anew from the store.
+        # A sidecar with one error may have others: rebuild everything from the store.
         self._reset()
         self._sidecar.give_up()
         return self._completed(None, read, now, text, terms, space)
 
     def _restored(self, read: Reading) -> Snapshot | None:
-        found = self._sidecar.restore(read, self._table)
-        if found is None:
+        restored = self._sidecar.restore(read, self._table)
+        if restored is None:
             return None
-        self._buffers, snapshot = found
+        self._buffers, snapshot = restored
         return snapshot
 
     def _caught_up(self, old: Snapshot | None, read: Reading) -> Snapshot:
@@ -368,7 +368,7 @@ class SnapshotManager:
         if snapshot is None:
             self._reset()
             if old is not None and old.writer != read.writer:
-                # What was found of a file that was restored since says nothing of this one.
+                # The file was restored from a backup since; discard what was found out about the old one.
                 self.mistrusted = False
             return rebuilt(self._buffers, read)
         if old is not None and old.postings is not None and snapshot.postings is None:
@@ -380,9 +380,9 @@ class SnapshotManager:
         return snapshot
 
     def _mistrust(self) -> None:
-        """Have FTS5 answer from now on."""
+        """Use FTS5 from now on."""
         self._buffers.postings, self.mistrusted = None, True
 
     def _reset(self) -> None:
-        """Let go of the current snapshot and the arrays behind it."""
+        """Release the current snapshot and its arrays."""
         self.current, self._buffers, self._sidecar.coverage = None, Buffers(self._table), None

@@ -1,4 +1,4 @@
-"""Making everything that searches use at once, rather than in the background."""
+"""Build all search structures in the foreground."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from septet.sqlite.tables import links, vectors
 
 __all__ = ["keep_beside", "keep_up", "load", "optimize"]
 
-#: So often it begins again because the vault changed meanwhile.
+#: Maximum attempts while the vault is being changed.
 TURNS = 1_000
 
 
 def optimize(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> tuple[Path, int] | None:
-    """Make everything that searches use, in memory and as a sidecar; return its path and size, None without one.
+    """Build all search structures, in memory and as a sidecar; return its path and size in bytes, None without one.
 
     Args:
-        terms: whether searches use token counts.
+        terms: True if searches use token counts.
 
     Raises:
         StoreError: the vault cannot be read, or the sidecar cannot be written.
@@ -38,7 +38,7 @@ def optimize(manager: SnapshotManager, store: Store, now: float, *, terms: bool)
             try:
                 manager.adopt(checkpoint, save(store, sidecar, checkpoint, wait=True))
             except _core.Damaged as fault:
-                # The one in use was changed while it was copied: once more, from the store.
+                # The sidecar in use changed during the copy: retry once, from the store.
                 manager.give_up(fault)
                 _load(manager, store, now, terms)
                 if (checkpoint := manager.freeze()) is not None:
@@ -51,10 +51,10 @@ def optimize(manager: SnapshotManager, store: Store, now: float, *, terms: bool)
 
 
 def load(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> None:
-    """Make everything that searches use in memory alone, so that none of them has to do without it.
+    """Build all search structures in memory only.
 
     Raises:
-        StoreBusy: the vault is changed all the time.
+        StoreBusy: the vault keeps changing.
         StoreError: the vault cannot be read.
     """
     with manager.foreground():
@@ -62,12 +62,12 @@ def load(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> 
 
 
 def keep_up(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> None:
-    """Write a sidecar if so much was added that one is worth writing; the caller has the manager's turn.
+    """Write a sidecar if enough was added to justify one; the caller has the manager's turn.
 
-    Where it cannot be written, this process writes none any more.
+    After a failed write, this process writes no more sidecars.
 
     Raises:
-        StoreBusy: the vault is changed all the time.
+        StoreBusy: the vault keeps changing.
         StoreError: the vault cannot be read.
     """
     _load(manager, store, now, terms)
@@ -76,7 +76,7 @@ def keep_up(manager: SnapshotManager, store: Store, now: float, *, terms: bool) 
 
 
 def keep_beside(path: str) -> None:
-    """Write a sidecar of a file that is complete, if it is worth one; on any fault do without."""
+    """Write a sidecar for a complete file if it is large enough; ignore any error."""
     with suppress(SeptetError, MemoryError, OSError), closing(Store(path, read_only=True)) as store:
         manager = SnapshotManager(Sidecar(path))
         with manager.foreground():
@@ -84,12 +84,12 @@ def keep_beside(path: str) -> None:
 
 
 def _load(manager: SnapshotManager, store: Store, now: float, terms: bool) -> None:
-    """Load the postings, the vectors of every space, the links, and the token counts if they are wanted."""
+    """Load the postings, the vectors of every space, the links, and the token counts if requested."""
     for _ in range(TURNS):
         seen = manager.current
         with store.begin_reading() as read:
             spaces = vectors.spaces(read)
-            # The first may begin anew with a file that was restored; then there is nothing to compare the others with.
+            # The first view may rebuild after a restored file; then nothing is left to compare the others with.
             snapshots = [manager.view(read, now, terms=terms, space=space, seen=seen) for space in (*spaces, None)]
             last = snapshots[-1]
             if last is not None and links.any_links(read):

@@ -1,6 +1,6 @@
-"""Postings: FTS5's tables and the spelling of texts as arrays, built in the background, checked by FTS5's own totals.
+"""Postings: FTS5's tables and the spelling index as arrays, built in the background, checked against FTS5's totals.
 
-FTS5 answers until they are built, and when they differ from its totals.
+Searches use FTS5 until they are built, and if they differ from its totals.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _NONE: Slots = np.empty(0, dtype=np.int64)
 class Postings(NamedTuple):
     """The rows of ``entries_fts`` and ``grams_fts`` at one generation, by slot.
 
-    The indexes hold memories too; the statistics, and with them every score, do not.
+    The indexes contain memories; the statistics, and therefore all scores, exclude them.
 
     Attributes:
-        with_grams: which slots have grams ``(s,)``; the last field, because the others are what searches read.
+        with_grams: mask of slots with grams ``(s,)``; must be the last field: searches get the others.
     """
 
     entries: _core.TextIndex
@@ -45,7 +45,7 @@ class Postings(NamedTuple):
         """Return the postings after slots were added and others died.
 
         Args:
-            searchable: which slots are rows of the full-text table ``(s,)``.
+            searchable: mask of slots that are rows of the full-text table ``(s,)``.
         """
         with_grams = buffers.with_grams.view()
         added, removed = added[searchable[added]], removed[searchable[removed]]
@@ -57,7 +57,7 @@ class Postings(NamedTuple):
         )
 
     def with_memories(self, memories: Slots) -> Postings:
-        """Return the postings with statistics that count memories, given their slots ``(x,)``, as well."""
+        """Return the postings with statistics that include memories, given their slots ``(x,)``."""
         return self._replace(
             entry_rows=self.entry_rows.moved(self.entries, memories, _NONE),
             spelling_rows=self.spelling_rows.moved(self.spelling, memories, _NONE),
@@ -65,16 +65,16 @@ class Postings(NamedTuple):
         )
 
     def of_memories(self, memories: Slots) -> tuple[_core.Statistics, _core.Statistics]:
-        """Return statistics of memories alone, of their texts and of their grams."""
+        """Return statistics of memories only: of their texts and of their grams."""
         return self.entries.statistics(memories), self.grams.statistics(memories[self.with_grams[memories]])
 
 
 class PostingsBuffers:
-    """The growing indexes behind successive `Postings`; one thread at a time appends.
+    """The growing indexes shared by successive `Postings`; one thread at a time appends.
 
     Args:
-        base: postings over the first slots, and which of these slots are rows of the full-text table.
-        with_grams: which of these slots have grams.
+        base: postings of the first slots, and the mask of those that are rows of the full-text table.
+        with_grams: mask of the first slots with grams.
     """
 
     def __init__(self, base: tuple[Postings, Mask] | None = None, with_grams: Mask | None = None) -> None:
@@ -88,24 +88,24 @@ class PostingsBuffers:
         return len(self.with_grams)
 
     def append(self, read: Reading, rows: Sequence[int]) -> None:
-        """Add a slot for each of the store's rows; deleted entries get an empty one."""
+        """Append a slot per row of the store; deleted entries get an empty one."""
         texts: list[tuple[str, ...]] = [("",) * COLUMNS] * len(rows)
         grams = [("",)] * len(rows)
-        spelt = [""] * len(rows)
-        for at, *columns, extra in indexing.indexed_texts(read, rows):
+        spelling_texts = [""] * len(rows)
+        for at, *columns, gram_text in indexing.indexed_texts(read, rows):
             texts[at] = tuple(columns)
-            grams[at] = (extra,)
-            spelt[at] = searched_text(*columns[1:])
+            grams[at] = (gram_text,)
+            spelling_texts[at] = searched_text(*columns[1:])
         self.entries.append(texts)
         self.grams.append(grams)
-        self.spelling.append(spelt)
+        self.spelling.append(spelling_texts)
         self.with_grams.append(np.array([bool(g[0]) for g in grams], dtype=np.bool_))
 
     def publish(self, rows: Mask) -> Postings:
         """Return the postings over the slots that are rows of the full-text table ``(s,)``."""
         with_grams = self.with_grams.view()
         if self._base is not None:
-            # The statistics move by what changed since.
+            # Update the statistics by the difference.
             postings, first = self._base
             before = np.zeros(len(rows), dtype=bool)
             before[: len(first)] = first
@@ -123,9 +123,9 @@ class PostingsBuffers:
 
 
 def agrees(read: Reading, postings: Postings) -> bool:
-    """Say whether rows and tokens equal FTS5's own totals."""
+    """Return True if rows and tokens equal FTS5's totals."""
     if isinstance(read, PartReading):
-        # FTS5 counts rows that are left out.
+        # FTS5 also counts the excluded rows.
         return True
     entries, grams = postings.entry_rows, postings.gram_rows
     return indexing.totals(read, "entries_fts") == (entries.rows, entries.tokens) and indexing.totals(

@@ -1,6 +1,6 @@
-"""From a store's rows to slots: sorted arrays, and a few later changes beside them.
+"""Map a store's rows to slots: sorted arrays, and a small overlay of later changes.
 
-A changed row moves the index from generation to generation without a copy of the sorted arrays.
+A changed row updates the overlay without a copy of the sorted arrays.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from septet.sqlite.snapshot.arrays import Mask, Slots
 
 __all__ = ["RowIndex"]
 
-#: Later changes are merged into the sorted arrays when there are more than this, and more than a 64th of all rows.
+#: The overlay is merged into the sorted arrays if it exceeds this and 1/64 of all rows.
 FEW = 1_024
 
 _NONE: Slots = np.empty(0, dtype=np.int64)
 
 
 class RowIndex(NamedTuple):
-    """The slot of each row ``(r,)``, sorted by row, and of rows that changed since ``(c,)``, -1 for deleted ones."""
+    """The slot of each row ``(r,)``, sorted by row, and an overlay of changed rows ``(c,)``, -1 if deleted."""
 
     rows: Slots
     slots: Slots
@@ -29,41 +29,41 @@ class RowIndex(NamedTuple):
 
     @classmethod
     def of(cls, rows: Slots, alive: Mask) -> RowIndex:
-        """Index the rows of slots ``(s,)`` that are alive."""
+        """Index the rows of live slots, given rows and mask by slot ``(s,)``."""
         slots = np.flatnonzero(alive)
         return cls(*_by_row(rows[slots], slots), _NONE, _NONE)
 
     def find(self, queried: Slots) -> Slots:
-        """Return the slot of each row ``(m,)``, -1 for rows that are not there."""
-        found = _find(self.rows, self.slots, queried, -1)
-        return _find(self.late_rows, self.late_slots, queried, found) if len(self.late_rows) else found
+        """Return the slot of each row ``(m,)``, -1 for unknown rows."""
+        slots = _find(self.rows, self.slots, queried, -1)
+        return _find(self.late_rows, self.late_slots, queried, slots) if len(self.late_rows) else slots
 
     def moved(self, rows: Slots, slots: Slots) -> RowIndex:
-        """Return the index after rows ``(m,)``, sorted, got other slots ``(m,)``, -1 for rows that were deleted."""
+        """Return the index with new slots ``(m,)`` for sorted rows ``(m,)``, -1 for deleted rows."""
         late = _merged((self.late_rows, self.late_slots), (rows, slots))
         if len(late[0]) <= max(FEW, len(self.rows) // 64):
             return RowIndex(self.rows, self.slots, *late)
-        whole, at = _merged((self.rows, self.slots), late)
-        there = at >= 0
-        return RowIndex(whole[there], at[there], _NONE, _NONE)
+        all_rows, all_slots = _merged((self.rows, self.slots), late)
+        exists = all_slots >= 0
+        return RowIndex(all_rows[exists], all_slots[exists], _NONE, _NONE)
 
 
 def _find(rows: Slots, slots: Slots, queried: Slots, otherwise: Slots | int) -> Slots:
     if not len(rows):
         return np.full(len(queried), otherwise, dtype=np.int64)
-    where = np.minimum(rows.searchsorted(queried), len(rows) - 1)
-    found: Slots = np.where(rows[where] == queried, slots[where], otherwise)
-    return found
+    at = np.minimum(rows.searchsorted(queried), len(rows) - 1)
+    values: Slots = np.where(rows[at] == queried, slots[at], otherwise)
+    return values
 
 
 def _merged(old: tuple[Slots, Slots], new: tuple[Slots, Slots]) -> tuple[Slots, Slots]:
     """Merge two sorted lists of rows and slots; a row in both keeps its new slot."""
-    (rows, slots), (more, at) = old, new
-    if len(rows) and len(more) and more[0] <= rows[-1]:
-        # Most changes are new entries, whose rows come after all others.
-        stays = ~np.isin(rows, more)
-        rows, slots = rows[stays], slots[stays]
-    return _by_row(np.concatenate([rows, more]), np.concatenate([slots, at]))
+    (rows, slots), (new_rows, new_slots) = old, new
+    if len(rows) and len(new_rows) and new_rows[0] <= rows[-1]:
+        # Usually skipped: rows of new entries come after all others.
+        unchanged = ~np.isin(rows, new_rows)
+        rows, slots = rows[unchanged], slots[unchanged]
+    return _by_row(np.concatenate([rows, new_rows]), np.concatenate([slots, new_slots]))
 
 
 def _by_row(rows: Slots, slots: Slots) -> tuple[Slots, Slots]:

@@ -1,4 +1,4 @@
-"""Background work: one task at a time per manager, in short steps on the one background thread of the process."""
+"""Background work: one task per manager at a time, in short steps on the single background thread of the process."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Schedule", "Task"]
 
-#: Does one step of the work and says whether there is more. Steps are short, so that nothing waits long for the thread,
-#: not even the exit of the process.
+#: Does one step of the work and returns True if there is more. Steps are short, so that other tasks and the exit of the
+#: process never wait long for the thread.
 Task: TypeAlias = Callable[[], bool]
 
 
 class Schedule:
-    """Who works for a manager: the background, a caller that waits, or nobody.
+    """Serializes the work of a manager, in the background or by a waiting caller.
 
     Attributes:
-        turns: held by a turn, until it is released or dies.
+        turns: lock held by a turn until the turn is released or garbage-collected.
     """
 
     def __init__(self) -> None:
@@ -34,27 +34,27 @@ class Schedule:
 
     @property
     def busy(self) -> bool:
-        """Whether somebody works."""
+        """True if work is running."""
         return self.turns.held_by_any
 
     def turn(self) -> Any:
-        """Begin to work; None if somebody works already."""
+        """Return a new turn; None if work is running."""
         return self.turns.hold(0)
 
     def wait(self) -> Any:
-        """Wait until nobody works, and begin to."""
+        """Wait for running work to end; return a new turn."""
         return self.turns.hold()
 
     def start(self, task: Task, store: Store, turn: Any) -> None:
         """Hand a task and its turn to the background."""
-        # When the interpreter is shutting down, nothing more is begun.
+        # Raised when the interpreter is shutting down.
         with suppress(RuntimeError):
             _executor(os.getpid()).submit(self._step, task, store, turn)
 
     def _step(self, task: Task, store: Store, turn: Any) -> None:
         more = False
         try:
-            # A vault that was closed or cannot be read: the next search reports it, if it is still so.
+            # The vault is closed or unreadable: the next search reports it.
             with suppress(SeptetError, MemoryError):
                 more = not store.closed and task()
         finally:

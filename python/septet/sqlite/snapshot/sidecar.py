@@ -1,11 +1,11 @@
-"""Sidecar: the arrays derived from a store, as one mapped file in a folder beside it.
+"""Sidecar: arrays derived from a store, as one memory-mapped file in a folder beside it.
 
-A sidecar is written under a temporary name, completed and renamed; it never changes. Its stamp says which generation of
-which store it was made from; one that does not fit is ignored, and removed when another is written. A process that has
-one open can go on using it: on POSIX systems a removed file exists until the last process closes it. Other programs may
-cut or overwrite it all the same: then it is given up, and what it held is made anew.
+A sidecar is written under a temporary name, then renamed; it never changes. Its stamp names the store and generation of
+its source; sidecars with another stamp are ignored, and removed when a new one is written. A process can continue to
+use a removed sidecar: on POSIX systems the file exists until the last process closes it. If another program truncates
+or overwrites it, it is discarded, and its arrays are rebuilt.
 
-A folder that is a link is no sidecar: whoever made the vault may have it lead to a folder of yours.
+A symbolic link is not accepted as the folder: the author of a vault could point it at a folder of the user.
 """
 
 from __future__ import annotations
@@ -32,20 +32,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Sidecar", "Stamp", "stamped"]
 
-#: Goes up when a part changes its meaning: tokenizer, codes, scaling of vectors, a column.
+#: Incremented when the meaning of any part changes: tokenizer, codes, scaling of vectors, a column.
 FORMAT = 6
 SUFFIX = ".arrays"
 PART = ".part"
 
 
 class Stamp(NamedTuple):
-    """Which state of which store arrays were made from.
+    """State of the store that arrays were derived from.
 
     Attributes:
-        store: the store's own id.
-        writer: who wrote this generation. A copy of the store that was changed separately has the same id and, in time,
-            the same generation, but from another writer.
-        spaces: the spaces whose vectors the sidecar has.
+        store: id of the store.
+        generation: generation of the store.
+        writer: writer of this generation. A diverged copy of the store has the same id and may reach the same
+            generation, but with another writer.
+        spaces: spaces with vectors in the sidecar.
     """
 
     store: str
@@ -54,35 +55,35 @@ class Stamp(NamedTuple):
     spaces: tuple[Space, ...]
 
     def to_bytes(self) -> bytes:
-        """Return the stamp as a sidecar stores it."""
+        """Serialize the stamp."""
         spaces = [list(space) for space in self.spaces]
         return json.dumps([FORMAT, self.store, self.generation, self.writer, spaces]).encode()
 
     @classmethod
     def from_bytes(cls, text: bytes) -> Stamp:
-        """Read a stamp.
+        """Parse a stamp.
 
         Raises:
-            Damaged: it is none.
-            ValueError: it is of another format.
+            Damaged: the text is not a stamp.
+            ValueError: the format is another version.
         """
         try:
-            found = json.loads(text)
+            values = json.loads(text)
         except (ValueError, RecursionError) as fault:
             raise _core.Damaged(f"the stamp cannot be read: {fault}") from None
-        match found:
+        match values:
             case [int(number), str(store), int(generation), str(writer), list(spaces)] if number == FORMAT:
                 return cls(store, generation, writer, tuple(_space(space) for space in spaces))
-        raise ValueError("the stamp is of another format")
+        raise ValueError("the stamp has another format")
 
 
 def stamped(read: Reading, generation: int, spaces: tuple[Space, ...]) -> Stamp:
-    """Return the stamp of a generation of the store, the present or an earlier one."""
+    """Return the stamp of a generation of the store, the current or an earlier one."""
     return Stamp(store_id(read), generation, writer_at(read, generation), spaces)
 
 
 class Sidecar:
-    """The folder of sidecars beside a store. Threads and processes may share it: one writes at a time, all read."""
+    """The folder of sidecars beside a store, shared by threads and processes: one writer at a time, any readers."""
 
     def __init__(
         self,
@@ -92,17 +93,17 @@ class Sidecar:
         mapped: bool = True,
         step: Callable[[str], None] = lambda _name: None,
     ) -> None:
-        """Name the store's file.
+        """Set the path of the store; nothing is opened.
 
         Args:
-            mapped: False reads files into memory, as is done anyway where other machines may change them.
-            step: called before each step of writing; it may raise to stop it.
+            mapped: False reads files into memory, as is always done on network file systems.
+            step: called before each step of a write; may raise to abort it.
         """
-        # A relative path stays relative to the working directory of this moment.
+        # Resolved now: the working directory may change.
         self._store = absolute(store)
         self._folder = f"{self._store}.septet"
         self.read_only = read_only
-        #: A file was found that is cut or no sidecar at all; it is not used.
+        #: True if a truncated or foreign file was found, and ignored.
         self.damaged = False
         self._mapped = mapped
         self._local: bool | None = None
@@ -119,24 +120,24 @@ class Sidecar:
 
     @property
     def linked(self) -> bool:
-        """Whether the folder is a link; then it is neither read nor written nor emptied."""
+        """True if the folder is a symbolic link, which is never read, written or cleaned."""
         return os.path.islink(self._folder)  # noqa: PTH114 - pathlib takes 3 ms to load
 
     def after_fork(self) -> None:
-        """Close the inherited lock, or the parent's would last as long as this child."""
+        """Close the inherited lock file; otherwise the parent's lock would last as long as this child."""
         lock = None if self._lock is None else self._lock()
         if lock is not None:
             lock.close()
 
     def current_file(self, read: Reading) -> tuple[Path, int] | None:
         """Return the path and the size in bytes of the sidecar that `latest` opens; None without any."""
-        found = self._latest(read)
-        return None if found is None else (self.folder / found[2], found[1].size_bytes)
+        latest = self._latest(read)
+        return None if latest is None else (self.folder / latest[2], latest[1].size_bytes)
 
     def latest(self, read: Reading) -> tuple[Stamp, _core.ArrayFile] | None:
         """Open the latest sidecar made from this store at this generation or an earlier one; None without any."""
-        found = self._latest(read)
-        return None if found is None else found[:2]
+        latest = self._latest(read)
+        return None if latest is None else latest[:2]
 
     def _latest(self, read: Reading) -> tuple[Stamp, _core.ArrayFile, str] | None:
         purged = None
@@ -150,7 +151,7 @@ class Sidecar:
                 self.damaged = True
                 continue
             except (OSError, ValueError, MemoryError):
-                # Of another format, or removed by the writer of a later one.
+                # Another format, or removed by the writer of a later one.
                 continue
             purged = purged_at(read) if purged is None else purged
             if purged <= stamp.generation <= read.generation and stamp == stamped(read, stamp.generation, stamp.spaces):
@@ -165,15 +166,15 @@ class Sidecar:
         *,
         wait: bool = False,
     ) -> _core.ArrayFile | None:
-        """Write a sidecar, remove all others, and open it; None when it is not needed, or another writer is at work.
+        """Write a sidecar, remove all others, and open it; None if it is not needed, or another writer is active.
 
         Args:
             fill: writes the columns.
-            needed: whether no sidecar is as good as this one; called when no other process is writing.
-            wait: for another thread or process that is writing.
+            needed: returns True if no equal sidecar exists; called with the writers' lock held.
+            wait: True to wait for another writer.
 
         Raises:
-            OSError: the folder takes no writes or is a link, or the disk is full; nothing is left behind.
+            OSError: the folder is not writable or is a link, or the disk is full; the partial file is removed.
         """
         self.step("folder")
         folder = self.folder
@@ -199,7 +200,7 @@ class Sidecar:
             except BaseException:
                 part.unlink(missing_ok=True)
                 raise
-            # Before the lock is released: another writer would remove the file.
+            # Opened under the lock: another writer would remove the file.
             written = self._open(name)
             self.step("clean")
             self._clean(SUFFIX, but=name)
@@ -207,15 +208,15 @@ class Sidecar:
             return written
 
     def drop(self) -> None:
-        """Remove every sidecar, because one of them is damaged."""
+        """Remove all sidecars; ignore errors."""
         with suppress(OSError):
             self._clean(SUFFIX)
 
     def erase(self) -> None:
-        """Remove every sidecar and what is left of half-written ones, when no other process is writing one.
+        """Remove all sidecars and partial files; wait for other writers.
 
         Raises:
-            OSError: one of them cannot be removed, or the folder is a link.
+            OSError: a file cannot be removed, or the folder is a link.
         """
         self._refuse_link()
         if not self.folder.is_dir():
@@ -225,44 +226,44 @@ class Sidecar:
                 self._clean(ending)
 
     def unfinished(self) -> int:
-        """Return how many half-written files lie there that nobody is writing."""
+        """Return the number of partial files without an active writer."""
         try:
-            found = sum(name.endswith(PART) for name in self._names())
+            count = sum(name.endswith(PART) for name in self._names())
         except OSError:
             return 0
-        if not found:
+        if not count:
             return 0
         with self._locked(wait=False) as free:
-            return found if free else 0
+            return count if free else 0
 
     def sweep(self) -> int:
-        """Remove half-written files that nobody is writing; return how many.
+        """Remove partial files without an active writer; return their number.
 
         Raises:
-            OSError: one of them cannot be removed.
+            OSError: a file cannot be removed.
         """
-        if not (found := self.unfinished()):
+        if not (count := self.unfinished()):
             return 0
         with self._locked(wait=False) as free:
             if not free:
                 return 0
             self._clean(PART)
-        return found
+        return count
 
     def faults(self) -> list[str]:
-        """Return what is wrong with the files, each of which is compared with its checksums; empty if nothing is."""
-        found = []
+        """Verify the checksums of all files; return the errors."""
+        faults = []
         for _, name in self._files():
             try:
                 file = self._open(name)
                 Stamp.from_bytes(file.stamp)
                 file.verify()
             except _core.Damaged as fault:
-                found.append(f"{name}: {fault}")
+                faults.append(f"{name}: {fault}")
             except (OSError, ValueError, MemoryError):
-                # Of another format, or removed meanwhile.
+                # Another format, or removed in the meantime.
                 continue
-        return found
+        return faults
 
     def _open(self, name: str) -> _core.ArrayFile:
         if self._local is None:
@@ -272,13 +273,13 @@ class Sidecar:
         return _core.ArrayFile(f"{self._folder}/{name}", mapped=self._mapped and self._local)
 
     def _files(self) -> list[tuple[int, str]]:
-        """Return generation and name of the files that may be sidecars, the latest first."""
+        """Return generation and name of the sidecar files, latest first."""
         try:
             names = [name for name in self._names() if name.endswith(SUFFIX)]
         except OSError:
             return []
-        found = [(name.partition("-")[0], name) for name in names]
-        return sorted(((int(number), name) for number, name in found if number.isdecimal()), reverse=True)
+        numbered = [(name.partition("-")[0], name) for name in names]
+        return sorted(((int(number), name) for number, name in numbered if number.isdecimal()), reverse=True)
 
     def _clean(self, ending: str, but: str = "") -> None:
         for name in self._names():
@@ -287,19 +288,19 @@ class Sidecar:
 
     def _names(self) -> list[str]:
         self._refuse_link()
-        with os.scandir(self._folder) as found:
-            return [entry.name for entry in found]
+        with os.scandir(self._folder) as entries:
+            return [entry.name for entry in entries]
 
     def _refuse_link(self) -> None:
         if self.linked:
-            raise OSError(errno.ELOOP, "it is a link, which may lead anywhere: remove the link", self._folder)
+            raise OSError(errno.ELOOP, "it is a link, which may point anywhere: remove the link", self._folder)
 
     @contextmanager
     def _locked(self, wait: bool) -> Iterator[bool]:
-        """Take the lock of writers, and say whether it was free. The system releases it when a process dies."""
-        # A file object closes itself, and gives the lock back, when an interrupt leaves it to nobody.
+        """Take the writers' lock; yield True if it was free. The system releases it when a process dies."""
+        # A file object closes itself, and so releases the lock, even after an interrupt before the with statement.
         with open(f"{self._folder}/lock", "ab", buffering=0, opener=_unlinked) as lock:
-            # Before it is locked: a child that is forked now must not keep what its parent will hold.
+            # Set before locking: a child forked in between must close its copy, or it would keep the lock.
             self._lock = ref(lock)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -310,7 +311,7 @@ class Sidecar:
 
 
 def _unlinked(path: str, flags: int) -> int:
-    """Open a file that is no link."""
+    """Open a file; refuse symbolic links."""
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
@@ -318,4 +319,4 @@ def _space(values: Any) -> Space:
     match values:
         case [int(), str(), int(), str(), int()]:
             return Space(*values)
-    raise ValueError("the stamp names a space that is none")
+    raise ValueError("the stamp contains an invalid space")

@@ -1,4 +1,4 @@
-"""What is known of the sidecar behind a manager's arrays: what it covers, and whether it is sound."""
+"""State of the sidecar of a manager's arrays: its coverage, and known damage."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from septet.sqlite.tables.vectors import all_spaces
 
 __all__ = ["GROWN_SLOTS", "LEAST_SLOTS", "Coverage", "SidecarState"]
 
-#: A new sidecar is written when more slots than this were added, and more than a tenth of what the old one covers.
+#: A new sidecar is written after more added slots than this, and more than a tenth of those in the old one.
 GROWN_SLOTS = 1_024
 #: A store with fewer slots gets no sidecar in the background: building its arrays is as fast as opening them.
 LEAST_SLOTS = 2_000
 
-
-#: What may come of a file in which a stranger wrote anything.
+#: Errors that a file with arbitrary contents may cause.
 FAULTS = (
     *(OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError),
     *(MemoryError, RecursionError, StoreError),
@@ -33,16 +32,16 @@ FAULTS = (
 
 
 class Coverage(NamedTuple):
-    """How much of the arrays a sidecar holds.
+    """Extent of the arrays in a sidecar.
 
     Attributes:
-        file: None when the arrays in memory are in no file: another process wrote an equal one.
-        slots: of all arrays but the token counts.
-        term_slots: slots whose token counts it holds.
-        spaces: whose vectors it holds.
-        unverified: the columns whose checksums were not compared yet.
-        whole: whether it holds every column that a sidecar should.
-        links: whether it holds the links.
+        file: None if the arrays are in memory, and another process wrote an equal sidecar.
+        slots: number of slots, except of token counts.
+        term_slots: number of slots with token counts.
+        spaces: spaces with vectors.
+        unverified: columns with unverified checksums.
+        whole: True if no column is missing.
+        links: True if it contains the links.
     """
 
     file: _core.ArrayFile | None
@@ -61,13 +60,13 @@ class Coverage(NamedTuple):
         spaces: Sequence[Space],
         unverified: Collection[str] = (),
     ) -> Coverage:
-        """Describe a sidecar that holds a snapshot."""
+        """Return the coverage of a sidecar of a snapshot."""
         numbers = frozenset(space.space for space in spaces)
         links = snapshot.links is not None
         return cls(file, len(snapshot.rows), _term_slots(snapshot), numbers, frozenset(unverified), links=links)
 
     def is_outgrown(self, snapshot: Snapshot, buffers: Buffers) -> bool:
-        """Say whether so much was added, more than a tenth, that a new sidecar is worth writing."""
+        """Return True if a new sidecar should be written: more than a tenth was added, or parts are missing."""
         enough = max(GROWN_SLOTS, self.slots // 10)
         added = 0 if self.file is None else max((layer.added for layer in buffers.vectors.values()), default=0)
         grown = max(len(snapshot.rows) - self.slots, _term_slots(snapshot) - self.term_slots, added) > enough
@@ -76,13 +75,13 @@ class Coverage(NamedTuple):
 
 
 class SidecarState:
-    """The sidecar of a manager; every change is made under the manager's lock.
+    """The sidecar of a manager; changed only under the manager's lock.
 
     Attributes:
-        sidecar: None when arrays stay in memory.
-        coverage: None when the arrays came from no sidecar and went into none.
-        damaged: a sidecar was found to be damaged, and was removed.
-        unwritable: why no sidecar can be written.
+        sidecar: None if arrays are not persisted.
+        coverage: None if the arrays are in no sidecar.
+        damaged: True if a damaged sidecar was found and removed.
+        unwritable: error that prevents writing.
     """
 
     def __init__(self, sidecar: Sidecar | None) -> None:
@@ -92,15 +91,15 @@ class SidecarState:
         self.unwritable: OSError | ValueError | None = None
 
     def restore(self, read: Reading, table: Sequence[Column]) -> tuple[Buffers, Snapshot] | None:
-        """Open the arrays of a sidecar, of this generation or an earlier one; None without one that is sound."""
-        found = None if self.sidecar is None or self.damaged else self.sidecar.latest(read)
+        """Open the arrays of a sidecar of this generation or an earlier one; None without a sound one."""
+        latest = None if self.sidecar is None or self.damaged else self.sidecar.latest(read)
         if self.sidecar is not None and self.sidecar.damaged and not self.damaged:
-            # One whose table of contents is damaged is removed like any other.
+            # Its table of contents is damaged.
             self.give_up()
             return None
-        if found is None:
+        if latest is None:
             return None
-        stamp, file = found
+        stamp, file = latest
         known = {space._replace(entries=0) for space in all_spaces(read)}
         spaces = [space for space in stamp.spaces if space in known]
         try:
@@ -108,17 +107,17 @@ class SidecarState:
                 file.verify()
             buffers, snapshot = restore(file, stamp.generation, spaces, table, read)
         except FAULTS:
-            # Its table of contents was whole, so this was a sidecar; now it is damaged, cannot be read, or names rows
-            # that the store does not have. Whatever a stranger wrote into it, it is no fault of the search.
+            # The table of contents is intact, but the rest is damaged, unreadable, or references unknown rows. No
+            # content of the file may fail the search.
             self.give_up()
             return None
         snapshot = replace(snapshot, writer=stamp.writer)
-        whole = {column.name for column in table if column.saved} <= set(file.names())
-        self.coverage = Coverage.of(file, snapshot, spaces, file.names())._replace(whole=whole)
+        complete = {column.name for column in table if column.saved} <= set(file.names())
+        self.coverage = Coverage.of(file, snapshot, spaces, file.names())._replace(whole=complete)
         return buffers, snapshot
 
     def give_up(self) -> None:
-        """Remove a sidecar that is damaged, and use none from now on."""
+        """Remove a damaged sidecar, and use none from now on."""
         self.coverage, self.damaged = None, True
         if self.sidecar is not None:
             self.sidecar.drop()
@@ -129,23 +128,27 @@ class SidecarState:
 
     @property
     def unverified(self) -> tuple[_core.ArrayFile, frozenset[str]] | None:
-        """The sidecar behind the arrays, and its columns whose checksums were not compared yet; None without any."""
-        known = self.coverage
-        return (known.file, known.unverified) if known is not None and known.file and known.unverified else None
+        """The sidecar of the arrays, and its unverified columns; None without any."""
+        coverage = self.coverage
+        return (
+            (coverage.file, coverage.unverified)
+            if coverage is not None and coverage.file and coverage.unverified
+            else None
+        )
 
     def due(self, snapshot: Snapshot, buffers: Buffers) -> Literal["verify", "save"] | None:
-        """Return what should be done with the sidecar, if anything."""
-        known = self.coverage
-        if known is not None and known.unverified:
+        """Return the due work on the sidecar, if any."""
+        coverage = self.coverage
+        if coverage is not None and coverage.unverified:
             return "verify"
         return "save" if self.is_outgrown(snapshot, buffers) else None
 
     def is_outgrown(self, snapshot: Snapshot, buffers: Buffers) -> bool:
-        """Say whether a sidecar can be written, and is worth it."""
+        """Return True if a new sidecar can and should be written."""
         if self.sidecar is None or self.sidecar.read_only or self.unwritable is not None or snapshot.postings is None:
             return False
-        known = self.coverage
-        return len(snapshot.rows) >= LEAST_SLOTS if known is None else known.is_outgrown(snapshot, buffers)
+        coverage = self.coverage
+        return len(snapshot.rows) >= LEAST_SLOTS if coverage is None else coverage.is_outgrown(snapshot, buffers)
 
 
 def _term_slots(snapshot: Snapshot) -> int:

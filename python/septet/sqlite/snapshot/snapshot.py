@@ -1,7 +1,7 @@
-"""Snapshot: what searches need, as read-only arrays derived from a store at one generation.
+"""Snapshot: read-only arrays for searches, derived from a store at one generation.
 
-Every entry that is written gets a new *slot*; the slot it had before dies. Slots only ever grow, in buffers shared by
-successive snapshots, so a change costs what it changes and never disturbs a search that still reads an older snapshot.
+Every written entry gets a new *slot*; its previous slot dies. Slots are append-only, in buffers shared by successive
+snapshots, so the cost of a change is proportional to its size, and searches on older snapshots are unaffected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from septet.sqlite.snapshot.row_index import RowIndex
 
 __all__ = ["Snapshot", "Terms", "VectorRows"]
 
-#: Selections that a snapshot remembers.
+#: Maximum cached selections per snapshot.
 MOST_SELECTIONS = 32
 
 
@@ -30,9 +30,9 @@ class VectorRows(NamedTuple):
     """Vectors of one space: unit rows ``(v, d)``, their codes, and the slot of each ``(v,)``, in order of arrival.
 
     Attributes:
-        positions: the row of each slot ``(s,)``, -1 where it has none.
-        sample: some of the rows of entries.
-        keys: what rows are sampled by ``(v,)``; the last field, because the others are what searches read.
+        positions: row of each slot ``(s,)``, -1 without one.
+        sample: a sample of the rows of entries.
+        keys: sampling keys of the rows ``(v,)``; must be the last field: searches get the others.
     """
 
     rows: Pieces
@@ -43,39 +43,36 @@ class VectorRows(NamedTuple):
     keys: NDArray[np.uint32]
 
     def nearest(self, query: NDArray[np.float32], k: int, allowed: Mask | None) -> tuple[Slots, NDArray[np.float64]]:
-        """Return the positions and dot products of the best ``k`` rows that are allowed ``(v,)``, exactly.
-
-        None allows all.
-        """
+        """Return positions and exact dot products of the best ``k`` rows in a mask ``(v,)``; None allows all."""
         return self.codes.top_k(query, self.rows, k, allowed)
 
     def at(self, slots: Slots) -> Slots:
-        """Return the position of each slot's vector ``(m,)``, -1 where it has none."""
-        at = self.positions[slots].astype(np.int64)
-        # A slot of -1 is an entry that this generation lacks; as an index it would mean the last.
-        at[slots < 0] = -1
-        return at
+        """Return the position of each slot's vector ``(m,)``, -1 without one."""
+        positions = self.positions[slots].astype(np.int64)
+        # Slot -1 stands for a missing entry; as an index it would be the last slot.
+        positions[slots < 0] = -1
+        return positions
 
     def unit_rows(self, slots: Slots) -> NDArray[np.float64]:
-        """Return the vectors of a few slots, at unit length ``(m, d)``, NaN where there is none."""
+        """Return the unit vectors of a few slots ``(m, d)``, NaN without one."""
         parts = self.rows if isinstance(self.rows, tuple) else (self.rows,)
-        found = np.full((len(slots), self.codes.dimensions), np.nan)
+        vectors = np.full((len(slots), self.codes.dimensions), np.nan)
         for number, at in enumerate(self.at(slots).tolist()):
             for part in parts:
                 if 0 <= at < len(part):
-                    found[number] = part.read(at, at + 1)[0] if isinstance(part, _core.FileRows) else part[at]
+                    vectors[number] = part.read(at, at + 1)[0] if isinstance(part, _core.FileRows) else part[at]
                     break
                 at -= len(part)
-        return found
+        return vectors
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Terms:
-    """Token counts by slot, and document frequencies over the slots that were valid at one moment.
+    """Token counts by slot, and document frequencies over the slots valid at one time.
 
     Attributes:
-        covered: which slots the frequencies cover ``(s,)``; there may be later ones, whose tokens are not counted yet.
-        at: the moment of validity, epoch seconds; None when slots came or died since.
+        covered: mask of slots in the frequencies ``(s,)``; later slots may be missing.
+        at: time of validity, epoch seconds; None after changes of slots.
     """
 
     index: _core.TermIndex
@@ -84,7 +81,7 @@ class Terms:
     at: float | None
 
     def moved(self, covered: Mask, at: float | None) -> Terms:
-        """Return the frequencies over other slots; those beyond the old mask were not covered."""
+        """Return the terms with frequencies over another mask of slots, which may be longer."""
         before = np.zeros(len(covered), dtype=bool)
         before[: len(self.covered)] = self.covered
         added, removed = np.flatnonzero(covered & ~before), np.flatnonzero(before & ~covered)
@@ -99,24 +96,23 @@ class Snapshot:
     """One generation of a store as arrays; immutable.
 
     Attributes:
-        generation: of the store.
-        columns: the facts about every entry by slot, read-only arrays ``(s,)``;
-            `septet.sqlite.snapshot.columns.COLUMNS` names them.
-        names: the texts that numbered columns (kind, severity, domain) point into. Later snapshots share it and
-            append to it.
-        hidden: how many slots are dead or not searchable.
-        bounded: the slots whose validity has a limit, dead ones too ``(b,)``; few entries have any.
-        index: from rows to slots, moved from the snapshot before; None until it is needed.
-        terms: token counts, once a search has needed them.
-        vectors: by space, once a search has needed them.
-        postings: full text, once it has been built.
-        links: who is linked to whom, by row, once a search has walked them.
-        labels: the names, as searches read them.
-        unembedded: what `without_vectors` found.
-        samples: what `sample_with_memories` made.
-        selections: which slots pass a filter, kept while searches may ask again.
-        writer: who wrote the generation (`Reading.writer`).
-        file: the sidecar in which arrays may lie, kept when the manager lets it go; None without one.
+        generation: generation of the store.
+        columns: facts of every entry by slot, read-only arrays ``(s,)``, named in
+            `septet.sqlite.snapshot.columns.COLUMNS`.
+        names: texts of the numbered columns (kind, severity, domain). Later snapshots share the list and append to it.
+        labels: the names in the form that native searches read.
+        hidden: number of slots that are dead or not searchable.
+        bounded: slots with limited validity, including dead ones ``(b,)``; usually few.
+        index: map from rows to slots, updated from the previous snapshot; None to build it on first use.
+        terms: token counts, after a search has needed them.
+        vectors: vectors by space, after a search has needed them.
+        postings: full text, after it was built.
+        links: links by row, after a search has followed them.
+        selections: cache of `selection`.
+        unembedded: cache of `without_vectors`.
+        samples: cache of `sample_with_memories`.
+        writer: writer of the generation (`Reading.writer`).
+        file: sidecar that may back the arrays, kept open after the manager releases it; None without one.
     """
 
     generation: int
@@ -139,18 +135,18 @@ class Snapshot:
     def check(self) -> None:
         """Raise `Damaged` if the sidecar of these arrays was cut or overwritten since it was opened.
 
-        Whoever looked at arrays asks this before their values are believed; native calls ask it themselves. The
-        manager cannot be asked instead: another thread may have had it let the file go, and use another or none.
+        Call it after reading arrays, before using the values; native calls do so themselves. The manager cannot answer
+        this: another thread may have made it release the file.
         """
         if self.file is not None:
             self.file.check()
 
     @property
     def state(self) -> tuple[int, str]:
-        """Generation and writer, which name a state of the store."""
+        """Generation and writer, which identify a state of the store."""
         return self.generation, self.writer
 
-    # Cached, so that a search reads them without a call.
+    # Cached properties: searches read them without a call.
 
     @cached_property
     def rows(self) -> Slots:
@@ -159,12 +155,12 @@ class Snapshot:
 
     @cached_property
     def alive(self) -> Mask:
-        """Whether the slot is its entry's current one ``(s,)``."""
+        """Mask of slots that are current for their entry ``(s,)``."""
         return self.columns["alive"]
 
     @cached_property
     def searchable(self) -> Mask:
-        """Whether every search looks at the entry: it is no memory ``(s,)``."""
+        """Mask of slots that every search considers, which excludes memories ``(s,)``."""
         return self.columns["searchable"]
 
     @cached_property
@@ -174,30 +170,30 @@ class Snapshot:
 
     @cached_property
     def sampled(self) -> Mask:
-        """Whether vectors are sampled from the slot ``(s,)``: memories must not move what entries are compared with."""
+        """Mask of slots in vector samples ``(s,)``: memories must not change the sample of entries."""
         return self.alive & self.searchable if self.samples_entries else self.alive
 
     @property
     def samples_entries(self) -> bool:
-        """Whether there are entries, so that memories are not sampled."""
+        """True if there are entries, which excludes memories from samples."""
         return self.hidden < len(self.rows)
 
     @cached_property
     def valid_from(self) -> NDArray[np.float64]:
-        """From when each entry is valid, epoch seconds, -inf without a limit ``(s,)``."""
+        """Start of validity, epoch seconds, -inf without a limit ``(s,)``."""
         return self.columns["valid_from"]
 
     @cached_property
     def valid_until(self) -> NDArray[np.float64]:
-        """Until when each entry is valid, epoch seconds, inf without a limit ``(s,)``."""
+        """End of validity, epoch seconds, inf without a limit ``(s,)``."""
         return self.columns["valid_until"]
 
     def valid(self, now: float) -> Mask:
-        """Return which slots are alive and valid at a moment ``(s,)``."""
+        """Return the mask of slots that are alive and valid at a time ``(s,)``."""
         return self._at(self.alive, now)
 
     def _at(self, mask: Mask, now: float) -> Mask:
-        """Return a mask without the slots that are outside their validity."""
+        """Clear the slots of a mask that are outside their validity."""
         bounded = self.bounded
         if len(bounded):
             mask = mask.copy()
@@ -211,28 +207,28 @@ class Snapshot:
         key: object = None,
         rows: Callable[[], Sequence[int]] | None = None,
     ) -> _core.Selection | None:
-        """Return which slots a search may return, None when it may return all; remembered while it may be asked again.
+        """Return the slots that a search may return, None for all; cached.
 
         Args:
-            now: the moment at which entries must be valid; None allows those outside their validity too.
-            memories: allow memories too.
-            key: what the filter of the caller is remembered by.
-            rows: returns the store's rows that pass it; None without a filter.
+            now: time at which entries must be valid, epoch seconds; None allows invalid ones.
+            memories: True to include memories.
+            key: cache key of the caller's filter.
+            rows: returns the store's rows that pass the filter; None without one.
         """
-        # Between two edges the same entries are valid.
+        # The valid entries are the same between two edges.
         edges = None if now is None or not len(self.bounded) else int(np.searchsorted(self._edges, now, "right"))
         if rows is None and edges is None and not self.hidden:
             return None
-        found = self.selections.get((key, edges, memories))
-        if found is None:
-            found = _core.Selection(self.mask(now, memories, rows))
+        selection = self.selections.get((key, edges, memories))
+        if selection is None:
+            selection = _core.Selection(self.mask(now, memories, rows))
             if len(self.selections) >= MOST_SELECTIONS:
                 self.selections.clear()
-            self.selections[key, edges, memories] = found
-        return found
+            self.selections[key, edges, memories] = selection
+        return selection
 
     def mask(self, now: float | None, memories: bool = False, rows: Callable[[], Sequence[int]] | None = None) -> Mask:
-        """Return which slots a search may return ``(s,)``; see `selection`."""
+        """Return the mask of slots that a search may return ``(s,)``; see `selection`."""
         mask = self.alive if memories else self.alive & self.searchable
         if now is not None:
             mask = self._at(mask, now)
@@ -244,39 +240,39 @@ class Snapshot:
         return mask & passing
 
     def rows_allowed(self, space: int, allowed: Mask | None) -> Mask | None:
-        """Return which vectors of a space are of allowed slots ``(v,)``; None for all."""
+        """Return the mask of a space's vectors in allowed slots ``(v,)``; None for all."""
         return None if allowed is None else allowed[self.vectors[space].slots]
 
     def without_vectors(self, space: int, memories: bool) -> tuple[int, int]:
-        """Return how many entries, or entries and memories, have no vector of a space, and how many there are."""
-        found = self.unembedded.get((space, memories))
-        if found is None:
+        """Return the number of entries (with memories if True) without a vector of a space, and their total."""
+        counts = self.unembedded.get((space, memories))
+        if counts is None:
             if memories or not self.samples_entries:
                 counted = self.alive if memories else self.alive & self.searchable
                 missing = int(np.count_nonzero(counted & (self.vectors[space].positions < 0)))
-                found = missing, int(np.count_nonzero(counted))
+                counts = missing, int(np.count_nonzero(counted))
             else:
-                of = len(self.rows) - self.hidden
-                found = of - self.vectors[space].sample.population, of
-            self.unembedded[space, memories] = found
-        return found
+                total = len(self.rows) - self.hidden
+                counts = total - self.vectors[space].sample.population, total
+            self.unembedded[space, memories] = counts
+        return counts
 
     def sample_with_memories(self, space: int) -> _core.Sample:
-        """Return a sample of the vectors of entries and memories."""
-        found = self.samples.get(space)
-        if found is None:
+        """Return a sample of the vectors of entries and memories; cached."""
+        sample = self.samples.get(space)
+        if sample is None:
             rows, slots, *_, keys = self.vectors[space]
-            found = self.samples[space] = _core.Sample(rows, keys, slots, self.alive)
-        return found
+            sample = self.samples[space] = _core.Sample(rows, keys, slots, self.alive)
+        return sample
 
     @cached_property
     def corpus(self) -> _core.Corpus:
-        """The arrays and indexes in the form in which they are searched."""
+        """The arrays and indexes in the form of the native search."""
         return self._corpus(self.postings, self.terms)
 
     @cached_property
     def corpus_with_memories(self) -> _core.Corpus:
-        """The same over entries and memories: all its statistics count both."""
+        """The corpus with statistics over entries and memories."""
         memories, postings = self.memories, self.postings
         if not len(memories):
             return self.corpus
@@ -289,14 +285,14 @@ class Snapshot:
         memories, terms = self.memories, self.terms
         if terms is None or not len(memories):
             return terms
-        # Where slots came since, these count as the entries' frequencies do: as they were.
+        # Memories in slots added since are excluded, as the frequencies exclude such entries.
         known = memories[memories < len(terms.index)]
         known = known if terms.at is None else known[self.valid(terms.at)[known]]
         return replace(terms, frequencies=terms.frequencies.moved(terms.index, known, known[:0]))
 
     @cached_property
     def memory_rows(self) -> tuple[_core.Statistics, _core.Statistics] | None:
-        """The rows of memories, of their texts and of their grams; None without postings."""
+        """Statistics of memories: of their texts and of their grams; None without postings."""
         return None if self.postings is None else self.postings.of_memories(self.memories)
 
     def _corpus(self, postings: Postings | None, terms: Terms | None) -> _core.Corpus:
@@ -305,11 +301,11 @@ class Snapshot:
         return _core.Corpus(dict(self.columns), self.labels, text=text, terms=counts)
 
     def slots_of(self, rows: Sequence[int] | Slots) -> Slots:
-        """Return the slot of each of the store's rows ``(m,)``, -1 for rows that this generation lacks."""
+        """Return the slot of each of the store's rows ``(m,)``, -1 for rows missing in this generation."""
         return self.by_row.find(np.asarray(rows, dtype=np.int64))
 
     def has_frequencies_at(self, now: float) -> bool:
-        """Say whether the document frequencies hold at ``now``: no entry became valid or expired in between."""
+        """Return True if the document frequencies are those at ``now``: no entry became valid or expired in between."""
         if self.terms is None or self.terms.at is None:
             return False
         low, high = sorted((self.terms.at, now))
@@ -323,5 +319,5 @@ class Snapshot:
 
     @cached_property
     def by_row(self) -> RowIndex:
-        """The slot of each row that is alive."""
+        """Map from live rows to slots."""
         return RowIndex.of(self.rows, self.alive) if self.index is None else self.index

@@ -1,4 +1,4 @@
-"""The vectors of one space as growing arrays, behind successive `VectorRows`."""
+"""The vectors of one space as growing arrays, shared by successive `VectorRows`."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class VectorLayer:
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        #: Rows in a file; `_rows` were added since.
+        #: Rows in a file; `_rows` are later ones.
         self._base: NDArray[np.float32] | _core.FileRows = np.empty((0, space.dimensions), dtype=np.float32)
         self._rows = AppendBuffer(np.float32, space.dimensions)
         self._slots = AppendBuffer(np.int64)
         self._codes = _core.Codes(space.dimensions)
         self._positions = AppendBuffer(np.int32)
-        #: What rows are sampled by, and the sample that was taken last.
+        #: Sampling keys of the rows, and the latest sample.
         self._keys = AppendBuffer(np.uint32)
         self._sample: _core.Sample | None = None
         self._placed = 0
 
     @classmethod
     def of(cls, space: Space, rows: VectorRows, base: _core.FileRows) -> VectorLayer:
-        """Begin with rows in a file."""
+        """Start with rows in a file."""
         layer = cls(space)
         layer._base, layer._codes = base, rows.codes
         layer._slots, layer._positions = AppendBuffer.of(rows.slots), AppendBuffer.of(rows.positions)
@@ -49,7 +49,7 @@ class VectorLayer:
         return layer
 
     def replace_by_file(self, rows: VectorRows, base: _core.FileRows) -> None:
-        """Use rows and codes of a file in place of the same rows in memory."""
+        """Replace rows and codes in memory by the same ones in a file."""
         first = len(self._base)
         rest = AppendBuffer(np.float32, self.space.dimensions)
         rest.append(self._rows.view()[len(base) - first :])
@@ -58,33 +58,33 @@ class VectorLayer:
 
     @property
     def added(self) -> int:
-        """The number of rows that are in no file."""
+        """Number of rows in memory only."""
         return len(self._rows)
 
     def append(self, read: Reading, rows: Slots, slots: Slots) -> None:
-        """Add the vectors that entries have, given the store's rows ``(m,)`` and their slots ``(m,)``."""
+        """Append the vectors of entries, given the store's rows ``(m,)`` and their slots ``(m,)``."""
         for start in range(0, len(rows), PAGE_ROWS):
             part = slice(start, start + PAGE_ROWS)
-            found = stored.of_rows(read, self.space, rows[part].tolist())
-            self._append([one.vector for one in found], slots[part][[one.at for one in found]])
+            stored_rows = stored.of_rows(read, self.space, rows[part].tolist())
+            self._append([row.vector for row in stored_rows], slots[part][[row.at for row in stored_rows]])
 
     def append_late(self, read: Reading, snapshot: Snapshot, since: int) -> None:
-        """Add the vectors that came after a generation to entries whose slots had none."""
+        """Append the vectors written after a generation for entries whose slots had none."""
         if self.space.keyed_by != "text":
             return
         for page in texts.late_vectors(read, self.space, since):
-            slots = snapshot.slots_of([one.at for one in page])
-            # Slots beyond the positions are new: `append` has read their vectors.
+            slots = snapshot.slots_of([row.at for row in page])
+            # Slots beyond the positions are new: `append` has added their vectors.
             known = (slots >= 0) & (slots < len(self._positions))
             known[known] = self._positions.view()[slots[known]] < 0
-            self._append([one.vector for one, is_new in zip(page, known) if is_new], slots[known])
+            self._append([row.vector for row, is_new in zip(page, known) if is_new], slots[known])
 
-    def view(self, sampled: Mask, gone: Slots | None = None) -> VectorRows:
-        """Return what was appended so far.
+    def view(self, sampled: Mask, dropped: Slots | None = None) -> VectorRows:
+        """Return all rows.
 
         Args:
-            sampled: from which slots of the snapshot rows are sampled ``(s,)``.
-            gone: the slots that were sampled before and are no more; None when that is not known.
+            sampled: mask of the snapshot's sampled slots ``(s,)``.
+            dropped: slots that left the sample since the last view; None if unknown.
         """
         slots, known, placed = len(sampled), len(self._positions), self._slots.view()[self._placed :]
         numbers = np.arange(self._placed, len(self._slots), dtype=np.int32)
@@ -92,19 +92,19 @@ class VectorLayer:
         fresh[placed[~is_late] - known] = numbers[~is_late]
         self._positions.append(fresh)
         if is_late.any():
-            # A new array, because an older snapshot still reads the old one.
+            # A copy, because an older snapshot reads the old array.
             positions = self._positions.view().copy()
             positions[placed[is_late]] = numbers[is_late]
             self._positions = AppendBuffer.of(positions)
         self._placed = len(self._slots)
-        rows, own = (self._base, self._rows.view()), self._slots.view()
-        keys, kept = self._keys.view(), None
-        if self._sample is not None and gone is not None:
+        rows, row_slots = (self._base, self._rows.view()), self._slots.view()
+        keys, sample = self._keys.view(), None
+        if self._sample is not None and dropped is not None:
             fresh_rows = slice(self._placed - len(numbers), None)
-            at = self._positions.view()[gone]
-            kept = self._sample.kept(keys[fresh_rows][sampled[own[fresh_rows]]], keys[at[at >= 0]])
-        self._sample = kept or _core.Sample(rows, keys, own, sampled, self._sample)
-        return VectorRows(rows, own, self._codes, self._positions.view(), self._sample, keys)
+            at = self._positions.view()[dropped]
+            sample = self._sample.kept(keys[fresh_rows][sampled[row_slots[fresh_rows]]], keys[at[at >= 0]])
+        self._sample = sample or _core.Sample(rows, keys, row_slots, sampled, self._sample)
+        return VectorRows(rows, row_slots, self._codes, self._positions.view(), self._sample, keys)
 
     def write_first(self, count: int, to: _core.ArrayWriter, name: str) -> None:
         """Write the first rows ``(count, d)`` as a column."""
