@@ -65,7 +65,7 @@ def test_a_query_is_understood(query, told):
     if told is None:
         assert list(understood(query).where) == ["type", "kind", "source", "trust", "parent"]
         return
-    assert understood(query).told() == told
+    assert understood(query).to_dict() == told
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_query_is_understood(query, told):
     ],
 )  # fmt: skip
 def test_what_is_malformed_or_unknown_is_ordinary_text(query):
-    assert understood(query).told() == {"text": query}
+    assert understood(query).to_dict() == {"text": query}
 
 
 def test_operators_beyond_the_most_are_ordinary_text():
@@ -107,7 +107,7 @@ queries = st.text(max_size=40) | st.lists(PIECES, max_size=14).map("".join)
 @example('-"\ud800"')
 def test_no_query_is_an_error_and_every_word_is_somewhere(query):
     found = understood(query)
-    told = found.told()
+    told = found.to_dict()
     assert len(found.must + found.must_not + found.phrases + found.prefixes + found.without) <= MOST_OPERATORS
     assert all(len(value) <= MOST_CHARS for value in found.must + found.must_not + found.phrases + found.prefixes)
     assert ("where" in told) == bool(found.filters)
@@ -117,4 +117,4 @@ def test_no_query_is_an_error_and_every_word_is_somewhere(query):
 
 @given(st.lists(st.text(st.characters(categories=["L", "Nd"]), min_size=1, max_size=5), max_size=8))
 def test_a_query_without_signs_is_its_own_text(words):
-    assert understood(" ".join(words)).told() == {"text": " ".join(words)}
+    assert understood(" ".join(words)).to_dict() == {"text": " ".join(words)}

@@ -1,1 +1,1 @@
-"""What a caller asks: options, terms, filters, and the plan made of them."""
+"""Query parsing: options, terms, filters, and the search plan built from them."""

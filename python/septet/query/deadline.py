@@ -1,4 +1,4 @@
-"""Deadline: when a search answers with what it has."""
+"""Deadline: the time at which a search returns partial results."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ __all__ = ["Deadline", "deadline_of"]
 
 
 class Deadline(NamedTuple):
-    """A moment, by `time.monotonic`, and how many seconds there were before it."""
+    """A time by `time.monotonic`, and the timeout in seconds that set it."""
 
     at: float
     timeout_s: float
 
     @property
     def left_s(self) -> float:
-        """How many seconds are left, 0 when it is over."""
+        """Remaining seconds, 0 after the deadline."""
         return max(0.0, self.at - time.monotonic())
 
     @property
     def passed(self) -> bool:
-        """Whether it is over."""
+        """True after the deadline."""
         return time.monotonic() >= self.at
 
 
 def deadline_of(timeout_s: float) -> Deadline:
-    """Return the moment so many seconds from now."""
+    """Return the deadline ``timeout_s`` seconds from now."""
     return Deadline(time.monotonic() + timeout_s, timeout_s)

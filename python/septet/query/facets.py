@@ -1,4 +1,4 @@
-"""What entries are counted by: a field, and into what times are gathered."""
+"""Facets: the field that entries are counted by, and the bucket of times."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from septet.inputs.arguments import exact, listed, shown, utf8
 
 __all__ = ["Bucket", "Faceted", "facets_asked", "field_of"]
 
-#: Into what times are gathered, UTC.
+#: Buckets of times, UTC.
 Bucket: TypeAlias = Literal["day", "month", "year"]
 
 FACET_FIELDS = (
     "domain", "type", "severity", "kind", "tags", "source", "trust", "parent", "path",
     "created_at", "updated_at", "valid_from", "valid_until",
 )  # fmt: skip
-#: By so many fields the matches of a search are counted at most.
+#: Maximum facets per search.
 MOST_FACETS = 16
 MOST_FIELD_CHARS = 4_096
 
 
 class Faceted(NamedTuple):
-    """What entries are counted by.
+    """A field to count entries by.
 
     Attributes:
-        by: into what times are gathered; None for a field that is no time.
+        by: bucket of times; None for other fields.
     """
 
     field: str
@@ -34,10 +34,10 @@ class Faceted(NamedTuple):
 
     @classmethod
     def of(cls, field: object, by: object) -> Faceted:
-        """Return what to count by.
+        """Check field and bucket.
 
         Raises:
-            QueryError: an unknown field, or a bucket that does not fit.
+            QueryError: unknown field, or a bucket that does not fit it.
         """
         name = field_of(field, FACET_FIELDS, "field")
         is_time = name in FACET_FIELDS[-4:]
@@ -45,44 +45,44 @@ class Faceted(NamedTuple):
         if bucket is None:
             return cls(name, "day" if is_time else None)
         if not is_time or not isinstance(bucket, str) or bucket not in ("day", "month", "year"):
-            wanted = "wanted 'day', 'month' or 'year'" if is_time else f"{name} is no time; leave it out"
-            raise QueryError(f"by is {shown(by)}: {wanted}")
+            cure = "wanted 'day', 'month' or 'year'" if is_time else f"{name} is not a time: omit it"
+            raise QueryError(f"by is {shown(by)}: {cure}")
         return cls(name, bucket)  # type: ignore[arg-type]
 
 
 def facets_asked(value: object) -> tuple[Faceted, ...]:
-    """Return what the matches of a search are counted by.
+    """Check the option ``facets``.
 
     Raises:
-        QueryError: no fields, an unknown one, one that is named twice, or too many.
+        QueryError: no fields, an unknown or repeated field, or too many.
     """
-    wanted = "a field, (field, 'day' | 'month' | 'year') for a time, or a list of these"
+    expected = "a field, (field, 'day' | 'month' | 'year') for a time, or a list of these"
     single = isinstance(value, str) or (isinstance(value, tuple) and value[1:] in (("day",), ("month",), ("year",)))
-    given = listed([value] if single else value, "facets", QueryError, wanted, MOST_FACETS)
-    found = tuple(Faceted.of(*_pair(item, wanted)) for item in given)
-    if not found:
-        raise QueryError(f"facets is empty: wanted {wanted}, or None")
-    if len({one.field for one in found}) < len(found):
-        raise QueryError(f"facets is {shown(value)}: it names a field twice")
-    return found
+    items = listed([value] if single else value, "facets", QueryError, expected, MOST_FACETS)
+    facets = tuple(Faceted.of(*_pair(item, expected)) for item in items)
+    if not facets:
+        raise QueryError(f"facets is empty: wanted {expected}, or None")
+    if len({facet.field for facet in facets}) < len(facets):
+        raise QueryError(f"facets is {shown(value)}: a field is repeated: name each once")
+    return facets
 
 
-def _pair(item: object, wanted: str) -> tuple[object, object]:
+def _pair(item: object, expected: str) -> tuple[object, object]:
     if isinstance(item, tuple):
         if len(item) != 2:
-            raise QueryError(f"facets has {shown(item)}: wanted {wanted}")
+            raise QueryError(f"facets has {shown(item)}: wanted {expected}")
         return item[0], item[1]
     return item, None
 
 
 def field_of(value: object, known: Sequence[str], name: str) -> str:
-    """Return a field that is known, or a path into attrs.
+    """Return a known field or a path into attrs.
 
     Args:
-        name: of the argument.
+        name: name of the argument.
 
     Raises:
-        QueryError: neither.
+        QueryError: neither a known field nor a path into attrs.
     """
     field = exact(value)
     if isinstance(field, str):

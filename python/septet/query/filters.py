@@ -1,4 +1,4 @@
-"""Filters: the ``where`` of a search, checked and brought into one small tree that every tier can translate."""
+"""Filters: parse and check the ``where`` of a search into a tree that every tier translates."""
 
 from __future__ import annotations
 
@@ -35,33 +35,33 @@ _TEXT_FIELDS = frozenset(
     ["id", "kind", "type", "domain", "severity", "title", "description", "context", "path", "parent", "source", "trust"]
 )
 _TIME_FIELDS = frozenset(["created_at", "updated_at", "valid_from", "valid_until"])
-#: Fields that have one of a few values.
+#: Fields with a fixed set of values.
 _LABELS: Mapping[str, Collection[str]] = {"severity": SEVERITIES, "trust": TRUSTS}
-#: Of those the words in ascending order.
+#: Values of these fields, ascending.
 _RANKS: Mapping[str, Sequence[str]] = {"severity": SEVERITIES[::-1], "trust": TRUSTS}
 _LINE_FIELDS = frozenset({"first_line", "last_line"})
-#: Fields a filter may name; attrs take a path, ``attrs.team`` or ``attrs.review.state``.
+#: Fields that filters accept, besides paths into attrs such as ``attrs.review.state``.
 FILTER_FIELDS = _TEXT_FIELDS | _TIME_FIELDS | _LINE_FIELDS | {"tags"}
 
 _ORDERING = frozenset({"$gt", "$gte", "$lt", "$lte"})
 _LISTS = frozenset({"$in", "$nin", "$all"})
 _OPERATORS = frozenset({"$eq", "$ne", "$exists", "$contains"}) | _ORDERING | _LISTS
 MAX_DEPTH = 32
-#: Characters of a key of `where`.
+#: Maximum characters of a key of `where`.
 MOST_KEY_CHARS = 4_096
-#: So many filters a list of `$and`, `$or` or `$nor` may have, so many values a list of `$in`, `$nin` or `$all`.
+#: Maximum filters in `$and`, `$or` or `$nor`; maximum values in `$in`, `$nin` or `$all`.
 MOST_PARTS, MOST_VALUES = 100_000, 1_000_000
-#: So many comparisons a `where` may have, a list counted once: each may be made with every entry of the vault.
+#: Maximum comparisons in a `where`, a list counted once: each may be evaluated for every entry.
 MOST_COMPARISONS = 1_000
-#: The first integer that SQLite does not take.
+#: Smallest integer that overflows SQLite's.
 _BEYOND = 2**63
-#: Values that need no conversion.
+#: Types of values that need no conversion.
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """One field against one value or list of values; ``operator`` is one of the ``$`` names."""
+    """Comparison of a field with a value or values; ``operator`` is one of the ``$`` names."""
 
     field: str
     operator: str
@@ -70,28 +70,28 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """Every part holds; true when there is none."""
+    """True if all parts are; also without parts."""
 
     parts: tuple[Filter, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """At least one part holds; false when there is none."""
+    """True if any part is; False without parts."""
 
     parts: tuple[Filter, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The part does not hold."""
+    """True if the part is False."""
 
     part: Filter
 
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """The full text matches an expression of FTS5 (quoted words), or holds all of some grams."""
+    """Full-text match of an FTS5 expression (quoted words), or of all given grams."""
 
     match: str
     grams: tuple[str, ...]
@@ -105,25 +105,25 @@ def parse_where(where: Mapping[str, Any]) -> dict[str, Filter]:
 
     Operators: ``$eq $ne $gt $gte $lt $lte $in $nin $all $exists $contains`` on fields, and ``$and $or $nor $not``
     around filters. A bare value means equality, or membership for tags and for lists in attrs. Times are epoch seconds,
-    datetimes with a zone, or ISO text: a date is its first instant, and what has no zone is UTC.
+    datetimes with a zone, or ISO text: a date is its first instant, UTC is the default zone.
 
     Raises:
-        QueryError: an unknown field or operator, a value that does not fit, or too many of them.
+        QueryError: unknown field or operator, a value of the wrong type, or too many values.
     """
     if not isinstance(where, Mapping):
         raise QueryError(
             f"where is {type(where).__name__}, {shown(where)}: wanted a dict such as {{'attrs.team': 'core'}}"
         )
-    found: dict[str, Filter] = {}
+    filters: dict[str, Filter] = {}
     for key, value in where.items():
         parsed = _parse_item(key, value, 0)
-        found[f"where {key if type(key) is str else exact(key)}"] = parsed
-    if (comparisons := sum(map(_comparisons, found.values()))) > MOST_COMPARISONS:
+        filters[f"where {key if type(key) is str else exact(key)}"] = parsed
+    if (comparisons := sum(map(_comparisons, filters.values()))) > MOST_COMPARISONS:
         raise QueryError(
             f"where has {comparisons:,} comparisons: at most {MOST_COMPARISONS:,} are taken; "
             "a list of values ($in, $nin, $all), or of equalities of one field, counts as one"
         )
-    return found
+    return filters
 
 
 def _comparisons(item: Filter) -> int:
@@ -133,31 +133,31 @@ def _comparisons(item: Filter) -> int:
 
 
 def compare_text(field: str, value: str) -> Compare:
-    """Return the filter that a text field equals a value.
+    """Return a filter for equality of a text field.
 
     Raises:
-        QueryError: no valid Unicode, or a severity that does not exist.
+        QueryError: invalid Unicode, or an unknown severity.
     """
     return Compare(field, "$eq", _checked_text(field, value))
 
 
 def names(item: Filter, field: str, value: str, *, negated: bool = False) -> bool:
-    """Say whether a filter asks for entries with this value in a field, by its name."""
+    """Return True if a filter names this value of a field as wanted."""
     if isinstance(item, Not):
         return names(item.part, field, value, negated=not negated)
     if isinstance(item, Compare):
-        wanted = ("$ne", "$nin") if negated else ("$eq", "$in", "$all")
+        operators = ("$ne", "$nin") if negated else ("$eq", "$in", "$all")
         values = item.value if isinstance(item.value, tuple) else (item.value,)
-        return item.field == field and item.operator in wanted and value in values
+        return item.field == field and item.operator in operators and value in values
     return not isinstance(item, Holds) and any(names(part, field, value, negated=negated) for part in item.parts)
 
 
 def _checked_text(field: str, value: str) -> str:
     if type(value) is not str:
         value = exact(value)
-    for named, known in _LABELS.items():
-        if field == named and value not in known:
-            raise QueryError(f"{named} is {shown(value)}: wanted one of {', '.join(known)}")
+    for label, labels in _LABELS.items():
+        if field == label and value not in labels:
+            raise QueryError(f"{label} is {shown(value)}: wanted one of {', '.join(labels)}")
     return utf8(value, f"the value {field} is compared with", QueryError)
 
 
@@ -170,10 +170,10 @@ def _parse_item(key: object, value: Any, depth: int) -> Filter:
         key = utf8(key, "a key of where", QueryError, MOST_KEY_CHARS)
     if key in ("$and", "$or", "$nor"):
         if isinstance(value, (str, Mapping)) or not isinstance(value, Sequence) or not value:
-            raise QueryError(f"{key} wants a non-empty list of filters")
+            raise QueryError(f"{key} requires a non-empty list of filters")
         if len(value) > MOST_PARTS:
             raise QueryError(
-                f"{key} has {len(value):,} filters: at most {MOST_PARTS:,} are taken; $in takes more values"
+                f"{key} has {len(value):,} filters: at most {MOST_PARTS:,} are taken; for more values, use $in"
             )
         parts = _parse_parts(value, "$all" if key == "$and" else "$in", depth + 1)
         if key == "$and":
@@ -182,26 +182,26 @@ def _parse_item(key: object, value: Any, depth: int) -> Filter:
     if key == "$not":
         return Not(_parse_filter(value, depth + 1))
     if key.startswith("$"):
-        raise QueryError(f"unknown operator {shown(key)} around filters: known are $and, $or, $nor, $not")
+        raise QueryError(f"unknown operator {shown(key)} in where: known are $and, $or, $nor, $not")
     return _parse_field(_field(key), value, depth)
 
 
 def _parse_parts(items: Sequence[Any], joined: str, depth: int) -> tuple[Filter, ...]:
-    """Return the filters of a list; equalities on one field become one comparison with the list of their values.
+    """Parse a list of filters; merge equalities of one field into one comparison with a list.
 
     Args:
-        joined: the operator that joins them.
+        joined: operator of the merged comparison.
     """
     if depth > MAX_DEPTH:
         raise QueryError(f"where is nested deeper than {MAX_DEPTH} levels")
     equal: dict[str, list[Any]] = {}
     others = []
     if set(map(type, items)) == {dict} and set(map(len, items)) == {1}:
-        keys, given = set(chain.from_iterable(items)), list(chain.from_iterable(map(dict.values, items)))
+        keys, operands = set(chain.from_iterable(items)), list(chain.from_iterable(map(dict.values, items)))
         key = keys.pop()
-        if not keys and _is_field(key) and set(map(type, given)) <= _PLAIN:
-            # The same as below, in a third of the time.
-            equal, items = {key: given}, ()
+        if not keys and _is_field(key) and set(map(type, operands)) <= _PLAIN:
+            # Fast path of the loop below, in a third of the time.
+            equal, items = {key: operands}, ()
     for item in items:
         if type(item) is dict and len(item) == 1:
             [(key, value)] = item.items()
@@ -212,8 +212,8 @@ def _parse_parts(items: Sequence[Any], joined: str, depth: int) -> tuple[Filter,
     parts: list[Filter] = []
     for key, values in equal.items():
         field = _field(key)
-        known = _scalars(field, values)
-        parts.append(Compare(field, "$eq", known[0]) if len(known) == 1 else Compare(field, joined, known))
+        scalars = _scalars(field, values)
+        parts.append(Compare(field, "$eq", scalars[0]) if len(scalars) == 1 else Compare(field, joined, scalars))
     return (*parts, *(_parse_filter(item, depth) for item in others))
 
 
@@ -223,7 +223,7 @@ def _is_field(key: object) -> TypeGuard[str]:
 
 def _parse_filter(value: Any, depth: int) -> Filter:
     if not isinstance(value, Mapping) or not value:
-        raise QueryError(f"{shown(value)} is no filter: wanted a non-empty dict")
+        raise QueryError(f"{shown(value)} is not a filter: wanted a non-empty dict")
     parts = tuple(_parse_item(k, v, depth) for k, v in value.items())
     return parts[0] if len(parts) == 1 else AllOf(parts)
 
@@ -253,7 +253,7 @@ def _parse_operator(field: str, operator: object, operand: Any) -> Compare:
         raise QueryError(f"unknown operator {shown(operator)} on {field}: known are {', '.join(sorted(_OPERATORS))}")
     if operator in _LISTS:
         if isinstance(operand, (str, bytes, Mapping)) or not isinstance(operand, (Sequence, set, frozenset)):
-            raise QueryError(f"{operator} on {field} wants a list of values")
+            raise QueryError(f"{operator} on {field} requires a list of values")
         if len(operand) > MOST_VALUES:
             raise QueryError(f"{operator} on {field} has {len(operand):,} values: at most {MOST_VALUES:,} are taken")
         values: Collection[Any] = operand
@@ -262,7 +262,7 @@ def _parse_operator(field: str, operator: object, operand: Any) -> Compare:
         return Compare(field, operator, _scalars(field, values))
     if operator == "$exists":
         if not isinstance(operand, bool):
-            raise QueryError(f"$exists on {field} wants true or false")
+            raise QueryError(f"$exists on {field} requires true or false")
         return Compare(field, operator, operand)
     value = _scalar(field, operand)
     if operator in _ORDERING and (value is None or isinstance(value, bool) or field == "tags"):
@@ -275,11 +275,11 @@ def _parse_operator(field: str, operator: object, operand: Any) -> Compare:
 
 
 def _levels(ranks: Sequence[str], operator: str, value: str) -> tuple[Scalar, ...]:
-    """Return the words that an ordering lets through: the store has words, whose order is another."""
+    """Return the labels that pass an ordering: the store contains texts, which sort alphabetically."""
     at = ranks.index(value)
-    below, above = ranks[:at], ranks[at + 1 :]
-    chosen = below if operator in ("$lt", "$lte") else above
-    return (*chosen, value) if operator in ("$lte", "$gte") else tuple(chosen)
+    lower, higher = ranks[:at], ranks[at + 1 :]
+    levels = lower if operator in ("$lt", "$lte") else higher
+    return (*levels, value) if operator in ("$lte", "$gte") else tuple(levels)
 
 
 def _field(key: str) -> str:
@@ -288,25 +288,25 @@ def _field(key: str) -> str:
     if key.startswith("attrs."):
         if all(utf8(key, "a key of where", QueryError).split(".")[1:]):
             return key
-        raise QueryError(f"{shown(key)} is no path into attrs: wanted attrs.name or attrs.name.name")
+        raise QueryError(f"{shown(key)} is not a path into attrs: wanted attrs.name or attrs.name.name")
     raise QueryError(
         f"unknown field {shown(key)} in where: known are {', '.join(sorted(FILTER_FIELDS))} and attrs.NAME"
     )
 
 
 def _scalars(field: str, values: Collection[Any]) -> tuple[Scalar, ...]:
-    """Return values as a field is compared with them."""
-    known = _plain_values(field, values)
-    if known is None:
-        # True and 1 are equal to Python, and not in a comparison.
-        known = {(isinstance(value, bool), value): value for value in (_scalar(field, v) for v in values)}.values()
-    return tuple(known)
+    """Convert values for comparison with a field."""
+    scalars = _plain_values(field, values)
+    if scalars is None:
+        # True == 1 in Python, but not in a filter.
+        scalars = {(isinstance(value, bool), value): value for value in (_scalar(field, v) for v in values)}.values()
+    return tuple(scalars)
 
 
 def _plain_values(field: str, values: Collection[Any]) -> Collection[Scalar] | None:
-    """Return values that need no conversion, checked all at once: one by one that takes longer than the search.
+    """Return values that need no conversion, checked in bulk: a check per value takes longer than the search.
 
-    None when a value needs one, or is wrong.
+    None if any value needs a conversion, or is invalid.
     """
     types = set(map(type, values))
     in_attrs = field not in FILTER_FIELDS
@@ -338,9 +338,9 @@ def _scalar(field: str, value: Any) -> Scalar:
 
 
 def _time(field: str, text: str) -> object:
-    """Return a time that is written as ISO text, as JSON has it; a date is its first instant, UTC without a zone."""
+    """Parse a time from ISO text; a date is its first instant, UTC is the default zone."""
     try:
-        # Half of a character would be no Unicode, an empty text no time at all, which is what None asks for.
+        # An empty text stays as it is and is rejected as a time: only None means "without a time".
         return Times().epoch(text, field) if text.strip() else text
     except EntryError as fault:
         raise QueryError(str(fault)) from None
@@ -348,12 +348,12 @@ def _time(field: str, text: str) -> object:
 
 def _finite(field: str, value: float) -> float:
     if not math.isfinite(value):
-        why = "NaN equals nothing and is in no order" if math.isnan(value) else "no number is infinite"
-        raise QueryError(f"{field} is compared with {shown(value)}: {why}; wanted a finite number")
+        reason = "NaN equals nothing and is in no order" if math.isnan(value) else "no number is infinite"
+        raise QueryError(f"{field} is compared with {shown(value)}: {reason}; wanted a finite number")
     return value
 
 
 def _bounded(field: str, value: int) -> int:
     if not -_BEYOND <= value < _BEYOND:
-        raise QueryError(f"{field} is compared with {shown(value)}, which is no 64-bit integer")
+        raise QueryError(f"{field} is compared with {shown(value)}, which is not a 64-bit integer")
     return value

@@ -1,8 +1,8 @@
-"""The options of a search, defined once: type, default and a line of help each.
+"""The options of a search, defined once: type, default and help line.
 
 The keyword arguments of `septet.Vault.search` and `septet.Vault.explain`, their signatures, the defaults and the
-options of the command line come from `SearchOptions`. Nothing here may load numpy: the command line reads it to
-print its help.
+options of the command line are derived from `SearchOptions`. This module must not import numpy: the command line
+loads it to print help.
 """
 
 # No `from __future__ import annotations`: `OPTIONS` reads the annotations as values.
@@ -42,51 +42,51 @@ _F = TypeVar("_F", bound=Callable[..., object])
 
 
 class Option(NamedTuple):
-    """What belongs to an option beside its type: its default, and one line of help."""
+    """Default and help line of an option."""
 
     default: Any
     help: str
 
 
 class _Limit(TypedDict, total=False):
-    limit: Annotated[int | None, Option(None, "At most so many results.")]
+    limit: Annotated[int | None, Option(None, "Maximum number of results.")]
 
 
 class RecallOptions(TypedDict, total=False):
-    """The keyword arguments of `septet.Vault.recall` beside the limit; `septet.Vault.search` documents them."""
+    """The keyword arguments of `septet.Vault.recall` except ``limit``; `septet.Vault.search` documents them."""
 
-    offset: Annotated[int, Option(0, "Leave out so many of the best results.")]
-    must: Annotated["str | Sequence[str] | None", Option(None, "Only entries that hold all these words.")]
-    must_not: Annotated["str | Sequence[str] | None", Option(None, "No entry that holds any of these words.")]
+    offset: Annotated[int, Option(0, "Skip this many of the best results.")]
+    must: Annotated["str | Sequence[str] | None", Option(None, "Only entries with all of these words.")]
+    must_not: Annotated["str | Sequence[str] | None", Option(None, "Only entries with none of these words.")]
     phrase: Annotated["str | Sequence[str] | None", Option(None, "Only entries with these words in a row.")]
     prefix: Annotated[
         "bool | str | Sequence[str]",
-        Option(False, "Only entries with a word that begins so; True (a flag): as the query's last."),
+        Option(False, "Only entries with a word of this prefix; True (a flag): the query's last word."),
     ]
 
-    syntax: Annotated[Syntax, Option("plain", "What signs in the query mean: nothing, or as in web searches.")]
-    typos: Annotated[bool | None, Option(None, "Guess at words that no entry holds.")]
-    mode: Annotated[Mode, Option("full", "Whole entries, or light results to choose from.")]
+    syntax: Annotated[Syntax, Option("plain", "Syntax of the query: plain text, or web-search operators.")]
+    typos: Annotated[bool | None, Option(None, "Guess corrections of words that no entry contains.")]
+    mode: Annotated[Mode, Option("full", "Full entries, or light results to choose from.")]
     domain: Annotated[str | None, Option(None, "Only this domain.")]
     type: Annotated[str | None, Option(None, "Only this type.")]
     severity: Annotated["Severity | None", Option(None, "Only critical, warning or suggestion.")]
     tags: Annotated["Strings | None", Option(None, "Rank entries with these tags higher.")]
     where: Annotated[Mapping[str, object] | None, Option(None, 'A filter, as {"tags": {"$in": ["http"]}}.')]
-    profile: Annotated["ProfileLike | None", Option(None, "How to rank.")]
-    include_expired: Annotated[bool, Option(False, "Search entries outside their validity too.")]
-    as_of: Annotated["Time | None", Option(None, "Search what was valid at this time.")]
-    min_score: Annotated[float | None, Option(None, "Drop results under this score.")]
-    min_confidence: Annotated[float | None, Option(None, "Drop results of less confidence, 0 to 1.")]
-    max_tokens: Annotated[int | None, Option(None, "Leave out results that would cost more tokens.")]
+    profile: Annotated["ProfileLike | None", Option(None, "Ranking profile.")]
+    include_expired: Annotated[bool, Option(False, "Include entries outside their validity.")]
+    as_of: Annotated["Time | None", Option(None, "Search the entries valid at this time.")]
+    min_score: Annotated[float | None, Option(None, "Drop results below this score.")]
+    min_confidence: Annotated[float | None, Option(None, "Drop results below this confidence, 0 to 1.")]
+    max_tokens: Annotated[int | None, Option(None, "Maximum total tokens of the results.")]
     query_vector: Annotated["ArrayLike | None", Option(None, "The query as a vector.")]
-    model: Annotated[str | None, Option(None, "Which model's vectors to compare with.")]
+    model: Annotated[str | None, Option(None, "Model of the vectors to compare with.")]
     legs: Annotated[Leg | Sequence[Leg] | None, Option(None, "Only this leg of the search: text or vector.")]
-    group_by: Annotated[GroupBy | None, Option(None, "One result for all parts of an entry that was split.")]
-    diversity: Annotated[float | None, Option(None, "0 to 1: how much unlike each other results should be.")]
-    reranker: Annotated["Reranker | None", Option(None, "A function that scores the best hits anew.")]
-    rerank_top: Annotated[int, Option(50, "So many of the best hits are reranked.")]
-    rerank_timeout_s: Annotated[float, Option(10.0, "Wait so many seconds for the reranker.")]
-    timeout_s: Annotated[float | None, Option(None, "Answer with what was found after so many seconds.")]
+    group_by: Annotated[GroupBy | None, Option(None, "One result for all parts of a split entry.")]
+    diversity: Annotated[float | None, Option(None, "0 to 1: how dissimilar the results should be.")]
+    reranker: Annotated["Reranker | None", Option(None, "A function that rescores the best hits.")]
+    rerank_top: Annotated[int, Option(50, "Number of best hits to rerank.")]
+    rerank_timeout_s: Annotated[float, Option(10.0, "Timeout of the reranker, in seconds.")]
+    timeout_s: Annotated[float | None, Option(None, "Return partial results after this many seconds.")]
     tiers: Annotated["str | Strings | None", Option(None, "Only these tiers of a federation.")]
     facets: Annotated["str | Sequence[str | tuple[str, str]] | None", Option(None, "Count the matches by fields.")]
 
@@ -95,19 +95,19 @@ class SearchOptions(_Limit, RecallOptions, total=False):
     """The keyword arguments of `septet.Vault.search`, which documents them."""
 
     kinds: Annotated[str | Collection[str] | None, Option(None, "Only these kinds of entries.")]
-    include_memories: Annotated[bool, Option(False, "Search memories too.")]
+    include_memories: Annotated[bool, Option(False, "Include memories.")]
 
 
 #: The options by name, in the order of the signature.
 OPTIONS: Mapping[str, Option] = {name: hint.__metadata__[0] for name, hint in SearchOptions.__annotations__.items()}
-#: What an option is when it is not named.
+#: Default of each option.
 DEFAULTS: Mapping[str, Any] = {name: option.default for name, option in OPTIONS.items()}
-#: Those of `septet.Vault.recall`.
+#: Options of `septet.Vault.recall`.
 RECALL_OPTIONS = frozenset(RecallOptions.__annotations__)
 
 
 def unexpected(method: str, options: Mapping[str, Any], known: Collection[str] = DEFAULTS.keys()) -> TypeError:
-    """Return the error about the first option that does not exist; it names the nearest one that does."""
+    """Return the error for the first unknown option; it suggests the nearest known one."""
     from difflib import get_close_matches
 
     unknown = next(name for name in options if name not in known)
@@ -117,27 +117,28 @@ def unexpected(method: str, options: Mapping[str, Any], known: Collection[str] =
 
 
 def takes_options(method: _F) -> _F:
-    """Write the options out in the signature of a method that ends in ``**options``, for `help` and editors."""
+    """Expand ``**options`` in the signature of a method, for `help` and editors."""
     return _signed(method, SearchOptions.__annotations__)
 
 
 def takes_recall_options(method: _F) -> _F:
-    """Do the same for the options of `septet.Vault.recall`."""
+    """Expand ``**options`` into the options of `septet.Vault.recall`."""
     return _signed(method, RecallOptions.__annotations__)
 
 
 def _signed(method: _F, options: Mapping[str, Any]) -> _F:
     plain = signature(method)
-    own = [p for p in plain.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-    named = [
+    positional = [p for p in plain.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+    keywords = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=OPTIONS[name].default, annotation=_type(hint))
         for name, hint in options.items()
     ]
-    method.__signature__ = Signature([*own, *named], return_annotation=plain.return_annotation)  # type: ignore[attr-defined]
+    parameters = [*positional, *keywords]
+    method.__signature__ = Signature(parameters, return_annotation=plain.return_annotation)  # type: ignore[attr-defined]
     return method
 
 
 def _type(hint: Any) -> Any:
-    """Return an option's type; one that is written as text as this text."""
+    """Return an option's type; a forward reference as its text."""
     declared = hint.__origin__
     return getattr(declared, "__forward_arg__", declared)

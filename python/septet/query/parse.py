@@ -1,4 +1,4 @@
-"""From a query to terms, and from terms to an FTS5 expression that cannot go wrong."""
+"""Parse a query into terms, and build FTS5 expressions that are always valid."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Step", "TextQuery", "parse", "with_words"]
 
-#: Longer queries of a cascade are searched for any of their words: no entry holds all of so many.
+#: Maximum words of a cascade; longer queries match any word, as no entry contains all.
 MOST_STRICT = 64
-#: The columns of the table of memories by those of entries.
+#: Columns of the memory table by those of the entry table.
 _OF_MEMORIES = {"id": "id", "title": "context", "description": "summary", "tags": "topics"}
 
 
@@ -24,8 +24,8 @@ class Step(NamedTuple):
 
     Attributes:
         name: ``all``, ``4 of 6`` or ``any``.
-        every: whether entries must hold all of its words, or any.
-        words: the places of these among the terms of the query.
+        every: True if entries must contain all of its words, else any.
+        words: indexes of the words in the terms of the query.
     """
 
     name: str
@@ -34,21 +34,21 @@ class Step(NamedTuple):
 
 
 class TextQuery(NamedTuple):
-    """What the text leg asks for.
+    """The query of the text leg.
 
     Attributes:
         terms: lower-case words and grams, in the order of the query; repeated words count again in BM25.
-        cut: how many terms were dropped because the query is too long.
-        grams: whether the table of grams is searched as well.
-        has_phrase: whether FTS5 cuts a term into several tokens; only FTS5 ranks such a query.
-        begun: beginnings of words, any of which counts as a term.
-        cuts_last: the last word of the query is one of them.
-        needed: words of which entries that hold all come before others: the forms of each, any of which stands for it,
-            and its pieces, all of which do; empty where the profile asks for any word.
-        steps: of a cascade, where terms are beginnings of words; the first that has an answer counts.
-        columns: in which a cascade looks for them.
-        vague: the query has words, and all of them are left out.
-        words: how many of the first terms are words; others are grams.
+        cut: number of terms dropped because the query is too long.
+        grams: True if the gram table is searched too.
+        has_phrase: True if FTS5 splits a term into several tokens; only FTS5 ranks such a query.
+        begun: prefixes of words, each counted as a term.
+        cuts_last: True if the last word of the query is a prefix.
+        needed: words; entries with all of them rank first. Forms of each word, any of which matches it, and pieces, all
+            of which match it; empty if the profile matches any word.
+        steps: steps of a cascade, whose terms are prefixes of words; the first step with matches counts.
+        columns: columns that a cascade searches.
+        vague: True if all words of the query were dropped.
+        words: number of leading terms that are words; the others are grams.
     """
 
     text: str
@@ -66,11 +66,11 @@ class TextQuery(NamedTuple):
 
     @property
     def match(self) -> str:
-        """The FTS5 expression: every term quoted, joined by OR. Operators and column filters cannot form."""
+        """The FTS5 expression: all terms quoted, joined by OR, so the query cannot add operators or column filters."""
         return self.match_in("entries_fts")
 
     def match_in(self, table: str) -> str:
-        """Return the FTS5 expression for a table; of a cascade that of its last step (see `at_step`)."""
+        """Return the FTS5 expression for a table; for a cascade, that of its last step (see `at_step`)."""
         if not self.steps:
             return " OR ".join([*(f'"{t}"' for t in self.terms), *(f'"{t}" *' for t in self.begun)])
         step = self.steps[-1]
@@ -81,22 +81,22 @@ class TextQuery(NamedTuple):
         return self._begun([term], table, "") if self.steps else f'"{term}"'
 
     def at_step(self, step: int) -> TextQuery:
-        """Return the query with one step of its cascade alone."""
+        """Return the query with one step of its cascade only."""
         return self._replace(steps=(self.steps[step],))
 
-    def _begun(self, terms: Sequence[str], table: str, word: str) -> str:
+    def _begun(self, terms: Sequence[str], table: str, operator: str) -> str:
         columns = [_OF_MEMORIES.get(c, "") for c in self.columns] if table == "memories_fts" else self.columns
-        # Nothing can be found in no column: an empty phrase is what FTS5 finds nowhere.
-        wanted = word.join(f'"{term}" *' for term in terms) if any(columns) else '""'
-        return f"{{{' '.join(filter(None, columns)) or 'id'}}} : ({wanted})"
+        # Without columns nothing may match: an empty phrase matches nothing in FTS5.
+        phrases = operator.join(f'"{term}" *' for term in terms) if any(columns) else '""'
+        return f"{{{' '.join(filter(None, columns)) or 'id'}}} : ({phrases})"
 
 
 def parse(text: str, rules: TextRules) -> TextQuery:
     """Turn a query into terms by the documented steps.
 
-    Split on everything that is no letter, digit or combining mark, lower-case, drop terms under ``least_chars`` (2, as
-    documented, unless the rules say otherwise, or none would be left), optionally drop stop words (likewise), and add
-    grams for what ``unicode61`` cannot cut.
+    Split on everything except letters, digits and combining marks, lower-case, drop terms shorter than ``least_chars``
+    (2 by default) unless none would remain, optionally drop stop words (likewise), and add grams for text that
+    ``unicode61`` cannot split.
     """
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode("utf-8")
@@ -115,9 +115,9 @@ def parse(text: str, rules: TextRules) -> TextQuery:
 
 
 def _cascade(words: Sequence[str], min_terms: int | None) -> tuple[Step, ...]:
-    """Return the documented steps: all words; without the shortest one, again and again; any word.
+    """Return the documented steps: all words; repeatedly without the shortest word; any word.
 
-    Of equally short words the first one goes first. What is left stands in the order of its length.
+    Ties are dropped in query order. The remaining words are in order of length.
     """
     count, every = len(words), tuple(range(len(words)))
     if not words:
@@ -127,25 +127,25 @@ def _cascade(words: Sequence[str], min_terms: int | None) -> tuple[Step, ...]:
     steps = []
     if count <= MOST_STRICT:
         steps.append(Step("all", True, every))
-        left = sorted(every, key=lambda at: len(words[at]))
-        kept = range(count - 1, count - 1 if min_terms is None else min_terms - 1, -1)
-        steps += [Step(f"{few} of {count}", True, tuple(left[count - few :])) for few in kept]
+        by_length = sorted(every, key=lambda at: len(words[at]))
+        counts = range(count - 1, count - 1 if min_terms is None else min_terms - 1, -1)
+        steps += [Step(f"{n} of {count}", True, tuple(by_length[count - n :])) for n in counts]
     return (*steps, Step("any", False, every))
 
 
 def with_words(query: TextQuery, asked: AskedWords, rules: TextRules) -> TextQuery:
-    """Return a query whose full text also counts the words that are asked for beside it."""
-    more = parse(asked.text, rules)
+    """Return the query with the words of options such as ``must`` added to its terms."""
+    added = parse(asked.text, rules)
     if rules.match == "cascade":
-        words = dict.fromkeys((*query.terms, *more.terms, *asked.begun))
+        words = dict.fromkeys((*query.terms, *added.terms, *asked.begun))
         terms = (*query.terms, *(word for word in words if word not in query.terms))
-        left, cut = terms[: rules.max_terms], query.cut + max(len(terms) - rules.max_terms, 0)
-        phrase, steps = query.has_phrase or more.has_phrase, _cascade(left, rules.min_terms)
-        return query._replace(terms=left, cut=cut, has_phrase=phrase, steps=steps, vague=not left and query.vague)
-    terms = (*query.terms, *(term for term in more.terms if term not in query.terms))
+        counted, cut = terms[: rules.max_terms], query.cut + max(len(terms) - rules.max_terms, 0)
+        phrase, steps = query.has_phrase or added.has_phrase, _cascade(counted, rules.min_terms)
+        return query._replace(terms=counted, cut=cut, has_phrase=phrase, steps=steps, vague=not counted and query.vague)
+    terms = (*query.terms, *(term for term in added.terms if term not in query.terms))
     cut = query.cut + max(len(terms) - rules.max_terms, 0)
-    phrase = query.has_phrase or more.has_phrase
-    # What is only begun is no word; a filter asks for those that begin so.
+    phrase = query.has_phrase or added.has_phrase
+    # An unfinished last word is not needed as a word: the prefix filter covers it.
     needed = tuple([word for word in query.needed if not asked.cut or word[0][:1] != asked.begun[-1:]])
-    kept = terms[: rules.max_terms]
-    return query._replace(terms=kept, cut=cut, has_phrase=phrase, begun=asked.begun, cuts_last=asked.cut, needed=needed)
+    used = terms[: rules.max_terms]
+    return query._replace(terms=used, cut=cut, has_phrase=phrase, begun=asked.begun, cuts_last=asked.cut, needed=needed)

@@ -1,4 +1,4 @@
-"""Plan: one search, fully decided before any tier is searched."""
+"""Plan: all parameters of a search, resolved before any tier is searched."""
 
 from __future__ import annotations
 
@@ -33,55 +33,55 @@ LEGS: tuple[Leg, ...] = ("text", "vector")
 PLAIN = DEFAULTS["syntax"]
 BOTH_LEGS: frozenset[str] = frozenset(LEGS)
 MEMORY = "memory"
-NO_VECTOR = "legs asks for vectors alone, and there is neither a query_vector nor an embedder"
-#: Limits above this are the same as no limit; their multiples still fit SQLite's integers.
+NO_VECTOR = "legs is 'vector', but there is neither a query_vector nor an embedder: pass one of them"
+#: Maximum limit, in effect no limit; multiples of it still fit SQLite's integers.
 MOST = 2**31 - 1
-#: Of so many candidates one is taken to be a group, to begin with.
+#: Initial estimate of candidates per group.
 PARTS = 4
-#: So many tags, kinds or legs a search may name.
+#: Maximum tags, kinds or legs of a search.
 MOST_TEXTS = 10_000
-#: So many characters a query may have; only its first terms count, so most are cut much earlier.
+#: Maximum characters of a query; only its first terms count, so most are cut much earlier.
 MOST_QUERY_CHARS = 50_000_000
-#: More threads than this are not started.
+#: Maximum number of threads.
 MOST_THREADS = 256
 
 
 class QueryEmbedding(NamedTuple):
-    """A tier's space, and the query as a vector of its model."""
+    """A tier's space, and the query's vector by its model."""
 
     space: Space
     vector: QueryVector
 
 
 class Plan(NamedTuple):
-    """What every tier is searched for.
+    """All parameters of a search.
 
     Attributes:
-        limit: as the caller named it, None for the profile's default.
-        candidates: how many each leg of each tier takes.
-        filters: by name; every candidate passes all of them, whichever leg found it.
-        include_memories: memories are returned too.
-        scores_memories: they are candidates like entries; if not, they have a fixed score.
-        now: the moment validity and decay are judged at, epoch seconds.
-        vector: the query as a vector, or None.
-        space: where the vector is compared; None lets the tier choose by ``model`` and dimension.
-        embeddings: by tier, the query as an embedder gave it.
-        notes: what there is to say before any tier is searched.
-        corpus_columns: the columns that the profile reads and a tier fills.
-        comparable: several tiers are searched, so that corpus scores must be brought to one scale.
-        needs_ids: candidates must be known by their ids, because several tiers may hold the same.
-        group_by: entries with the same parent are one result.
-        deadline: when the search answers with what it has; None waits for everything.
-        depth: so many of the best are arranged anew before the limit; None leaves the order of the scores.
-        diversity: how much likeness to results before it counts against a candidate, 0 to 1.
-        reranking: who scores the best anew.
-        scans_words: candidates are the entries whose TF-IDF cosine with the query's whole text is the highest.
-        offset: how many results are left out before the first that is returned.
-        asked: the words that are asked for beside the query.
-        tiers: only these are searched; None for all.
-        typos: words that no entry holds are guessed at.
-        facets: what the matches are counted by.
-        web: what a query in the syntax of web searches asks.
+        limit: limit of the caller; None for the profile's default.
+        candidates: number of candidates per leg and tier.
+        filters: filters by name; every candidate of any leg passes all of them.
+        now: time of validity and decay, epoch seconds.
+        include_memories: True to return memories.
+        scores_memories: True if memories are scored like entries; otherwise they have a fixed score.
+        vector: vector of the query, or None.
+        space: space of the vector; None lets the tier choose by ``model`` and dimension.
+        embeddings: embeddings of the query by tier.
+        notes: notes known before any tier is searched.
+        corpus_columns: columns that the profile reads and tiers fill.
+        comparable: True if corpus scores must be put on one scale, because several tiers are searched.
+        needs_ids: True if candidates need ids, because several tiers may contain the same entry.
+        group_by: ``parent`` merges entries of one parent into one result.
+        deadline: time at which the search returns partial results; None waits for all.
+        depth: number of best results to rearrange before the limit; None keeps the order of scores.
+        diversity: penalty for likeness to earlier results, 0 to 1.
+        reranking: reranker of the best results.
+        scans_words: True to recall by TF-IDF cosine with the query's whole text.
+        offset: number of best results to skip.
+        asked: words of options such as ``must``.
+        tiers: tiers to search; None for all.
+        typos: True to guess corrections of unknown words.
+        facets: facets to count.
+        web: parsed web syntax of the query.
     """
 
     query: TextQuery
@@ -123,28 +123,28 @@ class Plan(NamedTuple):
 
     @property
     def alone(self) -> bool:
-        """Whether the query may take several searches, and so none together with others."""
+        """True if the query may need several searches, which excludes batching."""
         return self.group_by is not None or self.offset > 0 or self.is_deep
 
     @property
     def places(self) -> int | None:
-        """The places that the candidates of one search decide, whatever the limit; None where the limit decides.
+        """Number of places decided by the candidates of one search, whatever the limit; None if the limit decides.
 
-        Groups take more candidates; several are of one.
+        Groups need more candidates, as several belong to one.
         """
         cuts = self.profile.cuts
         return None if cuts.factor else max(cuts.minimum // (2 if self.group_by is None else 2 * PARTS), 1)
 
     @property
     def is_deep(self) -> bool:
-        """Whether more places are wanted than the candidates of one search decide."""
+        """True if the limit exceeds the places that the candidates of one search decide."""
         return self.limit is not None and (places := self.places) is not None and self.limit > places
 
     def taken(self, *, compared: bool | None = None) -> int:
-        """Return how many candidates each leg takes: both share them where the profile fixes their number.
+        """Return the number of candidates per leg: legs share them if the profile fixes their number.
 
         Args:
-            compared: whether the query has a vector, and there are others to compare it with; None if it has one.
+            compared: True if vectors are compared; None to infer it from the plan.
         """
         if compared is None:
             compared = self.vector is not None or bool(self.embeddings)
@@ -153,41 +153,41 @@ class Plan(NamedTuple):
 
     @property
     def filters_alone(self) -> bool:
-        """Whether a query in the syntax of web searches has filters and nothing to rank by."""
+        """True if a query in web syntax has filters but no words or vector to rank by."""
         words = self.query.terms or self.query.begun or self.vector is not None or self.embeddings
         return self.web is not None and bool(self.web.where) and not words
 
     @property
     def asks_text(self) -> bool:
-        """Whether the full text is searched: its leg is on and a term is left of the query."""
+        """True if the full text is searched: its leg is on and the query has terms."""
         return "text" in self.legs and bool(self.query.terms)
 
     @property
     def begins_words(self) -> bool:
-        """Whether words are asked for by what they begin with."""
+        """True if the query has prefixes."""
         return bool(self.query.begun or (self.asked is not None and self.asked.without))
 
     @property
     def asks_vectors(self) -> bool:
-        """Whether vectors are searched: their leg is on, a query vector is there, and the query is not too vague."""
+        """True if vectors are searched: their leg is on, there is a query vector, and the query is not too vague."""
         if self.query.vague and "text" in self.legs:
             return False
         return "vector" in self.legs and self.vector is not None
 
     def of_tier(self, name: str) -> Plan:
-        """Return the plan as a tier reads it: with its own query vector, if the query was embedded for it."""
-        if not self.embeddings or (own := self.embeddings.get(name)) is None:
+        """Return the plan for a tier, with its query vector if the query was embedded for it."""
+        if not self.embeddings or (embedding := self.embeddings.get(name)) is None:
             return self
-        return self._replace(vector=own.vector, model=own.space.model, space=own.space, embeddings={})
+        return self._replace(vector=embedding.vector, model=embedding.space.model, space=embedding.space, embeddings={})
 
     def of_query(self, query: str, vector: ArrayLike | None, embeds: bool) -> Plan:
         """Return the same plan for another query.
 
         Args:
-            embeds: whether the query will be embedded.
+            embeds: True if the query will be embedded.
 
         Raises:
-            QueryError: the query is no text, or vectors alone are searched and there is none.
+            QueryError: the query is not text, or only vectors are searched and there is none.
             VectorError: the vector is not one-dimensional, or has NaN, infinite or only zero components.
         """
         if type(query) is not str or len(query) > MOST_QUERY_CHARS:
@@ -201,20 +201,20 @@ class Plan(NamedTuple):
 
     @property
     def most_hits(self) -> int:
-        """The limit in use."""
+        """Effective limit."""
         return self.profile.cuts.limit if self.limit is None else self.limit
 
 
 def make_plan(
     query: str, *, now: float, profile: ProfileLike, options: Mapping[str, Any], embeds: bool = False
 ) -> Plan:
-    """Check a search's arguments (see `septet.Vault.search`) and decide what to ask.
+    """Check a search's arguments (see `septet.Vault.search`) and build its plan.
 
     Args:
-        embeds: whether the query will be embedded, so that vectors alone may be searched without one.
+        embeds: True if the query will be embedded, so that a vector search needs no query vector.
 
     Raises:
-        QueryError: an argument that cannot be understood.
+        QueryError: an invalid argument.
         VectorError: a query vector with NaN, infinite or only zero components.
     """
     if type(query) is not str or len(query) > MOST_QUERY_CHARS:
@@ -227,7 +227,7 @@ def make_plan(
         limit = _count("limit", limit)
     if type(offset := options["offset"]) is not int or offset:
         offset = _offset(offset)
-        # The small-corpus guard makes one page of all; who turns pages has pages of one length.
+        # Fixed page length: the small-corpus guard would put everything on one page.
         limit = cuts.limit if limit is None and offset else limit
     mode, group_by, domain = options["mode"], options["group_by"], options["domain"]
     if (type(mode) is not str and type(mode := exact(mode)) is not str) or mode not in ("full", "scan"):
@@ -244,7 +244,7 @@ def make_plan(
     memories = options["include_memories"] or MEMORY in kinds
     if (options["where"] is not None or web is not None) and not memories:
         memories = _asks_memories(filters)
-    given, tags, model = options["query_vector"], options["tags"], options["model"]
+    vector, tags, model = options["query_vector"], options["tags"], options["model"]
     taken = max(cuts.factor * (cuts.limit if limit is None else limit), cuts.minimum)
     taken = taken if cuts.maximum is None or taken < cuts.maximum else cuts.maximum
     plan = Plan(
@@ -261,7 +261,7 @@ def make_plan(
         legs=BOTH_LEGS if options["legs"] is None else _legs(options, embeds),
         tags=() if tags is None else _texts("tags", tags),
         domain=domain if domain is None or type(domain) is str else exact(domain),
-        vector=None if given is None else query_vector(given),
+        vector=None if vector is None else query_vector(vector),
         model=None if model is None else utf8(model, "model", QueryError),
         min_score=min_score,
         min_confidence=min_confidence,
@@ -296,7 +296,7 @@ def _web(query: str, syntax: object) -> tuple[str, Web | None]:
 
 
 def _with_words(plan: Plan, options: Mapping[str, Any], web: Web | None) -> Plan:
-    # Most searches name no words beside the query.
+    # Imported here: most searches have no such options.
     from septet.query.words import asked_words
 
     asked = asked_words(options, plan.query.text, web)
@@ -309,7 +309,7 @@ def _offset(offset: object) -> int:
 
 
 def _finer(plan: Plan, options: Mapping[str, Any]) -> Plan:
-    # Most searches ask for none of it.
+    # Imported here: most searches use none of these options.
     from septet.query.refine import refinements
 
     return plan._replace(**refinements(options, plan.most_hits, plan.candidates, plan.profile.cuts.diversity))
@@ -317,34 +317,34 @@ def _finer(plan: Plan, options: Mapping[str, Any]) -> Plan:
 
 def _filters(options: Mapping[str, Any], kinds: tuple[str, ...], web: Web | None) -> dict[str, Filter]:
     where, equal = options["where"], ("domain", "type", "severity")
-    named = [name for name in equal if options[name] is not None]
-    if where is web is None and not named and not kinds:
+    names = [name for name in equal if options[name] is not None]
+    if where is web is None and not names and not kinds:
         return {}
-    # Most searches come without a filter.
+    # Imported here: most searches have no filter.
     from septet.query.filters import Compare, compare_text, parse_where
 
-    out: dict[str, Filter] = {}
-    for name in named:
+    filters: dict[str, Filter] = {}
+    for name in names:
         value = options[name]
         if not isinstance(value, str):
             raise QueryError(
                 f"{name} is {shown(value)}: wanted text; use where={{'{name}': {{'$in': [...]}}}} for several"
             )
-        out[name] = compare_text(name, value)
+        filters[name] = compare_text(name, value)
     if kinds:
-        # A caller who asks for memories gets them, even when `kinds` names other kinds.
-        out["kinds"] = Compare("kind", "$in", (*kinds, MEMORY) if options["include_memories"] else kinds)
+        # include_memories applies even if `kinds` names other kinds.
+        filters["kinds"] = Compare("kind", "$in", (*kinds, MEMORY) if options["include_memories"] else kinds)
     if where is not None:
-        out.update(parse_where(where))
-    return out if web is None else {**out, **web.filters}
+        filters.update(parse_where(where))
+    return filters if web is None else {**filters, **web.filters}
 
 
 def _asks_memories(filters: Mapping[str, Filter]) -> bool:
     from septet.query.filters import Compare, names
 
-    for one in filters.values():
-        # Most filters are of another field: they cost no call.
-        if not (isinstance(one, Compare) and one.field != "kind") and names(one, "kind", MEMORY):
+    for item in filters.values():
+        # Checked inline first: most filters are on another field.
+        if not (isinstance(item, Compare) and item.field != "kind") and names(item, "kind", MEMORY):
             return True
     return False
 
@@ -355,33 +355,33 @@ def _moment(as_of: object) -> float:
 
 
 def _score(name: str, value: object) -> float:
-    given = exact(value)
-    if isinstance(given, float) and math.isinf(given):
-        return given
-    return real(given, name, QueryError)
+    score = exact(value)
+    if isinstance(score, float) and math.isinf(score):
+        return score
+    return real(score, name, QueryError)
 
 
 def _kinds(kinds: object) -> tuple[str, ...]:
-    listed = _texts("kinds", (kinds,) if isinstance(kinds, str) else kinds)
-    if not listed:
+    names = _texts("kinds", (kinds,) if isinstance(kinds, str) else kinds)
+    if not names:
         raise QueryError("kinds is empty: wanted at least one kind, or None")
-    return listed
+    return names
 
 
 def _legs(options: Mapping[str, Any], embeds: bool) -> frozenset[str]:
     legs = options["legs"]
-    wanted = frozenset(_texts("legs", (legs,) if isinstance(legs, str) else legs))
-    if not wanted or wanted - frozenset(LEGS):
+    chosen = frozenset(_texts("legs", (legs,) if isinstance(legs, str) else legs))
+    if not chosen or chosen - frozenset(LEGS):
         raise QueryError(f"legs is {shown(legs)}: wanted one or both of {LEGS}")
-    if wanted == {"vector"} and options["query_vector"] is None and not embeds:
+    if chosen == {"vector"} and options["query_vector"] is None and not embeds:
         raise QueryError(NO_VECTOR)
-    return wanted
+    return chosen
 
 
 def _texts(name: str, values: object) -> tuple[str, ...]:
-    """Return a collection of texts as a tuple."""
-    given = listed(values, name, QueryError, "a list of strings", MOST_TEXTS, of=str)
-    return tuple([utf8(v, name, QueryError) for v in given])
+    """Check a collection of texts; return it as a tuple."""
+    texts = listed(values, name, QueryError, "a list of strings", MOST_TEXTS, of=str)
+    return tuple([utf8(v, name, QueryError) for v in texts])
 
 
 def _count(name: str, value: object) -> int:
@@ -389,10 +389,10 @@ def _count(name: str, value: object) -> int:
 
 
 def thread_count(threads: object) -> int:
-    """Return a number of threads; None is one for each core that this process may use.
+    """Return the number of threads; None means one per core available to this process.
 
     Raises:
-        QueryError: not a whole number of at least 1.
+        QueryError: not an integer of at least 1.
     """
     if threads is None:
         cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)

@@ -1,4 +1,4 @@
-"""What few searches ask for: a deadline, some tiers only, facets, results unlike each other, a reranker."""
+"""Options of few searches: deadline, tiers, facets, diversity, reranker."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from septet.query.facets import facets_asked
 
 __all__ = ["Reranking", "refinements"]
 
-#: The shortest and the longest time for a search or a reranker, in seconds.
+#: Minimum and maximum timeout of a search or a reranker, in seconds.
 LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 0.01, 86_400.0
 MOST_TIERS = 10_000
-#: At most so many of the best are arranged anew.
+#: Maximum results to rearrange.
 MOST_ARRANGED = 1_000
 
 
 class Reranking(NamedTuple):
-    """Who scores the best candidates anew, how many of them, and in how many seconds."""
+    """A reranker, the number of best candidates it scores, and its timeout in seconds."""
 
     reranker: Reranker
     top: int
@@ -29,15 +29,15 @@ class Reranking(NamedTuple):
 
 
 def refinements(options: Mapping[str, Any], limit: int, candidates: int, diversity: float = 0.0) -> dict[str, Any]:
-    """Return the fields of a plan that few searches set, checked.
+    """Check these options and return the fields of the plan that they set.
 
     Args:
-        limit: of the search.
-        candidates: how many each leg takes without them.
-        diversity: what it is unless the options name it; groups and pages, which it does not go with, do without.
+        limit: limit of the search.
+        candidates: candidates per leg without these options.
+        diversity: default diversity; ignored with groups and pages, which exclude it.
 
     Raises:
-        QueryError: an option that cannot be understood, or does not go together with another.
+        QueryError: an invalid option, or a combination of options that exclude each other.
     """
     out: dict[str, Any] = {}
     if options["timeout_s"] is not None:
@@ -47,12 +47,12 @@ def refinements(options: Mapping[str, Any], limit: int, candidates: int, diversi
         out["tiers"] = _tiers(options["tiers"])
     if options["facets"] is not None:
         out["facets"] = facets_asked(options["facets"])
-    given = [name for name in ("diversity", "reranker") if options[name] is not None]
-    if not given and (not diversity or options["group_by"] is not None or options["offset"]):
+    named = [name for name in ("diversity", "reranker") if options[name] is not None]
+    if not named and (not diversity or options["group_by"] is not None or options["offset"]):
         return out
     for name, without in (("group_by", None), ("offset", 0)):
-        if given and options[name] != without:
-            raise QueryError(f"{given[0]} does not go together with {name}: leave one of them out, or raise the limit")
+        if named and options[name] != without:
+            raise QueryError(f"{named[0]} cannot be combined with {name}: omit one of them, or raise the limit")
     out["limit"] = limit
     if options["diversity"] is not None:
         diversity = real(options["diversity"], "diversity", QueryError, 0, 1)
@@ -69,8 +69,8 @@ def refinements(options: Mapping[str, Any], limit: int, candidates: int, diversi
 
 
 def _tiers(tiers: object) -> frozenset[str]:
-    wanted = "the names of tiers"
-    given = [tiers] if isinstance(tiers, str) else listed(tiers, "tiers", QueryError, wanted, MOST_TIERS, of=str)
-    if not given:
-        raise QueryError("tiers names none: leave it out to search all")
-    return frozenset(utf8(name, "a name in tiers", QueryError) for name in given)
+    expected = "the names of tiers"
+    names = [tiers] if isinstance(tiers, str) else listed(tiers, "tiers", QueryError, expected, MOST_TIERS, of=str)
+    if not names:
+        raise QueryError("tiers is empty: omit it to search all tiers")
+    return frozenset(utf8(name, "a name in tiers", QueryError) for name in names)

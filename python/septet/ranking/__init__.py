@@ -1,1 +1,1 @@
-"""Pure ranking: candidates as columns, signals, fusion, adaptive weights, cuts. Nothing here touches a file."""
+"""Pure ranking: candidates as columns, signals, fusion, adaptive weights, cuts. No I/O."""

@@ -1,4 +1,4 @@
-"""Adaptive weights: what feedback makes of a profile's documented weights."""
+"""Adaptive weights: a profile's documented weights adjusted by feedback."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["Weights", "weights_of"]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weights in use and why.
+    """Weights in use, and the reason.
 
     Attributes:
         values: one weight per signal.
-        row: ``text`` or ``hybrid``, whether vectors take part.
-        cause: one sentence.
-        counted: feedback rows that count.
+        row: ``text`` without vectors, ``hybrid`` with them.
+        cause: reason, one sentence.
+        counted: number of feedback rows counted.
         accept_rate: mean value of the counted rows, 0 to 1; None without any.
     """
 
@@ -50,12 +50,12 @@ def weights_of(profile: Profile, chosen: WeightSet, feedback: Mapping[str, int])
     together get ``base + (rate - 0.5) * 2 * 0.15``; the others keep their proportions and bring the sum to 1.
 
     Args:
-        feedback: rows per action; actions the profile gives no value to (``failed``) are not counted.
+        feedback: rows per action; actions without a value in the profile (``failed``) are not counted.
     """
     rule, base = profile.adaptive, profile.weights[chosen]
     counted = sum(n for action, n in feedback.items() if action in rule.values)
-    gained = sum(rule.values[action] * n for action, n in feedback.items() if action in rule.values)
-    rate = gained / counted if counted else None
+    accepted = sum(rule.values[action] * n for action, n in feedback.items() if action in rule.values)
+    rate = accepted / counted if counted else None
     if rate is None or counted < rule.min_rows:
         cause = f"as documented: {counted} of the {rule.min_rows} feedback rows needed to move them"
         return Weights(profile.name, chosen, dict(base), cause, counted, rate)
@@ -64,7 +64,7 @@ def weights_of(profile: Profile, chosen: WeightSet, feedback: Mapping[str, int])
         cause = f"{counted} feedback rows, but no signal of this profile moves"
         return Weights(profile.name, chosen, dict(base), cause, counted, rate)
     if (total := sum(base.values())) > 1:
-        # The bounds are shares of a sum of 1; weights on a larger scale mean the same when brought to it.
+        # The bounds assume a sum of 1: normalize larger weights.
         base = {s: w / total for s, w in base.items()}
     fixed = sum(base[s] for s in rule.fixed if s in base)
     start = sum(base[s] for s in moving)

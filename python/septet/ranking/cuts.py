@@ -1,4 +1,4 @@
-"""Cuts: which of the ranked candidates leave the engine."""
+"""Cuts: select the results among the ranked candidates."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["budgeted", "guarded", "tokens_of"]
 
 
 def guarded(cuts: Cuts, *, limit: int | None, matches: int) -> bool:
-    """Say whether the small-corpus guard returns everything.
+    """Return True if the small-corpus guard returns all results.
 
-    It does when the caller named no limit, the full text found fewer than ``guard_below`` entries, and the default
-    limit would drop more than half of them.
+    It does without an explicit limit, if fewer than ``guard_below`` entries match the full text, and the default limit
+    would drop more than half of them.
     """
     return limit is None and matches < cuts.guard_below and cuts.limit < matches / 2
 
 
 def tokens_of(candidate: Candidate) -> int:
-    """Return what a whole entry costs a token budget: characters / 4 of its text and tags, rounded up."""
+    """Return the tokens of a full entry: characters / 4 of its text and tags, rounded up."""
     return math.ceil((candidate.to_entry().text_chars + len(candidate.tags_json)) / CHARS_A_TOKEN)
 
 
@@ -33,29 +33,29 @@ def budgeted(cuts: Cuts, costs: Sequence[int], scores: Sequence[float], max_toke
     """Cut ranked results by a token budget.
 
     Args:
-        costs: what each result takes, best first, in tokens.
-        scores: their scores.
+        costs: tokens of each result, best first.
+        scores: score of each result.
 
     Returns:
-        The places that are kept, and those that the budget left out. What a confident best made unnecessary is neither.
+        The places that fit, and those that do not. Results cut by ``confident_limit`` are in neither.
     """
-    kept: list[int] = []
+    places: list[int] = []
     left_out: list[int] = []
     spent, stopped = 0, False
     for place, cost in enumerate(costs):
-        if kept and (place if cuts.budget == "stop" else len(kept)) >= _most(cuts, scores[kept[0]]):
+        if places and (place if cuts.budget == "stop" else len(places)) >= _most(cuts, scores[places[0]]):
             break
         fits = not stopped and spent + cost <= max_tokens
-        if fits or (cuts.budget == "stop" and not kept):
-            kept.append(place)
+        if fits or (cuts.budget == "stop" and not places):
+            places.append(place)
             spent += cost
         else:
             left_out.append(place)
             stopped = cuts.budget == "stop"
-    return kept, left_out
+    return places, left_out
 
 
 def _most(cuts: Cuts, best: float) -> float:
-    """Return how many results are enough when the first of them has this score."""
+    """Return the maximum number of results, given the best score."""
     confident = cuts.confident_score is not None and best >= cuts.confident_score
     return cuts.confident_limit if confident else math.inf

@@ -1,4 +1,4 @@
-"""Diversity: an order of candidates in which the next is relevant and unlike those before it."""
+"""Diversity: order candidates by relevance and dissimilarity to earlier ones."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 __all__ = ["diversified", "likeness_of_words", "ranged", "relevance_of", "word_set"]
 
 _DENSE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-#: Runs of scripts that put no blanks between words, and words of all others.
+#: Runs of scripts without spaces between words, and words of all other scripts.
 _WORDS = re.compile(f"([{_DENSE}]+)|[^\\W{_DENSE}]+")
 
 
 def relevance_of(scores: Sequence[float]) -> NDArray[np.float64]:
-    """Return scores ``(m,)``, best first, as parts of the best, 0 to 1; all 0 where the best is 0 or less."""
+    """Return scores ``(m,)``, best first, as fractions of the best, 0 to 1; all 0 if the best is 0 or less."""
     values = np.array(scores, dtype=np.float64)
     if not len(values) or values[0] <= 0:
         return np.zeros(len(values))
@@ -26,17 +26,17 @@ def relevance_of(scores: Sequence[float]) -> NDArray[np.float64]:
 
 
 def ranged(scores: Sequence[float]) -> NDArray[np.float64]:
-    """Return scores ``(m,)`` as numbers from 0, the lowest, to 1, the highest; all 1 where they are the same."""
+    """Return scores ``(m,)`` scaled linearly from 0, the lowest, to 1, the highest; all 1 if they are equal."""
     values = np.array(scores, dtype=np.float64)
-    # Halves: the span of two large numbers has no room in a float.
+    # Halved, because the span of two large floats may overflow.
     low, span = (values.min() / 2, values.max() / 2 - values.min() / 2) if len(values) else (0.0, 0.0)
     return (values / 2 - low) / span if span > 0 else np.ones(len(values))
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text in lower case; of Chinese, Japanese and Korean characters and pairs of them.
+    """Return the lower-case words of a text; single characters and pairs for Chinese, Japanese and Korean.
 
-    A text without words is its own, so that it is like itself alone.
+    A text without words is its only word, so that it resembles only itself.
     """
     words: set[str] = set()
     for match in _WORDS.finditer(text.lower()):
@@ -49,35 +49,35 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def likeness_of_words(words: Sequence[frozenset[str]], place: int) -> NDArray[np.float64]:
-    """Return the part of common words (Jaccard) of each set with the one at a place, 0 without words ``(m,)``."""
-    own, likeness = words[place], np.zeros(len(words))
+    """Return the Jaccard similarity of each set with the one at a place, 0 without words ``(m,)``."""
+    reference, likeness = words[place], np.zeros(len(words))
     for at, other in enumerate(words):
-        either = len(own | other)
-        likeness[at] = len(own & other) / either if either else 0.0
+        union = len(reference | other)
+        likeness[at] = len(reference & other) / union if union else 0.0
     return likeness
 
 
 def diversified(
     relevance: NDArray[np.float64], alike: Callable[[int], NDArray[np.float64]], most: int, diversity: float
 ) -> list[int]:
-    """Return the places of candidates by maximal marginal relevance, of equal ones the first.
+    """Return the places of candidates by maximal marginal relevance; the first of equal ones comes first.
 
-    The next place is always the one with the highest ``lambda * relevance - (1 - lambda) * likeness to the most alike
-    before it``, where ``lambda = 1 - diversity`` (Carbonell and Goldstein 1998: The use of MMR).
+    The next place has the highest ``lambda * relevance - (1 - lambda) * maximum likeness to the places before``, where
+    ``lambda = 1 - diversity`` (Carbonell and Goldstein 1998: The use of MMR).
 
     Args:
-        relevance: of each candidate, 0 to 1, descending ``(m,)``.
-        alike: returns how much each candidate is like the one at a place, 0 to 1 ``(m,)``.
-        most: so many are wanted.
-        diversity: from 0, the order of relevance, to 1, as unlike as can be.
+        relevance: relevance of each candidate, 0 to 1, descending ``(m,)``.
+        alike: returns the likeness of each candidate to the one at a place, 0 to 1 ``(m,)``.
+        most: maximum number of places.
+        diversity: from 0, order of relevance, to 1, order of dissimilarity.
     """
-    left = np.ones(len(relevance), dtype=bool)
+    available = np.ones(len(relevance), dtype=bool)
     nearest = np.zeros(len(relevance))
     order: list[int] = []
     while len(order) < min(most, len(relevance)):
         values = (1.0 - diversity) * relevance - diversity * nearest
-        at = int(np.argmax(np.where(left, values, -np.inf)))
+        at = int(np.argmax(np.where(available, values, -np.inf)))
         order.append(at)
-        left[at] = False
+        available[at] = False
         nearest = np.maximum(nearest, alike(at))
     return order

@@ -1,4 +1,4 @@
-"""Fusion: an expression over columns that yields one column, written as data so that a profile can hold it.
+"""Fusion: expressions over columns that yield a column, as data in a profile.
 
 A column is a float64 array with one value per candidate; NaN is unknown. Higher is better in every column.
 """
@@ -48,8 +48,8 @@ __all__ = [
 ]
 
 Column: TypeAlias = NDArray[np.float64]
-#: What three parts of words count; where nothing is matched; information; words, a cosine and the rest where both are
-#: known; a cosine and the rest without words; how many candidates agree.
+#: Weights of the three word features; intercept of words; half information; weights of words and cosine and intercept
+#: if both are known; weight of the cosine and intercept without words; number of agreeing candidates.
 ConfidenceNumbers: TypeAlias = tuple[
     tuple[float, float, float], float, float, tuple[float, float, float], tuple[float, float], int
 ]
@@ -76,14 +76,14 @@ class Only(Checked):
 
 
 class Scale(Checked):
-    """``(x + shift) / max(x + shift)`` over the candidates; 0 where nothing is positive, unknown stays unknown."""
+    """``(x + shift) / max(x + shift)`` over the candidates; 0 if no value is positive, unknown stays unknown."""
 
     scale: Expression
     shift: Annotated[float, Bounds(ge=-LARGE, le=LARGE)] = 0.0
 
 
 class Above(Checked):
-    """``x - min(x)`` over the candidates; unknown stays unknown: of facts, so that one that all share adds nothing."""
+    """``x - min(x)`` over the candidates; unknown stays unknown. For facts: a value shared by all adds nothing."""
 
     above: Expression
 
@@ -101,26 +101,26 @@ class Clamp(Checked):
 
 
 class Log1p(Checked):
-    """``ln(1 + x)``, 0 for what is under 0: of counts, where ten more mean less the more there are."""
+    """``ln(1 + max(x, 0))``. For counts, with diminishing returns."""
 
     log1p: Expression
 
 
 class Decay(Checked):
-    """``2 ** (-x / half_life)``, 1 for what is under 0: of ages, 1 when new and half as much after each half-life."""
+    """``2 ** (-max(x, 0) / half_life)``. For ages: 1 when new, halved after each half-life."""
 
     decay: Expression
     half_life: Annotated[float, Bounds(ge=SMALL, le=LARGE)]
 
 
 class Saturate(Checked):
-    """``x / (1 + x)``, 0 for what is under 0: of BM25, which has no most, from 0 towards 1 whatever else was found."""
+    """``x / (1 + x)`` with ``x = max(x, 0)``. For BM25, which is unbounded: 0 to 1, independent of other candidates."""
 
     saturate: Expression
 
 
 class Found(Checked):
-    """1 for what is above 0, else 0; unknown stays unknown: of BM25, whether words found the candidate."""
+    """1 above 0, else 0; unknown stays unknown. For BM25: 1 if any word matched."""
 
     found: Expression
 
@@ -134,28 +134,28 @@ class Linear(Checked):
 
 
 class Unless(Checked):
-    """An expression where another is unknown or 0, unknown elsewhere: an age, unless the candidate never ages."""
+    """An expression where another is unknown or 0, else unknown: an age, unless the candidate never ages."""
 
     unless: Expression
     of: Expression
 
 
 class Top(Checked):
-    """The highest values, as many as each leg takes candidates; unknown elsewhere: what that leg alone would list.
+    """The highest values, as many as a leg takes candidates, else unknown: the list of that leg alone.
 
-    A candidate that one leg found may have a value in the other leg's column, too: ``bm25`` and ``cosine``.
+    A candidate of one leg may have a value in the other leg's column, too: ``bm25`` and ``cosine``.
     """
 
     top: Expression
 
 
 class Estimate(Checked):
-    """A cosine where it is known, and an estimate where the vector has not come yet.
+    """A cosine if it is known, else an estimate, for entries without a vector yet.
 
     ``mean + deviation * (intercept + slope * t) + r``: mean and deviation are those of the query's cosines over the
-    space (columns ``cosine_mean`` and ``cosine_deviation``), ``t`` is the value of ``by``, and ``r`` is what estimates
-    of the known cosines lack, summed over the candidates with a positive ``t`` and divided by their number + ``doubt``.
-    An entry whose title is the query is taken to be as near as can be, 1.
+    space (columns ``cosine_mean`` and ``cosine_deviation``), ``t`` is the value of ``by``, and ``r`` is the sum
+    of the residuals of estimates of known cosines, over the candidates with a positive ``t``, divided by their number +
+    ``doubt``. An entry whose title equals the query has the estimate 1.
     """
 
     estimate: Expression
@@ -166,17 +166,17 @@ class Estimate(Checked):
 
 
 class Standing(Checked):
-    """How far a cosine stands out: ``(x - mean) / deviation`` of the query's cosines over its space.
+    """z-score of a cosine: ``(x - mean) / deviation`` of the query's cosines over its space.
 
-    So it is the same for models whose cosines are all high or all low. Where mean and deviation (the columns
-    ``cosine_mean`` and ``cosine_deviation``) are unknown they are taken for 0 and 0.1.
+    It is comparable between models with high and low cosines. Unknown mean and deviation (columns ``cosine_mean`` and
+    ``cosine_deviation``) count as 0 and 0.1.
     """
 
     standing: Expression
 
 
 class Term(Checked):
-    """A weighted part of a `Sum`."""
+    """A weighted term of a `Sum` or `Rrf`."""
 
     weight: Annotated[float, Bounds(ge=0, le=LARGE)]
     of: Expression
@@ -185,8 +185,8 @@ class Term(Checked):
 class Sum(Checked):
     """The weighted mean of its terms.
 
-    ``missing="zero"`` counts unknown values as 0; ``"share"`` also leaves out the weight of terms that are unknown for
-    *every* candidate, so that the others share it.
+    ``missing="zero"`` counts unknown values as 0; ``"share"`` also redistributes the weight of terms that are unknown
+    for *every* candidate to the others.
     """
 
     sum: Annotated[tuple[Term, ...], Bounds(min_length=1)]
@@ -213,7 +213,7 @@ class Rrf(Checked):
 
 
 class _ByKey:
-    """Tells pydantic which expression is meant: the one whose telling key is there."""
+    """Selects the expression type in pydantic by the dict's discriminating key."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
         from pydantic_core import core_schema
@@ -274,7 +274,7 @@ Expression: TypeAlias = Annotated[
 
 
 class Columns(NamedTuple):
-    """The candidates an expression is evaluated over: named columns of one length, and each candidate's kind."""
+    """Input of an expression: named columns of equal length, and each candidate's kind."""
 
     values: Mapping[str, Column]
     kinds: Sequence[str]
@@ -288,33 +288,33 @@ def formula(
     smoothing: tuple[Sequence[int], float, int, int, Sequence[float]] | None = None,
     adjustment: tuple[Sequence[Expression], tuple[Expression, float] | None, Expression | None] | None = None,
 ) -> _core.Formula:
-    """Return signals in the form that evaluates them all in one call.
+    """Compile signals to a native formula, which evaluates all of them in one call.
 
     Args:
-        confidence: the numbers of `septet.ranking.profile.Confidence`.
-        balance: the places of two signals, of words and of vectors, and the factor of `Balance`.
-        smoothing: the places of signals, share, neighbours, most, and (lead, covered, prominence) of `Smoothing`.
-        adjustment: factors, what is raised and to what score, and what is pinned.
+        confidence: numbers of `septet.ranking.profile.Confidence`.
+        balance: positions of the word and the vector signal, and the factor of `Balance`.
+        smoothing: positions of signals, share, neighbours, most, and (lead, covered, prominence) of `Smoothing`.
+        adjustment: factors, the floor expression with its score, and the pinned expression.
     """
-    changes = None
+    adjustment_parts = None
     if adjustment is not None:
         factors, floor, pinned = adjustment
-        raised = None if floor is None else (_parts(floor[0]), floor[1])
-        changes = ([_parts(e) for e in factors], raised, None if pinned is None else _parts(pinned))
+        floor_parts = None if floor is None else (_parts(floor[0]), floor[1])
+        adjustment_parts = ([_parts(e) for e in factors], floor_parts, None if pinned is None else _parts(pinned))
     return _core.Formula(
         [_parts(e) for e in signals],
         missing=missing,
         confidence=confidence,
         balance=balance,
         smoothing=smoothing,
-        adjustment=changes,
+        adjustment=adjustment_parts,
     )
 
 
 def evaluate(expression: Expression, columns: Columns) -> Column:
     """Return the value of an expression for every candidate, shape ``(m,)``, NaN where unknown."""
-    found: Column = formula((expression,), "share").evaluate(columns.values, columns.kinds)[0]
-    return found
+    values: Column = formula((expression,), "share").evaluate(columns.values, columns.kinds)[0]
+    return values
 
 
 def names(expression: Expression) -> frozenset[str]:
@@ -325,17 +325,17 @@ def names(expression: Expression) -> frozenset[str]:
 
 
 def estimates(expression: Expression) -> bool:
-    """Say whether a part of an expression is an `Estimate`."""
+    """Return True if an expression contains an `Estimate`."""
     return isinstance(expression, Estimate) or any(map(estimates, _inside(expression)))
 
 
 def takes_top(expression: Expression) -> bool:
-    """Say whether a part of an expression is a `Top`."""
+    """Return True if an expression contains a `Top`."""
     return isinstance(expression, Top) or any(map(takes_top, _inside(expression)))
 
 
 def _inside(expression: Expression) -> tuple[Expression, ...]:
-    """Return the expressions that one is made of."""
+    """Return the direct sub-expressions."""
     match expression:
         case Only(of=inner) | Scale(scale=inner) | Clamp(clamp=inner) | Log1p(log1p=inner) | Decay(decay=inner):
             return (inner,)
@@ -358,7 +358,7 @@ def _inside(expression: Expression) -> tuple[Expression, ...]:
 
 
 def _parts(e: Expression) -> tuple[Any, ...]:
-    """Return an expression as nested tuples."""
+    """Convert an expression to nested tuples."""
     if isinstance(e, Col):
         return ("col", e.col)
     if isinstance(e, Const):

@@ -1,4 +1,4 @@
-"""What a profile does beside weighing signals: balance, smoothing, confidence; and the types of a profile's numbers."""
+"""Passes of a profile besides weighted signals: balance, smoothing, confidence; and its number types."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 #: A number from 0 to 1.
 Share: TypeAlias = Annotated[float, Bounds(ge=0, le=1)]
-#: Sums and products of numbers within these bounds stay far from infinity, and counts fit SQLite's integers.
+#: Within these bounds, sums and products stay finite, and counts fit SQLite's integers.
 Positive: TypeAlias = Annotated[float, Bounds(ge=1e-9, le=1e9)]
 NotNegative: TypeAlias = Annotated[float, Bounds(ge=0, le=1e9)]
 Bounded: TypeAlias = Annotated[float, Bounds(ge=-1e9, le=1e9)]
@@ -34,10 +34,10 @@ Few: TypeAlias = Annotated[int, Bounds(ge=1, le=10_000)]
 
 
 class Balance(Checked):
-    """Vectors that single nothing out give way to words, which count ``factor * sqrt(2 ln n) / z`` times.
+    """Shifts weight from vectors to words if no cosine stands out: words count ``factor * sqrt(2 ln n) / z`` times.
 
-    ``z`` is how many deviations the best cosine lies above the mean of the query's cosines over the ``n`` vectors of
-    the space. The two signals share the weight that both have; words count 4 times at most, and a quarter at least.
+    ``z`` is the z-score of the best cosine among the query's cosines over the ``n`` vectors of the space. The sum of
+    the two weights stays; the factor of words is clipped to 1/4 … 4.
     """
 
     words: str = "semantic"
@@ -51,14 +51,14 @@ class Agreement(NamedTuple):
     Attributes:
         entries: sample size.
         nearest: neighbours of a sampled entry: the best by BM25 over its rarest words.
-        rarest: how many words of an entry are searched for.
-        common: words held by more than one of this many entries are ignored.
-        least_near: fewest neighbours with which an entry counts.
-        least_entries: fewest entries that are enough.
-        same: cosine from which on two texts are duplicates, which any model holds for equal.
-        far: quantile of the entries' mean cosines that is judged.
-        none: z-score of that quantile, against two random entries, up to which agreement is 0.
-        full: z-score from which on agreement is 1.
+        rarest: number of words searched per entry.
+        common: words in more than one of this many entries are ignored.
+        least_near: minimum neighbours of a counted entry.
+        least_entries: minimum counted entries.
+        same: minimum cosine of duplicates, which any model rates as equal.
+        far: quantile of the entries' mean cosines that is evaluated.
+        none: z-score of that quantile, against random pairs, up to which agreement is 0.
+        full: z-score from which agreement is 1.
         low: agreement below which a search has the note ``vectors_disagree``.
     """
 
@@ -79,38 +79,37 @@ class Smoothing(Checked):
     """Candidates whose vectors are near share their signals: ``(1 - share) * own + share * mean of the nearest``.
 
     Attributes:
-        signals: those that are shared.
-        neighbours: how many candidates are the nearest.
-        most: so many of the best candidates take part.
-        lead: nothing is shared when the best candidate is ahead of the next by this part of what it has.
-        covered: the share of the query's information from which on less is shared the more of it a candidate holds.
-        prominence: nothing is shared when the best cosine stands out less than this part of ``sqrt(2 ln n)``
-            deviations.
+        signals: smoothed signals.
+        neighbours: number of nearest candidates.
+        most: number of best candidates that take part.
+        lead: no smoothing if the best candidate leads the next by this fraction of its score.
+        covered: share of the query's information in a candidate from which smoothing decreases.
+        prominence: no smoothing if the z-score of the best cosine is below this fraction of ``sqrt(2 ln n)``.
     """
 
     signals: tuple[str, ...] = ("semantic", "vector")
     share: Share = 0.4
     neighbours: Few = 5
     most: Few = 100
-    # A question for one thing is answered by one entry: the three numbers keep known-item searches as they are.
+    # The answer of a known-item search is a single entry: these three numbers exempt such searches.
     lead: Share = 0.15
     covered: Share = 0.85
     prominence: NotNegative = 0.8
 
 
 class Confidence(Checked):
-    """How evidence becomes confidence: the probability that a candidate answers the query, by a logistic model.
+    """Logistic model of confidence, the probability that a candidate answers the query.
 
     The logit of words is ``words_intercept + reach_weight * reach + share * (information_weight * i / (i +
     half_information) - share_penalty)``: ``share`` is the matched share of the query's information (the IDF of its
-    terms), ``i`` that information in nats, ``reach`` the share times BM25 as a part of the most that the matched terms
-    can give. A cosine counts as ``x = (cosine - mean) / (1 - mean)``, with the mean cosine of two vectors of the space,
-    so that models whose cosines are all high are judged alike. Where both are known the logit is ``intercept +
+    terms), ``i`` that information in nats, ``reach`` the share times BM25 as a fraction of the maximum of the matched
+    terms. A cosine counts as ``x = (cosine - mean) / (1 - mean)``, with the mean cosine of two vectors of the space,
+    so that models with generally high cosines are comparable. If both are known the logit is ``intercept +
     words_weight * words + cosine_weight * x``, without words ``cosine_only_intercept + cosine_only_weight * x``. Fitted
     on questions of eight collections against those of others, in vaults of 20 to 20,000 entries.
 
     Attributes:
-        agreeing: so many of the best candidates are averaged with the best, in the confidence of all results.
+        agreeing: number of best candidates averaged with the best, in the confidence of all results.
     """
 
     words_intercept: Bounded = -2.9
@@ -127,7 +126,7 @@ class Confidence(Checked):
 
     @cached_property
     def _numbers(self) -> ConfidenceNumbers:
-        """The numbers as the formula takes them."""
+        """The numbers in the order of the formula."""
         return (
             (self.reach_weight, self.information_weight, self.share_penalty),
             self.words_intercept,

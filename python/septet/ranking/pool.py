@@ -12,7 +12,7 @@ __all__ = ["EMPTY", "Candidate", "Pool", "json_text", "searched_text", "tag_word
 
 
 class Candidate(NamedTuple):
-    """One entry as its store holds it; tags and attrs are still JSON text."""
+    """An entry as stored; tags and attrs are JSON text."""
 
     row: int
     id: str
@@ -38,12 +38,12 @@ class Candidate(NamedTuple):
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags in the order they were given."""
+        """The tags in stored order."""
         return tuple(tags_of(self.tags_json))
 
     @property
     def text(self) -> str:
-        """What the text legs see of an entry beside its id."""
+        """The searched text of an entry, except its id."""
         return searched_text(self.title, self.description, self.context, self.tags_json)
 
     def to_entry(self) -> Entry:
@@ -58,15 +58,15 @@ EMPTY = Pool((), (), {"kind": (), "severity": (), "domain": ()}, {})
 
 
 def json_text(value: object) -> str:
-    """Return JSON as the store keeps it: no blanks, every script readable."""
+    """Return compact JSON without ASCII escapes, as in the store."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def searched_text(title: str, description: str, context: str, tags_json: str) -> str:
-    """Return what TF-IDF and the comparison of spelling see of an entry."""
+    """Return the text of an entry for TF-IDF and spelling."""
     return f"{title} {description} {context} {tag_words(tags_json)}"
 
 
 def tag_words(tags_json: str) -> str:
-    """Return tags as text. A JSON list is words between punctuation already, unless something in it was escaped."""
+    """Return tags as text. A JSON list without escapes is returned as is: its punctuation separates words."""
     return tags_json if "\\" not in tags_json else " ".join(json.loads(tags_json))

@@ -1,4 +1,4 @@
-"""The Profile model: which legs find candidates, which signals score them, how they are fused and cut."""
+"""The Profile model: recall legs, signals, fusion and cuts."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ __all__ = [
     "WeightSet",
 ]
 
-#: Which of a profile's sets of weights counts: without vectors, or with them.
+#: A profile's set of weights: ``text`` without vectors, ``hybrid`` with them.
 WeightSet: TypeAlias = Literal["text", "hybrid"]
 
-#: Columns that legs, corpus scores and facts fill; a profile's expressions may name these and no others.
-#: Facts are columns too: times, ages, and numbers in attrs by ``attrs.PATH`` (see `septet.ranking.facts`).
+#: Columns for a profile's expressions, filled by legs, corpus scores and facts. Further columns are times, ages, and
+#: numbers in attrs by ``attrs.PATH`` (see `septet.ranking.facts`).
 COLUMNS = frozenset(
     {"bm25", "title", "trigram", "tfidf", "feedback", "cosine", "path", "severity", "decay", "tags", "domain", "graph"}
 )
 
-#: Those that need the corpus.
+#: Columns that need the corpus.
 CORPUS_COLUMNS = frozenset({"bm25", "tfidf", "trigram", "feedback", "cosine"})
 SECONDS_A_DAY = 86_400.0
-#: Between these bounds weights add up, and divide, without a loss.
+#: Bounds within which sums and ratios of weights stay exact enough.
 MOST_WEIGHT, LEAST_WEIGHT = 1e9, 1e-9
 
 
@@ -76,15 +76,15 @@ class ColumnWeights(Checked):
 
 
 class Feedback(Checked):
-    """Word feedback, the column ``feedback``: the words that tell most of the best matches count as a second query.
+    """Pseudo-relevance feedback, column ``feedback``: informative words of the best matches as a second query.
 
-    It is filled for searches by text alone.
+    Only for searches by text alone.
 
     Attributes:
-        rows: so many of the best full-text matches are read.
-        terms: so many of their terms count, and those that tell as much as the last.
-        agreeing: in how many of the matches a term must be.
-        covered: no feedback when a candidate holds this share of the query's information.
+        rows: number of best full-text matches to read.
+        terms: number of their terms that count, and ties with the last.
+        agreeing: minimum number of these matches with a term.
+        covered: no feedback if a candidate has this share of the query's information.
     """
 
     rows: Few = 5
@@ -94,28 +94,28 @@ class Feedback(Checked):
 
 
 class TextRules(Checked):
-    """How a query becomes a full-text expression.
+    """Rules that turn a query into a full-text expression.
 
     Attributes:
-        match: ``any`` takes the best of the entries that hold a word of the query. ``all`` first takes those that hold
-            every word, in any of its forms (the strict wave), and fills up with others where they are fewer than the
-            candidates wanted (the relaxed wave). Queries of more than 64 words are searched for any. ``cascade`` takes
-            words for beginnings and finds entries that hold all of them, else those that hold fewer, else any.
-        min_terms: a cascade drops the shortest word, again and again, while no entry holds all that are left and more
-            than so many are; then any word will do. None drops none.
-        stop_words: ``drop`` leaves the 95 English stop words out, unless nothing else is left; a list leaves these out.
-            A cascade leaves single letters out, too, and finds nothing where nothing else is left.
-        least_chars: words of fewer characters are left out where a query has others; not in a cascade. With 1 the ``7``
-            of `chapter 7` counts, and the ``t`` of `don't` does not.
+        match: ``any`` recalls the best entries with any word of the query. ``all`` first recalls entries with every
+            word, in any of its forms (the strict wave), then fills up with others if there are fewer than the
+            candidates needed (the relaxed wave). Queries of more than 64 words match any. ``cascade`` treats words as
+            prefixes and recalls entries with all of them, else with fewer, else with any.
+        min_terms: a cascade drops the shortest word repeatedly while no entry matches and more words than this remain;
+            then any word matches. None drops none.
+        stop_words: ``drop`` drops the 95 English stop words, unless nothing else remains; a list drops its words. A
+            cascade also drops single letters, and matches nothing if nothing else remains.
+        least_chars: minimum characters of words; shorter ones are dropped if a query has others; not in a cascade. With
+            1, the ``7`` of `chapter 7` counts, and the ``t`` of `don't` does not.
         grams: add character pairs, folded words and parts of identifiers (see `septet.query.parse`); not in a cascade.
-        names: with grams, add names that signs join or mark, as one term: `get_home_dir`, `--no-cache`, `C++`.
-        max_terms: longer queries are cut, with a note.
-        feedback: how the column ``feedback`` is filled, if a signal reads it.
-        snippet: ``match`` shows hits by the passage around the best match, ``start`` by the start of the description.
-        snippet_chars: how many characters of the text it has at most.
-        typos: guess at words that no entry holds, with a note; the guesses are searched for where nothing else matches.
-        k1: how slowly more occurrences of a word tell more: near 0 one is as good as many.
-        b: how much the length of a text counts, from 0, not at all, to 1, in proportion.
+        names: with grams, add names with punctuation as one term: `get_home_dir`, `--no-cache`, `C++`.
+        max_terms: maximum terms of a query; further ones are dropped with a note.
+        feedback: rules for the column ``feedback``, if a signal reads it.
+        snippet: ``match`` shows the passage around the best match, ``start`` the start of the description.
+        snippet_chars: maximum characters of the snippet.
+        typos: guess corrections of unknown words, with a note; they are searched for if nothing else matches.
+        k1: saturation of repeated words: near 0, one occurrence counts as much as many.
+        b: normalization by text length, from 0, none, to 1, full.
     """
 
     match: Literal["any", "all", "cascade"] = "any"
@@ -135,14 +135,14 @@ class TextRules(Checked):
 
     @cached_property
     def dropped(self) -> bool | frozenset[str]:
-        """The stop words that are left out: False for none, True for the documented ones."""
+        """The dropped stop words: False for none, True for the documented ones."""
         if isinstance(self.stop_words, str):
             return self.stop_words == "drop"
         return frozenset(word.lower() for word in self.stop_words)
 
     @cached_property
     def weighed(self) -> tuple[str, ...]:
-        """The columns with a weight above 0."""
+        """Columns with a weight above 0."""
         return tuple(name for name in ColumnWeights.__dataclass_fields__ if getattr(self.weights, name) > 0)
 
     @cached_property
@@ -152,10 +152,10 @@ class TextRules(Checked):
 
 
 class Facts(Checked):
-    """How facts about an entry become signals of 0 to 1.
+    """Rules that turn facts of an entry into signals, 0 to 1.
 
     Attributes:
-        ramp: the share of a validity window in which an entry fades to 0.
+        ramp: share of a validity window in which an entry fades to 0.
     """
 
     severity: dict[str, Share] = field(default_factory=lambda: {"critical": 1.0, "warning": 0.7, "suggestion": 0.4})
@@ -164,19 +164,19 @@ class Facts(Checked):
 
     @cached_property
     def rules(self) -> _core.FactRules:
-        """These facts in the form in which they are evaluated."""
+        """The rules in native form."""
         return _core.FactRules(self.severity, half_life_s=self.half_life_days * SECONDS_A_DAY, ramp=self.ramp)
 
 
 class Graph(Checked):
-    """Proximity over links: anchors are the best of the first pass whose ``semantic`` signal is above 0.
+    """Proximity over links: anchors are the best of the first pass with a ``semantic`` signal above 0.
 
     Attributes:
-        most_links: from each entry, only so many neighbours are walked to: those linked last, and of those stored
-            together the ones that were added first; None for all. Candidates walk too, and are near where they meet.
-        most_pulled: at most so many neighbours become candidates, the nearest first; an entry with thousands of links
-            must not flood a search.
-        proximity: by distance, from 1.
+        most_links: maximum neighbours followed per entry: the latest links, and the first added of those stored
+            together; None for all. Links are followed from candidates, too, which are near if the walks meet.
+        most_pulled: maximum neighbours that become candidates, nearest first, so that an entry with thousands of links
+            does not flood a search.
+        proximity: signal by distance, from 1.
     """
 
     anchors: Count = 5
@@ -186,25 +186,26 @@ class Graph(Checked):
 
 
 class Cuts(Checked):
-    """How many candidates are taken and how many results leave.
+    """Numbers of candidates and results.
 
     Attributes:
-        limit: results when the caller names no limit.
+        limit: default limit of results.
         factor, minimum, maximum: each leg of each tier takes ``min(maximum, max(factor * limit, minimum))`` candidates;
-            a maximum of None is none. With a factor of 0 a limit only cuts: the candidates decide half as many places,
-            whatever the limit, and more of them the places behind, as those of later pages; where words and vectors are
-            both searched, each takes half.
-        guard_below: small-corpus guard. With no explicit limit, fewer full-text matches than this, and more than half
-            of them about to be dropped, every result is returned; 0 turns it off.
-        budget: what becomes of a result that a token budget has no room for: ``skip`` leaves it out and goes on with
-            the next; ``stop`` ends the results there, but always keeps the first, however large.
-        confident_score, confident_limit: with a token budget, a best score of at least this keeps so many at most.
-        min_score: results under this score are dropped when the caller names no ``min_score``; None keeps all.
-        diversity: how much unlike each other results should be when the caller names no ``diversity``, 0 to 1.
-        likeness: what tells how much results are like each other: ``vectors``, and words where there are none, beside
-            scores as parts of the best; or ``words`` alone, beside scores from the lowest, 0, to the highest, 1.
-        ties: what puts equal scores in order: ``found``, how the legs ranked them; or ``path``, path, lines and id of
-            each, which stay the same when a vault is made anew, as long as all equal ones are candidates.
+            a maximum of None is none. With a factor of 0 the limit does not affect recall: the candidates decide half
+            as many places, and further places are decided by more candidates, as on later pages; if words and vectors
+            are both searched, each leg takes half.
+        guard_below: small-corpus guard. Without an explicit limit, all results are returned if fewer entries than this
+            match the full text, and the limit would drop more than half of them; 0 turns it off.
+        budget: handling of a result that exceeds the token budget: ``skip`` continues with the next; ``stop`` ends the
+            results, but always returns the first, however large.
+        confident_score, confident_limit: with a token budget, a best score of at least ``confident_score`` limits the
+            results to ``confident_limit``.
+        min_score: default ``min_score``: lower results are dropped; None keeps all.
+        diversity: default ``diversity`` of the results, 0 to 1.
+        likeness: measure of likeness between results: ``vectors``, or words without vectors, with scores as fractions
+            of the best; or ``words`` alone, with scores scaled from 0, the lowest, to 1, the highest.
+        ties: order of equal scores: ``found``, by rank in the legs; or ``path``, by path, lines and id, which is stable
+            when a vault is rebuilt, as long as all tied entries are candidates.
     """
 
     limit: AtLeastOne = 10
@@ -222,12 +223,12 @@ class Cuts(Checked):
 
 
 class Adaptive(Checked):
-    """Weights that follow feedback: from ``min_rows`` rows on, the moving signals gain or lose up to ``span``.
+    """Weights adjusted by feedback: from ``min_rows`` rows on, the moving signals gain or lose up to ``span``.
 
     Attributes:
-        values: what one row of each action counts; actions not named here are not counted.
-        text, hybrid: the signals that move, in each set of weights; they keep their proportion to each other.
-        fixed: signals that stay as they are; all others are rescaled so that the weights sum to 1.
+        values: value of a row by action; other actions are not counted.
+        text, hybrid: moving signals in each set of weights, in constant proportion to each other.
+        fixed: signals with constant weights; all others are rescaled so that the weights sum to 1.
     """
 
     min_rows: AtLeastOne = 30
@@ -239,19 +240,19 @@ class Adaptive(Checked):
 
 
 class Profile(Checked):
-    """One way to rank, as a value.
+    """A ranking configuration.
 
     Attributes:
-        signals: the named signals, each an expression over columns, in the order of a hit's breakdown.
+        signals: named signals, expressions over columns, in the order of a hit's breakdown.
         weights: one weight per signal, without vectors (``text``) and with them (``hybrid``).
-        missing: ``zero`` counts an unknown signal as 0; ``share`` gives the weight of signals that the query or the
-            vault cannot have to the others, so that the weights in use sum to 1.
-        factors: named expressions that the score is multiplied by, in this order; unknown counts 1.
-        floor: candidates for which it is above 0 are raised to ``cuts.min_score``, or to the ``min_score`` that the
-            caller names where that is less, so that a score made of several signals never drops them.
-        pinned: candidates for which it is above 0 come first, the highest first, with the score 1.
+        missing: ``zero`` counts an unknown signal as 0; ``share`` redistributes the weight of signals that the query or
+            the vault lacks to the others, so that the weights in use sum to 1.
+        factors: named expressions that multiply the score, in this order; unknown counts as 1.
+        floor: candidates with a positive value are raised to ``cuts.min_score``, or to the caller's ``min_score`` if
+            lower, so that a score of several signals never drops them.
+        pinned: candidates with a positive value come first, highest first, with score 1.
         vectors: ``one`` vector per entry, or one ``per-model``.
-        memory_score: a fixed score for memories; None scores, and embeds, them like entries.
+        memory_score: fixed score of memories; None scores and embeds them like entries.
     """
 
     name: Annotated[str, Bounds(min_length=1, max_length=256)]
@@ -280,79 +281,79 @@ class Profile(Checked):
                 raise ValueError(f"weights.{name} must name exactly the signals {sorted(self.signals)}")
             if any(not 0 <= w <= MOST_WEIGHT for w in weights.values()) or sum(weights.values()) < LEAST_WEIGHT:
                 raise ValueError(f"weights.{name} must be from 0 to {MOST_WEIGHT:g}, and not all 0")
-        # Each change of a score is a part of a hit's breakdown, by name.
-        if doubled := [name for name in self.signal_names if self.signal_names.count(name) > 1]:
-            raise ValueError(f"two parts of the score have the name {doubled[0]!r}: rename one")
+        # Signals, factors, floor and pinned share the keys of a hit's breakdown.
+        if duplicates := [name for name in self.signal_names if self.signal_names.count(name) > 1]:
+            raise ValueError(f"duplicate name {duplicates[0]!r} in signals and factors: rename one")
         if self.floor is not None and self.cuts.min_score is None:
-            raise ValueError("floor raises to cuts.min_score, which is not there: name a score, or leave floor out")
+            raise ValueError("floor requires cuts.min_score: set it, or omit floor")
         if unknown := {name for name in self.columns - COLUMNS if not is_fact(name)}:
             known = sorted(COLUMNS | TIMES | AGES.keys())
             raise ValueError(f"unknown column {sorted(unknown)[0]!r}; known are {known} and attrs.NAME")
         rule, balance, near = self.adaptive, self.balance, self.smoothing
-        # What nobody named need not be there: the defaults name `semantic`, in the profiles that have it.
-        named = {
+        # Skip names that come from defaults: not every profile has a `semantic` signal.
+        references = {
             "adaptive": () if rule == Adaptive.known() else (*rule.text, *rule.hybrid, *rule.fixed),
             "balance": () if balance in (None, Balance.known()) else (balance.words, balance.vectors),
             "smoothing": () if near in (None, Smoothing.known()) else near.signals,
         }
-        for rule_name, signals in named.items():
+        for rule_name, signals in references.items():
             if unknown_signals := [name for name in signals if name not in self.signals]:
-                raise ValueError(f"{rule_name} names {unknown_signals[0]!r}, which is no signal of this profile")
+                raise ValueError(f"{rule_name} names {unknown_signals[0]!r}, which is not a signal of this profile")
 
     @cached_property
     def columns(self) -> frozenset[str]:
-        """The columns that the signals and the changes of scores read."""
+        """Columns that signals and adjustments read."""
         return frozenset().union(*map(names, (*self.signals.values(), *self._changes)))
 
     @cached_property
     def text_columns(self) -> frozenset[str]:
-        """The columns that signals with a weight in searches by text alone read."""
+        """Columns read by signals with a weight in text-only searches."""
         return frozenset().union(*(names(self.signals[name]) for name, w in self.weights["text"].items() if w))
 
     @cached_property
     def ages(self) -> frozenset[str]:
-        """The columns of ages that the signals read."""
+        """Age columns that the signals read."""
         return self.columns & AGES.keys()
 
     @cached_property
     def attrs_columns(self) -> Mapping[str, tuple[str, ...]]:
-        """The columns of numbers in attrs that the signals read, each with its path."""
+        """Columns of numbers in attrs that the signals read, with their paths."""
         return attrs_paths(self.columns)
 
     @cached_property
     def asks_store(self) -> bool:
-        """Whether ranking needs what the store alone knows of candidates."""
+        """True if ranking needs candidate data that only the store holds."""
         return bool(self.attrs_columns) or self.cuts.ties != "found"
 
     @cached_property
     def estimates(self) -> bool:
-        """Whether a signal estimates the cosines of candidates whose vector has not come yet."""
+        """True if a signal estimates the cosines of candidates without a vector."""
         return any(map(estimates, self.signals.values()))
 
     @cached_property
     def takes_top(self) -> bool:
-        """Whether a signal reads as many candidates as a leg takes."""
+        """True if an expression contains a `Top`."""
         return any(map(takes_top, (*self.signals.values(), *self._changes)))
 
     @cached_property
     def signal_names(self) -> tuple[str, ...]:
-        """The names of the signals and of what changes scores afterwards, in the order of a hit's breakdown."""
+        """Names of signals and adjustments, in the order of a hit's breakdown."""
         changes = [name for name in ("floor", "pinned") if getattr(self, name) is not None]
         return (*self.signals, *self.factors, *changes)
 
     @property
     def _changes(self) -> tuple[Expression, ...]:
-        """What changes scores after the signals were weighed."""
+        """Adjustments of the score: factors, floor, pinned."""
         return (*self.factors.values(), *(e for e in (self.floor, self.pinned) if e is not None))
 
     @cached_property
     def corpus_columns(self) -> frozenset[str]:
-        """What a tier fills: the columns that the signals read and that need the corpus, and vectors to smooth by."""
+        """Columns that tiers fill: corpus columns that the signals read, and vectors for smoothing."""
         return self.columns & CORPUS_COLUMNS | ({"vectors"} if self.smoothing is not None else frozenset())
 
     @cached_property
     def formula(self) -> _core.Formula:
-        """The signals in the form in which they are evaluated, all in one call."""
+        """The native formula of all signals."""
         place = {name: at for at, name in enumerate(self.signals)}
         balance, near = self.balance, self.smoothing
         return formula(

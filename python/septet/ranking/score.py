@@ -1,4 +1,4 @@
-"""From a pool to scores: signals, weights, contributions, order."""
+"""Score a pool: signals, weights, contributions, order."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from septet.ranking.profile import Profile
 
 __all__ = ["Placed", "rank", "score"]
 
-#: A ranked candidate: position in the pool, place of the tier, row, score, weight x signal, signals (None where
-#: unknown), confidence, and raw values (cosine, bm25, tfidf; None where unknown). A memory of a fixed score has place
-#: -1, -2, …, its score, and the confidence 0.
+#: A ranked candidate: position in the pool, place of the tier, row, score, weight x signal, signals (None if unknown),
+#: confidence, and raw values (cosine, bm25, tfidf; None if unknown). A memory of fixed score has position -1, -2, …,
+#: its score, and confidence 0. A plain tuple, as native code returns it.
 Placed: TypeAlias = tuple[
     int,
     int,
@@ -27,7 +27,7 @@ Placed: TypeAlias = tuple[
 
 
 def score(pool: Pool, profile: Profile, weights: Mapping[str, float]) -> Ranking:
-    """Evaluate a profile's signals over a pool's columns, fuse them by the given weights, and order by the sums."""
+    """Evaluate a profile's signals over a pool's columns, fuse them by the given weights, and sort by the sums."""
     return profile.formula.rank(pool, profile.signal_names, [weights[name] for name in profile.signals])
 
 
@@ -43,8 +43,8 @@ def rank(
 ) -> Ranking:
     """Fill the columns ``severity``, ``decay`` and ``domain``, each 0 to 1, and ages, and return `score` of the pool.
 
-    ``domain`` is unknown (NaN) for a query that asks for none. The profile's floor raises to ``least`` at most.
-    Each leg took ``taken`` candidates.
+    Column ``domain`` is NaN without a ``domain``. ``least`` caps the score that the profile's floor raises to;
+    ``taken`` is the number of candidates per leg.
     """
     if profile.ages:
         pool = pool.with_columns(with_ages(pool.columns, profile.ages, now))

@@ -395,6 +395,6 @@ def _results(
         total=total_of(search, result.query, plan),
         offset=plan.offset,
         facets=search.facets[result.query] if search.facets else {},
-        understood=None if plan.web is None else plan.web.told(),
+        understood=None if plan.web is None else plan.web.to_dict(),
         matched_by=matched_by(plan, [a.recalled[result.query] for a in search.answers]) if plan.query.steps else None,
     )
