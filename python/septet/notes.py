@@ -7,7 +7,7 @@ Codes, with what each means:
 ``bad_vector``              a provider sent vectors that are all zero, or hold NaN or infinity
 ``batch_failed``            a batch of texts was not embedded; the next run tries again
 ``batches_given_up``        two batch jobs in a row failed; the rest is embedded request by request
-``bm25_unavailable``        this SQLite has no ``bm25()``; FTS5's default rank stood in
+``bm25_unavailable``        this SQLite has no ``bm25()``; FTS5's default rank was used
 ``cache_unusable``          the embedding cache cannot be opened or read; vectors are made without it
 ``constants_of_fts5``       FTS5 ranked full text by its own k1 and b, not those of the profile
 ``corpus_failed``           a corpus of a retrieval failed; the others answered

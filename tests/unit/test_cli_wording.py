@@ -119,7 +119,7 @@ def test_calls_become_commands_and_arguments_options(said, printed):
         "wrote 3 entries to /tmp/limit=5/copy.csv",
         "the server postgresql://host/db?vault=notes&limit=3 did not answer",
         "tags is 7: wanted a list",
-        "this SQLite has no bm25(); FTS5's default rank, all columns equal, stood in",
+        "this SQLite has no bm25(); FTS5's default rank, all columns equal, was used",
         "--attr is 'x': wanted KEY=VALUE",
         "stored 3 entries, 0 links",
     ],

@@ -47,7 +47,7 @@ def test_automatic_numbers_go_on_behind_the_largest():
     assert index.add([1, 2]) == range(43, 44)
     assert list(index) == [0, 1, 40, 41, 43]
     index.add([1, 1], 2**63 - 1)
-    with pytest.raises(VectorError, match="give ids"):
+    with pytest.raises(VectorError, match="pass ids"):
         index.add([1, 1])
 
 
@@ -161,7 +161,7 @@ def test_vectors_of_length_zero_are_refused_for_cosines_only():
     [
         (["a", "x"], "'a', in the index already: use upsert"),
         (["x"], "1 ids for 2 vectors"),
-        (["x", "x"], "'x' twice"),
+        (["x", "x"], "duplicate id 'x'"),
         ([1, 2], "are texts: got 1"),
         (["x", 1], "numbers and texts"),
         ([True, False], r"ids\[0\] is True"),
@@ -169,7 +169,7 @@ def test_vectors_of_length_zero_are_refused_for_cosines_only():
         ([2**63, 1], "whole numbers of 64 bits"),
         (["x", "\ud800"], "UTF-8"),
         (np.eye(2), "one dimension"),
-        (None, "give ids"),
+        (None, "pass ids"),
     ],
 )
 def test_ids_that_do_not_fit_are_refused_and_nothing_is_added(lettered, ids, message):

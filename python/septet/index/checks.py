@@ -1,4 +1,4 @@
-"""Arguments of an index: vectors, queries, masks, counts and ids, checked."""
+"""Check the arguments of an index: vectors, queries, masks, counts and ids."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ Rows = NDArray[np.float32]
 Nearest = tuple[NDArray[Any], NDArray[np.float64]]
 #: One id, or several.
 VectorIds: TypeAlias = int | str | Sequence[int] | Sequence[str] | NDArray[Any]
-#: What vectors are compared by.
+#: Comparison of vectors.
 Metric = Literal["cosine", "ip", "l2"]
 
-#: A larger ``k`` is the same as all rows.
+#: Maximum ``k``, in effect all rows.
 MOST = 2**31 - 1
-#: Ids, and rows, of one call.
+#: Maximum ids and rows per call.
 MOST_IDS = MOST_ROWS = 100_000_000
-#: Ids are whole numbers of 64 bits.
+#: Range of integer ids, 64 bits.
 SMALLEST_ID, LARGEST_ID = -(2**63), 2**63 - 1
 
 
@@ -52,14 +52,14 @@ def metric_of(value: object) -> Metric:
     raise VectorError(f"metric is {shown(value)}: wanted 'cosine', 'ip' (inner product) or 'l2' (Euclidean distance)")
 
 
-def rows_of(value: ArrayLike, name: str, metric: Metric, width: int | None = None, *, one: bool = False) -> Rows:
-    """Return finite float32 rows ``(n, d)``, for cosines of length 1; with ``one``, a single row may come alone."""
-    wanted = f"numbers of shape (n, {'d' if width is None else width})"
-    array: NDArray[Any] = numbers(value, name, wanted)
-    if one and array.ndim == 1:
+def rows_of(value: ArrayLike, name: str, metric: Metric, width: int | None = None, *, single: bool = False) -> Rows:
+    """Return finite float32 rows ``(n, d)``, normalized for cosines; with ``single``, also accept one row ``(d,)``."""
+    expected = f"numbers of shape (n, {'d' if width is None else width})"
+    array: NDArray[Any] = numbers(value, name, expected)
+    if single and array.ndim == 1:
         array = array[np.newaxis]
     if array.ndim != 2 or (width is not None and array.shape[1] != width):
-        raise VectorError(f"{name} has shape {array.shape}: wanted {wanted}")
+        raise VectorError(f"{name} has shape {array.shape}: wanted {expected}")
     if len(array) > MOST_ROWS:
         # An array may be larger than memory, such as one that repeats a row.
         raise VectorError(f"{name} has {len(array):,} rows, more than {MOST_ROWS:,}: split them into several calls")
@@ -72,51 +72,52 @@ def rows_of(value: ArrayLike, name: str, metric: Metric, width: int | None = Non
             return _core.unit_rows(rows)
         finite = np.isfinite(rows).all(axis=1)
     except MemoryError:
-        raise VectorError(f"{name} has {len(array):,} rows, more than fit into memory: give fewer at once") from None
+        cause = f"{name} has {len(array):,} rows, which do not fit into memory"
+        raise VectorError(f"{cause}: split them into several calls") from None
     except ValueError as error:
         raise VectorError(f"{name}: {error}") from None
     if not finite.all():
         at = int(np.argmin(finite))
-        raise VectorError(f"{name}: row {at} is not finite, or beyond the range of float32: leave it out")
+        raise VectorError(f"{name}: row {at} is not finite, or beyond the range of float32: drop it")
     return rows
 
 
 def queries_of(value: ArrayLike, width: int, metric: Metric) -> tuple[Rows, bool]:
-    """Return queries ``(q, d)``, and whether several were given."""
+    """Return queries ``(q, d)``, and True if the argument has two dimensions."""
     rows = numbers(value, "query", f"numbers of shape ({width},) or (q, {width})")
-    return rows_of(rows, "query", metric, width, one=True), rows.ndim == 2
+    return rows_of(rows, "query", metric, width, single=True), rows.ndim == 2
 
 
 def mask_of(value: ArrayLike | None, n: int) -> NDArray[np.bool_] | None:
     """Return a mask ``(n,)``."""
     if value is None:
         return None
-    wanted = f"wanted ({n},), one boolean per vector"
+    expected = f"wanted ({n},), one boolean per vector"
     try:
-        given: NDArray[Any] = np.asarray(value)
+        array: NDArray[Any] = np.asarray(value)
     except (TypeError, ValueError, OverflowError, MemoryError, RecursionError):
-        raise QueryError(f"mask is {shown(value)}: {wanted}") from None
-    if isinstance(value, np.ma.MaskedArray) or (given.dtype != np.bool_ and given.size):
-        raise QueryError(f"mask is {shown(value)}: {wanted}")
-    if given.shape != (n,):
-        raise QueryError(f"mask has shape {given.shape}: {wanted}")
-    return np.ascontiguousarray(given, dtype=np.bool_)
+        raise QueryError(f"mask is {shown(value)}: {expected}") from None
+    if isinstance(value, np.ma.MaskedArray) or (array.dtype != np.bool_ and array.size):
+        raise QueryError(f"mask is {shown(value)}: {expected}")
+    if array.shape != (n,):
+        raise QueryError(f"mask has shape {array.shape}: {expected}")
+    return np.ascontiguousarray(array, dtype=np.bool_)
 
 
 def count(value: int, least: int, name: str) -> int:
-    """Return a count; a very large one means everything."""
+    """Check a count; large values are capped."""
     return min(whole(value, name, QueryError, least), MOST)
 
 
 def id_list(value: object, error: type[Exception], name: str = "ids") -> list[int] | list[str]:
-    """Return one id or several as plain values, all whole numbers or all texts.
+    """Return one id or several as a list of plain integers or texts.
 
     Raises:
-        error: something else, both kinds, a number beyond 64 bits, or text with half a surrogate pair.
+        error: other types, both types, an integer beyond 64 bits, or text with half a surrogate pair.
     """
-    wanted = "ids, whole numbers of 64 bits or texts"
+    expected = "ids, whole numbers of 64 bits or texts"
     if isinstance(value, np.ma.MaskedArray) or (isinstance(value, np.ndarray) and value.ndim > 1):
-        raise error(f"{name} is {shown(value)}: wanted one dimension of {wanted}")
+        raise error(f"{name} is {shown(value)}: wanted one dimension of {expected}")
     if isinstance(value, np.ndarray):
         if value.size > MOST_IDS:
             # An array may be larger than memory, such as one that repeats a number.
@@ -124,25 +125,25 @@ def id_list(value: object, error: type[Exception], name: str = "ids") -> list[in
         value = np.atleast_1d(value).tolist()
     if isinstance(value, (str, int, np.integer)) or not isinstance(value, Iterable):
         value = [value]
-    found = listed(value, name, error, wanted, MOST_IDS)
-    kinds = set(map(type, found))
+    ids = listed(value, name, error, expected, MOST_IDS)
+    kinds = set(map(type, ids))
     if not kinds <= {int} and not kinds <= {str}:
-        if (at := next((at for at, one in enumerate(found) if _is_odd(one)), None)) is not None:
-            raise error(f"{name}[{at}] is {shown(found[at])}: wanted {wanted}")
-        found = [int(one) if isinstance(one, np.integer) else exact(one) for one in found]
-        if len(set(map(type, found))) > 1:
-            raise error(f"{name} has numbers and texts: wanted {wanted}, all of one kind")
-    if found and isinstance(found[0], str):
-        # One at a time: a list may hold one long text many times.
-        for one in filterfalse(str.isascii, found):
+        if (at := next((at for at, value in enumerate(ids) if _is_odd(value)), None)) is not None:
+            raise error(f"{name}[{at}] is {shown(ids[at])}: wanted {expected}")
+        ids = [int(value) if isinstance(value, np.integer) else exact(value) for value in ids]
+        if len(set(map(type, ids))) > 1:
+            raise error(f"{name} has numbers and texts: wanted {expected}, all of one kind")
+    if ids and isinstance(ids[0], str):
+        # One at a time: joined, repetitions of a long text may exceed memory.
+        for text in filterfalse(str.isascii, ids):
             try:
-                one.encode()
+                text.encode()
             except UnicodeEncodeError:
-                utf8(one, f"id {shown(one)}", error)
-    elif found and not (min(found) >= SMALLEST_ID and max(found) <= LARGEST_ID):
-        odd = min(found) if min(found) < SMALLEST_ID else max(found)
-        raise error(f"{name} has {shown(odd)}: wanted {wanted}")
-    return found
+                utf8(text, f"id {shown(text)}", error)
+    elif ids and not (min(ids) >= SMALLEST_ID and max(ids) <= LARGEST_ID):
+        invalid = min(ids) if min(ids) < SMALLEST_ID else max(ids)
+        raise error(f"{name} has {shown(invalid)}: wanted {expected}")
+    return ids
 
 
 def _is_odd(value: object) -> bool:

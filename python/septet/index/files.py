@@ -1,7 +1,7 @@
-"""Indexes as files: the vectors, which numpy reads too, what else they need behind them, and their codes beside them.
+"""Index files: vectors in numpy's format followed by a tail, and a second file of codes.
 
-The tail behind the vectors is there if they are compared by something else than cosines, or have ids of their own: the
-ids (int64, or texts as JSON), a description as JSON, and an `END`.
+The tail is written if the metric is not cosine, or ids differ from positions: ids (int64, or texts as JSON), a
+description as JSON, and an `END`.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from septet.system.target import checked_target, target_fault
 
 __all__ = ["changed_files", "opened", "save"]
 
-#: So often a file may be replaced by another one while it is opened.
+#: Maximum attempts to open a file that is being replaced.
 MOST_REPLACED = 100
-#: The end of a tail: how long its ids and its description are, the CRC-32 of both, and what tells that it is one.
+#: End of a tail: lengths of ids and description, CRC-32 of both, and a magic number.
 END = struct.Struct("<QII8s")
 MARK = b"septetIX"
 FORMAT = 1
-#: A description is this long at most.
+#: Maximum length of a description.
 MOST_DESCRIPTION = 1_000
 WANTED = "wanted a file that VectorIndex.save wrote"
 
 
 class _Unwritten(StoreError, OSError):
-    """An index could not be written: an error of the system too, with its number."""
+    """An index cannot be written; an OSError, too, with its errno."""
 
 
-#: It goes by the name of the error that programs know.
+#: Same error code as its public base class.
 _Unwritten.code = StoreError.code
 
 
 class Tail(NamedTuple):
-    """What stands behind the vectors: None for ids means positions."""
+    """Data after the vectors; ids are None if they equal positions."""
 
     metric: Metric
     ids: NDArray[Any] | None
@@ -60,17 +60,17 @@ class Tail(NamedTuple):
 
 @contextmanager
 def changed_files() -> Iterator[None]:
-    """Turn what the native side says of a file that changed into the error of an index."""
+    """Translate native errors on changed files to `StoreError`."""
     try:
         yield
     except _core.Damaged as fault:
         raise StoreError(
-            f"a file of this index was cut or overwritten while it was open: open it again ({fault})"
+            f"a file of this index was truncated or overwritten while it was open: open it again ({fault})"
         ) from fault
 
 
 def save(state: State, path: str | os.PathLike[str]) -> None:
-    """Write a state to files, without what was removed; see `VectorIndex.save`."""
+    """Write a state to files, without removed vectors; see `VectorIndex.save`."""
     target = Path(file_path(path, "path", StoreError))
     for name in (target, _codes_of(target.absolute())):
         checked_target(name.absolute(), "", "name a file for the vectors")
@@ -84,35 +84,35 @@ def save(state: State, path: str | os.PathLike[str]) -> None:
 
 def _write(state: State, target: Path) -> None:
     names, d = state.names, state.codes.dimensions
-    left = names.positions()
+    positions = names.positions()
     codes = _core.Codes(d, distances=state.metric == "l2") if names.dead else state.codes
 
     def read(start: int, stop: int) -> Rows:
-        return state.read_at(left[start:stop]) if names.dead else state.read(start, min(stop, state.n))
+        return state.read_at(positions[start:stop]) if names.dead else state.read(start, min(stop, state.n))
 
-    with changed_files(), _beside(target) as beside:
-        with beside.open("wb") as file:
-            # Not by `write_array`, whose error on a full disk does not say why.
-            shape = {"descr": "<f4", "fortran_order": False, "shape": (len(left), d)}
+    with changed_files(), _temporary(target) as part:
+        with part.open("wb") as file:
+            # Not by `write_array`, whose error on a full disk has no reason.
+            shape = {"descr": "<f4", "fortran_order": False, "shape": (len(positions), d)}
             np.lib.format.write_array_header_1_0(file, shape)
-            for start in range(0, len(left), PAGE_ROWS):
+            for start in range(0, len(positions), PAGE_ROWS):
                 page = read(start, start + PAGE_ROWS)
                 file.write(page.data)
                 if names.dead:
                     codes.append(page)
-            _write_tail(file, state, left)
+            _write_tail(file, state, positions)
             file.flush()
             os.fsync(file.fileno())
-            stamp = _stamp(os.fstat(file.fileno()), len(left), read)
-        beside_it = _codes_of(target)
-        with _beside(beside_it) as codes_beside:
-            codes.save(codes_beside, len(left), stamp)
-            codes_beside.replace(beside_it)
-        beside.replace(target)
+            stamp = _stamp(os.fstat(file.fileno()), len(positions), read)
+        codes_path = _codes_of(target)
+        with _temporary(codes_path) as codes_part:
+            codes.save(codes_part, len(positions), stamp)
+            codes_part.replace(codes_path)
+        part.replace(target)
 
 
 def opened(path: str | os.PathLike[str], *, mapped: bool) -> State:
-    """Return the state that `save` wrote; see `VectorIndex.open`."""
+    """Read a state written by `save`; see `VectorIndex.open`."""
     target = Path(file_path(path, "path", StoreError))
     flag(mapped, "mapped", StoreError)
     mapped = mapped and is_local(target)
@@ -127,13 +127,13 @@ def opened(path: str | os.PathLike[str], *, mapped: bool) -> State:
 
 
 @contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    """Yield a temporary name beside a file; a file that is left under it is removed."""
-    beside = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}")
+def _temporary(target: Path) -> Iterator[Path]:
+    """Yield a temporary path beside a file; remove the file there at the end, if any."""
+    part = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}")
     try:
-        yield beside
+        yield part
     finally:
-        beside.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
 
 
 def _codes_of(path: Path) -> Path:
@@ -141,8 +141,8 @@ def _codes_of(path: Path) -> Path:
 
 
 def _stamp(file: os.stat_result, n: int, read: Callable[[int, int], Rows]) -> bytes:
-    """Return what identifies a file of vectors, reading few of them."""
-    # File times may have a resolution of milliseconds, so the stamp includes some rows, the last among them.
+    """Return a stamp that identifies a file of vectors."""
+    # File times may have a resolution of milliseconds, so the stamp includes some rows, including the last.
     sample, step = 0, max(1, n // 16)
     for at in range(n - 1, -1, -step):
         sample = zlib.crc32(read(at, at + 1).tobytes(), sample)
@@ -150,13 +150,13 @@ def _stamp(file: os.stat_result, n: int, read: Callable[[int, int], Rows]) -> by
 
 
 def _stored_codes(path: Path, stamp: bytes, state: State, mapped: bool) -> _core.Codes | None:
-    """Return the codes of rows that were saved with them, or None if they cannot be used: they can be rebuilt."""
+    """Open the codes of a file; None if they are unusable, and have to be rebuilt."""
     try:
         codes = _core.Codes.open(path, stamp, mapped=mapped)
     except (OSError, ValueError, MemoryError):
         return None
-    wanted = (state.n, state.codes.dimensions, state.codes.distances)
-    return codes if (len(codes), codes.dimensions, codes.distances) == wanted else None
+    expected = (state.n, state.codes.dimensions, state.codes.distances)
+    return codes if (len(codes), codes.dimensions, codes.distances) == expected else None
 
 
 def _stored(path: Path, mapped: bool) -> tuple[_core.FileRows, bytes, Tail]:
@@ -171,7 +171,7 @@ def _stored(path: Path, mapped: bool) -> tuple[_core.FileRows, bytes, Tail]:
                 start, stat = file.tell(), os.fstat(file.fileno())
                 wide = len(shape) == 2 and 1 <= shape[1] <= MOST_DIMENSIONS and shape[0] >= 0
                 if dtype != np.float32 or fortran or not wide:
-                    raise StoreError(f"{path} holds {dtype} {shape}; wanted float32 of two dimensions, row by row")
+                    raise StoreError(f"{path} contains {dtype} {shape}; wanted float32 of two dimensions, row by row")
                 promised = start + 4 * shape[0] * shape[1]
                 tail = _read_tail(file, path, shape[0], promised, stat.st_size)
                 try:
@@ -180,23 +180,23 @@ def _stored(path: Path, mapped: bool) -> tuple[_core.FileRows, bytes, Tail]:
                     if os.path.samestat(stat, path.stat()):
                         raise
                     continue
-                # The file whose head was read, not one that has its name by now.
+                # The path must still be the file whose header was read.
                 if os.path.samestat(stat, path.stat()):
                     return rows, _stamp(stat, shape[0], rows.read), tail
     except StoreError:
         raise
     except Exception as error:
-        # Numpy hands the head to Python's own parsers, which fail in many ways.
+        # numpy evaluates the header with Python's parser, which may raise many types of errors.
         raise StoreError(f"{printable(path)} cannot be read: {error}; {WANTED}") from error
-    raise StoreError(f"{path} is replaced again and again while it is opened; open it again")
+    raise StoreError(f"{path} keeps being replaced while it is opened; open it again")
 
 
-def _write_tail(file: BinaryIO, state: State, left: NDArray[np.int64]) -> None:
+def _write_tail(file: BinaryIO, state: State, positions: NDArray[np.int64]) -> None:
     names = state.names
-    plain = names.held is None and not names.dead
+    plain = names.stored is None and not names.dead
     if plain and state.metric == "cosine":
         return
-    ids = names.at(left)
+    ids = names.at(positions)
     texts = names.kind is str
     kind = "positions" if plain else "texts" if texts else "numbers"
     if texts:
@@ -221,15 +221,15 @@ def _read_tail(file: BinaryIO, path: Path, n: int, start: int, size: int) -> Tai
             file.seek(start)
             content, description = file.read(ids_bytes), file.read(description_bytes)
             if zlib.crc32(description, zlib.crc32(content)) != checksum:
-                raise StoreError(f"{path} is damaged behind its vectors: write it again")
+                raise StoreError(f"{path} has a damaged tail: write it again")
             return _tail(path, n, content, json.loads(description))
     raise StoreError(f"{path} has {size} bytes, its header says {start}; write it again")
 
 
-def _tail(path: Path, n: int, content: bytes, described: Any) -> Tail:
-    if not isinstance(described, dict) or described.get("format") != FORMAT:
-        raise StoreError(f"{path} is of a newer version of Septet, or damaged; open it with that one")
-    metric, kind, fresh = described.get("metric"), described.get("ids"), described.get("fresh")
+def _tail(path: Path, n: int, content: bytes, description: Any) -> Tail:
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise StoreError(f"{path} was written by a newer version of Septet, or is damaged; open it with that version")
+    metric, kind, fresh = description.get("metric"), description.get("ids"), description.get("fresh")
     ids: NDArray[Any] | None = None
     if kind == "numbers" and len(content) == 8 * n:
         ids = np.frombuffer(content, "<i8").astype(np.int64)
@@ -238,9 +238,10 @@ def _tail(path: Path, n: int, content: bytes, described: Any) -> Tail:
         if isinstance(texts, list) and len(texts) == n and all(isinstance(text, str) for text in texts):
             ids = np.empty(n, object)
             ids[:] = texts
-    known = ids is not None or (kind == "positions" and not content)
-    if metric not in ("cosine", "ip", "l2") or not known or type(fresh) is not int or not 0 <= fresh <= LARGEST_ID + 1:
-        raise StoreError(f"{path} is damaged behind its vectors: write it again")
+    complete = ids is not None or (kind == "positions" and not content)
+    last = LARGEST_ID + 1
+    if metric not in ("cosine", "ip", "l2") or not complete or type(fresh) is not int or not 0 <= fresh <= last:
+        raise StoreError(f"{path} has a damaged tail: write it again")
     if ids is not None and len(set(ids.tolist())) != n:
-        raise StoreError(f"{path} has an id twice: write it again")
+        raise StoreError(f"{path} has duplicate ids: write it again")
     return Tail(metric, ids, fresh)

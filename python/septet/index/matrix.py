@@ -1,4 +1,4 @@
-"""The nearest rows of a matrix, once."""
+"""Exact nearest rows of a matrix."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ def top_k(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Find the ``k`` best rows of a matrix, exactly.
 
-    Each call prepares every row of the matrix. To search the same rows more than once, keep them in a `VectorIndex`,
-    which is several times faster.
+    Each call prepares all rows of the matrix. For repeated searches a `VectorIndex` is several times faster.
 
     Args:
         query: one query ``(d,)``, or several ``(q, d)``.
         matrix: the rows, ``(n, d)``; converted to float32.
-        k: how many rows to return, 0 or more; fewer are returned if fewer are allowed.
+        k: maximum number of rows, 0 or more.
         metric: ``cosine``, ``ip`` or ``l2``, as for a `VectorIndex`.
         mask: booleans ``(n,)``, true where a row may be returned.
 
@@ -47,9 +46,9 @@ def top_k(
         if many:
             return codes.top_k_batch(queries, rows, k, allowed)
         return codes.top_k(queries[0], rows, k, allowed)
-    found = [_core.top_k(one, rows, k, allowed) for one in queries]
+    results = [_core.top_k(row, rows, k, allowed) for row in queries]
     if not many:
-        return found[0]
+        return results[0]
     width = min(k, len(rows) if allowed is None else int(np.count_nonzero(allowed)))
-    ids = np.array([ids for ids, _ in found], dtype=np.int64).reshape(len(found), width)
-    return ids, np.array([scores for _, scores in found], dtype=np.float64).reshape(len(found), width)
+    ids = np.array([ids for ids, _ in results], dtype=np.int64).reshape(len(results), width)
+    return ids, np.array([scores for _, scores in results], dtype=np.float64).reshape(len(results), width)

@@ -1,4 +1,4 @@
-"""The ids of an index: which vector has which, which are there, and where each is."""
+"""The ids of an index, their positions, and removed positions."""
 
 from __future__ import annotations
 
@@ -17,65 +17,65 @@ from septet.sqlite.snapshot.append_buffer import AppendBuffer
 
 __all__ = ["Names", "Places", "shown_ids"]
 
-#: How many ids an error shows.
+#: Maximum ids in an error message.
 SHOWN = 3
 
 
 class Names(NamedTuple):
-    """The ids of the vectors of an index at one moment, by position, those of removed ones included.
+    """Immutable ids of the vectors of an index by position, including removed ones.
 
     Attributes:
-        n: how many positions there are.
-        held: the ids, int64 or str objects, and maybe later ones; None while the id of a vector is its position.
-        alive: False where a vector was removed; later positions are alive.
-        dead: how many were removed.
-        fresh: the next id that is given automatically.
+        n: number of positions.
+        stored: the ids, int64 or str objects, possibly followed by later ones; None while ids equal positions.
+        alive: False for removed positions; later positions are alive.
+        dead: number of removed positions.
+        fresh: next automatic id.
     """
 
     n: int = 0
-    held: AppendBuffer | None = None
+    stored: AppendBuffer | None = None
     alive: NDArray[np.bool_] | None = None
     dead: int = 0
     fresh: int = 0
 
     @classmethod
     def of(cls, ids: NDArray[Any], fresh: int) -> Names:
-        """Return names of vectors that are all there."""
+        """Return names without removed positions."""
         return cls(len(ids), AppendBuffer.of(ids), fresh=fresh)
 
     @property
     def size(self) -> int:
-        """How many vectors are there."""
+        """Number of vectors."""
         return self.n - self.dead
 
     @property
     def kind(self) -> type[int] | type[str] | None:
-        """The type of the ids; None while any may come."""
-        if self.held is None:
+        """Type of the ids; None if not decided yet."""
+        if self.stored is None:
             return int if self.n else None
-        return str if self.held.view().dtype == object else int
+        return str if self.stored.view().dtype == object else int
 
     def living(self) -> NDArray[np.bool_]:
-        """Return which positions are alive ``(n,)``, as an array of the caller's own."""
+        """Return a new mask of the live positions ``(n,)``."""
         living = np.ones(self.n, np.bool_)
         if self.alive is not None:
             living[: len(self.alive)] = self.alive
         return living
 
     def positions(self) -> NDArray[np.int64]:
-        """Return the positions that are alive, ascending."""
+        """Return the live positions, ascending."""
         return np.flatnonzero(self.living()) if self.dead else np.arange(self.n)
 
     def at(self, positions: NDArray[np.int64]) -> NDArray[Any]:
         """Return the ids at positions of any shape."""
-        return positions if self.held is None else self.held.view()[positions]
+        return positions if self.stored is None else self.stored.view()[positions]
 
     def allowed(self, mask: NDArray[np.bool_] | None, at: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
-        """Return which positions a search may return; None for all.
+        """Return the mask of positions that a search may return; None for all.
 
         Args:
-            mask: of the vectors that are there, in order.
-            at: positions; -1 is none.
+            mask: mask of the live positions, in order.
+            at: selected positions; -1 is ignored.
         """
         if at is None and not self.dead:
             return mask
@@ -83,28 +83,28 @@ class Names(NamedTuple):
         if mask is not None:
             allowed[allowed] = mask
         if at is not None:
-            chosen = np.zeros(self.n, np.bool_)
-            chosen[at[at >= 0]] = True
-            allowed &= chosen
+            selected = np.zeros(self.n, np.bool_)
+            selected[at[at >= 0]] = True
+            allowed &= selected
         return allowed
 
     def fresh_ids(self, count: int) -> range:
         """Return ids for new vectors.
 
         Raises:
-            VectorError: the ids are texts, or there are no larger numbers.
+            VectorError: the ids are texts, or the largest integer is used.
         """
         if self.kind is str:
-            raise VectorError("the ids of this index are texts: give ids too")
+            raise VectorError("the ids of this index are texts: pass ids")
         if self.fresh + count - 1 > LARGEST_ID:
-            raise VectorError(f"the ids of this index have reached {self.fresh - 1:,}: give ids too")
+            raise VectorError(f"the ids of this index have reached {self.fresh - 1:,}: pass ids")
         return range(self.fresh, self.fresh + count)
 
     def checked(self, ids: Sequence[Any], count: int) -> None:
         """Check ids for new vectors.
 
         Raises:
-            VectorError: another number of ids than of vectors, ids that are equal, or of the other kind.
+            VectorError: the number of ids differs from that of vectors, ids are repeated, or of another type.
         """
         if len(ids) != count:
             raise VectorError(f"ids has {len(ids):,} ids for {count:,} vectors: wanted one for each")
@@ -112,29 +112,29 @@ class Names(NamedTuple):
             kinds = {int: "numbers", str: "texts"}
             raise VectorError(f"the ids of this index are {kinds[self.kind or int]}: got {shown(ids[0])}")
         if len(set(ids)) != len(ids):
-            twice, _ = Counter(ids).most_common(1)[0]
-            raise VectorError(f"ids has {shown(twice)} twice: wanted each once")
+            duplicate, _ = Counter(ids).most_common(1)[0]
+            raise VectorError(f"duplicate id {shown(duplicate)} in ids")
 
     def added(self, ids: Sequence[Any]) -> Names:
-        """Return these and those of vectors behind them."""
+        """Return names with ids appended."""
         n = self.n + len(ids)
-        if self.held is None and (not ids or ids == range(self.n, n)):
+        if self.stored is None and (not ids or ids == range(self.n, n)):
             return self._replace(n=n, fresh=n)
-        held = self.held
-        if held is None:
-            held = AppendBuffer(object if isinstance(ids[0], str) else np.int64)
+        stored = self.stored
+        if stored is None:
+            stored = AppendBuffer(object if isinstance(ids[0], str) else np.int64)
             if self.n:
-                held.append(np.arange(self.n))
-        # What an interrupted addition left behind.
-        held.cut(self.n)
-        new = np.empty(len(ids), held.view().dtype)
+                stored.append(np.arange(self.n))
+        # Drop the remains of an interrupted addition.
+        stored.cut(self.n)
+        new = np.empty(len(ids), stored.view().dtype)
         new[:] = ids
-        held.append(new)
+        stored.append(new)
         fresh = max(self.fresh, max(ids) + 1) if ids and not isinstance(ids[0], str) else self.fresh
-        return self._replace(n=n, held=held, fresh=fresh)
+        return self._replace(n=n, stored=stored, fresh=fresh)
 
     def without(self, positions: NDArray[np.int64]) -> Names:
-        """Return those that are left without some that are alive."""
+        """Return names with live positions removed."""
         if not len(positions):
             return self
         alive = self.living()
@@ -143,9 +143,9 @@ class Names(NamedTuple):
 
 
 class Places:
-    """Where each id is: made from names when it is first asked, and kept while they change.
+    """Map from ids to positions, built on first use and updated with the names.
 
-    Used by one thread at a time. What an interrupt leaves half changed is made anew.
+    For one thread at a time. Rebuilt after an interrupted update.
     """
 
     def __init__(self) -> None:
@@ -153,10 +153,10 @@ class Places:
         self._at: dict[Any, int] = {}
 
     def find(self, names: Names, ids: Sequence[Any]) -> NDArray[np.int64]:
-        """Return the positions of ids, -1 for one that is not there."""
+        """Return the positions of ids, -1 for unknown ids."""
         if not ids or names.kind is not type(ids[0]):
             return np.full(len(ids), -1)
-        if names.held is None:
+        if names.stored is None:
             at = np.array(ids, np.int64)
             at[(at < 0) | (at >= names.n)] = -1
             if names.alive is not None:
@@ -164,16 +164,16 @@ class Places:
                 at[known] = np.where(names.alive[at[known]], at[known], -1)
             return at
         places = self._all(names)
-        return np.array([places.get(one, -1) for one in ids], np.int64)
+        return np.array([places.get(value, -1) for value in ids], np.int64)
 
-    def moved(self, before: Names, after: Names, gone: Iterable[Any], ids: Sequence[Any]) -> None:
-        """Learn that ids are gone, and that others are at the positions behind those before."""
-        if after.held is None or before.held is None or self._of is not before:
+    def moved(self, before: Names, after: Names, removed: Iterable[Any], ids: Sequence[Any]) -> None:
+        """Update the map for removed ids and for ids appended after ``before``."""
+        if after.stored is None or before.stored is None or self._of is not before:
             self._of = None
             return
         self._of = None
-        for one in gone:
-            del self._at[one]
+        for value in removed:
+            del self._at[value]
         self._at.update(zip(ids, range(before.n, before.n + len(ids)), strict=True))
         self._of = after
 
@@ -187,6 +187,6 @@ class Places:
 
 
 def shown_ids(ids: Iterable[Any]) -> str:
-    """Return what an error shows of ids."""
+    """Return the first ids for an error message."""
     first = list(islice(ids, SHOWN + 1))
     return ", ".join(map(shown, first[:SHOWN])) + (" and others" if len(first) > SHOWN else "")

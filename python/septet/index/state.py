@@ -1,4 +1,4 @@
-"""What an index holds at one moment: a value that searches read while the next one is made."""
+"""Immutable state of an index, which searches read while the next one is built."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from septet.sqlite.snapshot.append_buffer import AppendBuffer
 
 __all__ = ["PAGE_ROWS", "State"]
 
-#: Rows that are read, checked and encoded at a time when a file is opened or written.
+#: Rows per page when a file is opened or written.
 PAGE_ROWS = 8_192
-#: How far the squared length of a stored row may be from 1: the rounding of float32, with room to spare.
+#: Maximum deviation of a stored row's squared length from 1: float32 rounding, with a margin.
 UNIT_TOLERANCE = 1e-5
-#: Fewer removed vectors than this are left where they are.
+#: Minimum removed vectors before compaction.
 LEAST_DEAD = 1_024
 
 
 class State(NamedTuple):
-    """The vectors of an index at one moment.
+    """The vectors of an index.
 
     Attributes:
-        metric: what they are compared by.
-        codes: codes of them, and maybe of later ones.
-        base: those of a file, if any.
-        growing: holds those added since, and maybe later ones.
-        more: those added since.
-        names: their ids, and which of them were removed.
+        metric: comparison of vectors.
+        codes: codes of the vectors, possibly followed by later ones.
+        base: vectors in a file, if any.
+        growing: buffer of the vectors in memory, possibly followed by later ones.
+        more: vectors in memory.
+        names: ids and removed positions.
     """
 
     metric: Metric
@@ -51,16 +51,16 @@ class State(NamedTuple):
 
     @property
     def n(self) -> int:
-        """The number of vectors, those removed included."""
+        """Number of vectors, including removed ones."""
         return len(self.more) if self.base is None else len(self.base) + len(self.more)
 
     @property
     def rows(self) -> Rows | tuple[_core.FileRows, Rows]:
-        """The vectors as searches take them."""
+        """The vectors in the form of the native search."""
         return self.more if self.base is None else (self.base, self.more)
 
     def read(self, start: int, stop: int) -> Rows:
-        """Return the vectors from ``start`` on, before ``stop``; of those in a file a copy."""
+        """Return the vectors in ``[start, stop)``; a copy of those in a file."""
         if self.base is None:
             return self.more[start:stop]
         split = len(self.base)
@@ -84,8 +84,8 @@ class State(NamedTuple):
         return rows
 
     def added(self, rows: Rows, names: Names) -> State:
-        """Return this state with vectors behind the others; only one thread may add to a state."""
-        # An addition may have been interrupted behind its codes.
+        """Return the state with vectors appended; only one thread may add to a state."""
+        # An addition may have been interrupted after its codes.
         codes = self.codes if len(self.codes) == self.n else self.coded()
         self.growing.cut(len(self.more))
         self.growing.append(rows)
@@ -93,30 +93,30 @@ class State(NamedTuple):
         return self._replace(codes=codes, more=self.growing.view(), names=names)
 
     def coded(self, path: str = "the index") -> _core.Codes:
-        """Return new codes of the rows.
+        """Encode all rows.
 
         Raises:
-            StoreError: a row is not finite or, for cosines, has not length 1.
+            StoreError: a row is not finite or, for cosines, not of length 1.
         """
         codes = _core.Codes(self.codes.dimensions, distances=self.metric == "l2")
         for start in range(0, self.n, PAGE_ROWS):
             page = self.read(start, start + PAGE_ROWS)
             if self.metric == "cosine":
                 squares = np.einsum("ij,ij->i", page, page)
-                # Not written the other way round: NaN must fail.
+                # `not <=` rather than `>`: NaN must fail.
                 if not (np.abs(squares - 1) <= UNIT_TOLERANCE).all():
-                    raise StoreError(f"{path} holds vectors whose length is not 1; write it with VectorIndex.save")
+                    raise StoreError(f"{path} has vectors whose length is not 1; write it with VectorIndex.save")
             try:
                 codes.append(page)
             except ValueError as error:
-                raise StoreError(f"{path} holds vectors that are not finite; write it with VectorIndex.save") from error
+                raise StoreError(f"{path} has vectors that are not finite; write it with VectorIndex.save") from error
         return codes
 
     def compacted(self) -> State:
-        """Return a state with copies of the vectors that are left, in memory, if more than half were removed."""
+        """Return a state in memory without the removed vectors, if more than half were removed."""
         names = self.names
         if names.dead < LEAST_DEAD or 2 * names.dead <= names.n:
             return self
-        left = names.positions()
+        positions = names.positions()
         empty = State.empty(self.metric, self.codes.dimensions)
-        return empty.added(self.read_at(left), Names.of(names.at(left), names.fresh))
+        return empty.added(self.read_at(positions), Names.of(names.at(positions), names.fresh))

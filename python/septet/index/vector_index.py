@@ -1,4 +1,4 @@
-"""An index of vectors with ids of one's own."""
+"""An exact index of vectors with ids."""
 
 from __future__ import annotations
 
@@ -20,32 +20,31 @@ from septet.model.vector import MOST_DIMENSIONS
 
 __all__ = ["VectorIndex"]
 
-#: More threads than this are not started.
+#: Maximum number of threads.
 MOST_THREADS = 256
-#: How many are returned where nothing is said.
+#: Default ``k``.
 DEFAULT_K = 10
 
 
 class VectorIndex:
     """Vectors with ids and 8-bit codes, searched exactly. Threads may search while another adds and removes.
 
-    Ids are whole numbers of 64 bits or texts, all of one kind, or numbers given automatically, from 0 on. The order of
-    the index is that in which vectors came: iteration, ``ids`` and masks follow it, and so do equal scores. A vector
-    that is replaced counts as the latest.
+    Ids are 64-bit integers or texts, all of one type, or integers assigned automatically, from 0. The index is in
+    insertion order: iteration, ``ids``, masks and ties follow it. A replaced vector moves to the end.
 
     ============ ======================================================= ============
     metric       score of a search                                       best first
     ============ ======================================================= ============
-    ``cosine``   the cosine; vectors are scaled to length 1 and kept so  largest
+    ``cosine``   the cosine; vectors are stored at length 1              largest
     ``ip``       the inner product                                       largest
     ``l2``       the squared Euclidean distance                          smallest
     ============ ======================================================= ============
 
-    Vectors are kept as float32; those of float64 are rounded, those of float16 are not changed.
+    Vectors are stored as float32; float64 is rounded, float16 is exact.
 
     Args:
         dimensions: the number of components of each vector, 1 to 65,536.
-        metric: what vectors are compared by.
+        metric: comparison of vectors, see above.
 
     Raises:
         VectorError: ``dimensions`` outside 1..65,536, or an unknown metric.
@@ -57,10 +56,10 @@ class VectorIndex:
 
     def _begin(self, state: State) -> None:
         self._adding = _core.Lock()
-        # Held for no longer than it takes to look up or change ids.
+        # Held only for lookups and changes of ids.
         self._naming = _core.Lock()
         self._places = Places()
-        # All that searches read, replaced as a whole: a change is there when this is, or not at all.
+        # Replaced as a whole, so that searches see all of a change or nothing.
         self._state = state
 
     @property
@@ -70,7 +69,7 @@ class VectorIndex:
 
     @property
     def metric(self) -> Metric:
-        """What vectors are compared by."""
+        """The comparison of vectors."""
         return self._state.metric
 
     @property
@@ -86,25 +85,25 @@ class VectorIndex:
         return iter(self.ids.tolist())
 
     def __contains__(self, id: object) -> bool:
-        one = exact(id)
-        if isinstance(one, np.integer):
-            one = int(one)
-        if isinstance(one, bool) or not isinstance(one, (int, str)):
+        value = exact(id)
+        if isinstance(value, np.integer):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, (int, str)):
             return False
-        if isinstance(one, int) and not checks.SMALLEST_ID <= one <= checks.LARGEST_ID:
+        if isinstance(value, int) and not checks.SMALLEST_ID <= value <= checks.LARGEST_ID:
             return False
-        return bool(self._found([one])[1][0] >= 0)
+        return bool(self._find([value])[1][0] >= 0)
 
     def __getitem__(self, id: int | str) -> NDArray[np.float32]:
         """Return a vector ``(d,)``.
 
         Raises:
-            EntryNotFound: there is no vector with this id.
-            VectorError: no id.
+            EntryNotFound: the id is not in the index.
+            VectorError: not an id.
         """
         ids = checks.id_list(id, VectorError, "id")
         if len(ids) != 1:
-            raise VectorError(f"id is {shown(id)}: wanted one id; for several there is get()")
+            raise VectorError(f"id is {shown(id)}: wanted one id; use get() for several")
         row: NDArray[np.float32] = self.get(ids)[0]
         return row
 
@@ -119,85 +118,85 @@ class VectorIndex:
     def add(self, vectors: ArrayLike, ids: VectorIds) -> list[Any]: ...
 
     def add(self, vectors: ArrayLike, ids: VectorIds | None = None) -> range | list[Any]:
-        """Add vectors ``(n, d)``, or one ``(d,)``, and return their ids. An error adds none of them.
+        """Add vectors ``(n, d)``, or one ``(d,)``, and return their ids. On error, none is added.
 
         Args:
             vectors: finite numbers; for cosines none of length 0.
-            ids: one for each, that the index does not have yet. None takes the numbers behind the largest one so far.
+            ids: a new id for each vector. None assigns the integers after the largest one so far.
 
         Returns:
-            The ids: a range if they were given automatically, else a list.
+            The ids: a range if assigned automatically, else a list.
 
         Raises:
             VectorError: another number of dimensions, a vector of length 0 for cosines, a number that is NaN or
-                infinite; an id that is in the index, or twice in ``ids``, or of another kind than those before.
+                infinite; an id that is in the index, repeated in ``ids``, or of another type than those before.
         """
-        rows = checks.rows_of(vectors, "vectors", self.metric, self.dimensions, one=True)
-        given = None if ids is None else checks.id_list(ids, VectorError)
+        rows = checks.rows_of(vectors, "vectors", self.metric, self.dimensions, single=True)
+        requested = None if ids is None else checks.id_list(ids, VectorError)
         with self._adding.hold():
             state = self._state
-            if given is None:
+            if requested is None:
                 new: range | list[Any] = state.names.fresh_ids(len(rows))
             else:
-                state.names.checked(given, len(rows))
-                new = given
-                there = self._found(given)[1] >= 0
-                if there.any():
-                    known = shown_ids(one for one, is_there in zip(given, there, strict=True) if is_there)
+                state.names.checked(requested, len(rows))
+                new = requested
+                exists = self._find(requested)[1] >= 0
+                if exists.any():
+                    known = shown_ids(value for value, exist in zip(requested, exists, strict=True) if exist)
                     raise VectorError(f"ids has {known}, in the index already: use upsert() to replace vectors")
             self._change(state, np.empty(0, np.int64), rows, new)
         return new
 
     def upsert(self, vectors: ArrayLike, ids: VectorIds) -> int:
-        """Add vectors, in place of those that have the same ids, and return how many were replaced.
+        """Add vectors, replacing those with the same ids, and return the number replaced.
 
         Raises:
-            VectorError: as `add`, but that an id may be in the index. An error changes nothing.
+            VectorError: as `add`, except that ids may be in the index. On error, nothing changes.
         """
-        rows = checks.rows_of(vectors, "vectors", self.metric, self.dimensions, one=True)
-        given = checks.id_list(ids, VectorError)
+        rows = checks.rows_of(vectors, "vectors", self.metric, self.dimensions, single=True)
+        id_list = checks.id_list(ids, VectorError)
         with self._adding.hold():
-            state, at = self._found(given)
-            state.names.checked(given, len(rows))
+            state, at = self._find(id_list)
+            state.names.checked(id_list, len(rows))
             old = at[at >= 0]
-            self._change(state, old, rows, given)
+            self._change(state, old, rows, id_list)
         return len(old)
 
     def remove(self, ids: VectorIds, *, strict: bool = False) -> int:
-        """Remove vectors, and return how many.
+        """Remove vectors, and return their number.
 
-        Their memory is given back once more than half of the vectors, and 1,024, were removed. What `open` mapped is
-        then read into memory.
+        Memory is released once at least 1,024 and more than half of the vectors were removed. Vectors that `open`
+        mapped are then read into memory.
 
         Args:
             ids: one id or several.
-            strict: refuse ids that are not in the index, and remove none.
+            strict: True to raise for unknown ids, and remove none.
 
         Raises:
-            VectorError: no ids.
+            VectorError: not ids.
             EntryNotFound: with ``strict``, an id is not in the index.
         """
-        given = list(dict.fromkeys(checks.id_list(ids, VectorError)))
+        id_list = list(dict.fromkeys(checks.id_list(ids, VectorError)))
         flag(strict, "strict", VectorError)
         with self._adding.hold():
-            state, at = self._found(given)
+            state, at = self._find(id_list)
             if strict:
-                _all_found(given, at)
-            gone = at[at >= 0]
-            self._change(state, gone, np.empty((0, self.dimensions), np.float32), [])
-        return len(gone)
+                _require_all(id_list, at)
+            removed = at[at >= 0]
+            self._change(state, removed, np.empty((0, self.dimensions), np.float32), [])
+        return len(removed)
 
     def get(self, ids: VectorIds) -> NDArray[np.float32]:
-        """Return a copy of the vectors ``(len(ids), d)`` as they are kept: for cosines, of length 1.
+        """Return a copy of the stored vectors ``(len(ids), d)``: for cosines, of length 1.
 
         Raises:
             EntryNotFound: an id is not in the index.
-            VectorError: no ids.
-            StoreError: a file that `open` mapped was cut or overwritten since.
+            VectorError: not ids.
+            StoreError: a file that `open` mapped was truncated or overwritten.
         """
-        given = checks.id_list(ids, VectorError)
-        state, at = self._found(given)
-        _all_found(given, at)
+        id_list = checks.id_list(ids, VectorError)
+        state, at = self._find(id_list)
+        _require_all(id_list, at)
         with files.changed_files():
             return state.read_at(at)
 
@@ -237,34 +236,31 @@ class VectorIndex:
     ) -> Nearest | list[Nearest]:
         """Find the ``k`` best vectors, exactly.
 
-        Scores are those of a float64 scan of the float32 vectors and query, for ``cosine`` both brought to length 1 in
-        float32 before; of equal ones, the vector that came first is first. (For ``l2``, equal means equal squared
-        distances.)
+        Scores equal those of a float64 scan of the float32 vectors and query, for ``cosine`` both normalized in
+        float32; ties are in index order. (For ``l2``, ties have equal squared distances.)
 
         Args:
             query: one query ``(d,)``, or several ``(q, d)``, which is faster than one call each.
-            k: how many vectors to return, 0 or more; fewer are returned if fewer are allowed. None is 10, or with
-                ``radius`` every one within it.
-            ids: only these vectors may be returned; ids that are not in the index are passed over.
+            k: maximum number of vectors, 0 or more. None means 10, or with ``radius`` all within it.
+            ids: only these vectors may be returned; unknown ids are ignored.
             mask: booleans ``(len(index),)``, true where a vector may be returned, in the order of ``index.ids``; a
                 sparse mask is faster.
             radius: only vectors with at least this score or, for ``l2``, at most this squared distance.
-            threads: the most threads to use; None takes every core if there is work for more than one.
+            threads: maximum threads; None means every core if there is work for more than one.
 
         Returns:
             Ids (int64, or str as objects) and scores (float64), best first, each ``(min(k, allowed),)``, or with a
-            leading ``q``. With ``radius`` and several queries a list of such pairs, one for each, since each may find
-            another number of vectors.
+            leading ``q``. With ``radius`` and several queries, a list of such pairs, whose lengths may differ.
 
         Raises:
             VectorError: the query has another number of dimensions, for cosines length 0, or a number that is NaN or
                 infinite.
             QueryError: ``k`` is negative, ``threads`` is below 1, the mask has another length, ``radius`` is not a
-                finite number, or ``ids`` are no ids.
-            StoreError: a file that `open` mapped was cut or overwritten since.
+                finite number, or ``ids`` are not ids.
+            StoreError: a file that `open` mapped was truncated or overwritten.
         """
-        given = None if ids is None else checks.id_list(ids, QueryError)
-        state, at = (self._state, None) if given is None else self._found(given)
+        requested = None if ids is None else checks.id_list(ids, QueryError)
+        state, at = (self._state, None) if requested is None else self._find(requested)
         queries, many = checks.queries_of(query, self.dimensions, self.metric)
         allowed = state.names.allowed(checks.mask_of(mask, state.names.size), at)
         k = checks.count((DEFAULT_K if radius is None else checks.MOST) if k is None else k, 0, "k")
@@ -273,9 +269,9 @@ class VectorIndex:
         with files.changed_files():
             if radius is not None:
                 least = real(radius, "radius", QueryError)
-                each = codes.within(queries, rows, k, least, allowed, threads=workers)
-                found = [(names.at(own), scores) for own, scores in each]
-                return found if many else found[0]
+                results = codes.within(queries, rows, k, least, allowed, threads=workers)
+                nearest = [(names.at(positions), scores) for positions, scores in results]
+                return nearest if many else nearest[0]
             if many:
                 best, scores = codes.top_k_batch(queries, rows, k, allowed, threads=workers)
             else:
@@ -283,33 +279,32 @@ class VectorIndex:
         return names.at(best), scores
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the vectors to a file that `numpy.load` reads too, and their codes beside it, to ``path`` + ``.codes``.
+        """Write the vectors to a file that `numpy.load` can read, and their codes to ``path`` + ``.codes``.
 
-        Ids and metric stand behind the vectors. Removed vectors are left out. Each file is replaced atomically; a
-        process that has the old one open keeps it.
+        Ids and metric follow the vectors. Removed vectors are not written. Each file is replaced atomically; a process
+        that has the old one open keeps it.
 
         Raises:
-            StoreError: a name belongs to a vault or a database in use, or is no file; or a file cannot be written (it
-                is an OSError too, with its ``errno``).
+            StoreError: a path is a vault, a database in use, or not a file; or a file cannot be written (then it is an
+                OSError too, with its ``errno``).
         """
         files.save(self._state, path)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, mapped: bool = True) -> VectorIndex:
-        """Return the index that `save` wrote.
+        """Open an index written by `save`.
 
-        Files are mapped, so processes that open the same index share them, and a search reads only the few vectors that
-        can be among the best; the codes are read once to verify their checksums, and ids are read into memory. If the
-        codes are missing or damaged, or the vectors were written or copied since, new ones are built in memory. What is
-        added stays in memory.
+        Files are memory-mapped: processes that open the same index share them, and a search reads only the few vectors
+        that can be among the best. Codes are read once to verify their checksums, and ids are read into memory. Codes
+        that are missing, damaged or older than the vectors are rebuilt in memory. Later additions stay in memory.
 
         Args:
             path: the file of vectors.
-            mapped: False reads both files into memory, as is done anyway where other machines may change them.
+            mapped: False reads both files into memory, as is always done on network file systems.
 
         Raises:
-            StoreError: the file does not exist, is not a file of vectors, is truncated or damaged, or holds vectors
-                that are not finite or, for cosines, whose length is not 1.
+            StoreError: the file does not exist, is not a file of vectors, is truncated or damaged, or contains vectors
+                that are not finite or, for cosines, not of length 1.
         """
         index = cls.__new__(cls)
         index._begin(files.opened(path, mapped=mapped))
@@ -317,10 +312,10 @@ class VectorIndex:
 
     def __getstate__(self) -> dict[str, Any]:
         state = self._state
-        left = state.names.positions()
+        positions = state.names.positions()
         with files.changed_files():
-            rows = state.read_at(left)
-        ids = None if state.names.held is None and not state.names.dead else state.names.at(left)
+            rows = state.read_at(positions)
+        ids = None if state.names.stored is None and not state.names.dead else state.names.at(positions)
         return {
             "metric": state.metric,
             "dimensions": self.dimensions,
@@ -329,31 +324,31 @@ class VectorIndex:
             "fresh": state.names.fresh,
         }
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        empty = State.empty(kept["metric"], kept["dimensions"])
-        rows, ids = kept["rows"], kept["ids"]
-        names = empty.names.added(range(len(rows))) if ids is None else Names.of(ids, kept["fresh"])
+    def __setstate__(self, pickled: dict[str, Any]) -> None:
+        empty = State.empty(pickled["metric"], pickled["dimensions"])
+        rows, ids = pickled["rows"], pickled["ids"]
+        names = empty.names.added(range(len(rows))) if ids is None else Names.of(ids, pickled["fresh"])
         self._begin(empty.added(rows, names))
 
-    def _found(self, ids: Sequence[Any]) -> tuple[State, NDArray[np.int64]]:
-        """Return the vectors, and the positions of ids among them, -1 for one that is not there."""
+    def _find(self, ids: Sequence[Any]) -> tuple[State, NDArray[np.int64]]:
+        """Return the state, and the positions of ids in it, -1 for unknown ids."""
         with self._naming.hold():
             state = self._state
             return state, self._places.find(state.names, ids)
 
-    def _change(self, state: State, gone: NDArray[np.int64], rows: checks.Rows, ids: Sequence[Any]) -> None:
-        """Publish a state without some vectors and with others; `_adding` is held."""
+    def _change(self, state: State, removed: NDArray[np.int64], rows: checks.Rows, ids: Sequence[Any]) -> None:
+        """Publish a state with vectors removed and added; the caller holds `_adding`."""
         names = state.names
         with files.changed_files():
-            after = state.added(rows, names.without(gone).added(ids)).compacted()
-        gone_ids = names.at(gone).tolist()
+            after = state.added(rows, names.without(removed).added(ids)).compacted()
+        removed_ids = names.at(removed).tolist()
         with self._naming.hold():
             if after.names.n == state.n + len(rows):
-                self._places.moved(names, after.names, gone_ids, ids)
+                self._places.moved(names, after.names, removed_ids, ids)
             self._state = after
 
 
-def _all_found(ids: Sequence[Any], at: NDArray[np.int64]) -> None:
+def _require_all(ids: Sequence[Any], at: NDArray[np.int64]) -> None:
     if (at < 0).any():
-        missing = shown_ids(one for one, position in zip(ids, at, strict=True) if position < 0)
+        missing = shown_ids(value for value, position in zip(ids, at, strict=True) if position < 0)
         raise EntryNotFound(f"the index has no vector with the id {missing}")

@@ -268,7 +268,7 @@ def _parse_operator(field: str, operator: object, operand: Any) -> Compare:
     if operator in _ORDERING and (value is None or isinstance(value, bool) or field == "tags"):
         raise QueryError(f"{operator} on {field} cannot order {shown(operand)}")
     if operator == "$contains" and not isinstance(value, str):
-        raise QueryError(f"$contains on {field} wants text")
+        raise QueryError(f"$contains on {field} requires text")
     if field in _RANKS and operator in _ORDERING:
         return Compare(field, "$in", _levels(_RANKS[field], operator, str(value)))
     return Compare(field, operator, value)

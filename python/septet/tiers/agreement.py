@@ -1,4 +1,4 @@
-"""Agreement of vectors with words: whether entries that share rare words are nearer than others by vectors, too."""
+"""Agreement of vectors with words: entries that share rare words should also be nearer by vectors."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class View(Protocol):
     plans: Sequence[Plan]
 
     def recall(self, tier: int) -> list[tuple[Pool, int]]:
-        """Return the candidates of each plan, and how many entries match."""
+        """Return the candidates of each plan, and the number of matches."""
 
     def term_counts(self, plan: Plan) -> TermCounts:
-        """Return how many entries hold each term of a plan."""
+        """Return the number of entries with each term of a plan."""
 
 
 def measured(
@@ -40,32 +40,33 @@ def measured(
     units_of: Callable[[Sequence[int]], NDArray[np.float64]],
     pairs: tuple[float, float],
 ) -> float:
-    """Return how far the vectors of a space agree with words: 0 not at all, 1 as those of a working model do.
+    """Return the agreement of a space's vectors with words: from 0, none, to 1, that of a working model.
 
-    The cosine of an entry with one that shares its rarest words is compared with that of two random entries, in its
-    deviations: a working model has most above, random or broken vectors have half of them below.
+    The cosine of an entry with others that share its rarest words is expressed as a z-score against random pairs. Most
+    are positive for a working model, and half for random or broken vectors.
 
     Args:
-        plan: a search of the space; its profile says what words are.
-        drawn: entries that have a vector, by chance.
-        view_of: returns what plans read.
-        units_of: returns the vectors of rows at unit length ``(m, d)``, NaN where there is none.
-        pairs: mean and standard deviation of the cosines of two entries.
+        plan: a search of the space; its profile defines words.
+        drawn: random entries with a vector.
+        view_of: returns the read view of plans.
+        units_of: returns the unit vectors of rows ``(m, d)``, NaN without one.
+        pairs: mean and standard deviation of the cosines of random pairs.
     """
     if len(drawn) < RULE.least_entries:
         return 1.0
-    plans = [_plan(plan, f"{one.title}\n{one.description}") for one in drawn]
+    plans = [_plan(plan, f"{entry.title}\n{entry.description}") for entry in drawn]
     view = view_of(plans)
-    view.plans = [_rarest(one, view.term_counts(one)) for one in plans]
+    view.plans = [_rarest(p, view.term_counts(p)) for p in plans]
     near = [
-        [row for row in pool.rows if row != one.row][: RULE.nearest] for one, (pool, _) in zip(drawn, view.recall(0))
+        [row for row in pool.rows if row != entry.row][: RULE.nearest]
+        for entry, (pool, _) in zip(drawn, view.recall(0))
     ]
-    rows = list(dict.fromkeys(row for one, others in zip(drawn, near) for row in (one.row, *others)))
+    rows = list(dict.fromkeys(row for entry, others in zip(drawn, near) for row in (entry.row, *others)))
     unit = dict(zip(rows, units_of(rows)))
     mean, deviation = pairs
     deviations = []
-    for one, others in zip(drawn, near):
-        cosines = np.array([unit[one.row] @ unit[row] for row in others])
+    for entry, others in zip(drawn, near):
+        cosines = np.array([unit[entry.row] @ unit[row] for row in others])
         cosines = cosines[cosines < RULE.same]
         if len(cosines) >= RULE.least_near:
             deviations.append(float((cosines.mean() - mean) / deviation))
@@ -73,7 +74,7 @@ def measured(
 
 
 def _plan(plan: Plan, text: str) -> Plan:
-    """Return the plan of a search for the words of a text alone."""
+    """Return the plan of a text-only search for the words of a text."""
     return plan._replace(
         query=parse(text, plan.profile.text),
         filters={},
@@ -90,8 +91,8 @@ def _plan(plan: Plan, text: str) -> Plan:
 def _agreement(deviations: Sequence[float]) -> float:
     if len(deviations) < RULE.least_entries:
         return 1.0
-    judged = sorted(deviations)[int(RULE.far * len(deviations))]
-    return min(max((judged - RULE.none) / (RULE.full - RULE.none), 0.0), 1.0)
+    quantile = sorted(deviations)[int(RULE.far * len(deviations))]
+    return min(max((quantile - RULE.none) / (RULE.full - RULE.none), 0.0), 1.0)
 
 
 def _rarest(plan: Plan, counts: TermCounts) -> Plan:

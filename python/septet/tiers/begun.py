@@ -1,4 +1,4 @@
-"""Beginnings of words: a search for ``lightw`` counts the words of a vault that begin so."""
+"""Prefixes of words: a search for ``lightw`` counts the indexed words with this prefix."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST", "WordsFrom", "completed"]
 
-#: So many words that begin alike count, the most frequent ones.
+#: Maximum words per prefix, the most frequent ones.
 MOST = 32
 
-#: Returns the words of a vault that begin with letters, the most frequent first, by these.
+#: Returns the indexed words by prefix, most frequent first.
 WordsFrom: TypeAlias = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
 
 
 def completed(plans: Sequence[Plan], words_from: WordsFrom) -> list[Plan]:
-    """Return plans of beginnings of words with the words that begin so.
+    """Add the indexed words of prefixes to the terms of plans.
 
     FTS5 stems what a word begins with like a word: of ``genera`` it finds no ``general``, whose stem is ``gener``.
     """

@@ -15,20 +15,20 @@ __all__ = ["answering_step", "matched", "memory_place", "nothing_compared"]
 
 
 def answering_step(query: TextQuery, step: int | None) -> str:
-    """Say which step of the cascade has an answer, None for none."""
+    """Describe the step of the cascade with matches; None if no step has any."""
     if step is None:
         return "no step of the cascade has an answer"
     name, every, words = query.steps[step]
-    wanted = "any word" if not every else "all words" if step == 0 else " and ".join(query.terms[at] for at in words)
-    return f"the step that answers, {name!r}, asks for {wanted}"
+    condition = "any word" if not every else "all words" if step == 0 else " and ".join(query.terms[at] for at in words)
+    return f"the step that answers, {name!r}, asks for {condition}"
 
 
 def matched(terms: Sequence[str], held: Sequence[str], words: Sequence[str], by_parts: float) -> str:
-    """Return which terms of a query an entry holds: as words of its own, or in parts of its words and names alone.
+    """Describe the terms of a query in an entry: as whole words, or only as parts of words and names.
 
     Args:
-        words: those of the held terms that are words of its own.
-        by_parts: what parts of words and names add to its BM25.
+        words: the terms that are whole words of the entry.
+        by_parts: share of BM25 from parts of words and names.
     """
     if not held:
         return f"holds none of {', '.join(terms)}"
@@ -40,13 +40,13 @@ def matched(terms: Sequence[str], held: Sequence[str], words: Sequence[str], by_
 
 
 def memory_place(plan: Plan, rows: Sequence[int], row: int, *, passes: bool) -> LegReport:
-    """Return the place of a memory among the rows of those that match, best first, where they have a fixed score."""
+    """Report the rank of a memory among the matching rows, best first, for memories of fixed score."""
     rank = rows.index(row) + 1 if row in rows and passes else None
     detail = "memories have a fixed score" if rank else f"holds none of {', '.join(dict.fromkeys(plan.query.terms))}"
     return LegReport("memories", rank is not None, rank, len(rows), plan.candidates, None, detail)
 
 
 def nothing_compared(plan: Plan, mismatch: object) -> LegReport:
-    """Return what is said where no vectors are compared, given why the vectors that there are do not fit, if any."""
+    """Report that no vectors were compared, with the mismatch of existing vectors, if any."""
     cause = "the vault holds no vectors" if mismatch is None else str(mismatch)
     return LegReport("vector", False, None, 0, plan.candidates, None, cause)

@@ -1,4 +1,4 @@
-"""Which words of a query may be misspelt: those that no entry holds."""
+"""Possibly misspelt words of a query: those that no entry contains."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_GUESSES", "misspelt"]
 
-#: A word of so many letters may be one edit away, a longer one two; a shorter one than the least is not guessed at.
+#: Minimum letters of a misspelt word; maximum letters up to which one edit is allowed, beyond which two.
 LEAST, ONE_EDIT = 3, 5
-#: So many guesses a word.
+#: Maximum guesses per word.
 MOST_GUESSES = 3
-#: So many words of a query.
+#: Maximum misspelt words per query.
 MOST_WORDS = 8
 
 
 def misspelt(plan: Plan, holding: Callable[[], Mapping[str, int]]) -> dict[str, int]:
-    """Return the words of a query that no entry holds, with how many edits they may be away from what is meant.
+    """Return the unknown words of a query, with their maximum number of edits.
 
     Args:
-        holding: returns how many entries hold each term of the query; called if there is a word to look at.
+        holding: returns the number of entries with each term; called only if there is a word to check.
     """
     terms = frozenset(plan.query.terms)
     words = [word for word in dict.fromkeys(_core.words(plan.query.text)) if word in terms and _may_be_misspelt(word)]
-    held = holding() if words else {}
-    unknown = [word for word in words if not held.get(word, 0)][:MOST_WORDS]
+    counts = holding() if words else {}
+    unknown = [word for word in words if not counts.get(word, 0)][:MOST_WORDS]
     return {word: 1 if len(word) <= ONE_EDIT else 2 for word in unknown}
 
 

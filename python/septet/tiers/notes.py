@@ -1,4 +1,4 @@
-"""What every kind of tier says in the same words of what a search left out or took for granted."""
+"""Notes shared by all kinds of tiers, on what a search excluded or assumed."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ __all__ = [
     "vectors_incomplete",
 ]
 
-#: Memories that were left out are counted so far.
+#: Maximum count of excluded memories.
 MOST_MEMORIES = 100
 
 
 def constants_of_fts5(tier: str) -> Note:
-    """Return the note that the constants of a profile were not used."""
+    """Return the note that the BM25 constants of a profile were not used."""
     cause = "FTS5 ranked the full text of this query, by its own k1 = 1.2 and b = 0.75"
     cure = "nothing once the index is in memory; a term that FTS5 splits into several always needs it"
     return Note("constants_of_fts5", cause, cure, tier)
 
 
 def memories_left_out(found: int, tier: str) -> Note:
-    """Return the note that a search without memories left some out that match."""
-    said = f"{MOST_MEMORIES} or more memories" if found >= MOST_MEMORIES else f"{found} memories"
-    cause = f"{said if found > 1 else '1 memory'} with a word of the query {'were' if found > 1 else 'was'} left out"
+    """Return the note on matching memories excluded from a search."""
+    number = f"{MOST_MEMORIES} or more memories" if found >= MOST_MEMORIES else f"{found} memories"
+    cause = f"{number if found > 1 else '1 memory'} with a word of the query {'were' if found > 1 else 'was'} left out"
     return Note("memories_left_out", cause, "ask with include_memories=True (--memories), or recall()", tier)
 
 
 def no_vectors(tier: str) -> Note:
-    """Return the note that there is nothing to compare a query vector with."""
+    """Return the note that a query vector had no vectors to be compared with."""
     cause = "a query vector was given, but this vault holds no vectors"
     return Note("no_vectors", cause, "add entries with vector=", tier)
 
 
 def vectors_incomplete(plan: Plan, missing: int, of: int, tier: str) -> Note:
     """Return the note that some entries have no vector yet."""
-    counted = "how near they are was estimated" if plan.profile.estimates else "they count as not near"
-    cause = f"{missing} of {of} entries have no vector yet; {counted}"
+    effect = "how near they are was estimated" if plan.profile.estimates else "they count as not near"
+    cause = f"{missing} of {of} entries have no vector yet; {effect}"
     return Note("vectors_incomplete", cause, "embed(), or add entries with vector=", tier)
 
 
 def vectors_disagree(model: str, tier: str) -> Note:
-    """Return the note that the vectors of a space do not tell what is near."""
+    """Return the note that the vectors of a space disagree with words."""
     cause = f"entries that share rare words are hardly nearer than others by the vectors of {model!r}: words decide"
     return Note("vectors_disagree", cause, "check that all come from this model, and add those that do not again", tier)
 
@@ -66,7 +66,7 @@ def model_assumed(model: str, others: Sequence[str], tier: str) -> Note:
 
 
 def rows_left_out(rows: Sequence[Unsound], tier: str) -> Note:
-    """Return the note that a search went on without rows that hold what Septet does not write."""
+    """Return the note on rows with invalid content, which were excluded."""
     more = f" and {len(rows) - 1:,} more" if len(rows) > 1 else ""
     cause = f"left out, damaged or of another program: {rows[0]}{more}"
     return Note("rows_left_out", cause, "see `septet doctor`, restore a backup, or store them again", tier)

@@ -1,4 +1,4 @@
-"""What a tier is: a name, a priority, and something that can recall."""
+"""Protocols of tiers and their sessions, and the values they exchange."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ __all__ = [
 
 
 class SearchAgain(Exception):
-    """A tier let go of something damaged that the search had used: without it the search has to begin again."""
+    """A tier discarded damaged data that the search had used: restart the search."""
 
 
 class TierLost(Exception):
-    """A tier that has recalled cannot be asked any more: the search goes on without it.
+    """A tier failed after recall: continue the search without it.
 
     Attributes:
-        place: of the tier among those that are searched.
-        fault: why.
+        place: place of the tier among the searched ones.
+        fault: the error.
     """
 
     def __init__(self, place: int, fault: SeptetError) -> None:
@@ -53,20 +53,20 @@ class TierLost(Exception):
 
 
 class Recalled(NamedTuple):
-    """What one tier found for one query.
+    """Candidates of one tier for one query.
 
     Attributes:
-        pool: candidates with the columns that need the corpus; full-text order first, then what vectors added.
-        matches: how many entries hold a word of the query and pass the filters, also those that are no candidates.
-        with_vectors: whether the query vector was compared with this tier's vectors.
-        mismatch: why the query vector could not be compared, when the tier has vectors of other dimensions only.
-        memories: matching memories, best first, where the profile fixes their score; others are in the pool.
-        counts: how many entries hold each term, when the plan wants scores that compare across tiers.
-        more: memories that match and are not in ``matches``.
-        guesses: by word of the query that no entry holds, words near it that some do: each with its edits and how many
-            entries hold it; only where the plan asks for them.
-        whole: how many of the matches hold every word that the plan needs; None where it needs none, or none is said.
-        step: of a plan that cascades, the number of the step that has an answer; None where no step has one.
+        pool: candidates with corpus columns, in full-text order, followed by those of the vector leg.
+        matches: number of entries that contain a word of the query and pass the filters, including non-candidates.
+        with_vectors: True if the query vector was compared with this tier's vectors.
+        mismatch: error if the tier only has vectors of other models or dimensions.
+        memories: matching memories, best first, if the profile fixes their score; otherwise they are in the pool.
+        counts: number of entries with each term, if the plan needs scores comparable between tiers.
+        more: number of matching memories not in ``matches``.
+        guesses: similar indexed words by unknown word of the query, each with its edits and number of entries, if the
+            plan guesses.
+        whole: number of matches with every needed word; None if the plan needs none, or it is unknown.
+        step: index of the cascade's step with matches; None without one.
     """
 
     pool: Pool
@@ -83,19 +83,19 @@ class Recalled(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What ranking needs to know of a tier, whatever the query: feedback rows by action, and whether it holds links."""
+    """Query-independent facts of a tier: number of feedback rows by action, and True if it has links."""
 
     feedback: Mapping[str, int]
     linked: bool
 
 
 class Neighbours(NamedTuple):
-    """What is near the anchors over links.
+    """Neighbours of the anchors over links.
 
     Attributes:
-        known: the steps to each known candidate ``(m,)``, 0 for one that is not near.
-        pool: candidates that were not known.
-        steps: the steps to them.
+        known: steps to each known candidate ``(m,)``, 0 if unreached.
+        pool: newly reached candidates.
+        steps: steps to these.
     """
 
     known: Sequence[int]
@@ -104,14 +104,14 @@ class Neighbours(NamedTuple):
 
 
 class Overrides(NamedTuple):
-    """Ids of lower tiers that a tier holds too (live and valid), and its copies that pass the filters."""
+    """Ids of lower tiers that a tier contains too (live and valid), and its copies that pass the filters."""
 
     ids: frozenset[str]
     pool: Pool
 
 
 class Inspected(NamedTuple):
-    """How one entry of a tier fares in a search: the filters it passes and its place in each leg."""
+    """Explanation of one entry of a tier: True for the filters it passes, and its place in each leg."""
 
     candidate: Candidate
     filters: Mapping[str, bool]
@@ -119,14 +119,14 @@ class Inspected(NamedTuple):
 
 
 class Likeness(NamedTuple):
-    """What other entries are compared with, where they are to be like one entry.
+    """Words and vector of an entry, for the search of similar ones.
 
     Attributes:
-        ids: the entry and the parts that it was split into.
-        words: what full text sees of it.
-        document: what is embedded of it.
-        model: whose vector it has; None without one.
-        vector: as it is stored ``(d,)``; None without one.
+        ids: ids of the entry and of its parts.
+        words: its full text.
+        document: its embedded text.
+        model: model of its vector; None without one.
+        vector: stored vector ``(d,)``; None without one.
     """
 
     ids: frozenset[str]
@@ -137,117 +137,117 @@ class Likeness(NamedTuple):
 
 
 class Session(Protocol):
-    """One search in one tier, for a batch of queries: everything is read at one generation.
+    """A batch of queries in one tier, read at one generation.
 
-    A query is named by its place in the batch.
+    ``query`` is the index of a query in the batch.
 
     Raises:
-        SeptetError: from every method, when the tier fails.
-        SearchAgain: likewise, when it would not fail another time.
-        TierLost: from every method but `recall`, when what it has recalled is of no use any more.
+        SeptetError: from every method, if the tier fails.
+        SearchAgain: from every method, if a retry would succeed.
+        TierLost: from every method except `recall`, if its candidates became unusable.
     """
 
     @property
     def generation(self) -> int:
-        """The generation that is read."""
+        """Generation of the session."""
 
     def recovers(self, fault: Exception) -> bool:
-        """Leave out what an error over its candidates came from; say whether the search may begin again without it."""
+        """Exclude data that caused an error over the candidates; return True if the search may restart without it."""
 
     def standing(self) -> Standing:
-        """Return what ranking needs to know of the tier."""
+        """Return the query-independent facts of the tier."""
 
     def recall(self) -> Sequence[Recalled]:
-        """Return the candidates of each query, all of which pass the filters."""
+        """Return the candidates of each query, which pass the filters."""
 
     def ids(self, rows: Sequence[int]) -> Sequence[str]:
         """Return the ids of candidates."""
 
     def groups(self, rows: Sequence[int]) -> Sequence[str]:
-        """Return the ids of the parents of candidates, their own where they have none."""
+        """Return the ids of the parents of candidates, or their own ids without one."""
 
     def neighbours(self, query: int, anchors: Sequence[int], known: Pool) -> Neighbours:
-        """Walk the links from the anchors, positions of known candidates; others come back, if they pass the filters.
+        """Follow links from the anchors, positions of known candidates; return others that pass the filters.
 
-        Candidates of other tiers are known by their ids.
+        Candidates of other tiers are identified by their ids.
         """
 
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
-        """Say which of the ids, found in lower tiers, this tier holds: its copies stand in for theirs."""
+        """Return the ids of lower tiers that this tier contains: its copies replace theirs."""
 
     def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
-        """Return whole candidates in the order of the rows."""
+        """Read full candidates in the order of the rows."""
 
     def inspect(self, entry_id: str) -> Inspected | None:
-        """Return how an entry fares for the first query, or None when the tier does not hold it."""
+        """Explain an entry for the first query; None if the tier does not contain it."""
 
     def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
-        """Return for each path into attrs the numbers of candidates ``(m,)``, NaN where there is none."""
+        """Return for each path into attrs the numbers of candidates ``(m,)``, NaN if there is none."""
 
     def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
-        """Return path, first and last line, empty and 0 where there is none, and id of candidates."""
+        """Return path, first line, last line and id of candidates; missing paths are empty, lines 0."""
 
     def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
-        """Return the model of the vectors that a query is compared with, and those of candidates at unit length.
+        """Return the model that a query is compared by, and unit vectors of candidates ``(m, d)``, NaN without one.
 
-        They have the shape ``(m, d)``, NaN where there is none; None stands for no comparison.
+        None if no vectors are compared.
         """
 
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
-        """Return what entries like one are compared with, None when the tier does not hold it.
+        """Return the words and vector of an entry; None if the tier does not contain it.
 
         Args:
-            model: whose vector it should be; None for that which searches use.
+            model: model of the vector; None for the model of searches.
         """
 
     def facets(self, query: int, asked: Sequence[Faceted]) -> Sequence[Counted]:
-        """Return by values of fields how many entries match a query and pass the filters.
+        """Count the matches of a query that pass the filters, by values of fields.
 
-        Where vectors alone are compared, all that pass the filters count.
+        In a vector-only search, all entries that pass the filters count.
         """
 
     def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
-        """Say for each filter whether an entry that the plan may find without its own filters passes it."""
+        """Return for each filter True if any entry passes it, ignoring the plan's own filters."""
 
     def close(self) -> None:
         """End the search."""
 
 
 class ServedSession(Session, Protocol):
-    """A session of a vault, which remote tiers can be told of too."""
+    """A session of a vault that can be served to remote tiers."""
 
     @property
     def plans(self) -> Sequence[Plan]:
         """The queries."""
 
     def holds(self, rows: Sequence[int]) -> bool:
-        """Say whether there is an entry at each of the rows."""
+        """Return True if every row has an entry."""
 
     def labels(self, rows: Sequence[int]) -> Mapping[str, Sequence[str]]:
         """Return ``kind``, ``severity`` and ``domain`` of candidates."""
 
 
 class Tier(Protocol):
-    """Something that can be searched."""
+    """A searchable store with a name and a priority."""
 
     @property
     def name(self) -> str:
-        """The name a hit carries."""
+        """Name of the tier in hits."""
 
     @property
     def priority(self) -> float:
-        """Of entries with the same id, the one of the tier with the highest priority wins."""
+        """For entries with the same id, the tier with the highest priority wins."""
 
     @property
     def crosses_threads(self) -> bool:
-        """Whether a session may be used by one thread after another."""
+        """True if sessions may move between threads."""
 
     def open(self, plans: Sequence[Plan], place: int) -> Session:
-        """Begin a search.
+        """Open a session.
 
         Args:
             plans: one for each query; they differ in query and query vector only.
-            place: the tier's place among those that are searched; its candidates carry it.
+            place: place of the tier among the searched ones, stored in its candidates.
 
         Raises:
             SeptetError: the tier fails.
@@ -255,7 +255,7 @@ class Tier(Protocol):
 
 
 class ServedTier(Tier, Protocol):
-    """A tier over a vault, which a server can hold for others."""
+    """A tier over a vault that a server can serve."""
 
     def open(self, plans: Sequence[Plan], place: int) -> ServedSession:
-        """Begin a search, as of `Tier`."""
+        """Open a session (see `Tier`)."""

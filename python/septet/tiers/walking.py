@@ -1,4 +1,4 @@
-"""What every kind of tier does alike when it walks the links from candidates."""
+"""Link traversal shared by all kinds of tiers."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 __all__ = ["AT_ONCE", "rows_in"]
 
-#: So many neighbours are looked at together until enough of them pass the filters.
+#: Neighbours per batch, until enough pass the filters.
 AT_ONCE = 512
 
 
 def rows_in(known: Pool, tier: int, rows_of: Callable[[Sequence[str]], Mapping[str, int]]) -> list[int]:
-    """Return the row of each candidate ``(m,)`` in a tier, of another tier that of the entry with its id; -1 without.
+    """Return the row of each candidate ``(m,)`` in a tier; candidates of other tiers are found by id, -1 if missing.
 
     Args:
-        tier: its place.
-        rows_of: returns by id the rows of the entries of that tier.
+        tier: place of the tier.
+        rows_of: returns the rows of the tier's entries by id.
     """
     places, ids = known.tiers, known.ids
     if ids is None or places.count(tier) == len(places):

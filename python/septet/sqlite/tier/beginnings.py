@@ -1,4 +1,4 @@
-"""Beginnings of words, completed from the words in memory."""
+"""Prefixes of words, expanded to the indexed words in memory."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["completed"]
 
 
 def completed(plans: Sequence[Plan], snapshot: Snapshot) -> Sequence[Plan]:
-    """Return plans of beginnings of words with the words of a snapshot; where these are not in memory, as they are."""
+    """Add the indexed words of prefixes to plans; return them unchanged if full text is not in memory."""
     if snapshot.postings is None:
         return plans
 
     def words_from(beginnings: Sequence[str]) -> dict[str, list[str]]:
-        """Return the words of the snapshot that begin with letters, by these."""
-        found = {some: snapshot.corpus.words_from(some, begun.MOST) or () for some in beginnings}
-        return {some: [word for word, _, _ in words] for some, words in found.items()}
+        """Return the indexed words by prefix."""
+        matches = {prefix: snapshot.corpus.words_from(prefix, begun.MOST) or () for prefix in beginnings}
+        return {prefix: [word for word, _, _ in words] for prefix, words in matches.items()}
 
     return begun.completed(plans, words_from)

@@ -1,4 +1,4 @@
-"""What SQLite fills in a pool: where full text is not in memory, and where vectors have not come yet."""
+"""Columns of a pool filled by SQLite: if full text is not in memory, or vectors are missing."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ["ranked_by_fts5", "titled"]
 
 
 def ranked_by_fts5(read: Reading, plan: Plan, pool: Pool, known: int, counts: TermCounts) -> Pool:
-    """Return the candidates with their BM25 scores, and how much of the query they hold.
+    """Return the candidates with BM25 scores and matched shares of the query.
 
     Args:
-        known: the candidates whose score FTS5 gave already, the first ones.
-        counts: how many entries hold each term of the query.
+        known: number of leading candidates with a score by FTS5.
+        counts: number of entries with each term of the query.
     """
     rows, scores = pool.rows, pool.columns["bm25"]
-    found = fulltext.score_rows(read, plan, rows[known:])
-    scores[known:] = [found.get(row, 0.0) for row in rows[known:]]
+    row_scores = fulltext.score_rows(read, plan, rows[known:])
+    scores[known:] = [row_scores.get(row, 0.0) for row in rows[known:]]
     terms = list(dict.fromkeys(plan.query.terms))
     texts = [("", "")] * len(rows)
     for at, entry_id, heading, *others, tags, grams in indexing.indexed_texts(read, rows):
@@ -41,11 +41,11 @@ def ranked_by_fts5(read: Reading, plan: Plan, pool: Pool, known: int, counts: Te
                 of_column["title"] if "title" in plan.query.columns else "",
                 "\n".join(map(of_column.__getitem__, plan.query.columns)),
             )
-    begun = bool(plan.query.steps)
-    held = [counts.holding.get(term, 0) for term in terms]
-    own = len(dict.fromkeys(plan.query.terms[: plan.query.words]))
+    prefixes = bool(plan.query.steps)
+    holding = [counts.holding.get(term, 0) for term in terms]
+    word_count = len(dict.fromkeys(plan.query.terms[: plan.query.words]))
     information, matched, title_share, title, reach = _core.matched_in(
-        terms, own, counts.entries, held, texts, scores / (K1 + 1), begun
+        terms, word_count, counts.entries, holding, texts, scores / (K1 + 1), prefixes
     )
     if plan.query.needed:
         whole = fulltext.whole_rows(read, plan, rows)
@@ -63,7 +63,7 @@ def ranked_by_fts5(read: Reading, plan: Plan, pool: Pool, known: int, counts: Te
 
 
 def titled(plan: Plan, pool: Pool, titles_at: Callable[[Sequence[int]], Sequence[str]]) -> Pool:
-    """Return the candidates with the column ``titled``: 1 where the title of one without a vector is the query.
+    """Return the candidates with the column ``titled``: 1 if the title equals the query, for those without a vector.
 
     Args:
         titles_at: returns the titles of rows.
@@ -72,14 +72,14 @@ def titled(plan: Plan, pool: Pool, titles_at: Callable[[Sequence[int]], Sequence
     cosine, share = columns.get("cosine"), columns.get("matched")
     if cosine is None or share is None:
         return pool
-    # Not the share of the title, which does not know of character pairs and other grams.
-    at = np.flatnonzero(np.isnan(cosine) & (share == 1.0))
-    if not len(at):
+    # Not `matched_title`, which excludes character pairs and other grams.
+    positions = np.flatnonzero(np.isnan(cosine) & (share == 1.0))
+    if not len(positions):
         return pool
     rows = pool.rows
-    wanted, values = _words(plan.query.text), np.zeros(len(rows))
-    titles = titles_at([rows[i] for i in at])
-    values[[i for i, title in zip(at, titles) if _words(title) == wanted]] = 1.0
+    query_words, values = _words(plan.query.text), np.zeros(len(rows))
+    titles = titles_at([rows[i] for i in positions])
+    values[[i for i, title in zip(positions, titles) if _words(title) == query_words]] = 1.0
     return pool.with_columns({"titled": values}) if values.any() else pool
 
 

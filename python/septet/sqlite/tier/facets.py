@@ -1,4 +1,4 @@
-"""Facets of a search: the values of fields over everything that matches it."""
+"""Facets of a search: counts of field values over all matches."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from septet.sqlite.tier.read_view import ReadView
 __all__ = ["counted_matches"]
 
 
-def counted_matches(view: ReadView, query: int, listings: Listings, asked: Sequence[Faceted]) -> list[Counted]:
-    """Return by values of fields how many entries match a query and pass the filters."""
-    listed = listings.at(view.read)
-    mask = listed.listing.mask_of(_rows(view, query))
-    return [counted_in(listed, what, mask) for what in asked]
+def counted_matches(view: ReadView, query: int, listings: Listings, fields: Sequence[Faceted]) -> list[Counted]:
+    """Count the matches of a query that pass the filters, by values of fields."""
+    listing = listings.at(view.read)
+    mask = listing.listing.mask_of(_rows(view, query))
+    return [counted_in(listing, field, mask) for field in fields]
 
 
 def _rows(view: ReadView, query: int) -> NDArray[np.int64]:
-    """Return the rows that match; where vectors alone are compared, all that pass the filters."""
+    """Return the matching rows; in a vector-only search, all that pass the filters."""
     plan = view.plans[query]
     if not plan.asks_text:
         compared = plan.asks_vectors and view.space is not None
         return view.snapshot.rows[view.mask()] if compared else np.empty(0, dtype=np.int64)
     from septet.sqlite.tables import fulltext
 
-    found = fulltext.matching(view.read, view.at_step(plan)) if view.needs_fts5(plan) else view.matches(query).rows
-    rows = np.asarray(found, dtype=np.int64)
+    matches = fulltext.matching(view.read, view.at_step(plan)) if view.needs_fts5(plan) else view.matches(query).rows
+    rows = np.asarray(matches, dtype=np.int64)
     if plan.include_memories and not plan.scores_memories:
         memories = fulltext.recall_memories(view.read, view.at_step(plan), -1)
         rows = np.concatenate([rows, np.array(memories, dtype=np.int64)])

@@ -1,4 +1,4 @@
-"""Guesses: the words of a store that may be meant by a word that no entry holds."""
+"""Guesses: indexed words similar to unknown words of a query."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ __all__ = ["guesses_of"]
 
 
 def guesses_of(view: ReadView, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
-    """Return the words of a query that no entry holds, each with the words near it, the nearest first."""
+    """Return the unknown words of a query with similar indexed words, nearest first."""
     unknown = misspelt(plan, lambda: view.term_counts(plan).holding)
     return {word: view.corpus.words_near(word, edits, MOST_GUESSES) or () for word, edits in unknown.items()}

@@ -1,4 +1,4 @@
-"""How one entry of a local store fares in a search: its place in each leg."""
+"""Explain an entry of a local store in a search: its filters, and its rank in each leg."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _EQUAL = np.ones(5)
 
 
 def filters_passed(view: ReadView, candidate: Candidate) -> dict[str, bool]:
-    """Return every filter of the search by name, and whether the entry passes it."""
+    """Return the filters of the search by name, True if the entry passes."""
     return candidates.filters_passed(view.read, view.plan, candidate.row, memories=_as_memory(view, candidate))
 
 
 def legs_of(view: ReadView, candidate: Candidate, filters: Mapping[str, bool]) -> list[LegReport]:
-    """Return the entry's place in every leg that the search asks."""
+    """Return the entry's place in every leg of the search."""
     passes = all(filters.values())
     if _as_memory(view, candidate):
         return [_memory_place(view, candidate, passes)]
@@ -47,7 +47,7 @@ def legs_of(view: ReadView, candidate: Candidate, filters: Mapping[str, bool]) -
 
 
 def _as_memory(view: ReadView, candidate: Candidate) -> bool:
-    """Whether it is found by the leg that gives memories a fixed score."""
+    """Return True if the entry is recalled as a memory of fixed score."""
     return view.plan.include_memories and not view.plan.scores_memories and candidate.kind == MEMORY
 
 
@@ -55,17 +55,17 @@ def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport
     plan = view.at_step(view.plan)
     if not plan.query.terms:
         return LegReport("text", False, None, 0, view.taken, None, "no term is left of the query")
-    own = plan.scores_memories or plan.profile.text.constants is not None
+    needs_memory = plan.scores_memories or plan.profile.text.constants is not None
     known = not view.needs_fts5(plan)
-    native = own and known
+    native = needs_memory and known
     rank, of, score = (_rank_in_memory if native else _rank_by_fts5)(view, candidate.row)
     terms = list(dict.fromkeys(plan.query.terms))
-    # One that is split into parts is in no index.
+    # A split entry is in no index.
     known = known and view.snapshot.slots_of([candidate.row])[0] >= 0
     indexed = native and known
     holds = _holds_in_memory if indexed else _holds_by_fts5
     hit = [t for t in terms if holds(view, _one_term(view, t), candidate.row)]
-    # FTS5 does not tell one table's part of a score.
+    # FTS5 does not report the share of one table in a score.
     by_parts = _in_memory(view, plan, candidate.row).columns["bm25_grams"][0] if known else 0.0
     words = [t for t in hit if holds(view, _one_term(view, t, grams=False), candidate.row)]
     detail = matched(terms, hit, words, by_parts)
@@ -82,16 +82,16 @@ def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport
 
 
 def _path_place(view: ReadView, candidate: Candidate, passes: bool) -> list[LegReport]:
-    """Return the place of an entry whose file the query names, if it does."""
+    """Return the place of an entry whose file is named by the query, if any."""
     from septet.sqlite.tier.named import named_by
 
-    named = named_by(view, view.plan.query.text)
-    exact = named.get(candidate.row)
+    matches = named_by(view, view.plan.query.text)
+    exact = matches.get(candidate.row)
     if exact is None:
         return []
-    rank = list(named).index(candidate.row) + 1 if passes else None
+    rank = list(matches).index(candidate.row) + 1 if passes else None
     detail = f"the query is the {('stem', 'name', 'path')[exact - 1]} of its file"
-    return [LegReport("path", True, rank, len(named), len(named), float(exact), detail)]
+    return [LegReport("path", True, rank, len(matches), len(matches), float(exact), detail)]
 
 
 def _rank_by_fts5(view: ReadView, row: int) -> fulltext.Rank:
@@ -99,13 +99,13 @@ def _rank_by_fts5(view: ReadView, row: int) -> fulltext.Rank:
 
 
 def _rank_in_memory(view: ReadView, row: int) -> fulltext.Rank:
-    """Rank by statistics of entries and memories together, which FTS5 does not have."""
-    found = view.matches()
-    order = found.rows
+    """Rank in memory, by the statistics and constants of the plan."""
+    matches = view.matches()
+    order = matches.rows
     if row not in order:
         return fulltext.Rank(None, len(order), None)
     place = order.index(row)
-    return fulltext.Rank(place + 1, len(order), float(found.columns["bm25"][place]))
+    return fulltext.Rank(place + 1, len(order), float(matches.columns["bm25"][place]))
 
 
 def _in_memory(view: ReadView, plan: Plan, row: int, weights: NDArray[np.float64] | None = None) -> Pool:
@@ -120,7 +120,7 @@ def _in_memory(view: ReadView, plan: Plan, row: int, weights: NDArray[np.float64
 
 
 def _holds_in_memory(view: ReadView, plan: Plan, row: int) -> bool:
-    # Columns without a weight are looked at, too, but in a cascade.
+    # Include columns without a weight, except in a cascade.
     weights = None if plan.query.steps else _EQUAL
     return bool(_in_memory(view, plan, row, weights).columns["bm25"][0] > 0)
 
@@ -139,8 +139,8 @@ def _whole(view: ReadView) -> str:
 def _one_term(view: ReadView, term: str, *, grams: bool = True) -> Plan:
     query = view.plan.query
     steps = (Step("all", True, (0,)),) if query.steps else ()
-    own = query._replace(terms=(term,), needed=(), steps=steps, grams=query.grams and grams)
-    return view.plan._replace(query=own)
+    term_query = query._replace(terms=(term,), needed=(), steps=steps, grams=query.grams and grams)
+    return view.plan._replace(query=term_query)
 
 
 def _memory_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
@@ -158,8 +158,8 @@ def _vector_place(view: ReadView, candidate: Candidate, passes: bool) -> LegRepo
     at = vectors.at(view.snapshot.slots_of([candidate.row]))
     if at[0] < 0:
         return LegReport("vector", False, None, of, view.taken, None, f"no vector of model {view.space.model!r}")
-    own = float(_core.cosine_at(plan.vector.exact, vectors.rows, at)[0])
+    cosine = float(_core.cosine_at(plan.vector.exact, vectors.rows, at)[0])
     order, _ = vectors.nearest(plan.vector.scan, of, allowed)
     place = np.flatnonzero(order == at[0])
     rank = int(place[0]) + 1 if len(place) and passes else None
-    return LegReport("vector", True, rank, of, view.taken, own, f"cosine {own:.4f}")
+    return LegReport("vector", True, rank, of, view.taken, cosine, f"cosine {cosine:.4f}")

@@ -1,4 +1,4 @@
-"""Entries like one: what they are compared with in any store, and the nearest by their words in a local one."""
+"""Similar entries: words and vector of an entry in any store, and nearest entries by words in a local one."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from septet.tiers.protocol import Likeness
 
 __all__ = ["cosines_of", "likeness_of", "nearest_by_words"]
 
-#: Which of an entry's vectors is compared: one that answers searches, one that was given, one of a space being filled.
+#: Preference among an entry's vectors, by state of their space.
 ORDER = {"active": 0, "given": 1, "standby": 2, "filling": 3, "left": 4}
 
 
 def likeness_of(read: Reading, entry_id: str, model: str | None) -> Likeness | None:
-    """Return what entries like one are compared with, None when the store does not hold it."""
+    """Return the words and vector of an entry for comparison; None if the store does not contain it."""
     tables = read.tables
     candidate = tables.entries.find(read, [entry_id]).get(entry_id)
     if candidate is None:
@@ -36,22 +36,22 @@ def likeness_of(read: Reading, entry_id: str, model: str | None) -> Likeness | N
 
 
 def _space_of(read: Reading, row: int, model: str | None) -> Space | None:
-    """Return the space whose vector of an entry is compared; None where it has none."""
+    """Return the space of the preferred vector of an entry; None without vectors."""
     tables = read.tables
-    states = {one.space.space: one.state for one in tables.texts.text_spaces(read)}
-    held = [
+    states = {text.space.space: text.state for text in tables.texts.text_spaces(read)}
+    spaces = [
         space
         for space in tables.vectors.all_spaces(read)
         if model in (None, space.model) and tables.vectors.of_rows(read, space, [row])
     ]
-    if len(held) > 1:
+    if len(spaces) > 1:
         filled = {space.space: space.entries for space in tables.vectors.spaces(read)}
-        held.sort(key=lambda s: (ORDER[states.get(s.space, "given")], -filled.get(s.space, 0), s.space))
-    return held[0] if held else None
+        spaces.sort(key=lambda s: (ORDER[states.get(s.space, "given")], -filled.get(s.space, 0), s.space))
+    return spaces[0] if spaces else None
 
 
 def cosines_of(snapshot: Snapshot, text: str, slots: Slots, *, memories: bool) -> NDArray[np.float64]:
-    """Return the TF-IDF cosines of slots ``(m,)`` with a text, 0 to 1; ``memories``: counted for how rare words are."""
+    """Return the TF-IDF cosines of slots ``(m,)`` with a text, 0 to 1; ``memories`` includes memories in the IDF."""
     terms = snapshot.terms_with_memories if memories else snapshot.terms
     assert terms is not None
     return terms.index.cosines(terms.frequencies, text, slots)
@@ -66,7 +66,7 @@ def nearest_by_words(snapshot: Snapshot, text: str, allowed: Selection | None, k
 
 
 def _best(values: NDArray[np.float64], rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Return the places of the ``k`` highest values above 0, best first, of equal ones that of the lower row."""
-    least = np.partition(values, -k)[-k] if len(values) > k else 0.0
-    places = np.flatnonzero((values >= least) & (values > 0))
+    """Return the positions of the ``k`` highest values above 0, best first, ties by row."""
+    minimum = np.partition(values, -k)[-k] if len(values) > k else 0.0
+    places = np.flatnonzero((values >= minimum) & (values > 0))
     return places[np.lexsort((rows[places], -values[places]))][:k]

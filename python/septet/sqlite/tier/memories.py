@@ -1,4 +1,4 @@
-"""What a search of a local store leaves out: memories that match and were not asked for."""
+"""Matching memories that a search of a local store excludes."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from septet.tiers.notes import MOST_MEMORIES, memories_left_out
 
 __all__ = ["left_out"]
 
-#: FTS5's table of memories holds their grams too, but no context (id, title, description, context, tags).
+#: FTS5's memory table includes grams, but no context (id, title, description, context, tags).
 _COLUMNS, _GRAMS = np.array([1.0, 1.0, 1.0, 0.0, 1.0]), np.ones(1)
 
 
 def left_out(view: ReadView, plan: Plan, tier: str) -> Note | None:
-    """Return the note that a search without memories leaves some out; None when none of them matches."""
-    if not plan.asks_text or "kinds" in plan.filters or not (found := _matching(view, plan)):
+    """Return the note on excluded memories; None if none matches."""
+    if not plan.asks_text or "kinds" in plan.filters or not (count := _matching(view, plan)):
         return None
-    return memories_left_out(found, tier)
+    return memories_left_out(count, tier)
 
 
 def _matching(view: ReadView, plan: Plan) -> int:
     snapshot = view.snapshot
     rows, postings = snapshot.memory_rows, snapshot.postings
-    every = plan.include_expired or not len(snapshot.bounded)
-    if rows is None or postings is None or plan.filters or not every or view.needs_fts5(plan) or plan.query.steps:
+    all_valid = plan.include_expired or not len(snapshot.bounded)
+    if rows is None or postings is None or plan.filters or not all_valid or view.needs_fts5(plan) or plan.query.steps:
         from septet.sqlite.tables import fulltext
 
         return fulltext.count_memories(view.read, view.at_step(plan), MOST_MEMORIES)
     parts = [(postings.entries, rows[0], _COLUMNS), (postings.grams, rows[1], _GRAMS)]
     scores = _core.bm25_top_k(parts, plan.query.terms, MOST_MEMORIES)[1]
-    # What only a context holds scores nothing.
+    # Memories that match only in their context score 0.
     return int(np.count_nonzero(scores))

@@ -1,4 +1,4 @@
-"""Chunks of files that a query names: candidates whether or not their words or vectors match."""
+"""Chunks of files named by the query: candidates even if neither words nor vectors match."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ __all__ = ["named_by", "with_paths"]
 
 
 def with_paths(view: ReadView, tier: int, query: int, pool: Pool) -> Pool:
-    """Return the candidates of a query and the chunks it names, if it names any, with the column ``path``.
+    """Return the candidates with the chunks of files named by the query, and the column ``path``.
 
-    It is 3 where the query is the path of the chunk's file, 2 where it is its name, 1 where it is the name without its
-    ending, and unknown elsewhere.
+    It is 3 if the query is the path of the chunk's file, 2 if its name, 1 if its stem, else unknown.
     """
     exact = named_by(view, view.plans[query].query.text) if "text" in view.plan.legs else {}
     if not exact:
@@ -32,7 +31,7 @@ def with_paths(view: ReadView, tier: int, query: int, pool: Pool) -> Pool:
 
 
 def named_by(view: ReadView, text: str) -> dict[int, int]:
-    """Return the rows of chunks whose file a text names, and how exactly."""
+    """Return the rows of chunks of files named by a text, and the value of ``path``."""
     if not view.remembered("any files", lambda: named_files.any_files(view.read)):
         return {}
     return named_files.chunks_named(view.read, text)

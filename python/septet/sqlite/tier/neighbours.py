@@ -1,4 +1,4 @@
-"""What is near some entries of a local store over links."""
+"""Neighbours of entries of a local store over links."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ __all__ = ["near"]
 
 
 def near(view: ReadView, anchors: Sequence[int], known: Sequence[int]) -> tuple[list[int], Slots, list[int]]:
-    """Walk the links from the rows of the anchors.
+    """Follow links from the rows of the anchors.
 
     Returns:
-        The steps to each known row ``(m,)``, 0 for one that is not near; the slots ``(f,)`` of others that pass the
-        filters, nearest first, as many as the profile takes; and the steps to them.
+        Steps to each known row ``(m,)``, 0 if unreached; slots ``(f,)`` of other rows that pass the filters, nearest
+        first, at most as many as the profile allows; and the steps to these.
     """
     graph, selection = view.plan.profile.graph, view.selection()
     links = view.links()
     steps, rows, more = links.near(_array(anchors), _array(known), len(graph.proximity), graph.most_links)
-    found, distances, left = [], [], graph.most_pulled
+    near_slots, distances, remaining = [], [], graph.most_pulled
     for start in range(0, len(rows), AT_ONCE):
-        slots, own = view.snapshot.slots_of(rows[start : start + AT_ONCE]), more[start : start + AT_ONCE]
+        slots, slot_steps = view.snapshot.slots_of(rows[start : start + AT_ONCE]), more[start : start + AT_ONCE]
         passing = slots >= 0 if selection is None else np.isin(slots, selection.allowed(slots))
-        found.append(slots[passing][:left])
-        distances += own[passing][:left].tolist()
-        left -= len(found[-1])
-        if not left:
+        near_slots.append(slots[passing][:remaining])
+        distances += slot_steps[passing][:remaining].tolist()
+        remaining -= len(near_slots[-1])
+        if not remaining:
             break
-    return steps.tolist(), np.concatenate([*found, _array(())]), distances
+    return steps.tolist(), np.concatenate([*near_slots, _array(())]), distances
 
 
 def _array(rows: Sequence[int]) -> Slots:

@@ -1,4 +1,4 @@
-"""What a batch of queries reads of a local store: a transaction, and the snapshot of its generation."""
+"""Read view of a local store for a batch of queries: a transaction, and the snapshot of its generation."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ __all__ = ["ReadView", "open_read_view"]
 
 _Answer = TypeVar("_Answer")
 
-#: So often a search begins to read again because other threads moved on.
+#: Maximum attempts to open a view while other threads publish later snapshots.
 TURNS = 1_000
 
 
 class ReadView:
-    """A read transaction with the snapshot of exactly its generation.
+    """A read transaction with the snapshot of the same generation.
 
     The plans differ in their queries and query vectors; filters, limits and profile are those of the first.
 
     Attributes:
-        space: the vectors that query vectors are compared with; None without any.
-        mismatch: why there are none, when the store has vectors of other models or dimensions only.
-        disagrees: words decide, because vectors hardly agree with them.
-        fallbacks: the identities of plans for which ``bm25()`` was missing, and FTS5's default rank stood in.
-        unknown: the identities of plans with a term that no entry holds.
-        whole: by identity of plans that need words, how many matches hold all of them.
-        answered: by identity of plans that cascade, the step that has an answer.
+        space: space that query vectors are compared in; None without any.
+        mismatch: error if the store only has vectors of other models or dimensions.
+        disagrees: True if words decide, because vectors hardly agree with them.
+        fallbacks: ids of plans ranked by FTS5's default rank, because ``bm25()`` is missing.
+        unknown: ids of plans with a term that no entry contains.
+        whole: number of matches with all needed words, by id of plan.
+        answered: step of the cascade with matches, by id of plan.
     """
 
     def __init__(
@@ -63,11 +63,11 @@ class ReadView:
         self.manager, self.snapshot = manager, snapshot
         self.corpus = snapshot.corpus_with_memories if self.plan.scores_memories else snapshot.corpus
         self.space, self.mismatch = space, mismatch
-        #: Entries that have no vector of the space, and how many there are; with memories, if they are searched.
+        #: Number of entries without a vector of the space, and their total; with memories, if they are searched.
         self.without_vectors = NONE_OF_NONE
         if space is not None:
             memories = self.plan.scores_memories
-            # Asked for in every search, made once.
+            # The cache first, which saves a call in every search.
             self.without_vectors = snapshot.unembedded.get((space.space, memories)) or snapshot.without_vectors(
                 space.space, memories
             )
@@ -90,30 +90,30 @@ class ReadView:
         self.transaction.end()
 
     def remembered(self, key: object, ask: Callable[[], _Answer]) -> _Answer:
-        """Return what the store answered at this generation, asking only the first time."""
+        """Return a cached answer of the store at this generation (see `Answers.remembered`)."""
         return self.manager.remembered(self.read, key, ask)
 
     @property
     def taken(self) -> int:
-        """How many candidates each leg takes for the first plan."""
+        """Number of candidates per leg for the first plan."""
         return self.plan.taken(compared=self.space is not None and self.plan.asks_vectors)
 
     @property
     def vectors(self) -> VectorRows | None:
-        """The rows of the space."""
+        """The vectors of the space."""
         return None if self.space is None else self.snapshot.vectors[self.space.space]
 
     def links(self) -> _core.Links:
-        """Return the links of the store."""
+        """Return the links of the store, loaded on first use."""
         self.snapshot = self.manager.linked(self.snapshot, self.read)
         assert self.snapshot.links is not None
         return self.snapshot.links
 
     def recall(self, tier: int) -> list[tuple[Pool, int]]:
-        """Return the candidates of each plan, and how many entries its full text matches, before they were cut.
+        """Return the candidates of each plan, and the number of full-text matches before the cut.
 
         Args:
-            tier: the place of the tier among those that are searched.
+            tier: place of the tier among the searched ones.
         """
         plan = self.plan
         if plan.scans_words:
@@ -125,7 +125,7 @@ class ReadView:
                 agreement = self._measured_agreement(space[0], space[5])
             self.disagrees = agreement is not None and agreement < RULE.low
         by_fts5 = [self._by_fts5(p) for p in self.plans]
-        found = self.corpus.recall(
+        recalled = self.corpus.recall(
             [self._query(p, None if hits is None else hits[:2]) for p, hits in zip(self.plans, by_fts5)],
             tier=tier,
             k=(plan.candidates, plan.taken(compared=True)),
@@ -138,22 +138,22 @@ class ReadView:
             feedback=None if self.space is not None and not self.without_vectors[0] else self._feedback(),
         )
         if plan.profile.text.match == "all":
-            for p, hits, one in zip(self.plans, by_fts5, found):
-                self.whole[id(p)] = one[4] if hits is None else hits[3]
+            for p, hits, (_, _, _, _, whole, _) in zip(self.plans, by_fts5, recalled):
+                self.whole[id(p)] = whole if hits is None else hits[3]
         elif plan.profile.text.match == "cascade":
-            for p, hits, one in zip(self.plans, by_fts5, found):
-                self.answered[id(p)] = one[5] if hits is None else hits[4]
+            for p, hits, (_, _, _, _, _, step) in zip(self.plans, by_fts5, recalled):
+                self.answered[id(p)] = step if hits is None else hits[4]
         if plan.typos:
-            for p, one in zip(self.plans, found):
-                if one[3]:
+            for p, (_, _, _, has_unknown, *_) in zip(self.plans, recalled):
+                if has_unknown:
                     self.unknown.add(id(p))
         return [
             (self._completed(p, pool, None if hits is None else by_text), matches if hits is None else hits[2])
-            for p, hits, (pool, matches, by_text, *_) in zip(self.plans, by_fts5, found)
+            for p, hits, (pool, matches, by_text, *_) in zip(self.plans, by_fts5, recalled)
         ]
 
     def candidates_at(self, tier: int, query: int, slots: Slots) -> Pool:
-        """Return slots ``(m,)`` as candidates of a plan, every column filled."""
+        """Return slots ``(m,)`` as candidates of a plan, with all columns filled."""
         plan = self.at_step(self.plans[query])
         pool = self.corpus.candidates_at(
             self._query(plan, _NONE if self.needs_fts5(plan) else None),
@@ -175,14 +175,14 @@ class ReadView:
     def _measured_agreement(self, space: int, sample: _core.Sample) -> float:
         snapshot, vectors = self.snapshot, self.snapshot.vectors[space]
         at = np.flatnonzero(vectors.keys <= sample.limit(sample.population))
-        drawn = snapshot.alive if self.plan.scores_memories else snapshot.alive & snapshot.searchable
-        at = at[drawn[vectors.slots[at]]]
-        # Rows of equal keys are equal: the first of each is drawn. `np.unique` would load numpy.ma.
+        eligible = snapshot.alive if self.plan.scores_memories else snapshot.alive & snapshot.searchable
+        at = at[eligible[vectors.slots[at]]]
+        # Rows with equal keys are equal: draw the first of each. `np.unique` would load numpy.ma.
         first = dict(zip(vectors.keys[at[::-1]].tolist(), at[::-1].tolist()))
-        chosen = [first[key] for key in sorted(first)[: RULE.entries]]
+        drawn = [first[key] for key in sorted(first)[: RULE.entries]]
         agreement = measured(
             self.plan,
-            entries.read_rows(self.read, snapshot.rows[vectors.slots[chosen]].tolist()),
+            entries.read_rows(self.read, snapshot.rows[vectors.slots[drawn]].tolist()),
             lambda plans: ReadView(plans, self.transaction, self.manager, snapshot, None, None),
             lambda rows: vectors.unit_rows(snapshot.slots_of(rows)),
             sample.pairs,
@@ -199,50 +199,50 @@ class ReadView:
         return self.candidates_at(tier, query, slots), len(slots)
 
     def matches(self, query: int = 0) -> Pool:
-        """Return every full-text match of a plan, best first, where memory ranks them."""
+        """Return all full-text matches of a plan, best first, ranked in memory."""
         plan = self.plans[query]
-        every = max(1, len(self.snapshot.rows))
-        (found,) = self.corpus.recall(
+        all_slots = max(1, len(self.snapshot.rows))
+        (result,) = self.corpus.recall(
             [self._query(plan, None)],
             tier=0,
-            k=(every, every),
+            k=(all_slots, all_slots),
             guard=None,
             weights=plan.profile.text.weights.array,
             columns={"bm25"},
             selection=self.selection(),
             constants=plan.profile.text.constants,
         )
-        return found[0]
+        return result[0]
 
     def at_step(self, plan: Plan) -> Plan:
-        """Return a plan of a cascade with the step that has an answer alone; the last one where none has."""
+        """Reduce a cascade to its step with matches, or to its last step without any."""
         if len(plan.query.steps) < 2:
             return plan
         step = self.answered.get(id(plan))
         return plan._replace(query=plan.query.at_step(-1 if step is None else step))
 
     def needs_fts5(self, plan: Plan) -> bool:
-        """Say whether SQLite ranks the full text of a plan: it is not in memory yet, or a term is a phrase."""
+        """Return True if FTS5 ranks a plan: full text is not in memory yet, or a term is a phrase."""
         return plan.asks_text and (self.snapshot.postings is None or plan.query.has_phrase)
 
     def term_counts(self, plan: Plan) -> TermCounts:
-        """Return the number of entries, and how many of them hold each term of a plan."""
+        """Return the number of entries, in total and with each term of a plan."""
         terms = plan.query.terms
-        begun = plan.profile.text.weights.array if plan.query.steps else None
-        if not self.needs_fts5(plan) and (found := self.corpus.term_counts(terms, plan.query.grams, begun)):
-            return TermCounts(found[0], dict(zip(terms, found[1])), plan.profile.text.k1)
+        prefix_weights = plan.profile.text.weights.array if plan.query.steps else None
+        if not self.needs_fts5(plan) and (counts := self.corpus.term_counts(terms, plan.query.grams, prefix_weights)):
+            return TermCounts(counts[0], dict(zip(terms, counts[1])), plan.profile.text.k1)
         from septet.sqlite.tables import fulltext
 
         return fulltext.counts(self.read, plan, self.remembered("term counts", dict[tuple[str, bool], int]))
 
     def mask(self) -> Mask:
-        """Return which slots pass every filter ``(s,)``."""
+        """Return the mask of slots that pass all filters ``(s,)``."""
         return self.snapshot.mask(self._now(), self.plan.scores_memories, self._filter()[1])
 
     def _by_fts5(self, plan: Plan) -> tuple[Slots, NDArray[np.float64], int, int, int | None] | None:
-        """Return the best slots and scores as FTS5 ranks them, the number of all, and of those that hold every word.
+        """Return FTS5's best slots and scores, the number of matches, of those with every word, and the cascade's step.
 
-        And the step of a cascade that has an answer. None where memory does it all.
+        None if the full text is ranked in memory.
         """
         if not self.needs_fts5(plan):
             return None
@@ -259,14 +259,14 @@ class ReadView:
         return self.snapshot.slots_of(hits.rows), scores, hits.matches, hits.whole, step
 
     def _look(self, plan: Plan) -> int:
-        # To know whether the small-corpus guard fires, look far enough to count.
+        # Enough to decide the small-corpus guard.
         return plan.candidates if plan.limit is not None else max(plan.candidates, plan.profile.cuts.guard_below)
 
-    def _query(self, plan: Plan, found: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
+    def _query(self, plan: Plan, hits: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
         query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
         terms = query.terms if plan.asks_text else ()
         steps = [step[1:] for step in query.steps] if query.steps else ()
-        return query.text, terms, query.words, query.grams, vector, found, query.needed, steps
+        return query.text, terms, query.words, query.grams, vector, hits, query.needed, steps
 
     def _space(self) -> tuple[Any, ...] | None:
         space = self.space
@@ -278,7 +278,7 @@ class ReadView:
         return (space.space, *vectors[:5])
 
     def _feedback(self) -> tuple[int, int, int, float] | None:
-        """Return how much feedback counts; None where most entries have vectors, or several tiers must compare."""
+        """Return the feedback rule; None if most entries have vectors, or several tiers must be comparable."""
         missing, of = self.without_vectors
         if self.plan.needs_ids or (self.space is not None and 3 * missing < 2 * of):
             return None
@@ -291,26 +291,26 @@ class ReadView:
         return None if self.plan.include_expired else self.plan.now
 
     def selection(self) -> _core.Selection | None:
-        """Return which slots pass every filter; None for all."""
+        """Return the slots that pass all filters; None for all."""
         if not self.plan.filters:
             return self.snapshot.selection(self._now(), self.plan.scores_memories)
         return self.snapshot.selection(self._now(), self.plan.scores_memories, *self._filter())
 
     def _filter(self) -> tuple[Condition | None, Callable[[], Sequence[int]] | None]:
-        """Return the filters that the caller named, joined, and what asks SQLite for the rows that pass them."""
+        """Return the combined filters of the caller, and a function that reads the passing rows from SQLite."""
         if not self.plan.filters:
             return None, None
         from septet.sqlite.tables.candidates import rows_where
         from septet.sqlite.tables.conditions import chosen
 
-        own = chosen(self.plan)
-        return (None, None) if own is None else (own, lambda: rows_where(self.read, own))
+        condition = chosen(self.plan)
+        return (None, None) if condition is None else (condition, lambda: rows_where(self.read, condition))
 
     def _completed(self, plan: Plan, pool: Pool, by_text: int | None) -> Pool:
-        """Fill what a pool lacks and SQLite has.
+        """Fill the columns of a pool that only SQLite has.
 
         Args:
-            by_text: the candidates whose BM25 score FTS5 gave already, the first ones; None when memory gave all.
+            by_text: number of leading candidates with a BM25 score by FTS5; None if scored in memory.
         """
         late = self.without_vectors[0] > 0 and plan.asks_text and plan.vector is not None
         if by_text is None and not plan.tags and not plan.needs_ids and not late:
@@ -335,28 +335,28 @@ _NONE = (np.empty(0, dtype=np.int64), np.empty(0))
 
 
 def open_read_view(store: Store, manager: SnapshotManager, *plans: Plan) -> ReadView:
-    """Begin a transaction and take the snapshot of its generation, again when another thread moved on in between.
+    """Begin a transaction and take the snapshot of its generation; retry if another thread published a later one.
 
     Raises:
         StoreError: the file cannot be read.
-        StoreBusy: other threads moved on again and again.
+        StoreBusy: the store kept changing.
     """
     plan = plans[0]
-    vector, asks_text = plan, False
-    for one in plans:
-        vector = vector if one.vector is None else one
-        asks_text = asks_text or one.asks_text
+    vector_plan, asks_text = plan, False
+    for candidate in plans:
+        vector_plan = vector_plan if candidate.vector is None else candidate
+        asks_text = asks_text or candidate.asks_text
     for _ in range(TURNS):
         seen = manager.current
         transaction = store.begin_reading()
         try:
             read = transaction.reading
-            space, mismatch = _chosen_space(read, manager, vector)
+            space, mismatch = _chosen_space(read, manager, vector_plan)
             snapshot = manager.view(
                 read, plan.now, text=asks_text, terms="tfidf" in plan.corpus_columns, space=space, seen=seen
             )
             if snapshot is not None and store.at_rest is not None and snapshot is not seen and store.disturbed:
-                # It was read while somebody wrote a file of which nobody was expected to.
+                # Another program wrote the file during the read.
                 manager.forget()
                 snapshot = None
             if snapshot is not None:
@@ -364,7 +364,7 @@ def open_read_view(store: Store, manager: SnapshotManager, *plans: Plan) -> Read
                     store.identity.saw(read.sql, read[1:])
                 if asks_text:
                     manager.schedule(store)
-                # As `Plan.begins_words`, without a call in every search.
+                # `Plan.begins_words`, inlined.
                 if plan.query.begun or (plan.asked is not None and plan.asked.without):
                     from septet.sqlite.tier.beginnings import completed
 
@@ -376,11 +376,11 @@ def open_read_view(store: Store, manager: SnapshotManager, *plans: Plan) -> Read
                 continue
             raise
         transaction.end()
-    raise StoreBusy(f"{store.path} changed {TURNS} times while a search began to read it: search again")
+    raise StoreBusy(f"{store.path} changed {TURNS} times while a search opened it: search again")
 
 
 def _chosen_space(read: Reading, manager: SnapshotManager, plan: Plan) -> tuple[Space | None, VectorError | None]:
-    """Return the space that query vectors are compared in; without one that fits, None and why."""
+    """Return the space that query vectors are compared in, or None and the error."""
     if plan.vector is None or "vector" not in plan.legs:
         return None, None
     if plan.space is not None:

@@ -48,7 +48,7 @@ _Method = TypeVar("_Method", bound=Callable[..., object])
 
 
 class LateListings:
-    """The listings of a store, made when they are first needed: most searches do without."""
+    """The listings of a store, created on first use: most searches need none."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -72,46 +72,46 @@ class LocalTier(NamedTuple):
 
     @property
     def crosses_threads(self) -> bool:
-        """Whether a session may be used by one thread after another: in memory, a transaction holds a lock."""
+        """True if sessions may move between threads; in memory, a transaction holds a lock."""
         return not self.store.in_memory
 
     def open(self, plans: Sequence[Plan], place: int) -> LocalSession:
         """Begin a search (see `Tier`)."""
         plans = [plan.of_tier(self.name) if plan.embeddings else plan for plan in plans]
-        known = self.store.left_out
-        if known is not self.manager.left_out:
+        left_out = self.store.left_out
+        if left_out is not self.manager.left_out:
             self.manager.forget()
-            self.manager.left_out = known
+            self.manager.left_out = left_out
         try:
-            return LocalSession(self, place, open_read_view(self.store, self.manager, *plans), known)
+            return LocalSession(self, place, open_read_view(self.store, self.manager, *plans), left_out)
         except _FAULTS as fault:
-            self._recover(fault, known)
+            self._recover(fault, left_out)
             if isinstance(fault, SQLITE_FAULTS):
                 raise store_error(fault, self.store.path) from fault
             raise
 
-    def recovers(self, fault: Exception, known: Sequence[Unsound]) -> bool:
-        """Leave out rows that hold what Septet does not write, if that is where an error came from.
+    def recovers(self, fault: Exception, left_out: Sequence[Unsound]) -> bool:
+        """Exclude rows with invalid content, if they may have caused an error; return True if rows were excluded.
 
         Args:
-            known: what was left out when it came.
+            left_out: rows excluded when the error occurred.
         """
         if isinstance(fault, SeptetError) and type(fault) is not StoreError:
             return False
-        from septet.sqlite.store.aside import set_aside  # a sound vault needs none of it
+        from septet.sqlite.store.aside import set_aside  # imported here: a sound vault does not need it
 
-        return set_aside(self.store, known)
+        return set_aside(self.store, left_out)
 
-    def _recover(self, fault: Exception, known: Sequence[Unsound]) -> None:
-        if self.recovers(fault, known):
-            raise SearchAgain(f"rows of {self.store.path} hold what Septet does not write") from fault
+    def _recover(self, fault: Exception, left_out: Sequence[Unsound]) -> None:
+        if self.recovers(fault, left_out):
+            raise SearchAgain(f"rows of {self.store.path} have content that Septet does not write") from fault
         if self.store.left_out and not isinstance(fault, (SeptetError, sqlite3.Error, MemoryError)):
-            from septet.sqlite.store.soundness import unsound_error  # about what a vault keeps about itself
+            from septet.sqlite.store.soundness import unsound_error  # the metadata of the vault itself is invalid
 
             raise unsound_error(self.store.path, self.store.left_out[0]) from fault
 
 
-#: What reading damaged arrays or rows may lead to.
+#: Errors that damaged arrays or rows may cause.
 _FAULTS = (
     sqlite3.Error, OSError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, MemoryError,
     RecursionError, StoreError,
@@ -119,9 +119,9 @@ _FAULTS = (
 
 
 def _translated(method: _Method) -> _Method:
-    """Let a method raise SQLite's errors as Septet's, so that one tier can fail and the others answer.
+    """Translate SQLite's errors to Septet's, so that a search can continue without the tier.
 
-    What damaged arrays or rows lead to is none: they are let go, and the search begins again.
+    After errors caused by damaged arrays or rows, discard these and restart the search.
     """
 
     @wraps(method)
@@ -131,7 +131,7 @@ def _translated(method: _Method) -> _Method:
         except _FAULTS as fault:
             manager = session.tier.manager
             is_own = isinstance(fault, SeptetError) and not isinstance(fault, MissingRows)
-            # Another thread may have let it go before.
+            # Another thread may have discarded it before.
             if not (is_own or isinstance(fault, sqlite3.Error)) and (manager.give_up(fault) or manager.damaged):
                 raise SearchAgain(f"arrays in the folder beside {session.tier.store.path} are damaged") from fault
             session.close()
@@ -150,7 +150,7 @@ class LocalSession:
 
     def __init__(self, tier: LocalTier, place: int, view: ReadView, left_out: Sequence[Unsound] = ()) -> None:
         self.tier, self.place, self.view, self.left_out = tier, place, view, left_out
-        #: The generation that is read.
+        #: Generation of the transaction.
         self.generation = view.read.generation
 
     def close(self) -> None:
@@ -158,7 +158,7 @@ class LocalSession:
         self.view.close()
 
     def recovers(self, fault: Exception) -> bool:
-        """Leave out what an error came from (see `Session`)."""
+        """Exclude the rows that caused an error (see `Session`)."""
         return self.tier.recovers(fault, self.left_out)
 
     @property
@@ -167,7 +167,7 @@ class LocalSession:
         return self.view.plans
 
     def holds(self, rows: Sequence[int]) -> bool:
-        """Say whether there is an entry at each of the rows."""
+        """Return True if every row has an entry."""
         return not len(rows) or int(self.view.snapshot.slots_of(rows).min()) >= 0
 
     def labels(self, rows: Sequence[int]) -> Mapping[str, Sequence[str]]:
@@ -181,7 +181,7 @@ class LocalSession:
 
     @_translated
     def standing(self) -> Standing:
-        """Return what ranking needs to know of the store."""
+        """Return the standing of the store."""
         return self.view.remembered("standing", self._standing)
 
     def _standing(self) -> Standing:
@@ -193,13 +193,13 @@ class LocalSession:
     def recall(self) -> Sequence[Recalled]:
         """Return the candidates of each query."""
         view = self.view
-        found = view.recall(self.place)
+        recalled = view.recall(self.place)
         if "path" in view.plan.profile.columns:
-            # Few profiles read what files are called.
+            # Imported here: few profiles have the column.
             from septet.sqlite.tier.named import with_paths
 
-            found = [
-                (with_paths(view, self.place, query, pool), matches) for query, (pool, matches) in enumerate(found)
+            recalled = [
+                (with_paths(view, self.place, query, pool), matches) for query, (pool, matches) in enumerate(recalled)
             ]
         notes, hidden = self._notes(), view.snapshot.hidden
         apart = view.plan.include_memories and not view.plan.scores_memories
@@ -219,7 +219,7 @@ class LocalSession:
                 view.whole[id(plan)] if plan.query.needed and view.whole else None,
                 view.answered.get(id(plan)) if plan.query.steps else None,
             )
-            for plan, (pool, matches) in zip(view.plans, found)
+            for plan, (pool, matches) in zip(view.plans, recalled)
         ]
 
     @_translated
@@ -229,15 +229,15 @@ class LocalSession:
 
     @_translated
     def groups(self, rows: Sequence[int]) -> Sequence[str]:
-        """Return the ids of the parents of candidates, their own where they have none."""
+        """Return the ids of the parents of candidates, or their own ids without one."""
         return entries.groups_at(self.view.read, rows)
 
     @_translated
     def neighbours(self, query: int, anchors: Sequence[int], known: Pool) -> Neighbours:
-        """Walk the links from the anchors."""
+        """Follow links from the anchors."""
         if not self.standing().linked:
             return Neighbours([0] * len(known), EMPTY, ())
-        # Most vaults hold no links.
+        # Imported here: most vaults contain no links.
         from septet.sqlite.tables.candidates import rows_of
         from septet.sqlite.tier.neighbours import near
         from septet.tiers.walking import rows_in
@@ -249,15 +249,15 @@ class LocalSession:
 
     @_translated
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
-        """Say which of the ids the store holds, and bring those that pass the filters."""
+        """Return the ids that the store contains, and the candidates that pass the filters."""
         from septet.sqlite.tables import candidates
 
         read, plan = self.view.read, self.view.plans[query]
-        held = candidates.valid_ids(read, plan, ids)
-        if not held:
-            return Overrides(held, EMPTY)
-        passing = candidates.passing_rows(read, plan, [i for i in ids if i in held])
-        return Overrides(held, self._pool(query, passing))
+        covered = candidates.valid_ids(read, plan, ids)
+        if not covered:
+            return Overrides(covered, EMPTY)
+        passing = candidates.passing_rows(read, plan, [i for i in ids if i in covered])
+        return Overrides(covered, self._pool(query, passing))
 
     @_translated
     def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
@@ -266,8 +266,8 @@ class LocalSession:
 
     @_translated
     def inspect(self, entry_id: str) -> Inspected | None:
-        """Return how an entry fares."""
-        # A search needs none of it.
+        """Explain an entry (see `Session`)."""
+        # Imported here: searches do not need it.
         from septet.sqlite.tier.inspection import filters_passed, legs_of
 
         candidate = entries.find(self.view.read, [entry_id]).get(entry_id)
@@ -275,13 +275,13 @@ class LocalSession:
             return None
         filters = filters_passed(self.view, candidate)
         legs = legs_of(self.view, candidate, filters)
-        # Arrays were looked at here, too, not in native calls alone.
+        # Python code read arrays, which native calls would have checked.
         self.view.snapshot.check()
         return Inspected(candidate, filters, legs)
 
     @_translated
     def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
-        """Return for each path into attrs the numbers of candidates ``(m,)``, NaN where there is none."""
+        """Return for each path into attrs the numbers of candidates ``(m,)``, NaN if there is none."""
         return numbers_of(entries.attrs_at(self.view.read, rows), paths)
 
     @_translated
@@ -291,34 +291,34 @@ class LocalSession:
 
     @_translated
     def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
-        """Return the model of the vectors that queries are compared with, and those of candidates, NaN without one."""
+        """Return the model of the space, and the unit vectors of candidates, NaN without one (see `Session`)."""
         view = self.view
         if view.space is None or view.vectors is None:
             return "", None
-        found = view.vectors.unit_rows(view.snapshot.slots_of(rows))
+        matrix = view.vectors.unit_rows(view.snapshot.slots_of(rows))
         self.view.snapshot.check()
-        return view.space.model, found
+        return view.space.model, matrix
 
     @_translated
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
-        """Return what entries like one are compared with, None when the store does not hold it."""
-        # A search needs none of it.
+        """Return the words and vector of an entry for comparison (see `Session`)."""
+        # Imported here: searches do not need it.
         from septet.sqlite.tier.likeness import likeness_of
 
         return likeness_of(self.view.read, entry_id, model)
 
     @_translated
-    def facets(self, query: int, asked: Sequence[Faceted]) -> Sequence[Counted]:
-        """Return by values of fields how many entries match a query and pass the filters."""
+    def facets(self, query: int, fields: Sequence[Faceted]) -> Sequence[Counted]:
+        """Count the matches of a query that pass the filters, by values of fields."""
         from septet.sqlite.tier.facets import counted_matches
 
-        found = counted_matches(self.view, query, self.tier.listings.made, asked)
+        counts = counted_matches(self.view, query, self.tier.listings.made, fields)
         self.view.snapshot.check()
-        return found
+        return counts
 
     @_translated
     def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
-        """Say for each filter whether an entry passes it."""
+        """Return for each filter True if any entry passes it."""
         from septet.sqlite.tables import candidates
 
         return candidates.any_passing(self.view.read, self.view.plan, filters)
@@ -348,7 +348,7 @@ class LocalSession:
         return fulltext.count_memories(self.view.read, self.view.at_step(plan), -1)
 
     def _notes_of(self, plan: Plan, notes: Sequence[Note]) -> Sequence[Note]:
-        """Return the notes about one query, given those about all."""
+        """Return the notes on one query, given those on all."""
         view = self.view
         if id(plan) in view.fallbacks:
             notes = [self._no_bm25(), *notes]
@@ -362,7 +362,7 @@ class LocalSession:
         return notes
 
     def _no_bm25(self) -> Note:
-        cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, stood in"
+        cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, was used"
         return Note("bm25_unavailable", cause, "use a SQLite built with FTS5's ranking", self.tier.name)
 
     def _notes(self) -> list[Note]:
@@ -374,8 +374,8 @@ class LocalSession:
             cause = "full text in memory does not agree with FTS5's totals; FTS5 answers, more slowly"
             notes.append(Note("index_mismatch", cause, "check the file with SQLite's integrity_check", name))
         if manager.damaged:
-            cause = "a file of the sidecar was damaged, and was removed; its content is made anew"
-            notes.append(Note("sidecar_damaged", cause, "nothing, or look after the disk if it comes again", name))
+            cause = "a file of the sidecar was damaged, and was removed; its content is rebuilt"
+            notes.append(Note("sidecar_damaged", cause, "nothing, or check the disk if it happens again", name))
         space = view.space
         if space is None and plan.vector is not None and plan.asks_vectors and view.mismatch is None:
             notes.append(no_vectors(name))
