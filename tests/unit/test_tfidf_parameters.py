@@ -295,7 +295,7 @@ def test_terms_of_the_signals_have_neighbours_too():
         ({"vocabulary": []}, "vocabulary is empty"),
         ({"vocabulary": "term"}, "vocabulary is 'term'"),
         ({"vocabulary": 3}, "vocabulary is 3"),
-        ({"vocabulary": ["a", "b", "a"]}, "vocabulary has 'a' twice"),
+        ({"vocabulary": ["a", "b", "a"]}, "duplicate term 'a' in vocabulary"),
         ({"vocabulary": ["a", 3]}, "a term of vocabulary"),
         ({"vocabulary": ["\ud800"]}, "a term of vocabulary"),
         ({"vocabulary": {"a": 1}}, "wanted each column from 0 to 0 once"),

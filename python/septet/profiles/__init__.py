@@ -1,4 +1,4 @@
-"""Profiles: how searches rank, as data."""
+"""Profiles: ranking configurations as data."""
 
 from septet.profiles.builtin import BUILTIN
 from septet.profiles.load import ProfileLike, resolve

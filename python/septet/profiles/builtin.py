@@ -1,6 +1,6 @@
 """The built-in profiles, as values. All ranking numbers of Septet are here or in the defaults of the model.
 
-They are made unchecked, because checking loads pydantic; a test checks them.
+They are created without validation, which would load pydantic; a test validates them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
     "TIER_PRIORITIES",
 ]
 
-#: The documented tiers of a federation; any other name is a connected vault.
+#: Priorities of the documented tiers; any other name is a connected vault.
 TIER_PRIORITIES = {"agent": 1.0, "project": 0.8, "team": 0.6}
 CONNECTED_PRIORITY = 0.5
 
@@ -133,7 +133,7 @@ def _scaled(column: str) -> Scale:
 
 
 def _estimated(by: Expression) -> Estimate:
-    """Return the cosine, and where a vector has not come yet what one would be expected by words from 0 to 1."""
+    """Return the cosine, or its estimate from a word score of 0 to 1 for entries without a vector."""
     return Estimate.known(estimate=Col.known(col="cosine"), by=by, intercept=0.40, slope=2.91, doubt=5.0)
 
 
@@ -142,15 +142,15 @@ _ESTIMATING = (
     Term.known(weight=_TRIGRAM, of=_scaled("trigram")),
     Term.known(weight=_FEEDBACK, of=_scaled("feedback")),
 )
-# By questions on technical texts: names, titles and documentation (docs/ranking.md). The best is 1, so that facts
-# weigh as much as they did.
+# Tuned on queries over technical texts: names, titles and documentation (docs/ranking.md). Scaled to a maximum of 1, so
+# that facts keep their relative weight.
 _WORDS = Scale.known(
     scale=Sum.known(
         sum=(
             Term.known(weight=_BM25, of=_scaled("bm25")),
             Term.known(weight=_SPELLING, of=_scaled("trigram")),
             Term.known(weight=_TITLE, of=Col.known(col="title")),
-            # Whose title is the query is first.
+            # An exact title ranks first.
             Term.known(
                 weight=_EXACT, of=Clamp.known(clamp=Linear.known(linear=Col.known(col="title"), times=10.0, plus=-9.0))
             ),
@@ -158,7 +158,7 @@ _WORDS = Scale.known(
     )
 )
 
-#: What neither words nor vectors found, and only a link brought, stands behind what matches.
+#: Entries reached only by links rank after matches.
 _UNMATCHED = Unless.known(
     unless=Sum.known(
         sum=(
@@ -181,10 +181,10 @@ SEPTET = Profile.known(
     ),
     signals={
         **SEVEN_SIGNALS.signals,
-        # A fact that all candidates share recommends none of them.
+        # A fact shared by all candidates must not affect scores.
         **{name: Above.known(above=SEVEN_SIGNALS.signals[name]) for name in ("severity", "temporal_decay")},
         "semantic": _WORDS,
-        # Counted in deviations from ten under the mean, so that the range of a model's cosines does not matter.
+        # z-scores shifted by 10, so that scores do not depend on the range of a model's cosines.
         "vector": Scale.known(scale=Standing.known(standing=_estimated(Sum.known(sum=_ESTIMATING))), shift=_SHIFT),
     },
     weights={
@@ -197,12 +197,12 @@ SEPTET = Profile.known(
     },
     missing="share",
     factors={"neighbour": _UNMATCHED},
-    # A limit only cuts: what is best does not depend on how many are wanted.
+    # Factor 0: the best results do not depend on the limit.
     cuts=Cuts.known(factor=0, minimum=200),
     balance=Balance.known(),
     smoothing=Smoothing.known(),
-    # The five nearest by age, not by chance: with all of them an entry with thousands of links makes a search slow, and
-    # brings a hundred candidates that only their place in a list recommends.
+    # The five latest links: with all of them, an entry with thousands of links slows down a search, and adds a hundred
+    # arbitrary candidates.
     graph=Graph.known(most_links=5),
     adaptive=Adaptive.known(hybrid=("semantic", "vector")),
 )
@@ -217,8 +217,8 @@ MARKDOWN_MEMORY = Profile.known(
         match="all", stop_words="keep", grams=True, names=False, snippet="start", snippet_chars=700, typos=False
     ),
     signals={
-        # Where all chunks have vectors this is the cosine. While some have none yet, a cosine of 0 would put what words
-        # find of them behind whatever has a vector.
+        # The cosine if all chunks have vectors. For chunks without one yet, a cosine of 0 would rank their word matches
+        # after every chunk with a vector.
         "vector": _estimated(_scaled("bm25")),
         "text": Saturate.known(saturate=Col.known(col="bm25")),
     },
@@ -233,7 +233,7 @@ MARKDOWN_MEMORY = Profile.known(
 )
 
 
-#: The documented 93 words; `and` is not among them.
+#: The documented 93 words, without `and`.
 RECALL_STOP_WORDS = tuple(
     "an the this that these those some each every he it me my we us or am they them their there here what which where "
     "when whom is be do no so if as at by in of on to up are was has had not but can did for got let may our its nor "
@@ -241,8 +241,8 @@ RECALL_STOP_WORDS = tuple(
     "about than over such after before between just only very more most really already".split()
 )
 
-# The documented category of an entry is one of its tags. An id has no weight and is not searched: beginnings of words
-# would find ids that are made of letters and digits at random.
+# The documented category of an entry is one of its tags. Ids are not searched: prefixes would match random ids of
+# letters and digits.
 _RECALL_COLUMNS = ColumnWeights.known(id=0.0, title=6.0, description=2.0, context=2.0, tags=3.0)
 
 RECALL = Profile.known(
@@ -262,7 +262,7 @@ RECALL = Profile.known(
         "recall": Rrf.known(
             rrf=(
                 Term.known(weight=1.0, of=Top.known(top=Col.known(col="bm25"))),
-                # A cosine of 0 has its rank, too.
+                # Shifted, so that a cosine of 0 has a rank, too.
                 Term.known(weight=1.0, of=Top.known(top=Linear.known(linear=Col.known(col="cosine"), plus=2.0))),
             ),
             k=60.0,
@@ -305,13 +305,13 @@ PLANNED_RETRIEVAL = Profile.known(
 def _similar(signal: str) -> Profile:
     return Profile.known(
         name="similar",
-        description="What is like an entry, a text or a vector: one cosine, as it is.",
+        description="Similarity to an entry, a text or a vector: the plain cosine.",
         signals={signal: Clamp.known(clamp=Col.known(col=signal))},
         weights={"text": {signal: 1.0}, "hybrid": {signal: 1.0}},
     )
 
 
-#: How `Vault.similar` ranks, by vectors and by words; no names to search by.
+#: Profiles of `Vault.similar`, by vectors and by words; not available by name.
 SIMILAR = _similar("cosine")
 SIMILAR_WORDS = _similar("tfidf")
 

@@ -1,4 +1,4 @@
-"""Finds a profile: by name, from a dict, or from a TOML, YAML or JSON file."""
+"""Resolve a profile: by name, from a dict, or from a TOML, YAML or JSON file."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from septet.ranking.profile import Profile
 
 __all__ = ["ProfileLike", "resolve"]
 
-#: Of `septet.inputs.documents`, which only a search with a file loads.
+#: Suffixes of `septet.inputs.documents`, copied here because only profile files need that module.
 _SUFFIXES = (".toml", ".yaml", ".yml", ".json")
 
-#: A profile, or what `resolve` turns into one: a built-in name, a file, a dict.
+#: A profile, a built-in name, a file, or a dict.
 ProfileLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | Profile"
 
 
@@ -36,12 +36,12 @@ def resolve(profile: ProfileLike) -> Profile:
         return _from_mapping(_bounded(profile))
     if isinstance(profile, os.PathLike) or (isinstance(profile, str) and profile.endswith(_SUFFIXES)):
         return _from_mapping(_read(file_path(profile, "profile", ProfileError)))
-    found = BUILTIN.get(profile) if isinstance(profile, str) else None
-    if found is None:
+    builtin = BUILTIN.get(profile) if isinstance(profile, str) else None
+    if builtin is None:
         raise ProfileError(
-            f"unknown profile {shown(profile)}: built in are {', '.join(BUILTIN)}; or give a dict, a Profile or a file"
+            f"unknown profile {shown(profile)}: built in are {', '.join(BUILTIN)}; or pass a dict, a Profile or a file"
         )
-    return found
+    return builtin
 
 
 def _from_mapping(data: Mapping[str, Any]) -> Profile:
@@ -89,7 +89,7 @@ def _read(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     try:
         data = read_document(Path(path))
     except KeyError:
-        raise ProfileError(f"{path}: the name of a profile file ends in {', '.join(_SUFFIXES)}") from None
+        raise ProfileError(f"{path} is not a profile file: the name must end in {', '.join(_SUFFIXES)}") from None
     except Unreadable as fault:
         raise ProfileError(f"{path} {fault}{f' ({fault.quoted})' if fault.quoted else ''}") from None
     if not isinstance(data, Mapping):

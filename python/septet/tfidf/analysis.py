@@ -1,4 +1,4 @@
-"""How a text becomes terms in the ways that scikit-learn knows beside its default."""
+"""Text analysis in Python, for scikit-learn's options other than the default."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from septet.inputs.arguments import called, shown
 
 __all__ = ["TOKEN_PATTERN", "Analysis", "analysis_of"]
 
-#: Two or more letters, digits and underscores: the default, which native code knows.
+#: Two or more letters, digits and underscores: the default, implemented natively.
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 _BLANKS = re.compile(r"\s\s+")
 _ANALYZERS, _STRIPPING = ("word", "char", "char_wb"), ("ascii", "unicode")
@@ -41,8 +41,8 @@ class Analysis(NamedTuple):
         if self.analyzer == "char_wb":
             return lambda text: _chars_of_words(_BLANKS.sub(" ", prepared(text)), fewest, most)
         tokens = self.tokenizer or re.compile(self.token_pattern or TOKEN_PATTERN).findall
-        left_out = self.stop_words
-        return lambda text: _words([token for token in tokens(prepared(text)) if token not in left_out], fewest, most)
+        stop_words = self.stop_words
+        return lambda text: _words([token for token in tokens(prepared(text)) if token not in stop_words], fewest, most)
 
     def _prepared(self, text: str) -> str:
         text = text.lower() if self.lowercase else text
@@ -56,19 +56,19 @@ class Analysis(NamedTuple):
         return "".join(char for char in apart if not unicodedata.combining(char))
 
 
-def analysis_of(given: Mapping[str, Any], ngrams: tuple[int, int], stop_words: Iterable[str]) -> Analysis | None:
-    """Return how texts become terms; None where native code does it.
+def analysis_of(parameters: Mapping[str, Any], ngrams: tuple[int, int], stop_words: Iterable[str]) -> Analysis | None:
+    """Return the analysis of texts; None for the native default.
 
     Raises:
-        QueryError: a parameter is not what it may be.
+        QueryError: an invalid parameter.
     """
     names = ("analyzer", "preprocessor", "lowercase", "strip_accents", "tokenizer", "token_pattern")
-    analyzer, preprocessor, lowercase, strip_accents, tokenizer, pattern = (given[name] for name in names)
+    analyzer, preprocessor, lowercase, strip_accents, tokenizer, pattern = (parameters[name] for name in names)
     for name, known in (("analyzer", _ANALYZERS), ("strip_accents", (*_STRIPPING, None))):
-        value = given[name]
+        value = parameters[name]
         if not callable(value) and not (isinstance(value, (str, type(None))) and value in known):
-            wanted = ", ".join(map(repr, known))
-            raise QueryError(f"{name} is {shown(value)}: wanted {wanted}, or a function of a text")
+            expected = ", ".join(map(repr, known))
+            raise QueryError(f"{name} is {shown(value)}: wanted {expected}, or a function of a text")
     called(preprocessor, "preprocessor", QueryError)
     called(tokenizer, "tokenizer", QueryError)
     if tokenizer is None and analyzer == "word":
@@ -76,8 +76,10 @@ def analysis_of(given: Mapping[str, Any], ngrams: tuple[int, int], stop_words: I
     usual = ("word", None, True, None, None, TOKEN_PATTERN)
     if (analyzer, preprocessor, bool(lowercase), strip_accents, tokenizer, pattern) == usual:
         return None
-    if given["tokens"] != "words":
-        raise QueryError(f"tokens={given['tokens']!r} has an analyzer of its own: leave {', '.join(names)} as they are")
+    if parameters["tokens"] != "words":
+        raise QueryError(
+            f"tokens={parameters['tokens']!r} has an analyzer of its own: leave {', '.join(names)} at their defaults"
+        )
     return Analysis(
         analyzer, preprocessor, bool(lowercase), strip_accents, tokenizer, pattern, ngrams, frozenset(stop_words)
     )
@@ -111,12 +113,12 @@ def _chars(text: str, fewest: int, most: int) -> list[str]:
 
 
 def _chars_of_words(text: str, fewest: int, most: int) -> list[str]:
-    """Return runs of characters inside words, each with a blank before and behind; of a shorter word the whole once."""
-    found = []
+    """Return the runs of characters in words padded with a space on each side; a shorter word once, as a whole."""
+    runs = []
     for word in text.split():
         padded = f" {word} "
         for length in range(fewest, most + 1):
-            found += [padded[at : at + length] for at in range(max(1, len(padded) - length + 1))]
+            runs += [padded[at : at + length] for at in range(max(1, len(padded) - length + 1))]
             if length >= len(padded):
                 break
-    return found
+    return runs

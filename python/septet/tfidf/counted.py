@@ -1,4 +1,4 @@
-"""A vectorizer that counts first and weights then, for parameters that the native one does not have."""
+"""A vectorizer that counts, then weights, for parameters that the native one lacks."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ __all__ = ["Counted", "called_with", "core_of"]
 T = TypeVar("T")
 #: Values, their columns, ascending within a row, and the bounds of rows.
 Csr: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]"
-#: What only this one knows.
-_OWN = ("analysis", "binary", "features", "vocabulary")
-#: What neither needs.
-_OUTSIDE = ("reading", "dtype")
+#: Options of `Counted` only.
+_PYTHON_ONLY = ("analysis", "binary", "features", "vocabulary")
+#: Options that neither core uses.
+_FRONTEND_ONLY = ("reading", "dtype")
 
 
 def core_of(options: dict[str, Any]) -> _core.TfidfVectorizer | Counted:
-    """Return what learns and weights by options of `septet.tfidf.parameters.native_options`."""
+    """Return a native or Python core for options of `septet.tfidf.parameters.native_options`."""
     if options["binary"] or any(options[name] is not None for name in ("analysis", "features", "vocabulary")):
         return Counted(options)
     return _core.TfidfVectorizer(**_native(options))
 
 
 def _native(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name not in (*_OWN, *_OUTSIDE)}
+    return {name: value for name, value in options.items() if name not in (*_PYTHON_ONLY, *_FRONTEND_ONLY)}
 
 
-def called_with(call: Callable[..., T], given: Sequence[Any], workers: int | None) -> T:
-    """Return what a native call makes of texts.
+def called_with(call: Callable[..., T], texts: Sequence[Any], workers: int | None) -> T:
+    """Return a native call's result for texts.
 
     Raises:
-        QueryError: one has half a surrogate pair.
+        QueryError: a text has half a surrogate pair.
     """
     try:
-        return call(given, threads=workers)
+        return call(texts, threads=workers)
     except UnicodeEncodeError as error:
-        raise QueryError(f"text {given.index(error.object)} has half a surrogate pair; repair or drop it") from error
+        raise QueryError(f"text {texts.index(error.object)} has half a surrogate pair; repair or drop it") from error
     except ValueError as error:
         raise QueryError(str(error)) from error
 
 
 class Counted:
-    """Counts terms, keeps some of them, and weights the counts; the methods of the native vectorizer."""
+    """Counts, selects and weights terms, with the interface of the native vectorizer."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self._options = options
@@ -61,11 +61,11 @@ class Counted:
         self._native = None if options["analysis"] else _core.TfidfVectorizer(**{**_native(options), **counting})
 
     def restore(self, vocabulary: Sequence[str], idf: Sequence[float] | NDArray[np.float64]) -> None:
-        """Take over what ``vocabulary`` and ``idf`` of a fitted one gave."""
+        """Restore ``vocabulary`` and ``idf`` of a fitted core."""
         self.vocabulary, self.idf = list(vocabulary), np.array(idf, dtype=np.float64)
         self._columns = {term: column for column, term in enumerate(self.vocabulary)}
         if self._native is not None:
-            # No text has the term "", which native code does not take.
+            # Native code rejects the term "", which no text has.
             self._native.restore([term or " " for term in self.vocabulary], [1.0] * len(self.vocabulary))
 
     def fit(self, texts: Sequence[str], *, threads: int | None = None) -> None:
@@ -73,7 +73,7 @@ class Counted:
         self._learn(texts, threads)
 
     def fit_transform(self, texts: Sequence[str], *, threads: int | None = None) -> Csr:
-        """Return `transform` of the same texts after `fit`, counting them once."""
+        """Fit and transform, counting the texts once."""
         return self._weighted(self._learn(texts, threads))
 
     def transform(self, texts: Sequence[str], *, threads: int | None = None) -> Csr:
@@ -90,16 +90,20 @@ class Counted:
         data, indices, _ = counts
         if self._options["binary"]:
             data = np.ones_like(data)
-        found = np.bincount(indices, minlength=len(terms))
+        frequencies = np.bincount(indices, minlength=len(terms))
         if fixed is None:
-            kept = self._kept(found, np.bincount(indices, data, len(terms)).astype(np.float64))
-            counts, found, terms = _chosen((data, *counts[1:]), kept), found[kept], [terms[column] for column in kept]
+            columns = self._selected(frequencies, np.bincount(indices, data, len(terms)).astype(np.float64))
+            counts, frequencies, terms = (
+                _chosen((data, *counts[1:]), columns),
+                frequencies[columns],
+                [terms[column] for column in columns],
+            )
         idf = np.ones(len(terms))
         if self._options["idf"]:
             smooth = int(self._options["smooth"])
-            # A given term that no text has is infinitely rare without smoothing.
+            # Without smoothing, a term of no text has an infinite idf.
             with np.errstate(divide="ignore"):
-                idf = np.log((len(texts) + smooth) / (found + smooth)) + 1.0
+                idf = np.log((len(texts) + smooth) / (frequencies + smooth)) + 1.0
         self.restore(terms, idf)
         return counts
 
@@ -121,13 +125,13 @@ class Counted:
         places[[columns[term] for term in terms]] = np.arange(len(terms), dtype=np.int32)
         return terms, _ordered(counts, places)
 
-    def _kept(self, found: NDArray[np.int64], totals: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the columns that stay, ascending."""
-        inside = np.flatnonzero((found >= self._options["least"]) & (found <= self._options["most"]))
+    def _selected(self, frequencies: NDArray[np.int64], totals: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the selected columns, ascending."""
+        inside = np.flatnonzero((frequencies >= self._options["least"]) & (frequencies <= self._options["most"]))
         most = self._options["features"]
         if most is None or len(inside) <= most:
             return inside
-        # Of terms that come equally often those stay that numpy's default sort puts first, as with scikit-learn.
+        # Ties are broken by numpy's default sort, as in scikit-learn.
         return np.sort(inside[np.argsort(-totals[inside])[:most]])
 
     def _weighted(self, counts: Csr) -> Csr:
@@ -154,7 +158,7 @@ class Counted:
 
 
 def _counts(texts: Sequence[Any], analyze: Callable[[str], Any], columns: dict[str, int], *, learn: bool) -> Csr:
-    """Return how often each term is in each text; columns gets the new terms, if they are to be learned."""
+    """Count the terms of each text; add new terms to columns if ``learn``."""
     data: list[float] = []
     indices: list[int] = []
     indptr = [0]
@@ -162,7 +166,7 @@ def _counts(texts: Sequence[Any], analyze: Callable[[str], Any], columns: dict[s
         counts = Counter(analyze(text))
         for term in counts:
             if not isinstance(term, str):
-                raise QueryError(f"the analyzer made the term {shown(term)}: wanted texts")
+                raise QueryError(f"the analyzer returned the term {shown(term)}: wanted texts")
             if learn:
                 columns.setdefault(term, len(columns))
         row = sorted((columns[term], count) for term, count in counts.items() if term in columns)
@@ -173,7 +177,7 @@ def _counts(texts: Sequence[Any], analyze: Callable[[str], Any], columns: dict[s
 
 
 def _ordered(counts: Csr, places: NDArray[np.int32]) -> Csr:
-    """Return counts with columns put at other places, ascending within rows."""
+    """Return counts with renumbered columns, ascending within rows."""
     data, indices, indptr = counts
     moved = places[indices]
     row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
@@ -181,15 +185,15 @@ def _ordered(counts: Csr, places: NDArray[np.int32]) -> Csr:
     return data[order], moved[order], indptr
 
 
-def _chosen(counts: Csr, kept: NDArray[np.int64]) -> Csr:
-    """Return the counts of some columns, numbered anew."""
+def _chosen(counts: Csr, columns: NDArray[np.int64]) -> Csr:
+    """Return the counts of some columns, renumbered."""
     data, indices, indptr = counts
     if not len(indices):
         return counts
     places = np.full(int(indices.max()) + 1, -1, dtype=np.int32)
-    inside = kept[kept < len(places)]
+    inside = columns[columns < len(places)]
     places[inside] = np.arange(len(inside), dtype=np.int32)
     moved = places[indices]
-    stay = moved >= 0
-    ends = np.concatenate(([0], np.cumsum(stay)))[indptr]
-    return data[stay], moved[stay], ends.astype(np.int64)
+    chosen = moved >= 0
+    ends = np.concatenate(([0], np.cumsum(chosen)))[indptr]
+    return data[chosen], moved[chosen], ends.astype(np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["ENGLISH"]
 
-#: The list of the Glasgow Information Retrieval Group, as scikit-learn has it.
+#: The list of the Glasgow Information Retrieval Group, as in scikit-learn.
 ENGLISH = tuple(
     """
 a about above across after afterwards again against all almost alone along already also although always am among

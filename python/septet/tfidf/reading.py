@@ -1,4 +1,4 @@
-"""Documents as callers have them, read as text."""
+"""Read documents as text."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ __all__ = ["DECODE_ERRORS", "INPUTS", "Reading", "checked_encoding"]
 
 INPUTS = ("content", "filename", "file")
 DECODE_ERRORS = ("strict", "ignore", "replace")
-#: Documents of one call.
+#: Maximum documents per call.
 MOST_TEXTS = 100_000_000
 
 
 class Reading(NamedTuple):
-    """How documents are read, checked; see `septet.TfidfVectorizer`."""
+    """Checked parameters for reading documents; see `septet.TfidfVectorizer`."""
 
     input: str
     encoding: str
     decode_error: str
-    #: Whether a function of the caller's gets documents first, which may be anything then.
+    #: True if a function of the caller gets the documents, which may be of any type.
     anything: bool = False
 
     def texts(self, documents: Iterable[Any]) -> list[Any]:
         """Return the documents as texts.
 
         Raises:
-            QueryError: the documents are one text or cannot be listed, or one is not what ``input`` says, cannot be
+            QueryError: the documents are one text or cannot be listed, or a document does not fit ``input``, cannot be
                 read, or cannot be decoded.
         """
         if isinstance(documents, (str, bytes)):
             raise QueryError(f"texts is one {type(documents).__name__}: wanted several, as in [text]")
         if isinstance(documents, Sized):
             documents = listed(documents, "texts", QueryError, "a list of texts", MOST_TEXTS)
-            if self.input == "content" and all(type(one) is str for one in documents):
+            if self.input == "content" and all(type(document) is str for document in documents):
                 return documents
         try:
             source = map(self._text, documents, count())
@@ -71,10 +71,10 @@ class Reading(NamedTuple):
 
 
 def checked_encoding(value: object) -> str:
-    """Return the name of an encoding of text.
+    """Check the name of a text encoding.
 
     Raises:
-        QueryError: there is no such encoding.
+        QueryError: unknown encoding.
     """
     name = utf8(value, "encoding", QueryError)
     try:

@@ -15,7 +15,7 @@ __all__ = ["SparseRows"]
 
 
 class _Parts(NamedTuple):
-    #: The nonzero values, float64.
+    #: Nonzero values, float64.
     data: NDArray[np.float64]
     #: Their columns, int32, ascending within a row.
     indices: NDArray[np.int32]
@@ -24,10 +24,9 @@ class _Parts(NamedTuple):
 
 
 class SparseRows(_Parts):
-    """Rows in CSR form, in the order of arguments that ``scipy.sparse.csr_matrix`` takes.
+    """Rows in CSR form, a tuple in the argument order of ``scipy.sparse.csr_matrix``.
 
-    Row ``i`` has the values ``data[indptr[i]:indptr[i + 1]]`` in the columns ``indices[indptr[i]:indptr[i + 1]]``. As a
-    tuple it has these three parts.
+    Row ``i`` has the values ``data[indptr[i]:indptr[i + 1]]`` in the columns ``indices[indptr[i]:indptr[i + 1]]``.
 
     Attributes:
         data: the nonzero values, float64.
@@ -41,28 +40,28 @@ class SparseRows(_Parts):
     def _of(
         cls, data: NDArray[np.float64], indices: NDArray[np.int32], indptr: NDArray[np.int64], columns: int
     ) -> SparseRows:
-        """Return rows with so many columns; those made of three parts have as many as the last one in use says."""
-        made = cls(data, indices, indptr)
-        made._columns = columns
-        return made
+        """Return rows with a number of columns; without it, the last nonzero column determines the number."""
+        rows = cls(data, indices, indptr)
+        rows._columns = columns
+        return rows
 
     @property
     def columns(self) -> int:
-        """How many columns there are."""
+        """Number of columns."""
         return int(np.max(self.indices, initial=-1)) + 1 if self._columns is None else self._columns
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The numbers of rows and columns."""
+        """Numbers of rows and columns."""
         return len(self.indptr) - 1, self.columns
 
     def __repr__(self) -> str:
         return f"<SparseRows of {self.shape[0]} rows, {self.columns} columns, {len(self.data)} values>"
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> NoReturn:
-        # Else numpy, and scikit-learn with it, takes the tuple for three rows.
+        # Otherwise numpy, and so scikit-learn, would treat the tuple as three rows.
         raise TypeError(
-            "SparseRows are no dense array: use .to_scipy(), or TfidfVectorizer(output='scipy') in a pipeline of "
+            "SparseRows are not a dense array: use .to_scipy(), or TfidfVectorizer(output='scipy') in a pipeline of "
             "scikit-learn"
         )
 
@@ -70,15 +69,15 @@ class SparseRows(_Parts):
         """Return the product with a dense vector ``(columns,)`` or matrix ``(columns, k)``, dense.
 
         Raises:
-            QueryError: ``other`` is no array of numbers of this shape.
+            QueryError: ``other`` is not an array of numbers of this shape.
         """
-        wanted = f"wanted numbers of shape ({self.columns},) or ({self.columns}, k)"
+        expected = f"wanted numbers of shape ({self.columns},) or ({self.columns}, k)"
         try:
             dense = np.asarray(other, dtype=np.float64)
         except (TypeError, ValueError):
-            raise QueryError(f"{shown(other)} cannot be multiplied with: {wanted}") from None
+            raise QueryError(f"{shown(other)} cannot be multiplied with: {expected}") from None
         if dense.ndim not in (1, 2) or len(dense) != self.columns:
-            raise QueryError(f"an array of shape {dense.shape} cannot be multiplied with: {wanted}")
+            raise QueryError(f"an array of shape {dense.shape} cannot be multiplied with: {expected}")
         n, _ = self.shape
         row = np.repeat(np.arange(n), np.diff(self.indptr))
 
@@ -88,10 +87,10 @@ class SparseRows(_Parts):
 
         if dense.ndim == 1:
             return product(dense)
-        made = np.empty((n, dense.shape[1]))
+        result = np.empty((n, dense.shape[1]))
         for j in range(dense.shape[1]):
-            made[:, j] = product(dense[:, j])
-        return made
+            result[:, j] = product(dense[:, j])
+        return result
 
     def to_scipy(self) -> Any:
         """Return a ``scipy.sparse.csr_matrix`` of the same arrays.

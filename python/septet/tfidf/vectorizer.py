@@ -1,4 +1,4 @@
-"""The vectorizer."""
+"""TF-IDF vectorizer."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["TfidfVectorizer"]
 
 T = TypeVar("T")
 
-#: More threads than this are not started.
+#: Maximum number of threads.
 MOST_THREADS = 256
 
 
 class _Fitted(NamedTuple):
-    """What a fit learned, with the options that it had."""
+    """Result of a fit, with its options."""
 
     core: _core.TfidfVectorizer | Counted
     options: dict[str, Any]
@@ -40,50 +40,47 @@ class _Fitted(NamedTuple):
 class TfidfVectorizer:
     """Turns texts into rows of TF-IDF weights, counts times ``idf = ln((1 + n) / (1 + df)) + 1``, scaled to length 1.
 
-    A text without known terms gives a row of zeros. Threads may transform while another fits: they use what was
-    learned when they began. ``threads`` is the most threads to use, None for every core if there is work for more than
-    one; results do not depend on it.
+    A text without known terms yields a row of zeros. Threads may transform while another fits: they use the fit that
+    was current when they started. ``threads`` is the maximum number of threads, None for every core if there is work
+    for more than one; results do not depend on it.
 
-    Parameters mean what they mean for scikit-learn's ``TfidfVectorizer``, with equal numbers; as there, `fit` checks
-    them, and texts that leave no term are an error. A document is a text, or bytes to decode; a function given as
+    Parameters and results equal those of scikit-learn's ``TfidfVectorizer``; as there, `fit` checks them, and texts
+    without any term are an error. A document is a text, or bytes to decode; a function given as
     ``analyzer`` or ``preprocessor`` (or ``tokenizer`` with ``lowercase=False``) may take any other.
 
     The defaults of ``analyzer``, ``preprocessor``, ``lowercase``, ``strip_accents``, ``tokenizer`` and
-    ``token_pattern`` are native code on all cores; any other value makes terms in Python on one.
+    ``token_pattern`` are native code on all cores; any other value is analyzed in Python on one.
 
     Args:
         tokens: ``"words"`` takes runs of two or more letters, digits and underscores, in lower case, like the default
             pattern of scikit-learn. ``"signals"`` takes the terms of a vault's TF-IDF signal: three or more characters,
             hyphens included, without English stop words, accents folded, and pairs of characters of scripts that are
             written without spaces.
-        ngram_range: the fewest and the most neighbouring tokens, up to 100, that make a term, with blanks between them.
-        stop_words: tokens that are left out: ``"english"``, or a list of them in lower case.
-        min_df: in how many texts a term must be, as a whole number, or as a share of all texts from 0.0 to 1.0.
-        max_df: in how many it may be, likewise.
-        max_features: so many terms at most: those that come most often.
+        ngram_range: minimum and maximum number of consecutive tokens per term, up to 100, joined by spaces.
+        stop_words: dropped tokens: ``"english"``, or a list in lower case.
+        min_df: minimum document frequency of a term, as an integer, or as a share of all texts from 0.0 to 1.0.
+        max_df: maximum document frequency, likewise.
+        max_features: maximum number of terms, the most frequent ones.
         norm: ``"l2"`` scales rows to Euclidean length 1, ``"l1"`` to a sum of 1, None leaves them.
-        use_idf: False leaves the idf out.
-        smooth_idf: False takes ``ln(n / df) + 1``.
-        sublinear_tf: True takes ``1 + ln(count)`` for a count.
+        use_idf: False disables the idf.
+        smooth_idf: False uses ``ln(n / df) + 1``.
+        sublinear_tf: True replaces a count by ``1 + ln(count)``.
         analyzer: ``"word"`` takes tokens; ``"char"`` runs of ``ngram_range`` characters; ``"char_wb"`` runs inside
-            words, with a blank before and behind each; a function returns the terms of a text, and all other steps are
-            left out.
-        preprocessor: a function that takes the place of ``lowercase`` and ``strip_accents``.
-        lowercase: False leaves upper case as it is.
-        strip_accents: ``"unicode"`` leaves out accents, ``"ascii"`` whatever is not ASCII then; or a function.
-        tokenizer: a function that returns the tokens of a text, in the place of ``token_pattern``.
-        token_pattern: the regular expression of a token; with a group, the group is the token.
-        binary: True counts a term once a text.
-        vocabulary: the terms, in the order of columns, or by column in a dict, instead of those of the texts; then
-            ``min_df``, ``max_df`` and ``max_features`` leave none out.
-        input: ``"content"`` takes documents as they are, ``"filename"`` the paths of files that hold them, ``"file"``
-            open files.
-        encoding: how bytes are decoded.
-        decode_error: ``"strict"`` refuses bytes that cannot be decoded, ``"ignore"`` leaves them out, ``"replace"``
-            puts U+FFFD there.
-        dtype: the type of weights and idf, float64 or float32; a type of whole numbers means float64.
-        output: ``"rows"`` gives `SparseRows`, ``"scipy"`` a ``scipy.sparse.csr_matrix``, which other steps of a
-            scikit-learn pipeline take.
+            words padded with a space on each side; a function returns the terms of a text, without any other step.
+        preprocessor: function that replaces ``lowercase`` and ``strip_accents``.
+        lowercase: False keeps upper case.
+        strip_accents: ``"unicode"`` removes accents, ``"ascii"`` also all other non-ASCII characters; or a function.
+        tokenizer: function that returns the tokens of a text, instead of ``token_pattern``.
+        token_pattern: regular expression of a token; with a group, the group is the token.
+        binary: True counts a term once per text.
+        vocabulary: fixed terms in the order of columns, or a dict from terms to columns; disables ``min_df``,
+            ``max_df`` and ``max_features``.
+        input: ``"content"`` takes documents directly, ``"filename"`` paths of files, ``"file"`` open files.
+        encoding: encoding of bytes.
+        decode_error: handling of undecodable bytes: ``"strict"`` raises, ``"ignore"`` drops them, ``"replace"`` inserts
+            U+FFFD.
+        dtype: dtype of weights and idf, float64 or float32; integer types mean float64.
+        output: ``"rows"`` returns `SparseRows`, ``"scipy"`` a ``scipy.sparse.csr_matrix`` for scikit-learn pipelines.
     """
 
     def __init__(
@@ -143,28 +140,28 @@ class TfidfVectorizer:
         Args:
             texts: the texts.
             y: ignored.
-            threads: the most threads to use.
+            threads: maximum number of threads.
 
         Raises:
-            QueryError: a parameter is not what it may be, ``threads`` is below 1, ``texts`` is one text, or holds
-                something that is not text, cannot be read or decoded, or has half a surrogate pair.
+            QueryError: a parameter is invalid, ``threads`` is below 1, ``texts`` is one text, or a document is not
+                text, cannot be read or decoded, or has half a surrogate pair.
         """
         self._learn(texts, threads, lambda core: core.fit)
         return self
 
     def transform(self, texts: Iterable[str], *, threads: int | None = None) -> Any:
-        """Return a row for each text, over the terms learned by `fit`: `SparseRows`, or what ``output`` says.
+        """Return a row for each text, over the terms learned by `fit`, in the form of ``output``.
 
         Raises:
-            QueryError: `fit` was not called, ``threads`` is below 1, ``texts`` is one text, or holds something that is
-                not text, cannot be read or decoded, or has half a surrogate pair, or a term whose idf is infinite.
+            QueryError: `fit` was not called, ``threads`` is below 1, ``texts`` is one text, or a document is not text,
+                cannot be read or decoded, has half a surrogate pair, or a term with infinite idf.
         """
         fitted = self._known()
-        given, workers = fitted.options["reading"].texts(texts), _workers(threads)
-        return self._output(_called(fitted.core, fitted.core.transform, given, workers), fitted)
+        documents, workers = fitted.options["reading"].texts(texts), _workers(threads)
+        return self._output(_called(fitted.core, fitted.core.transform, documents, workers), fitted)
 
     def fit_transform(self, texts: Iterable[str], y: object = None, *, threads: int | None = None) -> Any:
-        """Return what `fit` and then `transform` of the same texts return, reading the texts once.
+        """Fit and transform, reading the texts once.
 
         Raises:
             QueryError: as `fit`.
@@ -172,28 +169,28 @@ class TfidfVectorizer:
         return self._output(*self._learn(texts, threads, lambda core: core.fit_transform))
 
     def inverse_transform(self, rows: SparseRows | ArrayLike) -> list[NDArray[np.object_]]:
-        """Return for each row the terms whose weight is not 0, in the order of columns.
+        """Return the terms with nonzero weight of each row, in the order of columns.
 
         Args:
             rows: `SparseRows`, a sparse matrix of scipy, or numbers of shape ``(n, len(vectorizer))``.
 
         Raises:
-            QueryError: no terms are known, or the rows have another number of columns.
+            QueryError: not fitted, or the rows have another number of columns.
         """
         terms = self.get_feature_names_out()
         n = len(terms)
         if isinstance(rows, SparseRows):
-            found = rows
+            sparse = rows
         elif hasattr(rows, "tocsr"):
             csr = rows.tocsr()
-            found = SparseRows._of(csr.data, csr.indices, csr.indptr, csr.shape[1])
+            sparse = SparseRows._of(csr.data, csr.indices, csr.indptr, csr.shape[1])
         else:
-            found = _sparse(rows, n)
-        inside = not len(found.indices) or (found.indices.min() >= 0 and found.indices.max() < n)
-        if found.columns != n or not inside:
-            raise QueryError(f"rows has {found.columns:,} columns: wanted {n:,}, one for each term")
-        ends = found.indptr.tolist()
-        return [terms[found.indices[start:end][found.data[start:end] != 0]] for start, end in pairwise(ends)]
+            sparse = _sparse(rows, n)
+        inside = not len(sparse.indices) or (sparse.indices.min() >= 0 and sparse.indices.max() < n)
+        if sparse.columns != n or not inside:
+            raise QueryError(f"rows has {sparse.columns:,} columns: wanted {n:,}, one for each term")
+        ends = sparse.indptr.tolist()
+        return [terms[sparse.indices[start:end][sparse.data[start:end] != 0]] for start, end in pairwise(ends)]
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the terms by column, as texts in an array of objects.
@@ -204,20 +201,20 @@ class TfidfVectorizer:
         return np.array(self._terms(), dtype=object)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, as they were given."""
-        return {name: getattr(self, _KEPT.get(name, name)) for name in PARAMETERS}
+        """Return the original parameters by name."""
+        return {name: getattr(self, _ATTRIBUTES.get(name, name)) for name in PARAMETERS}
 
     def set_params(self, **params: Any) -> TfidfVectorizer:
         """Set parameters by name, for the next `fit`; return the vectorizer.
 
         Raises:
-            QueryError: there is no such parameter.
+            QueryError: unknown parameter.
         """
         for name in params:
             if name not in PARAMETERS:
-                raise QueryError(f"there is no parameter {shown(name)}: wanted {', '.join(PARAMETERS)}")
+                raise QueryError(f"unknown parameter {shown(name)}: known are {', '.join(PARAMETERS)}")
         for name, value in params.items():
-            setattr(self, _KEPT.get(name, name), value)
+            setattr(self, _ATTRIBUTES.get(name, name), value)
         return self
 
     @property
@@ -240,16 +237,16 @@ class TfidfVectorizer:
         """The columns by term.
 
         Raises:
-            AttributeError: there is none before `fit`, as scikit-learn wants it.
+            AttributeError: not fitted, as in scikit-learn.
         """
         return {term: column for column, term in enumerate(self._learned("vocabulary_").core.vocabulary)}
 
     @property
     def idf_(self) -> NDArray[np.float64]:
-        """As ``idf``; may be set, also without a `fit` if ``vocabulary`` is given.
+        """Same as ``idf``, but settable, with a fixed ``vocabulary`` even before `fit`.
 
         Raises:
-            AttributeError: there is none before `fit`, nor without ``use_idf``.
+            AttributeError: not fitted, or ``use_idf`` is False.
         """
         fitted = self._learned("idf_")
         if not fitted.options["idf"]:
@@ -258,10 +255,10 @@ class TfidfVectorizer:
 
     @idf_.setter
     def idf_(self, weights: ArrayLike) -> None:
-        """Set the weights of terms that were learned or given.
+        """Set the idf of each term.
 
         Raises:
-            QueryError: no terms are known, ``weights`` is not one number for each, or ``use_idf`` leaves them out.
+            QueryError: no terms are known, ``weights`` is not one number per term, or ``use_idf`` is False.
         """
         terms = self._terms()
         options = self._fitted.options if self._fitted else native_options(self.get_params(), 0)
@@ -286,7 +283,7 @@ class TfidfVectorizer:
         return f"<TfidfVectorizer of {len(self)} terms, tokens={self.tokens!r}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        kept, fitted = {_KEPT.get(name, name): value for name, value in self.get_params().items()}, self._fitted
+        kept, fitted = {_ATTRIBUTES.get(name, name): value for name, value in self.get_params().items()}, self._fitted
         if fitted:
             kept["_fitted"] = (fitted.core.vocabulary, fitted.core.idf, fitted.options)
         return kept
@@ -302,7 +299,7 @@ class TfidfVectorizer:
         return self._fitted is not None
 
     def __sklearn_tags__(self) -> Any:
-        # Only scikit-learn asks, so it is there.
+        # Called by scikit-learn only, so it is installed.
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
         return Tags(
@@ -312,33 +309,33 @@ class TfidfVectorizer:
             input_tags=InputTags(string=True, two_d_array=False),
         )
 
-    #: Replaced as a whole by each fit.
+    #: Replaced atomically by each fit.
     _fitted: _Fitted | None = None
 
     def _learn(
-        self, texts: Iterable[str], threads: int | None, how: Callable[[Any], Callable[..., T]]
+        self, texts: Iterable[str], threads: int | None, method: Callable[[Any], Callable[..., T]]
     ) -> tuple[T, _Fitted]:
         parameters = self.get_params()
-        given, workers = reading_of(parameters).texts(texts), _workers(threads)
-        options = native_options(parameters, len(given))
+        documents, workers = reading_of(parameters).texts(texts), _workers(threads)
+        options = native_options(parameters, len(documents))
         core = core_of(options)
-        made = _called(core, how(core), given, workers)
-        if not given or not len(core.idf):
+        result = _called(core, method(core), documents, workers)
+        if not documents or not len(core.idf):
             raise QueryError(
-                "no term is left: the texts are empty or hold only stop words, or min_df and max_df leave all out"
+                "no term is left: the texts are empty or have only stop words, or min_df and max_df drop all terms"
             )
         fitted = self._fitted = _Fitted(core, options, len(core.idf))
-        return made, fitted
+        return result, fitted
 
     def _known(self) -> _Fitted:
         if self._fitted is None:
-            raise QueryError("nothing was learned yet: call fit first")
+            raise QueryError("the vectorizer is not fitted: call fit first")
         return self._fitted
 
     def _terms(self) -> list[str]:
-        """Return the terms by column, of the fit or as given."""
-        given = None if self._fitted else fixed_vocabulary(self._vocabulary)
-        return self._known().core.vocabulary if given is None else given
+        """Return the terms by column, of the fit or the fixed vocabulary."""
+        fixed = None if self._fitted else fixed_vocabulary(self._vocabulary)
+        return self._known().core.vocabulary if fixed is None else fixed
 
     def _learned(self, name: str) -> _Fitted:
         if self._fitted is None:
@@ -351,10 +348,10 @@ class TfidfVectorizer:
         return rows.to_scipy() if one_of(self.output, "output", OUTPUTS) == "scipy" else rows
 
 
-#: The names of the parameters.
+#: Names of the parameters.
 PARAMETERS = tuple(name for name in TfidfVectorizer.__init__.__annotations__ if name != "return")
-#: Where a parameter is kept whose name shows what was learned.
-_KEPT = {"vocabulary": "_vocabulary"}
+#: Attributes of parameters whose name is a property of the fit.
+_ATTRIBUTES = {"vocabulary": "_vocabulary"}
 
 
 def _restored(options: dict[str, Any], vocabulary: list[str], idf: NDArray[np.float64]) -> _Fitted:
@@ -367,13 +364,13 @@ def _workers(threads: int | None) -> int | None:
     return None if threads is None else min(whole(threads, "threads", QueryError, 1), MOST_THREADS)
 
 
-def _called(core: object, call: Callable[..., T], given: list[Any], workers: int | None) -> T:
-    # What functions of the caller raise is theirs.
-    return call(given, threads=workers) if isinstance(core, Counted) else called_with(call, given, workers)
+def _called(core: object, call: Callable[..., T], texts: list[Any], workers: int | None) -> T:
+    # Errors of the caller's functions propagate unchanged.
+    return call(texts, threads=workers) if isinstance(core, Counted) else called_with(call, texts, workers)
 
 
 def _sparse(rows: object, columns: int) -> SparseRows:
-    """Return rows of a dense array."""
+    """Convert a dense array to sparse rows."""
     try:
         dense: NDArray[Any] = np.asarray(rows)
     except (TypeError, ValueError, OverflowError, RecursionError, MemoryError):

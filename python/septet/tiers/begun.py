@@ -42,7 +42,7 @@ def _completed(plan: Plan, known: Mapping[str, Sequence[str]]) -> Plan:
     more = dict.fromkeys(word for begun in query.begun for word in known[begun])
     terms = query.terms
     if more and query.cuts_last:
-        # What was typed so far is no word by itself, unless it is one of those that are known.
+        # The unfinished word is not a term, unless it is an indexed word.
         begun = frozenset(query.begun)
         grams = frozenset(_core.query_grams(query.begun[-1]))
         terms = tuple(term for term in terms if term not in begun and term not in grams)

@@ -1,4 +1,4 @@
-"""What every kind of tier says in the same words of the place of an entry in a leg of a search."""
+"""Leg reports shared by all kinds of tiers."""
 
 from __future__ import annotations
 
