@@ -68,9 +68,7 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
     if placed is not None:
         _, _, _, score, _, _, confidence, values = placed
         raw = values or raw
-    estimated_names = (
-        () if raw["cosine"] is not None else tuple(n for n, e in plan.profile.signals.items() if estimates(e))
-    )
+    expressions = plan.profile.signals if raw["cosine"] is None else {}
     return Explanation(
         id=entry_id,
         query=plan.query.text if plan.web is None else plan.web.query,
@@ -83,7 +81,7 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         tier=tiers[tier].name,
         breakdown=breakdown,
         signals=signals,
-        estimated=tuple(name for name in estimated_names if signals.get(name) is not None),
+        estimated=tuple(n for n, e in expressions.items() if estimates(e) and signals.get(n) is not None),
         confidence=confidence,
         raw=raw,
         weights=result.ranking.named_weights(),
@@ -98,13 +96,11 @@ def _searched(
 ) -> tuple[FederatedSearch, RankedQuery, BudgetCut | None, dict[int, Inspected]]:
     search = recalled_alone(tiers, plan)
     try:
-        result, candidates, likenesses, inspected = search.with_remaining(
-            lambda remaining: _inspected(remaining, plan, entry_id)
-        )
+        result, candidates, alike, inspected = search.with_remaining(lambda s: _inspected(s, plan, entry_id))
     finally:
         search.close()
     if plan.depth is not None:
-        result = arranged(search, result, candidates, likenesses)
+        result = arranged(search, result, candidates, alike)
     return search, result, budget_of(search, result, candidates), inspected
 
 
@@ -137,9 +133,9 @@ def _rank_of(result: RankedQuery, ranking: Sequence[Placed], inspected: Mapping[
 
 def _returned(result: RankedQuery, ranking: Sequence[Placed], budget: BudgetCut | None) -> Sequence[int]:
     """Return the 0-based ranks of the returned candidates."""
-    best = result.best if budget is None else [result.best[place] for place in budget.places]
-    positions = {placed[0] for placed in best}
-    return [rank for rank, placed in enumerate(ranking) if placed[0] in positions]
+    positions = [position for position, *_ in result.best]
+    returned = frozenset(positions if budget is None else [positions[place] for place in budget.places])
+    return [rank for rank, (position, *_) in enumerate(ranking) if position in returned]
 
 
 def _reason(

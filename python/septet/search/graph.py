@@ -12,7 +12,7 @@ from septet.query.plan import Plan
 from septet.ranking.pool import EMPTY, Pool
 from septet.ranking.score import rank
 from septet.search.federated import FederatedSearch
-from septet.search.merge import merged
+from septet.search.merge import completed, merged
 from septet.tiers.protocol import Neighbours
 
 __all__ = ["with_graph"]
@@ -45,8 +45,6 @@ def with_graph(search: FederatedSearch, query: int, first: Ranking, weights: Map
     order = [*first.order.tolist(), *range(len(known), len(pool))]
     pool = pool.at(order)
     if plan.profile.asks_store:
-        from septet.search.attributes import completed
-
         pool = completed(search, pool, plan.profile)
     return rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score, taken=plan.taken())
 

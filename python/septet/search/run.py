@@ -14,7 +14,7 @@ from septet.model.results import Hit, Note, Results, TierReport, hits_of
 from septet.query.plan import MOST, Plan
 from septet.ranking.adaptive import weights_of
 from septet.ranking.cuts import guarded, tokens_of
-from septet.ranking.pool import Candidate, Pool
+from septet.ranking.pool import Candidate
 from septet.ranking.profile import WeightSet
 from septet.ranking.score import Placed, rank
 from septet.search.federated import (
@@ -27,7 +27,7 @@ from septet.search.federated import (
     query_notes,
     total_of,
 )
-from septet.search.merge import merged
+from septet.search.merge import completed, merged
 from septet.tiers.protocol import Recalled, SearchAgain, Tier, TierLost
 
 if TYPE_CHECKING:
@@ -152,12 +152,6 @@ def recalled_groups(
         plan = plan._replace(candidates=min(GROWTH * plan.candidates, MOST))
 
 
-def _completed(search: FederatedSearch, pool: Pool) -> Pool:
-    from septet.search.attributes import completed
-
-    return completed(search, pool, search.plan.profile)
-
-
 def _late(plan: Plan) -> bool:
     """Return True if the deadline has passed."""
     return plan.deadline is not None and plan.deadline.passed
@@ -250,7 +244,7 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
         if search.stages is not None:
             search.stages.mark("merge")
     if plan.profile.asks_store:
-        pool = _completed(search, pool)
+        pool = completed(search, pool, plan.profile)
     taken = plan.taken() if plan.profile.takes_top else None
     ranking = rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score, taken=taken)
     if search.stages is not None:

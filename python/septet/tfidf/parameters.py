@@ -39,15 +39,12 @@ def native_options(parameters: Mapping[str, Any], texts: int) -> dict[str, Any]:
     norm, vocabulary = parameters["norm"], fixed_vocabulary(parameters["vocabulary"])
     least, most = _frequency(parameters["min_df"], "min_df", texts), _frequency(parameters["max_df"], "max_df", texts)
     if most < least and texts and vocabulary is None:
+        bounds = f"max_df is {shown(parameters['max_df'])} and min_df {shown(parameters['min_df'])}"
         raise QueryError(
-            f"max_df is {shown(parameters['max_df'])} and min_df {shown(parameters['min_df'])}: of {texts:,} texts that is "
-            f"at most {most:g} and at least {least:g}, which no term can be in"
+            f"{bounds}: of {texts:,} texts that is at most {most:g} and at least {least:g}, which no term can be in"
         )
-    features, ngrams, stop_words = (
-        parameters["max_features"],
-        _ngrams(parameters["ngram_range"]),
-        _stop_words(parameters["stop_words"]),
-    )
+    ngrams, stop_words = _ngrams(parameters["ngram_range"]), _stop_words(parameters["stop_words"])
+    features = parameters["max_features"]
     return {
         "tokens": one_of(parameters["tokens"], "tokens", ("words", "signals")),
         "ngrams": ngrams,

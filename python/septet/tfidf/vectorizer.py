@@ -283,14 +283,17 @@ class TfidfVectorizer:
         return f"<TfidfVectorizer of {len(self)} terms, tokens={self.tokens!r}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        kept, fitted = {_ATTRIBUTES.get(name, name): value for name, value in self.get_params().items()}, self._fitted
+        attributes, fitted = (
+            {_ATTRIBUTES.get(name, name): value for name, value in self.get_params().items()},
+            self._fitted,
+        )
         if fitted:
-            kept["_fitted"] = (fitted.core.vocabulary, fitted.core.idf, fitted.options)
-        return kept
+            attributes["_fitted"] = (fitted.core.vocabulary, fitted.core.idf, fitted.options)
+        return attributes
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        learned = kept.pop("_fitted", None)
-        self.__dict__.update(kept)
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        learned = attributes.pop("_fitted", None)
+        self.__dict__.update(attributes)
         if learned:
             vocabulary, idf, options = learned
             self._fitted = _restored(options, vocabulary, idf)
