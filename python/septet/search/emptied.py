@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from septet.errors import SeptetError
 from septet.inputs.arguments import shown
@@ -22,14 +23,10 @@ def reasons(search: FederatedSearch) -> list[Note]:
     plan = search.plan
     if search.late or (plan.deadline is not None and plan.deadline.passed):
         return []
-    compared = dict.fromkeys(
-        comparison
-        for name, item in plan.filters.items()
-        if name.startswith("where ")
-        for comparison in _comparisons(item)
-    )
+    items = [item for name, item in plan.filters.items() if name.startswith("where ")]
+    compared = [*dict.fromkeys(chain.from_iterable(map(_comparisons, items)))][:MOST_COMPARISONS]
     try:
-        notes = [note for item in [*compared][:MOST_COMPARISONS] if (note := _mismatch(search, item)) is not None]
+        notes = [note for item in compared if (note := _mismatch(search, item)) is not None]
         return notes + _unknown_words(search)
     except SeptetError:
         # The notes are only hints.
@@ -102,13 +99,8 @@ def _unknown_words(search: FederatedSearch) -> list[Note]:
     unknown = ", ".join(repr(word) for word, there in zip(words, passed) if not there)
     if not unknown:
         return []
-    return [
-        Note(
-            "unknown_words",
-            f"no entry holds {unknown}, which results must contain",
-            "check the spelling or leave it out",
-        )
-    ]
+    cause = f"no entry holds {unknown}, which results must contain"
+    return [Note("unknown_words", cause, "check the spelling or leave it out")]
 
 
 def _text_of(item: Filter) -> str:
