@@ -187,7 +187,7 @@ def test_tiers_that_do_not_exist_and_none_are_refused(three):
     ):
         with pytest.raises(TierError, match="no tier 'nobody': known are 'agent', 'team', 'other'"):
             ask("entry", tiers=["team", "nobody"])
-    with pytest.raises(QueryError, match="names none"):
+    with pytest.raises(QueryError, match="tiers is empty"):
         three.search("entry", tiers=[])
     for wrong in (3, [3], {"team": 1}, b"team"):
         with pytest.raises(QueryError, match="tiers"):

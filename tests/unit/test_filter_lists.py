@@ -58,7 +58,10 @@ def test_equal_values_count_once(vault, times):
     [
         ({"tags": {"$all": ["http"] * 1_000_001}}, r"\$all on tags has 1,000,001 values: at most 1,000,000"),
         ({"id": {"$in": range(1_000_001)}}, r"\$in on id has 1,000,001 values"),
-        ({"$or": [{"id": "a"}] * 200_000}, r"\$or has 200,000 filters: at most 100,000 are taken; \$in takes more"),
+        (
+            {"$or": [{"id": "a"}] * 200_000},
+            r"\$or has 200,000 filters: at most 100,000 are taken; for more values, use \$in",
+        ),
         ({"$and": [{"id": "a"}] * 100_001}, r"\$and has 100,001 filters"),
         ({"$or": [{"updated_at": {"$gt": i}} for i in range(1_001)]}, r"where has 1,001 comparisons: at most 1,000"),
         ({f"attrs.a{i}": 1 for i in range(1_001)}, r"where has 1,001 comparisons"),
