@@ -107,7 +107,7 @@ def test_vectors_of_several_dimensions_and_models_find_their_own_spaces(threads)
 
 @pytest.mark.parametrize("vectors", [[None, [1.0] * 8], [[1.0] * 8, None]])
 def test_vectors_alone_need_a_vector_for_every_query(vectors):
-    with filled() as vault, pytest.raises(QueryError, match="vectors alone"):
+    with filled() as vault, pytest.raises(QueryError, match="legs is 'vector'"):
         vault.search_many(["alpha", "beta"], query_vectors=vectors, legs="vector")
 
 

@@ -155,7 +155,7 @@ def test_a_query_of_filters_alone_is_a_list_with_a_note_that_says_so(target, que
     assert sorted(found.ids) == sorted(ids) and found.ids == [hit.id for hit in newest_first]
     assert found.total == len(ids) and found.confidence == 0
     assert [(hit.score, dict(hit.breakdown), hit.confidence) for hit in found] == [(0.0, {}, 0.0)] * len(ids)
-    assert [note.code for note in found.notes] == ["no_terms"] and "listed, the newest first" in str(found.notes[0])
+    assert [note.code for note in found.notes] == ["no_terms"] and "listed, newest first" in str(found.notes[0])
     assert found.query == query and found.understood["where"]
     json.dumps(found.to_dict())
 
