@@ -130,7 +130,7 @@ def test_fields_are_mapped_dropped_and_kept(vault):
     assert record["meta"]["author"]["name"] == "Ann"
     vault.import_([record], map=mapped, rest="drop")
     assert vault.get("17").attrs == {"by": {"name": "Ann"}}
-    with pytest.raises(BatchError, match="record 1: field 'description' is none of an entry"):
+    with pytest.raises(BatchError, match="record 1: unknown field 'description'"):
         vault.import_([record], map=mapped, rest="error")
 
 
@@ -138,14 +138,14 @@ def test_fields_are_mapped_dropped_and_kept(vault):
     ("options", "said"),
     [
         ({"map": [1]}, "map is"),
-        ({"map": {"a": "nothing"}}, "'nothing': wanted a field"),
+        ({"map": {"a": "nothing"}}, "'nothing'; wanted a field"),
         ({"map": {"a": "attrs."}}, "wanted a field"),
-        ({"map": {"a": "title", "b": "title"}}, "two fields to 'title'"),
+        ({"map": {"a": "title", "b": "title"}}, "two names for 'title'"),
         ({"map": {1: "title"}}, "wanted a dict"),
         ({"rest": "keep"}, "rest is 'keep'"),
         ({"on_error": "ignore"}, "on_error is 'ignore'"),
         ({"format": "xml"}, "format is 'xml'"),
-        ({"format": "text"}, "wants the path"),
+        ({"format": "text"}, "requires the path"),
     ],
 )
 def test_an_unknown_option_is_refused_with_what_is_wanted(vault, options, said):
@@ -320,9 +320,7 @@ def test_names_in_map_that_no_record_has_are_noted(vault, names, missing):
     records[2]["rare"] = 1
     done = vault.import_(records, map=names)
     assert done.entries == 3
-    said = (
-        f"map names what no record has: {', '.join(map(repr, missing))}; the first record has 'name', 'title', 'meta'"
-    )
+    said = f"map has names that no record has: {', '.join(map(repr, missing))}; the first record has 'name', 'title', 'meta'"
     assert done.notes == ((said,) if missing else ())
     assert vault.import_([], map=names).notes == ()
 
@@ -333,11 +331,11 @@ def test_what_gzip_packed_is_refused_by_name_and_taken_as_a_stream(tmp_path, vau
     path.write_bytes(gzip.compress(text.strip().encode()))
     if name == "text.md":
         (fault,) = vault.import_(path).errors
-        assert "packed by gzip: unpack it" in fault.message
+        assert "gzip-compressed: decompress it" in fault.message
         return
-    with pytest.raises(EntryError, match="packed by gzip: unpack it"):
+    with pytest.raises(EntryError, match="gzip-compressed: decompress it"):
         vault.import_(path)
-    with path.open("rb") as packed, pytest.raises(EntryError, match="packed by gzip: unpack it"):
+    with path.open("rb") as packed, pytest.raises(EntryError, match="gzip-compressed: decompress it"):
         vault.import_(packed)
     assert len(vault) == 0
     form = {"csv": "csv", "tsv": "tsv", "json": "json"}.get(name.rpartition(".")[2])

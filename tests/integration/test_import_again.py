@@ -121,10 +121,10 @@ def test_records_of_one_id_are_one_entry_and_a_note_names_it(between):
     with Vault(":memory:") as vault:
         found = vault.import_([*records, {"id": "9", "title": "uno"}])
         assert (found.entries, len(vault), vault.get("9").title) == (between + 1, between + 1, "uno")
-        assert found.notes == ("1 record has an id that came before, such as '9': the last one counts",)
+        assert found.notes == ("1 record has a duplicate id, such as '9': the last one counts",)
         again = vault.import_([*records, {"id": "9", "title": "uno"}, {"id": "9", "title": "uno"}])
         assert (again.entries, vault.get("9").title) == (between + 1, "uno")
-        assert again.notes[0].startswith("2 records have an id")
+        assert again.notes[0].startswith("2 records have a duplicate id")
 
 
 @pytest.mark.parametrize("wrong", [{3}, {1, 3}, {2, 3}, {0, 1, 2, 3}])

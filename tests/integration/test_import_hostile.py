@@ -146,7 +146,7 @@ def test_an_array_of_arrays_without_an_end_is_refused():
 WRONG_ARRAYS = {
     "an array that is cut": ('[{"title": "a"}, {"title": "b"}', "the array has no end"),
     "an object that is cut": ('[{"title": "a"}, {"title": "b', "line 1: it is not JSON"),
-    "two arrays": ('[{"title": "a"}]\n[{"title": "b"}]', "more behind the end"),
+    "two arrays": ('[{"title": "a"}]\n[{"title": "b"}]', "text after the end"),
     "no comma": ('[{"title": "a"} {"title": "b"}]', "where a comma"),
     "two commas": ('[{"title": "a"},, {"title": "b"}]', "not JSON"),
     "words": ("once upon a time", "not JSON"),
@@ -183,7 +183,7 @@ def test_a_cell_longer_than_the_csv_module_takes_is_text_and_its_bound_stays():
 
 WRONG_TABLES = {
     "a quote without an end": (b'title\n"never closed\nmore\n', "line 2: .*end of data"),
-    "text behind a quote": (b'title\n"a"b\n', "line 2: it is no row"),
+    "text behind a quote": (b'title\n"a"b\n', "line 2: it is not a row"),
     "two columns of one name": (b"title,title\na,b\n", "line 1: the header has 'title' twice"),
     "more cells than names": (b"title\na,b\n", "line 2: it has 2 fields, the header 1"),
     "no title and no text": (b"name,text\na,b\n", r"line 2: title and description are missing.*map=\{'text'"),
@@ -238,4 +238,7 @@ def test_what_is_no_text_in_a_folder_is_left_out_and_told(tmp_path):
             "odd\\udcff.md": "not UTF-8",
         }
         assert all(said in told[path] for path, said in wanted.items())
-        assert done.notes == ("1 files of other names were left (1 .png); format='text' takes all that hold text",)
+        note = "1 files with other suffixes were skipped (1 .png); format='text' imports all text files"
+        assert done.notes == (note,)
+            "1 files with other suffixes were skipped (1 .png); format='text' imports all text files",
+        )

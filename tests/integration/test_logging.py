@@ -66,7 +66,7 @@ def test_a_slow_search_is_told_at_info(caplog, monkeypatch):
         vault.add(title="ducks")
         vault.search("ducks")
     (line,) = said(caplog, "septet.search")
-    assert line.startswith(":memory:: a slow search, 1 hits in ")
+    assert line.startswith(":memory:: slow search, 1 hits in ")
 
 
 def lengths(texts):

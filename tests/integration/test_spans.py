@@ -150,9 +150,9 @@ def test_without_telemetry_there_is_none(spans):
 
 @pytest.mark.parametrize("wrong", [0, 1, "yes", 2.0])
 def test_telemetry_is_checked(wrong):
-    with pytest.raises(StoreError, match="telemetry is neither"):
+    with pytest.raises(StoreError, match="wanted True, False or None"):
         Vault(":memory:", telemetry=wrong)
-    with pytest.raises(TierError, match="telemetry is neither"):
+    with pytest.raises(TierError, match="wanted True, False or None"):
         Federation({}, telemetry=wrong)
 
 

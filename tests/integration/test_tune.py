@@ -167,7 +167,7 @@ def test_a_tuning_is_saved_as_a_profile_and_undone(mattering, tmp_path):
     assert vault.search("topic1", profile=path).ids == vault.search("topic1", profile=tuned.profile).ids
     undo_tuning(path)
     assert path.read_text() == '{"extends": "six-signals"}'
-    with pytest.raises(QueryError, match="to go back to"):
+    with pytest.raises(QueryError, match="no earlier file"):
         undo_tuning(path)
 
 

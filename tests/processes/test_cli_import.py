@@ -63,7 +63,7 @@ def test_fields_that_an_entry_does_not_have_may_be_dropped_or_refused(septet, tm
     ("args", "said"),
     [
         (["--map", "text"], "wanted NAME=FIELD"),
-        (["--map", "text=words"], "'words': wanted a field of an entry"),
+        (["--map", "text=words"], "'words'; wanted a field of an entry"),
         (["--rest", "keep"], "rest is 'keep'"),
         (["--on-error", "ignore"], "on_error is 'ignore'"),
         (["--format", "xml"], "format is 'xml'"),
@@ -79,7 +79,7 @@ def test_a_folder_of_texts_is_imported_and_split(septet, tmp_path):
     (tmp_path / "notes" / "long.md").write_text("# A long one\n\n" + "A sentence of some words here. " * 60)
     (tmp_path / "notes" / "picture.bin").write_bytes(b"\0")
     code, said = septet("notes", "--split")
-    assert code == 0 and "note: 1 files of other names were left" in said
+    assert code == 0 and "note: 1 files with other suffixes were skipped" in said
     with Vault(tmp_path / "v.db") as vault:
         assert vault.get("long.md").title == "A long one" and vault.get("long.md#2").parent == "long.md"
 

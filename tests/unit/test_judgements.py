@@ -68,8 +68,8 @@ def test_ids_with_blanks_are_taken_where_tabulators_separate(tmp_path):
         ({"1": "ducks"}, None, "none of 1 queries is judged"),
         ({"1": "ducks"}, {"2": ["a"]}, "do the ids of both agree"),
         ({"1": "ducks"}, {"1": []}, "none of 1 queries"),
-        ([{"query": "ducks", "relevant": ["a"]}], {"1": ["a"]}, "leave qrels out"),
-        ([{"id": 1, "query": "x"}, {"id": "1", "query": "y"}], {"1": ["a"]}, "comes twice"),
+        ([{"query": "ducks", "relevant": ["a"]}], {"1": ["a"]}, "omit one of them"),
+        ([{"id": 1, "query": "x"}, {"id": "1", "query": "y"}], {"1": ["a"]}, "duplicate query id"),
         ([{"relevant": ["a"]}], None, "query 1 has no text"),
         (["ducks"], {"1": ["a"]}, "query 1 is 'ducks'"),
         ([{"query": "x", "relevant": "a"}], None, "wanted ids, or grades by id"),
@@ -91,7 +91,7 @@ def test_what_cannot_be_understood_is_refused_by_name(queries, qrels, said):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("q.jsonl", '{"query": "a", "relevant": ["x"]}\n{"query"\n', "line 2 is no JSON"),
+        ("q.jsonl", '{"query": "a", "relevant": ["x"]}\n{"query"\n', "line 2 is not JSON"),
         ("q.jsonl", "[" * 100_000, "line 1"),
         ("q.jsonl", '{"relevant": []}', "line 1 has no text"),
         ("q.tsv", "1 ducks\n", "line 1 is '1 ducks'"),

@@ -1,4 +1,4 @@
-"""How well searches answer: measures over judged queries, comparison of profiles, and weights fitted to judgements."""
+"""Search quality: measures over judged queries, comparison of profiles, and weights fitted to judgements."""
 
 from septet.evaluation.evaluator import evaluate
 from septet.evaluation.outcomes import Comparison, Difference, Evaluation

@@ -1,4 +1,4 @@
-"""Heuristics for written answers: how much of a reference they say, and how much of them evidence says."""
+"""Heuristics for written answers: recall of a reference's words, and groundedness in evidence."""
 
 from __future__ import annotations
 
@@ -10,45 +10,48 @@ from septet.inputs.arguments import listed, utf8
 
 __all__ = ["groundedness", "term_recall"]
 
-#: Documented sizes, in bytes of UTF-8: words of a reference have more than so many, …
+#: Maximum bytes (UTF-8) of a reference word, or a sentence, that is ignored, as documented.
 SHORT_WORD, SHORT_SENTENCE = 3, 10
-#: … and so many of the words of a sentence, that have so many or more, are looked for.
+#: Maximum words of a sentence to match, and their minimum bytes, as documented.
 MOST_WORDS, LONG_WORD = 5, 5
-#: References, or pieces of evidence, of one answer.
+#: Maximum references, or pieces of evidence, of one answer.
 MOST_TEXTS = 10_000
 _WORD = re.compile(r"[^\W_]+")
 
 
 def term_recall(answer: str, references: Iterable[str]) -> float:
-    """Return which share of the words of references an answer has, whatever their case; 1 if they have none.
+    """Return the share of the references' words that occur in an answer, ignoring case; 1 without words.
 
-    Words of three bytes or less do not count. As documented, a word counts inside another one too, and each time.
+    Words of three bytes or less are ignored. As documented, a match inside a longer word counts, and repeated words
+    count each time.
 
     Raises:
-        QueryError: something is no text.
+        QueryError: the answer or a reference is not a text.
     """
     text = utf8(answer, "answer", QueryError).lower()
-    words = [word for one in _texts(references, "references") for word in _WORD.findall(one.lower())]
+    words = [word for reference in _texts(references, "references") for word in _WORD.findall(reference.lower())]
     long = [word for word in words if len(word.encode()) > SHORT_WORD]
     return sum(word in text for word in long) / len(long) if long else 1.0
 
 
 def groundedness(answer: str, evidence: Iterable[str]) -> float:
-    """Return which share of the sentences of an answer has a word in the evidence; 0 if it has no sentence.
+    """Return the share of an answer's sentences that share a word with the evidence; 0 without sentences.
 
-    Sentences of ten bytes or less do not count; of each, the first five words of five bytes or more are looked for. It
-    is a heuristic: a sentence of known words may still be wrong.
+    Sentences of ten bytes or less are ignored; of the others, the first five words of five bytes or more are matched.
+    This is a heuristic: a sentence of known words may still be wrong.
 
     Raises:
-        QueryError: something is no text.
+        QueryError: the answer or a piece of evidence is not a text.
     """
     known = " ".join(_texts(evidence, "evidence")).lower()
-    sentences = [one.strip() for one in re.split(r"[.!?。！？\n]", utf8(answer, "answer", QueryError).lower())]
-    long = [one for one in sentences if len(one.encode()) > SHORT_SENTENCE]
-    return sum(_said(one, known) for one in long) / len(long) if long else 0.0
+    sentences = [
+        sentence.strip() for sentence in re.split(r"[.!?。！？\n]", utf8(answer, "answer", QueryError).lower())
+    ]
+    long = [sentence for sentence in sentences if len(sentence.encode()) > SHORT_SENTENCE]
+    return sum(_has_known_word(sentence, known) for sentence in long) / len(long) if long else 0.0
 
 
-def _said(sentence: str, known: str) -> bool:
+def _has_known_word(sentence: str, known: str) -> bool:
     words = [word for word in _WORD.findall(sentence) if len(word.encode()) >= LONG_WORD]
     return any(word in known for word in words[:MOST_WORDS])
 

@@ -1,4 +1,4 @@
-"""How well searches answer judged queries."""
+"""Evaluate searches on judged queries."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["depth_of", "evaluate", "evaluated", "searchable", "vectors_by_query"]
 
-#: So many queries are in memory with their results.
+#: Maximum queries per batch: their results are in memory together.
 AT_ONCE = 256
-#: Measures of fewer results are taken of a search for so many, as users see them.
+#: Minimum limit of the searches: measures with a lower rank use the same results.
 LEAST_DEPTH = 10
 
 
@@ -41,34 +41,36 @@ def evaluate(
     query_vectors: Mapping[str, ArrayLike] | ArrayLike | Sequence[ArrayLike | None] | None = None,
     **options: Unpack[SearchOptions],
 ) -> Evaluation:
-    """Search for judged queries and measure how good the results are.
+    """Run judged queries and measure the quality of their results.
 
-    Each measure is taken of a search whose limit is the rank that the measure stops at, at least 10: what a user with
-    that limit sees. ``limit=`` takes all of them of one search. Values equal those of ``trec_eval``: a query whose
-    judgements have no relevant entry counts as 0, as one that finds nothing does.
+    Each measure uses a search whose limit is the measure's rank, at least 10: the results that a user with that limit
+    sees. With ``limit=`` all measures use one search. Values equal those of ``trec_eval``: a query without relevant
+    entries, or without hits, counts as 0.
 
     Args:
         vault: a `Vault` or a `Federation`.
         queries: texts by id; dicts with ``query`` and, optionally, ``id`` (otherwise their number) and ``relevant``;
             or a file of JSON lines of such dicts (BEIR's ``_id`` and ``text`` too) or of ``id<TAB>text``, packed
             (``.gz``) or not. ``relevant`` is a list of ids, or a dict of grades by id.
-        qrels: the judgements, unless the queries bring them: for each query's id a list of ids, or grades by id; or a
-            file with the columns ``qid iteration id grade`` of TREC, or ``qid id grade`` of BEIR. Above
-            grade 0 an entry is relevant.
+        qrels: the judgements, if the queries have none: for each query's id a list of ids, or grades by id; or a
+            file with the columns ``qid iteration id grade`` of TREC, or ``qid id grade`` of BEIR. A grade above 0 is
+            relevant.
         measures: ``nDCG``, ``MAP``, ``MRR``, ``Bpref``, ``P``, ``R`` and ``Success``, each with ``@`` and a rank; the
             first four also without, up to rank 1,000. `septet.evaluation.measures` defines them.
-        query_vectors: vectors by query id, or one for each query in their order (None for one without).
-        **options: those of `Vault.search`, for all queries, such as ``profile``. With ``group_by="parent"`` the
+        query_vectors: vectors by query id, or one per query in order (None for a query without a vector).
+        **options: options of `Vault.search`, for all queries, such as ``profile``. With ``group_by="parent"`` the
             judgements are of parents.
 
     Raises:
-        QueryError: queries, judgements, measures or options cannot be understood, or no query is judged.
+        QueryError: invalid queries, judgements, measures or options, or no query is judged.
         ProfileError: an unknown or malformed profile.
-        VectorError: a vector fits no vectors of the vault.
+        VectorError: a vector matches no vector space of the vault.
         StoreError: the vault cannot be read.
     """
-    found, taken = judged(queries, qrels), measures_of(measures)
-    return evaluated(searchable(vault), found, taken, vectors_by_query(query_vectors, found), options)
+    judged_queries, chosen = judged(queries, qrels), measures_of(measures)
+    return evaluated(
+        searchable(vault), judged_queries, chosen, vectors_by_query(query_vectors, judged_queries), options
+    )
 
 
 def evaluated(
@@ -78,29 +80,31 @@ def evaluated(
     vectors: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> Evaluation:
-    """Return the evaluation of queries that were read; those without a judgement are left out."""
-    asked = [query for query in queries if query.grades is not None]
+    """Return the evaluation of parsed queries; those without a judgement are skipped."""
+    answerable = [query for query in queries if query.grades is not None]
     depths = sorted({depth_of(measure, options) for measure in measures})
-    values: dict[str, dict[str, float]] = {query.id: {} for query in asked}
+    values: dict[str, dict[str, float]] = {query.id: {} for query in answerable}
     notes: Counter[str] = Counter()
-    missed: dict[str, None] = {id: None for query in asked for id, grade in (query.grades or {}).items() if grade > 0}
+    missed: dict[str, None] = {
+        id: None for query in answerable for id, grade in (query.grades or {}).items() if grade > 0
+    }
     name = ""
     for depth in depths:
-        mine = [measure for measure in measures if depth_of(measure, options) == depth]
-        for query, results in _searched(vault, asked, vectors, {"mode": "scan", **options, "limit": depth}):
+        of_depth = [measure for measure in measures if depth_of(measure, options) == depth]
+        for query, results in _searched(vault, answerable, vectors, {"mode": "scan", **options, "limit": depth}):
             ids = _ids(results, options)
-            for measure in mine:
+            for measure in of_depth:
                 values[query.id][measure.name] = measure.of(ids, query.grades or {})
             for id in ids:
                 missed.pop(id, None)
             if depth == depths[-1]:
                 notes.update({note.code for note in results.notes})
             name = results.profile
-    means = {m.name: sum(values[q.id][m.name] for q in asked) / len(asked) for m in measures}
+    means = {m.name: sum(values[q.id][m.name] for q in answerable) / len(answerable) for m in measures}
     return Evaluation(
         profile=name,
         means=means,
-        per_query={id: {m.name: own[m.name] for m in measures} for id, own in values.items()},
+        per_query={id: {m.name: row[m.name] for m in measures} for id, row in values.items()},
         unjudged=tuple(query.id for query in queries if query.grades is None),
         unknown=tuple(sorted(_unknown(vault, list(missed)))),
         notes=dict(sorted(notes.items())),
@@ -108,7 +112,7 @@ def evaluated(
 
 
 def searchable(vault: object) -> Searchable:
-    """Return what can be searched.
+    """Return the vault, checked.
 
     Raises:
         QueryError: it is neither a vault nor a federation.
@@ -119,7 +123,7 @@ def searchable(vault: object) -> Searchable:
 
 
 def depth_of(measure: Measure, options: Mapping[str, Any]) -> int:
-    """Return the limit of the search that a measure is taken of."""
+    """Return the limit of the search that a measure uses."""
     if options.get("limit") is not None:
         return whole(options["limit"], "limit", QueryError, 1, MOST)
     return max(LEAST_DEPTH, measure.at)
@@ -130,9 +134,9 @@ def _searched(
 ) -> Iterator[tuple[Query, Results]]:
     for start in range(0, len(queries), AT_ONCE):
         part = queries[start : start + AT_ONCE]
-        given = [vectors.get(query.id) for query in part] if vectors else None
-        found = vault.search_many([query.text for query in part], query_vectors=given, **cast("Any", options))
-        yield from zip(part, found)
+        row_vectors = [vectors.get(query.id) for query in part] if vectors else None
+        batch = vault.search_many([query.text for query in part], query_vectors=row_vectors, **cast("Any", options))
+        yield from zip(part, batch)
 
 
 def _ids(results: Results, options: Mapping[str, Any]) -> list[str]:
@@ -141,13 +145,13 @@ def _ids(results: Results, options: Mapping[str, Any]) -> list[str]:
     return [hit.parent or hit.id for hit in results]
 
 
-def vectors_by_query(given: object, queries: Sequence[Query]) -> Mapping[str, Any]:
-    """Return vectors by query id, from a mapping or from one for each query."""
-    if given is None:
+def vectors_by_query(vectors: object, queries: Sequence[Query]) -> Mapping[str, Any]:
+    """Return vectors by query id, from a mapping or from a sequence with one per query."""
+    if vectors is None:
         return {}
-    if isinstance(given, Mapping):
-        return given
-    rows = listed(given, "query_vectors", QueryError, "vectors by query id, or one for each query", MOST_QUERIES)
+    if isinstance(vectors, Mapping):
+        return vectors
+    rows = listed(vectors, "query_vectors", QueryError, "vectors by query id, or one for each query", MOST_QUERIES)
     if len(rows) != len(queries):
         raise QueryError(f"there are {len(rows)} query_vectors for {len(queries)} queries: wanted one for each")
     return {query.id: row for query, row in zip(queries, rows)}
@@ -156,5 +160,5 @@ def vectors_by_query(given: object, queries: Sequence[Query]) -> Mapping[str, An
 def _unknown(vault: Searchable, ids: Sequence[str]) -> Iterator[str]:
     for start in range(0, len(ids), AT_ONCE):
         part = ids[start : start + AT_ONCE]
-        held = {entry.id for entry in vault.load(part)}
-        yield from (id for id in part if id not in held)
+        known = {entry.id for entry in vault.load(part)}
+        yield from (id for id in part if id not in known)

@@ -1,4 +1,4 @@
-"""Weights that rank judged candidates best: candidates are found once for each query, and ranked again for each try."""
+"""Fit weights to judged candidates: each query is searched once, and its candidates are ranked again for each try."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from septet.search.run import ranked, recalled
 from septet.search.searchable import Searchable
 from septet.tiers.protocol import SearchAgain
 
-__all__ = ["Found", "fitted", "found_for", "with_weights"]
+__all__ = ["JudgedPool", "fitted", "judged_pools", "with_weights"]
 
-#: What a signal's share of all weights is multiplied with in turn; of equal gains the smallest change is kept.
+#: Factors tried on a signal's share of the weights; of equal gains the first, smallest change wins.
 FACTORS = (1.33, 0.75, 2.0, 0.5, 4.0, 0.25, 0.0)
-#: What a signal without a weight gets instead, as a share of all.
+#: Shares tried for a signal with weight 0.
 FROM_NOTHING = (0.05, 0.15, 0.35)
 MOST_SHARE = 0.95
-#: A change counts when it adds this much to the mean.
+#: Minimum gain of the mean for a change to be accepted.
 LEAST_GAIN = 1e-4
 MOST_ROUNDS = 6
 
 
-class Found(NamedTuple):
+class JudgedPool(NamedTuple):
     """The candidates of one query, with their judgements.
 
     Attributes:
-        row: which weights count for it.
-        grades: of each candidate ``(m,)``.
-        judged: the grades of all judged entries, best first.
-        moving: the signals that tell the candidates apart.
+        row: the row of weights that ranks it.
+        grades: grades of the candidates ``(m,)``.
+        judged: grades of all judged entries, best first.
+        moving: signals whose values differ between candidates.
     """
 
     query: str
@@ -56,19 +56,19 @@ class Found(NamedTuple):
         return measure.function([self.grades[at] for at in order], self.judged, measure.at)
 
 
-def found_for(
+def judged_pools(
     vault: Searchable, queries: Sequence[Query], vectors: Mapping[str, Any], options: Mapping[str, Any]
-) -> Iterator[Found]:
-    """Search for each query, and yield all candidates that the search ranked.
+) -> Iterator[JudgedPool]:
+    """Search for each query and yield all its ranked candidates.
 
-    Neighbours over links are those of the present weights: other weights may choose other anchors.
+    Link neighbours come from the current weights: other weights may choose other anchors.
     """
     if not queries:
         return
     base = vault._plan(queries[0].text, {**options, "query_vector": vectors.get(queries[0].id)}, "tune")
     for query in queries:
         plan = vault._asked(base.of_query(query.text, vectors.get(query.id), vault._embeds()))
-        # The ids of candidates are not read otherwise.
+        # Otherwise the ids of candidates are not read.
         plan, attempts = plan._replace(needs_ids=True), 1
         while True:
             try:
@@ -87,7 +87,7 @@ def found_for(
             signals = ranking.signals
             known = np.where(np.isnan(signals), -1.0, signals)
             spread = np.ptp(known, axis=1) if known.shape[1] else np.zeros(len(known))
-        yield Found(
+        yield JudgedPool(
             query=query.id,
             row="hybrid" if vectors_count else "text",
             pool=ranking.pool,
@@ -106,21 +106,20 @@ def with_weights(profile: Profile, row: WeightSet, weights: Mapping[str, float])
     return Profile.known(**{**fields, "weights": {**profile.weights, row: dict(weights)}})
 
 
-def fitted(profile: Profile, row: WeightSet, found: Sequence[Found], measure: Measure) -> dict[str, float]:
-    """Return the weights of a row for which the mean of a measure is highest, by coordinate ascent.
+def fitted(profile: Profile, row: WeightSet, pools: Sequence[JudgedPool], measure: Measure) -> dict[str, float]:
+    """Return the weights of a row with the highest mean of a measure, by coordinate ascent.
 
-    Each signal in turn gets a multiple of its share, the others the rest in their proportions; a change that adds to
-    the mean is kept, until none adds 0.0001. The sum stays what it was, and of equal means the weights that are there
-    stay (Metzler and Croft 2007 fit such models so).
+    Each signal's share is multiplied by each factor in turn, and the other weights are scaled to keep the sum. A change
+    that raises the mean by 0.0001 or more is accepted, until none does (Metzler and Croft 2007).
     """
     weights = dict(profile.weights[row])
-    moving = [name for name in weights if any(name in one.moving for one in found)]
+    moving = [name for name in weights if any(name in pool.moving for pool in pools)]
 
     def mean(tried: Mapping[str, float]) -> float:
         changed = with_weights(profile, row, tried)
-        # Feedback moves weights in searches, too.
-        counted = weights_of(changed, row, found[0].feedback).values
-        return sum(one.value(profile, counted, measure) for one in found) / len(found)
+        # Feedback moves the weights of searches too.
+        counted = weights_of(changed, row, pools[0].feedback).values
+        return sum(pool.value(profile, counted, measure) for pool in pools) / len(pools)
 
     best = mean(weights)
     for _ in range(MOST_ROUNDS):
@@ -136,7 +135,7 @@ def fitted(profile: Profile, row: WeightSet, found: Sequence[Found], measure: Me
 
 
 def _steps(weights: Mapping[str, float], name: str) -> Iterator[dict[str, float]]:
-    """Yield weights with another share for one signal."""
+    """Yield the weights with each other share of one signal."""
     total = sum(weights.values())
     share, rest = weights[name] / total, total - weights[name]
     shares = FROM_NOTHING if share == 0 else [share * factor for factor in FACTORS]

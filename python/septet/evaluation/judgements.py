@@ -1,4 +1,4 @@
-"""Queries with their judgements, from values or from the files that collections come in."""
+"""Read queries and their judgements from values or from files of test collections."""
 
 from __future__ import annotations
 
@@ -30,71 +30,71 @@ MOST_LINE_BYTES = 10_000_000
 MOST_GRADE = 1_000_000
 MOST_CHARS = 1_000_000
 
-#: Names of the fields of a line; the first that is there counts.
+#: Field names of a query record; the first one present is used.
 _TEXT, _ID = ("query", "text"), ("id", "_id", "qid", "query_id", "query-id")
 _Read = TypeVar("_Read")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 
 
 class Query(NamedTuple):
-    """A query and the grades of its judged entries; None while nothing is judged."""
+    """A query and the grades of its judged entries; grades are None if it has no judgements."""
 
     id: str
     text: str
     grades: Mapping[str, float] | None
 
     def to_dict(self) -> dict[str, object]:
-        """Return the query as `septet.evaluate` takes it."""
+        """Return the query as a record for `septet.evaluate`."""
         judgements = {} if self.grades is None else {"relevant": self.grades}
         return {"id": self.id, "query": self.text, **judgements}
 
 
 def judged(queries: Queries, qrels: Qrels | None) -> list[Query]:
-    """Return the queries in their order, with their judgements.
+    """Return the queries in order, with their judgements.
 
     Raises:
-        QueryError: something cannot be understood, an id comes twice, or no query is judged.
+        QueryError: invalid queries or judgements, a duplicate id, or no query is judged.
     """
     if isinstance(queries, Mapping):
-        found = [_query(id, text) for id, text in queries.items()]
+        parsed = [_query(id, text) for id, text in queries.items()]
     elif isinstance(queries, (str, os.PathLike)):
-        found = _of_file(queries, "queries", queries_in)
+        parsed = _of_file(queries, "queries", queries_in)
     else:
-        wanted = "a dict of texts by id, a file, or dicts with query and relevant"
-        given = listed(queries, "queries", QueryError, wanted, MOST_QUERIES)
-        found = [_record(record, f"query {at}", str(at)) for at, record in enumerate(given, start=1)]
-    if len(found) > MOST_QUERIES:
-        raise QueryError(f"there are {len(found):,} queries: at most {MOST_QUERIES:,} are taken")
-    _once(found)
+        expected = "a dict of texts by id, a file, or dicts with query and relevant"
+        records = listed(queries, "queries", QueryError, expected, MOST_QUERIES)
+        parsed = [_record(record, f"query {at}", str(at)) for at, record in enumerate(records, start=1)]
+    if len(parsed) > MOST_QUERIES:
+        raise QueryError(f"queries has {len(parsed):,} items: at most {MOST_QUERIES:,} are allowed")
+    _check_unique(parsed)
     if qrels is not None:
-        if any(query.grades is not None for query in found):
-            raise QueryError("the queries name their relevant entries themselves: leave qrels out, or 'relevant'")
+        if any(query.grades is not None for query in parsed):
+            raise QueryError("qrels given, but the queries have 'relevant': omit one of them")
         grades = _qrels(qrels)
-        found = [query._replace(grades=grades.get(query.id)) for query in found]
-    if not any(query.grades for query in found):
+        parsed = [query._replace(grades=grades.get(query.id)) for query in parsed]
+    if not any(query.grades for query in parsed):
         why = "name the entries that answer them in qrels, or as 'relevant' of each"
-        if qrels is not None and found:
-            why = f"qrels has no judgement for {shown(found[0].id)}, for example; do the ids of both agree?"
-        raise QueryError(f"none of {len(found)} queries is judged: {why}")
-    return found
+        if qrels is not None and parsed:
+            why = f"qrels has no judgement for {shown(parsed[0].id)}, for example; do the ids of both agree?"
+        raise QueryError(f"none of {len(parsed)} queries is judged: {why}")
+    return parsed
 
 
-def _once(queries: Iterable[Query]) -> None:
+def _check_unique(queries: Iterable[Query]) -> None:
     seen: set[str] = set()
     for query in queries:
         if query.id in seen:
-            raise QueryError(f"the query {shown(query.id)} comes twice: give each an id of its own")
+            raise QueryError(f"duplicate query id {shown(query.id)}: give each query its own id")
         seen.add(query.id)
 
 
 def _query(id: object, text: object, grades: object = None, what: str = "") -> Query:
     name = utf8(id, f"{what or 'a query'}: its id", QueryError, MOST_CHARS)
-    asked = utf8(text, f"{what or f'the query {shown(name)}'}: its text", QueryError, MOST_CHARS)
-    return Query(name, asked, None if grades is None else _grades(grades, what or f"the query {shown(name)}"))
+    query_text = utf8(text, f"{what or f'the query {shown(name)}'}: its text", QueryError, MOST_CHARS)
+    return Query(name, query_text, None if grades is None else _grades(grades, what or f"the query {shown(name)}"))
 
 
 def _record(record: object, what: str, number: str) -> Query:
-    """Return a query of a dict; without an id it has its number."""
+    """Return the query of a dict; the default id is its number."""
     if not isinstance(record, Mapping):
         raise QueryError(f"{what} is {shown(record)}: wanted a dict, as {{'query': 'text', 'relevant': ['id']}}")
     text = next((record[name] for name in _TEXT if name in record), None)
@@ -104,19 +104,19 @@ def _record(record: object, what: str, number: str) -> Query:
     return _query(str(exact(id)) if isinstance(id, int) else id, text, record.get("relevant"), what)
 
 
-def _grades(given: object, what: str) -> dict[str, float]:
+def _grades(judgements: object, what: str) -> dict[str, float]:
     """Return grades by id; the ids of a list have grade 1."""
-    if not isinstance(given, Mapping):
-        ids = listed(given, f"{what}: relevant", QueryError, "ids, or grades by id", MOST_JUDGEMENTS)
-        given = dict.fromkeys([utf8(id, f"{what}: a relevant id", QueryError, MOST_CHARS) for id in ids], 1)
+    if not isinstance(judgements, Mapping):
+        ids = listed(judgements, f"{what}: relevant", QueryError, "ids, or grades by id", MOST_JUDGEMENTS)
+        judgements = dict.fromkeys([utf8(id, f"{what}: a relevant id", QueryError, MOST_CHARS) for id in ids], 1)
     return {
         utf8(id, f"{what}: a judged id", QueryError, MOST_CHARS): _grade(grade, f"{what}: the grade of {shown(id)}")
-        for id, grade in given.items()
+        for id, grade in judgements.items()
     }
 
 
 def _grade(value: object, what: str) -> float:
-    """Return a grade: a whole number as int, also where it was written as 1.0."""
+    """Return a grade, with integral floats such as 1.0 as int."""
     number = exact(value)
     if not isinstance(number, (float, np.floating)):
         return whole(number, what, QueryError, -MOST_GRADE, MOST_GRADE)
@@ -130,8 +130,8 @@ def _qrels(qrels: Qrels) -> Mapping[str, Mapping[str, float]]:
     if not isinstance(qrels, Mapping):
         raise QueryError(f"qrels is {shown(qrels)}: wanted a dict by the queries' ids, or a file")
     return {
-        utf8(id, "a query's id in qrels", QueryError, MOST_CHARS): _grades(given, f"qrels of {shown(id)}")
-        for id, given in qrels.items()
+        utf8(id, "a query's id in qrels", QueryError, MOST_CHARS): _grades(judgements, f"qrels of {shown(id)}")
+        for id, judgements in qrels.items()
     }
 
 
@@ -139,12 +139,12 @@ def _qrels(qrels: Qrels) -> Mapping[str, Mapping[str, float]]:
 
 
 def _of_file(path: object, what: str, read: Callable[[Iterable[bytes], str], _Read]) -> _Read:
-    """Read a file line by line, a packed one (``.gz``) too."""
-    given = file_path(path, what, QueryError)
-    name = printable(given)
+    """Read the lines of a file; ``.gz`` is decompressed."""
+    checked = file_path(path, what, QueryError)
+    name = printable(checked)
     try:
-        with open_regular(Path(given)) as file:
-            return read(_lines(gzip.GzipFile(fileobj=file) if given.endswith(".gz") else file, name), name)
+        with open_regular(Path(checked)) as file:
+            return read(_lines(gzip.GzipFile(fileobj=file) if checked.endswith(".gz") else file, name), name)
     except Unreadable as fault:
         raise QueryError(f"{name} {fault}") from None
     except (OSError, EOFError, zlib.error) as fault:
@@ -168,40 +168,40 @@ def _text(line: bytes, where: str, first: bool) -> str:
 
 
 def queries_in(lines: Iterable[bytes], name: str) -> list[Query]:
-    """Return the queries of a file: a JSON object in each line, or id, tabulator and text.
+    """Return the queries of a file, one per line: a JSON object, or id, tab and text.
 
     Raises:
-        QueryError: a line cannot be understood; the message has its number.
+        QueryError: an invalid line; the message names its number.
     """
-    found: list[Query] = []
+    parsed: list[Query] = []
     for number, line in enumerate(lines, start=1):
         where = f"{name}, line {number}"
         text = _text(line, where, number == 1)
         if not text.strip():
             continue
-        if len(found) == MOST_QUERIES:
-            raise QueryError(f"{where}: at most {MOST_QUERIES:,} queries are taken")
+        if len(parsed) == MOST_QUERIES:
+            raise QueryError(f"{where}: at most {MOST_QUERIES:,} queries are allowed")
         if text.lstrip().startswith("{"):
-            found.append(_record(_json(text, where), where, str(number)))
+            parsed.append(_record(_json(text, where), where, str(number)))
             continue
-        id, tab, asked = text.partition("\t")
+        id, tab, query = text.partition("\t")
         if not tab:
-            raise QueryError(f"{where} is {shown(text)}: wanted a JSON object, or an id, a tabulator and the text")
-        if number > 1 or (id, asked) not in ((a, b) for a in _ID for b in _TEXT):
-            found.append(_query(id, asked, None, where))
-    return found
+            raise QueryError(f"{where} is {shown(text)}: wanted a JSON object, or an id, a tab and the text")
+        if number > 1 or (id, query) not in ((a, b) for a in _ID for b in _TEXT):
+            parsed.append(_query(id, query, None, where))
+    return parsed
 
 
 def _json(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as fault:
-        raise QueryError(f"{where} is no JSON: {fault}") from None
+        raise QueryError(f"{where} is not JSON: {fault}") from None
 
 
 def _qrels_in(lines: Iterable[bytes], name: str) -> dict[str, dict[str, float]]:
-    """Read ``qid iteration id grade``, as at TREC, or ``qid id grade``; a first line without a grade is a heading."""
-    found: dict[str, dict[str, float]] = {}
+    """Read ``qid iteration id grade`` (TREC) or ``qid id grade`` (BEIR); a first line without a grade is a header."""
+    grades: dict[str, dict[str, float]] = {}
     count = 0
     for number, line in enumerate(lines, start=1):
         where = f"{name}, line {number}"
@@ -219,6 +219,6 @@ def _qrels_in(lines: Iterable[bytes], name: str) -> dict[str, dict[str, float]]:
             raise QueryError(f"{where}: the grade is {shown(columns[-1])}: wanted a number") from None
         count += 1
         if count > MOST_JUDGEMENTS:
-            raise QueryError(f"{where}: at most {MOST_JUDGEMENTS:,} judgements are taken")
-        found.setdefault(columns[0], {})[columns[-2]] = _grade(grade, f"{where}: the grade")
-    return found
+            raise QueryError(f"{where}: at most {MOST_JUDGEMENTS:,} judgements are allowed")
+        grades.setdefault(columns[0], {})[columns[-2]] = _grade(grade, f"{where}: the grade")
+    return grades

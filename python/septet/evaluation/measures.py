@@ -1,7 +1,7 @@
-"""Measures of a ranking against judgements, each with its definition. They equal those of ``trec_eval``.
+"""Measures of a ranking against judgements, with their definitions. Values equal those of ``trec_eval``.
 
-The grade of an entry is a number; above 0 it is relevant (``trec_eval`` reads whole ones, so that it is from 1 on). An
-entry without a judgement is not relevant; Bpref alone tells it from one with grade 0.
+Entries with a grade above 0 are relevant (``trec_eval`` has integer grades, so from 1). Unjudged entries are not
+relevant; only Bpref distinguishes them from grade 0.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from septet.inputs.arguments import listed, shown
 
 __all__ = ["MEASURES", "UNJUDGED", "Measure", "measures_of"]
 
-#: Of each returned entry, best first, its grade; and the grades of all judged entries, best first.
+#: Grades of the returned entries in rank order, or of all judged entries, best first.
 Grades: TypeAlias = Sequence[float]
 
-#: What `septet.evaluate` measures unless it is told otherwise.
+#: Default measures of `septet.evaluate`.
 MEASURES = ("nDCG@10", "MRR@10", "P@5", "R@100", "MAP@100", "Success@1")
-#: How deep a measure without ``@k`` looks, as runs at TREC do.
+#: Rank cutoff of a measure without ``@k``, as in TREC runs.
 DEEPEST = 1_000
 MOST_MEASURES = 100
 #: The grade of an entry without a judgement.
@@ -29,57 +29,58 @@ UNJUDGED = -1
 _SPELLING = re.compile(r"([A-Za-z]+)(?:@([0-9]{1,5}))?")
 
 
-def ndcg(found: Grades, judged: Grades, at: int) -> float:
-    """Return the gain of the first ``at``, discounted by rank, as a share of the most that is possible.
+def ndcg(ranked: Grades, judged: Grades, at: int) -> float:
+    """Return the discounted cumulative gain of the first ``at``, divided by that of the ideal ranking.
 
-    ``DCG = sum of max(grade, 0) / log2(rank + 1)``; nDCG is DCG by the DCG of the judged entries in the best order.
-    (Järvelin and Kekäläinen 2002, with the grade itself as the gain, as ``trec_eval`` has it.)
+    ``DCG = sum of max(grade, 0) / log2(rank + 1)``; nDCG is DCG divided by the DCG of the judged entries, best first
+    (Järvelin and Kekäläinen 2002, with the grade as the gain, as in ``trec_eval``).
     """
     most = _dcg(judged[:at])
-    return _dcg(found[:at]) / most if most else 0.0
+    return _dcg(ranked[:at]) / most if most else 0.0
 
 
-def average_precision(found: Grades, judged: Grades, at: int) -> float:
-    """Return the mean, over all relevant entries, of the precision at each one's rank; 0 for those not found."""
+def average_precision(ranked: Grades, judged: Grades, at: int) -> float:
+    """Return the mean, over all relevant entries, of the precision at their ranks; 0 for those not returned."""
     relevant = _relevant(judged)
     total, hits = 0.0, 0
-    for rank, grade in enumerate(found[:at], start=1):
+    for rank, grade in enumerate(ranked[:at], start=1):
         if grade > 0:
             hits += 1
             total += hits / rank
     return total / relevant if relevant else 0.0
 
 
-def reciprocal_rank(found: Grades, judged: Grades, at: int) -> float:
-    """Return 1 / the rank of the first relevant entry; 0 if there is none."""
-    return next((1 / rank for rank, grade in enumerate(found[:at], start=1) if grade > 0), 0.0)
+def reciprocal_rank(ranked: Grades, judged: Grades, at: int) -> float:
+    """Return 1 / the rank of the first relevant entry; 0 without one."""
+    return next((1 / rank for rank, grade in enumerate(ranked[:at], start=1) if grade > 0), 0.0)
 
 
-def precision(found: Grades, judged: Grades, at: int) -> float:
-    """Return the share of ``at`` that is relevant; fewer results leave the rest of the places irrelevant."""
-    return _relevant(found[:at]) / at
+def precision(ranked: Grades, judged: Grades, at: int) -> float:
+    """Return the number of relevant entries among the first ``at``, divided by ``at``, even with fewer results."""
+    return _relevant(ranked[:at]) / at
 
 
-def recall(found: Grades, judged: Grades, at: int) -> float:
-    """Return the share of the relevant entries that is among the first ``at``."""
+def recall(ranked: Grades, judged: Grades, at: int) -> float:
+    """Return the share of the relevant entries that are among the first ``at``."""
     relevant = _relevant(judged)
-    return _relevant(found[:at]) / relevant if relevant else 0.0
+    return _relevant(ranked[:at]) / relevant if relevant else 0.0
 
 
-def success(found: Grades, judged: Grades, at: int) -> float:
+def success(ranked: Grades, judged: Grades, at: int) -> float:
     """Return 1 if a relevant entry is among the first ``at``, otherwise 0."""
-    return float(any(grade > 0 for grade in found[:at]))
+    return float(any(grade > 0 for grade in ranked[:at]))
 
 
-def bpref(found: Grades, judged: Grades, at: int) -> float:
-    """Return the mean, over all relevant entries, of how few entries judged irrelevant stand before each one found.
+def bpref(ranked: Grades, judged: Grades, at: int) -> float:
+    """Return binary preference: the mean, over all R relevant entries, of ``1 - min(n, R) / min(N, R)``.
 
-    ``1 - min(those before it, R) / min(all of them, R)`` with R relevant entries; 0 for those not found. Entries
-    without a judgement, or with a grade below 0, count for nothing. (Buckley and Voorhees 2004, as ``trec_eval``.)
+    n is the number of entries with grade 0 ranked before the entry, N the number of all entries with grade 0; an entry
+    that is not returned counts 0. Unjudged entries and grades below 0 are ignored (Buckley and Voorhees 2004, as in
+    ``trec_eval``).
     """
     relevant, others = _relevant(judged), sum(grade == 0 for grade in judged)
     total, before = 0.0, 0
-    for grade in found[:at]:
+    for grade in ranked[:at]:
         if grade > 0:
             total += 1 - min(before, relevant) / min(others, relevant) if before else 1.0
         before += grade == 0
@@ -94,7 +95,7 @@ def _relevant(grades: Grades) -> int:
     return sum(grade > 0 for grade in grades)
 
 
-#: By lower-case name: the function, and whether it means nothing without a rank to stop at.
+#: By lower-case name: the function, and True if it requires a rank.
 _KNOWN: Mapping[str, tuple[Callable[[Grades, Grades, int], float], bool]] = {
     "ndcg": (ndcg, False),
     "map": (average_precision, False),
@@ -111,7 +112,7 @@ _KNOWN: Mapping[str, tuple[Callable[[Grades, Grades, int], float], bool]] = {
 
 
 class Measure(NamedTuple):
-    """A measure as it was named, and how many results of a query it looks at."""
+    """A measure: its name as given, its function and its rank cutoff."""
 
     name: str
     function: Callable[[Grades, Grades, int], float]
@@ -121,24 +122,24 @@ class Measure(NamedTuple):
         """Return the value for one query, 0 to 1.
 
         Args:
-            ids: what the search returned, best first.
+            ids: ids of the results, best first.
             grades: the judgements of the query.
         """
-        found = [grades.get(id, UNJUDGED) for id in ids[: self.at]]
-        return self.function(found, sorted(grades.values(), reverse=True), self.at)
+        ranked = [grades.get(id, UNJUDGED) for id in ids[: self.at]]
+        return self.function(ranked, sorted(grades.values(), reverse=True), self.at)
 
 
 def measures_of(names: object) -> list[Measure]:
     """Return measures by their names: ``nDCG@10``, ``MAP``, ``MRR@10``, ``P@5``, ``R@100``, ``Success@1``.
 
     Raises:
-        QueryError: no list of names, or one that is not known.
+        QueryError: not a list of names, or an unknown name.
     """
-    given = [names] if isinstance(names, str) else names
-    wanted = listed(given, "measures", QueryError, 'names such as ["nDCG@10", "MAP"]', MOST_MEASURES)
-    if not wanted:
+    names = [names] if isinstance(names, str) else names
+    checked = listed(names, "measures", QueryError, 'names such as ["nDCG@10", "MAP"]', MOST_MEASURES)
+    if not checked:
         raise QueryError(f"measures is empty: name one or more, such as {', '.join(MEASURES)}")
-    return list({name: _measure(name) for name in wanted}.values())
+    return list({name: _measure(name) for name in checked}.values())
 
 
 def _measure(name: object) -> Measure:
@@ -146,12 +147,12 @@ def _measure(name: object) -> Measure:
     kind = None if spelled is None else _KNOWN.get(spelled[1].lower())
     if spelled is None or kind is None:
         raise QueryError(
-            f"unknown measure {shown(name)}: known are nDCG, MAP, MRR, P, R, Success and Bpref, as in nDCG@10"
+            f"unknown measure {shown(name)}; available: nDCG, MAP, MRR, P, R, Success and Bpref, as in nDCG@10"
         )
     function, needs_rank = kind
     if spelled[2] is None and needs_rank:
-        raise QueryError(f"the measure {shown(name)} needs a rank to stop at, as in {spelled[1]}@10")
+        raise QueryError(f"measure {shown(name)} requires a rank, as in {spelled[1]}@10")
     at = DEEPEST if spelled[2] is None else int(spelled[2])
     if not 1 <= at <= 10_000:
-        raise QueryError(f"the measure {shown(name)} stops at {at}: wanted a rank from 1 to 10,000")
+        raise QueryError(f"measure {shown(name)} has rank {at}: wanted 1 to 10,000")
     return Measure(str(name), function, at)

@@ -1,4 +1,4 @@
-"""What an evaluation found, and what two of them say of each other."""
+"""Results of an evaluation and of a comparison of two."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from septet.model.entry import Tabular
 
 __all__ = ["Comparison", "Difference", "Evaluation", "difference_of"]
 
-#: Differences of values below this are rounding.
+#: Smaller differences are rounding errors.
 LEAST = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation(Tabular):
-    """How well the searches of one profile answered.
+    """Measures of the searches of one profile.
 
     Attributes:
         profile: the name of the profile.
         means: the mean over all queries, by measure; each 0 to 1, higher is better.
         per_query: by query id, the value of each measure.
-        unjudged: ids of queries without a judgement, which were left out.
-        unknown: relevant ids that no search returned and that the vault does not hold, sorted: often a typing error.
-        notes: of how many queries the searches said what, by code of the note.
+        unjudged: ids of queries without a judgement, which were skipped.
+        unknown: relevant ids that no search returned and that are not in the vault, sorted: often typos.
+        notes: number of queries with each note, by code.
     """
 
     _shown_as = "evaluation"
@@ -49,33 +49,33 @@ class Evaluation(Tabular):
         lines = [f"<Evaluation of {self.profile} over {len(self.per_query)} queries>"]
         lines += [f"  {name:<10} {value:.4f}" for name, value in self.means.items()]
         if self.unjudged:
-            lines.append(f"  {len(self.unjudged)} queries without a judgement were left out")
+            lines.append(f"  {len(self.unjudged)} queries without a judgement were skipped")
         if self.unknown:
             lines.append(f"  {len(self.unknown)} relevant ids are not in the vault, such as {shown(self.unknown[0])}")
         lines += [f"  note {code} for {count} queries" for code, count in self.notes.items()]
         return "\n".join(lines)
 
     def worst(self, measure: str, limit: int = 10) -> list[tuple[str, float]]:
-        """Return the queries with the least values of a measure, worst first, each with its value.
+        """Return the queries with the lowest values of a measure, worst first, each with its value.
 
         Raises:
-            QueryError: the measure was not taken, or the limit is no number from 1.
+            QueryError: the measure was not computed, or the limit is not a number from 1.
         """
         if not isinstance(measure, str) or measure not in self.means:
-            raise QueryError(f"{shown(measure)} was not measured: there are {', '.join(self.means)}")
-        found = sorted(((id, values[measure]) for id, values in self.per_query.items()), key=lambda pair: pair[1])
-        return found[: whole(limit, "limit", QueryError, 1)]
+            raise QueryError(f"{shown(measure)} was not measured; available: {', '.join(self.means)}")
+        rows = sorted(((id, values[measure]) for id, values in self.per_query.items()), key=lambda row: row[1])
+        return rows[: whole(limit, "limit", QueryError, 1)]
 
     def compare(self, baseline: Evaluation, *, seed: int = 0) -> Comparison:
-        """Compare with another evaluation of the same queries; positive differences say that this one is better.
+        """Compare with another evaluation of the same queries; positive differences mean that this one is better.
 
-        The p-value is of a paired randomization test, the interval of 95 % is the paired t interval.
+        The p-value is from a paired randomization test, the 95 % interval is the paired t interval.
 
         Args:
-            seed: of the test's random signs.
+            seed: seed of the test's random signs.
 
         Raises:
-            QueryError: the other one has other queries, or no measure in common.
+            QueryError: the evaluations have different queries, or no common measure.
         """
         return _compared(self, baseline, seed)
 
@@ -97,11 +97,11 @@ class Difference:
     """One measure of two rankings.
 
     Attributes:
-        before: the mean of the baseline.
-        after: the mean of the other.
+        before: mean of the baseline.
+        after: mean of the other ranking.
         difference: ``after - before``.
-        low, high: the 95 % interval of the difference (paired t).
-        p: of the paired randomization test, two-sided; how often chance alone makes a difference as large.
+        low, high: 95 % interval of the difference (paired t).
+        p: two-sided p-value of the paired randomization test, above 0 and up to 1.
         wins, ties, losses: queries with a higher, equal and lower value than the baseline.
     """
 
@@ -118,18 +118,18 @@ class Difference:
 
     @property
     def significant(self) -> bool:
-        """Whether the interval leaves 0 out."""
+        """True if the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Tabular):
-    """What `Evaluation.compare` found, by measure.
+    """Differences between two evaluations, by measure.
 
     Attributes:
-        profile: the name of the profile that is compared.
-        baseline: the name of the profile it is compared with.
-        queries: how many queries both answered.
+        profile: name of the compared profile.
+        baseline: name of the profile it is compared with.
+        queries: number of queries.
     """
 
     _shown_as = "comparison"
@@ -156,14 +156,14 @@ class Comparison(Tabular):
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as a JSON-ready dict; an interval without a bound has None there."""
+        """Return everything as a JSON-ready dict; an infinite bound is None."""
         return {
             "profile": self.profile,
             "baseline": self.baseline,
             "queries": self.queries,
             "differences": {
-                name: {key: None if value in (np.inf, -np.inf) else value for key, value in asdict(one).items()}
-                for name, one in self.differences.items()
+                name: {key: None if value in (np.inf, -np.inf) else value for key, value in asdict(row).items()}
+                for name, row in self.differences.items()
             },
         }
 
@@ -172,29 +172,28 @@ def _compared(after: Evaluation, before: Evaluation, seed: int) -> Comparison:
     """Return the comparison; see `Evaluation.compare`.
 
     Raises:
-        QueryError: the two have other queries, or no measure in common.
+        QueryError: the evaluations have different queries, or no common measure.
     """
     if not isinstance(before, Evaluation):
         raise QueryError(f"baseline is {shown(before)}: wanted an Evaluation")
     seed = whole(seed, "seed", QueryError, 0, 2**63 - 1)
     if other := sorted(before.per_query.keys() ^ after.per_query.keys()):
         raise QueryError(
-            f"the two evaluations have different queries: {shown(other[0])} is in one of them only; evaluate both "
-            "on the same"
+            f"the two evaluations have different queries: {shown(other[0])} is only in one; evaluate both on the same"
         )
     names = [name for name in after.means if name in before.means]
     if not names:
         raise QueryError(f"the two evaluations share no measure: {', '.join(after.means)}; {', '.join(before.means)}")
     ids = list(after.per_query)
-    found = {}
+    differences = {}
     for name in names:
-        values = [np.array([one.per_query[id][name] for id in ids]) for one in (before, after)]
-        found[name] = difference_of(name, values[0], values[1], seed)
-    return Comparison(after.profile, before.profile, len(ids), found)
+        values = [np.array([evaluation.per_query[id][name] for id in ids]) for evaluation in (before, after)]
+        differences[name] = difference_of(name, values[0], values[1], seed)
+    return Comparison(after.profile, before.profile, len(ids), differences)
 
 
 def difference_of(name: str, before: NDArray[np.float64], after: NDArray[np.float64], seed: int = 0) -> Difference:
-    """Return the difference of one measure from its values for each query ``(n,)``."""
+    """Return the difference of one measure from its values per query ``(n,)``."""
     differences = after - before
     differences[np.abs(differences) < LEAST] = 0.0
     low, high = interval(differences)

@@ -1,4 +1,4 @@
-"""Whether a difference over the same queries is more than chance."""
+"""Significance of a difference over the same queries."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from numpy.typing import NDArray
 
 __all__ = ["interval", "randomization", "t_quantile"]
 
-#: Up to so many queries that differ, every assignment of signs is tried.
+#: Maximum differing queries for the exact test, which tries every assignment of signs.
 MOST_EXACT = 14
-#: Beyond, so many at random.
+#: Random assignments tried with more queries.
 TRIALS = 10_000
-#: So many numbers are in memory at once.
+#: Maximum signs in memory at once.
 CHUNK = 1_000_000
-#: With more queries so many more trials would be slow, and the mean is as good as normal.
+#: Maximum differing queries for random trials: beyond, they are slow and the mean is close to normal.
 MOST_TRIED = 20_000
 
 
 def randomization(differences: NDArray[np.float64], seed: int = 0) -> float:
     """Return the two-sided p-value of the paired randomization test of a mean of 0.
 
-    If two rankings are equally good, each difference could as well have the other sign. p is the share of the
-    assignments of signs whose mean is as far from 0 as the one that was seen: of all up to 14 differences that are
-    not 0, otherwise of 10,000 at random, with that one counted (Smucker, Allan and Carterette 2007).
+    If two rankings are equally good, each difference could have the opposite sign. p is the share of the assignments of
+    signs whose mean is at least as far from 0 as the observed one: over all assignments for up to 14 nonzero
+    differences, otherwise over 10,000 random ones and the observed one (Smucker, Allan and Carterette 2007).
 
     Args:
-        differences: of each query, shape ``(n,)``.
-        seed: of the random signs.
+        differences: per query, shape ``(n,)``.
+        seed: seed of the random signs.
 
     Returns:
         p, above 0 and up to 1.
@@ -38,20 +38,20 @@ def randomization(differences: NDArray[np.float64], seed: int = 0) -> float:
     values = differences[differences != 0]
     if not len(values):
         return 1.0
-    seen = abs(float(values.sum())) * (1 - 1e-9)
+    observed = abs(float(values.sum())) * (1 - 1e-9)
     if len(values) <= MOST_EXACT:
         sums = np.zeros(1)
         for value in values:
             sums = np.concatenate([sums + value, sums - value])
-        return float(np.mean(np.abs(sums) >= seen))
+        return float(np.mean(np.abs(sums) >= observed))
     if len(values) > MOST_TRIED:
-        return 2 * NormalDist().cdf(-seen / sqrt(float((values**2).sum())))
-    random, far, left = np.random.default_rng(seed), 0, TRIALS
-    while left:
-        rows = min(left, max(1, CHUNK // len(values)))
+        return 2 * NormalDist().cdf(-observed / sqrt(float((values**2).sum())))
+    random, far, remaining = np.random.default_rng(seed), 0, TRIALS
+    while remaining:
+        rows = min(remaining, max(1, CHUNK // len(values)))
         signs = random.integers(0, 2, size=(rows, len(values)), dtype=np.int8)
-        far += int(np.count_nonzero(np.abs((2.0 * signs - 1.0) @ values) >= seen))
-        left -= rows
+        far += int(np.count_nonzero(np.abs((2.0 * signs - 1.0) @ values) >= observed))
+        remaining -= rows
     return (far + 1) / (TRIALS + 1)
 
 
@@ -59,8 +59,8 @@ def interval(differences: NDArray[np.float64], level: float = 0.95) -> tuple[flo
     """Return the paired t interval of the mean: ``mean ± t(n - 1) * s / sqrt(n)``; unbounded for one difference.
 
     Args:
-        differences: of each query, shape ``(n,)``, at least one.
-        level: how often such intervals hold the true mean.
+        differences: per query, shape ``(n,)``, at least one.
+        level: confidence level, 0 to 1.
     """
     n = len(differences)
     if n < 2:
@@ -71,10 +71,10 @@ def interval(differences: NDArray[np.float64], level: float = 0.95) -> tuple[flo
 
 
 def t_quantile(share: float, freedom: int) -> float:
-    """Return the value under which Student's t is with this probability.
+    """Return the quantile of Student's t distribution; NaN for invalid arguments.
 
-    Exact for 1 and 2 degrees of freedom, otherwise the expansion of Abramowitz and Stegun 26.7.5, whose error is below
-    0.5 % at a share of 0.975.
+    Exact for 1 and 2 degrees of freedom, otherwise the expansion of Abramowitz and Stegun 26.7.5, with an error below
+    0.5 % at 0.975.
     """
     if not 0 < share < 1 or freedom < 1:
         return nan

@@ -1,7 +1,7 @@
-"""A vault is copied into another one, here or on a server: entries, vectors, links and feedback, in batches.
+"""Copy a vault into another one, local or on a server: entries, vectors, links and feedback, in batches.
 
-What is there and equal is skipped, so a copy that ended anywhere goes on, and a later one brings in what changed. How
-far a copy has come is kept in the target: where the source is still the same, the next one begins behind that.
+Equal entries are skipped, so an interrupted copy can be resumed and a later copy writes only the changes. The target
+stores the progress: if the source has not changed, the next copy resumes there.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ if TYPE_CHECKING:
 
 __all__ = ["Copy", "copy_vault"]
 
-#: Entries that are read, and written in one transaction.
+#: Entries per transaction.
 BATCH = 2_000
-#: Links and rows of feedback that are written in one transaction.
+#: Links or rows of feedback per transaction.
 ROWS = 5_000
-#: Under which the target keeps how far a copy has come.
+#: Key of the progress mark in the target.
 MARK = "copy"
-#: Called with the entries that are there so far, and all of them.
+#: Called with the number of copied entries and the total.
 Progress = Callable[[int, int], None]
 
 
 class Copy(NamedTuple):
-    """What a copy did.
+    """The result of a copy.
 
     Attributes:
-        entries: entries of the source, memories among them; all of them are in the target now.
-        written: those that were written; the others were there just so.
-        vectors: a provider's vectors that were written; those that were given come with their entries.
-        links: links that were written.
-        feedback: rows of feedback that were written.
-        compared: searches that were asked of both.
-        differences: what is not the same on both sides, in words; none after a copy that came through.
-        notes: what a copy does not carry, where there is any of it.
+        entries: number of entries of the source, memories included; all are in the target now.
+        written: number of written entries; the others were equal already.
+        vectors: number of written vectors of providers; vectors given by the caller are part of their entries.
+        links: number of written links.
+        feedback: number of written rows of feedback.
+        compared: number of searches run on both vaults.
+        differences: differences between the vaults, as sentences; empty after a complete copy.
+        notes: data that was not copied, as sentences.
     """
 
     entries: int
@@ -65,54 +65,54 @@ class Copy(NamedTuple):
 
 
 def copy_vault(source: Any, target: Any, *, progress: Progress | None = None) -> Copy:
-    """Copy everything that a vault holds into another one, and check it.
+    """Copy all contents of a vault into another one, and check the copy.
 
     Args:
-        source: an open `Vault` or `PostgresVault`; what is written to it meanwhile is left to the next copy.
-        target: another one, open for writing. Entries with the same id are overwritten, others stay as they are.
-        progress: called after each batch with the number of entries that are there, and of all.
+        source: an open `Vault` or `PostgresVault`; concurrent writes to it are left to the next copy.
+        target: another vault, open for writing. Entries with the same id are overwritten, others are not touched.
+        progress: called after each batch with the number of copied entries and the total.
 
     Raises:
-        BatchError: an entry cannot be stored; those before it are.
-        SeptetError: a vault cannot be read or written; what was stored stays, and the next copy goes on.
+        BatchError: an entry cannot be stored; the entries before it are.
+        SeptetError: a vault cannot be read or written; stored entries stay, and the next copy resumes.
     """
     with source._store.reading() as read:
-        run = _Run(source, target, read, progress or (lambda done, total: None))
+        run = _VaultCopy(source, target, read, progress or (lambda done, total: None))
         with target._loading():
             run.entries()
             links, feedback = run.links(), run.feedback()
             run.states()
-        # The next copy looks at everything again: whatever is found now may be mended by it.
+        # Remove the mark: the next copy checks everything again, and so repairs any difference found below.
         run.finished()
-        compared, unlike = differences(source, target, read)
-        earlier = read.tables.history.count_older(read, inf, None)
-    notes = (f"{earlier:,} earlier versions of entries are not copied",) if earlier else ()
-    return Copy(run.done, run.written, run.vectors, links, feedback, compared, tuple(unlike), notes)
+        compared, unequal = differences(source, target, read)
+        versions = read.tables.history.count_older(read, inf, None)
+    notes = (f"{versions:,} earlier versions of entries are not copied",) if versions else ()
+    return Copy(run.done, run.written, run.vectors, links, feedback, compared, tuple(unequal), notes)
 
 
-class _Run:
-    """One copy on its way; the source is read in one transaction."""
+class _VaultCopy:
+    """A running copy, which reads the source in one transaction."""
 
     def __init__(self, source: Any, target: Any, read: Reading, progress: Progress) -> None:
         self.source, self.target, self.read, self.progress = source, target, read, progress
         self.total, self.done = read.tables.entries.count(read), 0
         self.written = self.vectors = 0
         spaces = read.tables.vectors.all_spaces(read)
-        self.given: list[Space] = [one for one in spaces if one.keyed_by == "entry"]
-        self.of_texts: list[Space] = [one for one in spaces if one.keyed_by == "text"]
-        with target._store.reading() as there:
-            said = there.tables.marks.get(there, MARK)
-            empty = not there.tables.texts.text_spaces(there)
-        known = json.loads(said) if said else {}
+        self.given: list[Space] = [space for space in spaces if space.keyed_by == "entry"]
+        self.of_texts: list[Space] = [space for space in spaces if space.keyed_by == "text"]
+        with target._store.reading() as target_read:
+            mark = target_read.tables.marks.get(target_read, MARK)
+            empty = not target_read.tables.texts.text_spaces(target_read)
+        known = json.loads(mark) if mark else {}
         self.known = known if known.get("generation") == read.generation else {}
-        #: Whether the target had no vectors of a provider when this copy began: then the states of spaces come along.
+        #: True if the target had no vectors of providers when this copy began: then the states of spaces are copied.
         self.fresh = bool(self.known.get("fresh", empty))
-        #: Of all entries that are there.
+        #: Digest of all copied entries.
         self.digest = blake2b(digest_size=16)
 
     def entries(self) -> None:
         """Copy the entries with their vectors."""
-        rows = self._behind_those_known()
+        rows = self._remaining()
         self.progress(self.done, self.total)
         while batch := list(islice(rows, BATCH)):
             stored = self.target.import_([*self._records(batch)])
@@ -120,97 +120,102 @@ class _Run:
             for space in self.of_texts:
                 self.vectors += self._put(space, batch)
             self.done += len(batch)
-            self._read_on(batch)
+            self._digest(batch)
             self._mark()
             self.progress(self.done, self.total)
 
-    def _behind_those_known(self) -> Iterator[Candidate]:
-        """Return the entries behind those that an earlier copy of this very state of the source left in the target."""
+    def _remaining(self) -> Iterator[Candidate]:
+        """Return the entries after those that an earlier copy of the same generation wrote."""
         rows: Iterator[Candidate] = self.read.tables.entries.live(self.read)
         if not self.known:
             return rows
         for _ in range(int(self.known["entries"])):
-            self._read_on(one := [*islice(rows, 1)])
-            self.done += len(one)
+            self._digest(batch := [*islice(rows, 1)])
+            self.done += len(batch)
         if self.digest.hexdigest() != self.known["digest"]:
-            # Another vault in the same generation.
+            # Another vault with the same generation.
             self.done, self.digest = 0, blake2b(digest_size=16)
             rows = self.read.tables.entries.live(self.read)
         return rows
 
-    def _read_on(self, batch: Sequence[Candidate]) -> None:
-        for one in batch:
-            self.digest.update(repr(tuple(one)).encode("utf-8", "surrogatepass"))
+    def _digest(self, batch: Sequence[Candidate]) -> None:
+        for row in batch:
+            self.digest.update(repr(tuple(row)).encode("utf-8", "surrogatepass"))
 
     def links(self) -> int:
-        """Copy the links that are not there; return how many."""
-        with self.target._store.reading() as there:
-            known = set(there.tables.links.all_links(there))
-        wanted = (link for link in self.read.tables.links.all_links(self.read) if link not in known)
-        return sum(self.target.link_many(page) for page in _pages(wanted))
+        """Copy the missing links; return their number."""
+        with self.target._store.reading() as target_read:
+            known = set(target_read.tables.links.all_links(target_read))
+        missing = (link for link in self.read.tables.links.all_links(self.read) if link not in known)
+        return sum(self.target.link_many(page) for page in _pages(missing))
 
     def feedback(self) -> int:
-        """Copy the rows of feedback that are not there; return how many."""
-        with self.target._store.reading() as there:
-            known = Counter(there.tables.feedback.all_rows(there))
+        """Copy the missing rows of feedback; return their number."""
+        with self.target._store.reading() as target_read:
+            known = Counter(target_read.tables.feedback.all_rows(target_read))
         missing = Counter(self.read.tables.feedback.all_rows(self.read)) - known
         pages = _pages(row._asdict() for row in missing)
-        return sum(self._restored(page) for page in pages)
+        return sum(self._restore(page) for page in pages)
 
     def states(self) -> None:
-        """Give the spaces of a target that had none the states that they have in the source."""
+        """Copy the states of the spaces to a target that had none."""
         if not (self.fresh and self.of_texts):
             return
-        wanted = self.read.tables.texts.text_spaces(self.read)
+        spaces = self.read.tables.texts.text_spaces(self.read)
         with self.target._store.writing() as write:
             tables = write.tables.texts
-            for one in wanted:
-                space = tables.find_space(write, one.space.model, one.space.dimensions)
-                if space is not None:
-                    tables.move(write, space, one.state)
+            for stored in spaces:
+                counterpart = tables.find_space(write, stored.space.model, stored.space.dimensions)
+                if counterpart is not None:
+                    tables.move(write, counterpart, stored.state)
 
     def finished(self) -> None:
-        """Forget how far the copy came: the next one looks at everything."""
+        """Remove the progress mark."""
         with self.target._store.bookkeeping() as write:
             write.tables.marks.put(write, MARK, None)
 
     def _records(self, batch: Sequence[Candidate]) -> Iterator[dict[str, Any]]:
         vectors: list[dict[str, Any]] = [{} for _ in batch]
         for space in self.given:
-            for at, row in self.read.tables.vectors.of_rows(self.read, space, [one.row for one in batch]):
-                vectors[at][space.model] = np.frombuffer(row, "<f4")
-        for candidate, own in zip(batch, vectors):
+            for number, blob in self.read.tables.vectors.of_rows(
+                self.read, space, [candidate.row for candidate in batch]
+            ):
+                vectors[number][space.model] = np.frombuffer(blob, "<f4")
+        for candidate, by_model in zip(batch, vectors):
             record = {"record": "entry", **candidate.to_entry().to_dict()}
-            yield {**record, "vector": own} if own else record
+            yield {**record, "vector": by_model} if by_model else record
 
     def _put(self, space: Space, batch: Sequence[Candidate]) -> int:
-        """Copy a provider's vectors of the texts of entries; return how many were not there."""
-        found = self.read.tables.vectors.of_rows(self.read, space, [one.row for one in batch])
-        rows = {text_hash(batch[at].title, batch[at].description, batch[at].context): row for at, row in found}
+        """Copy a provider's vectors of the texts of entries; return the number of missing ones."""
+        vectors = self.read.tables.vectors.of_rows(self.read, space, [candidate.row for candidate in batch])
+        rows = {
+            text_hash(batch[number].title, batch[number].description, batch[number].context): blob
+            for number, blob in vectors
+        }
         if not rows:
             return 0
         pooling = self.read.tables.texts.pooling(self.read, space)
         with self.target._store.writing() as write:
             tables = write.tables.texts
-            here = tables.make_space(write, space.model, space.dimensions, self.target._clock(), pooling)
-            keys = tables.lacking(write, here, list(rows))
+            target_space = tables.make_space(write, space.model, space.dimensions, self.target._clock(), pooling)
+            keys = tables.lacking(write, target_space, list(rows))
             if keys:
-                tables.put(write, here, keys, np.stack([np.frombuffer(rows[key], "<f4") for key in keys]))
+                tables.put(write, target_space, keys, np.stack([np.frombuffer(rows[key], "<f4") for key in keys]))
         return len(keys)
 
-    def _restored(self, page: Sequence[dict[str, Any]]) -> int:
+    def _restore(self, page: Sequence[dict[str, Any]]) -> int:
         self.target._restore_feedback(page)
         return len(page)
 
     def _mark(self) -> None:
-        said = {
+        mark = {
             "generation": self.read.generation,
             "entries": self.done,
             "digest": self.digest.hexdigest(),
             "fresh": self.fresh,
         }
         with self.target._store.bookkeeping() as write:
-            write.tables.marks.put(write, MARK, json.dumps(said))
+            write.tables.marks.put(write, MARK, json.dumps(mark))
 
 
 def _pages(rows: Iterator[Any]) -> Iterator[list[Any]]:

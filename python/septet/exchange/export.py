@@ -1,4 +1,4 @@
-"""Everything a vault holds as JSON lines."""
+"""Export of a vault as JSON lines."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["export"]
 
 
 def export(store: Store, target: str | os.PathLike[str] | IO[str]) -> int:
-    """Write one JSON object a line: entries (with their vectors), then links, then feedback; return the lines.
+    """Write one JSON object per line: entries (with their vectors), links, feedback; return the number of lines.
 
-    Rows that hold what Septet does not write are left out.
+    Rows damaged by another program are skipped.
     """
     lines = 0
     try:
-        with _made(target, store) as out, _reading(store) as read:
+        with _open_target(target, store) as out, _reading(store) as read:
             for record in _records(read):
                 out.write(json.dumps(record, ensure_ascii=False) + "\n")
                 lines += 1
@@ -36,13 +36,13 @@ def export(store: Store, target: str | os.PathLike[str] | IO[str]) -> int:
 
 
 def _reading(store: Store) -> AbstractContextManager[Reading]:
-    """Begin to read all that is sound, and say what is not."""
+    """Begin to read, setting damaged rows aside and logging them."""
     if not isinstance(store, LocalStore):
         return store.reading()
-    # A stream cannot take back what was written, so all rows are looked at first.
+    # A stream cannot be rewound, so all rows are checked before the first is written.
     set_aside(store, store.left_out)
     for row in store.left_out:
-        log.say("export", log.WARNING, "%s: left out of the export: %s", store.path, row)
+        log.say("export", log.WARNING, "%s: skipped in the export: %s", store.path, row)
     return store.begin_reading()
 
 
@@ -61,17 +61,17 @@ def _records(read: Reading) -> Iterator[dict[str, Any]]:
 
 
 def _vectors(read: Reading) -> dict[str, dict[str, str]]:
-    """Return the given vectors of each entry as base64 of little-endian float32, by model."""
-    found: dict[str, dict[str, str]] = {}
+    """Return each entry's vectors given by the caller, by model, as base64 of little-endian float32."""
+    vectors: dict[str, dict[str, str]] = {}
     for entry_id, model, blob in read.tables.vectors.given(read):
-        found.setdefault(entry_id, {})[model] = base64.b64encode(blob).decode("ascii")
-    # In one order, so that equal vaults have equal exports.
-    return {entry_id: dict(sorted(by_model.items())) for entry_id, by_model in found.items()}
+        vectors.setdefault(entry_id, {})[model] = base64.b64encode(blob).decode("ascii")
+    # Sorted, so that equal vaults have equal exports.
+    return {entry_id: dict(sorted(by_model.items())) for entry_id, by_model in vectors.items()}
 
 
 @contextmanager
-def _made(target: str | os.PathLike[str] | IO[str], store: Store) -> Iterator[IO[str]]:
-    """Open a target for writing; a file appears under its name only when it is complete."""
+def _open_target(target: str | os.PathLike[str] | IO[str], store: Store) -> Iterator[IO[str]]:
+    """Open a target for writing; a file gets its name only when it is complete."""
     if not isinstance(target, (str, os.PathLike)):
         yield target
         return

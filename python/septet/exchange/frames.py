@@ -1,4 +1,4 @@
-"""Data frames of pandas, polars and Arrow, known by what they can do; none of these libraries is loaded here."""
+"""Data frames of pandas, polars and Arrow, recognised by their methods without importing these libraries."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from septet.errors import EntryError
-from septet.exchange.source import Found, Source
+from septet.exchange.source import Record, Source
 from septet.inputs.arguments import shown
 
 __all__ = ["Frame", "FrameRows", "frame_rows"]
 
-#: Rows that are made dicts at a time.
+#: Rows converted to dicts at a time.
 ROWS = 500
 
 
 class FrameRows:
-    """The rows of a frame as dicts by column, a slice at a time; what is missing is None.
+    """The rows of a frame as dicts by column, sliced lazily; missing values are None.
 
     Args:
-        columns: returns rows from one number up to another as lists of Python values by column.
+        columns: returns the rows ``start`` to ``stop`` as lists of Python values by column.
     """
 
     def __init__(self, count: int, columns: Callable[[int, int], dict[str, list[Any]]]) -> None:
@@ -29,18 +29,18 @@ class FrameRows:
     def __len__(self) -> int:
         return self._count
 
-    def __getitem__(self, wanted: slice) -> list[dict[str, Any]]:
-        start, stop, _ = wanted.indices(self._count)
+    def __getitem__(self, rows: slice) -> list[dict[str, Any]]:
+        start, stop, _ = rows.indices(self._count)
         columns = self._columns(start, stop)
         names = list(columns)
         return [dict(zip(names, values)) for values in zip(*columns.values())]
 
 
 def frame_rows(value: Any) -> FrameRows | None:
-    """Return the rows of a frame; None if the value is none.
+    """Return the rows of a frame; None if the value is not a frame.
 
     Raises:
-        EntryError: two columns have one name, or a name is no text.
+        EntryError: duplicate column names, or a name that is not a text.
     """
     kind = type(value)
     if hasattr(kind, "to_pydict") and hasattr(kind, "slice"):
@@ -54,7 +54,7 @@ def frame_rows(value: Any) -> FrameRows | None:
         return None
     odd = next((name for name in names if not isinstance(name, str)), None)
     if odd is not None:
-        raise EntryError(f"the frame has the column {shown(odd)}: wanted names that are text; rename it")
+        raise EntryError(f"the frame has a column named {shown(odd)}: wanted names of type str; rename it")
     if len(set(names)) < len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
         raise EntryError(f"the frame has the column {shown(twice)} twice: rename one")
@@ -72,7 +72,7 @@ class Frame(Source):
         super().__init__(length=len(rows))
         self._rows = rows
 
-    def __iter__(self) -> Iterator[Found]:
+    def __iter__(self) -> Iterator[Record]:
         for start in range(0, len(self._rows), ROWS):
             for record in self._rows[start : start + ROWS]:
                 self.line += 1
@@ -81,16 +81,16 @@ class Frame(Source):
 
 def _arrow(table: Any) -> Callable[[int, int], dict[str, list[Any]]]:
     def columns(start: int, stop: int) -> dict[str, list[Any]]:
-        found: dict[str, list[Any]] = table.slice(start, stop - start).to_pydict()
-        return found
+        values: dict[str, list[Any]] = table.slice(start, stop - start).to_pydict()
+        return values
 
     return columns
 
 
 def _polars(frame: Any) -> Callable[[int, int], dict[str, list[Any]]]:
     def columns(start: int, stop: int) -> dict[str, list[Any]]:
-        found: dict[str, list[Any]] = frame.slice(start, stop - start).to_dict(as_series=False)
-        return found
+        values: dict[str, list[Any]] = frame.slice(start, stop - start).to_dict(as_series=False)
+        return values
 
     return columns
 
@@ -98,14 +98,14 @@ def _polars(frame: Any) -> Callable[[int, int], dict[str, list[Any]]]:
 def _pandas(frame: Any) -> Callable[[int, int], dict[str, list[Any]]]:
     def columns(start: int, stop: int) -> dict[str, list[Any]]:
         part = frame.iloc[start:stop]
-        found = {}
+        by_name = {}
         for name in part.columns:
             column = part[name]
             values = column.tolist()
-            # NaN, NaT and NA are one thing here: missing.
+            # NaN, NaT and NA all mean missing.
             if not (known := column.notna()).all():
-                values = [value if here else None for value, here in zip(values, known.tolist())]
-            found[name] = values
-        return found
+                values = [value if present else None for value, present in zip(values, known.tolist())]
+            by_name[name] = values
+        return by_name
 
     return columns

@@ -1,4 +1,4 @@
-"""What an import did, and what it could not store."""
+"""The result of an import and its faults."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 __all__ = ["Format", "ImportFault", "Imported", "OnError", "Rest"]
 
-#: What a source holds: JSON lines; a JSON array, or objects one after the other; a table; texts.
+#: Format of a source: JSON lines; a JSON array or concatenated objects; a table; texts.
 Format: TypeAlias = Literal["jsonl", "json", "csv", "tsv", "text"]
-#: What becomes of fields that an entry does not have.
+#: Treatment of fields that an entry does not have.
 Rest: TypeAlias = Literal["attrs", "drop", "error"]
 
 
@@ -18,9 +18,9 @@ class ImportFault(NamedTuple):
     """A record that was not stored.
 
     Attributes:
-        line: the line that it begins in, from 1; of dicts and frames, the number of the record; 0 for a whole file.
-        path: the file inside an imported folder; otherwise empty.
-        message: what is wrong with it, and what to do.
+        line: number of its first line, from 1; for dicts and frames, of the record; 0 for a whole file.
+        path: path of the file inside an imported folder; otherwise empty.
+        message: the fault and its remedy.
     """
 
     line: int
@@ -29,28 +29,28 @@ class ImportFault(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is, as errors name it."""
+        """The location as shown in errors."""
         return self.path or f"line {self.line}"
 
 
-#: What to do with a record that cannot be stored: stop, skip it, or call this and skip it, unless it raises.
+#: Treatment of a record that cannot be stored: stop, skip it, or call a function, which may raise, and skip it.
 OnError: TypeAlias = "Literal['stop', 'skip'] | Callable[[ImportFault], object]"
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did.
+    """The result of an import.
 
     Attributes:
-        entries: how many entries of the source are stored now, those that are unchanged included. Records of one id are
-            one entry: the last of them.
-        links: how many links were stored.
-        feedback: how many rows of feedback were stored.
-        unchanged: entries that were stored already just as they are; nothing was written for them.
-        skipped: records that were not stored.
-        errors: the first 100 of them.
-        notes: what was taken to mean something, such as dates without a zone, names in ``map`` that no record has, and
-            ids that came twice.
+        entries: number of stored entries of the source, unchanged ones included. Of records with the same id the last
+            one counts.
+        links: number of stored links.
+        feedback: number of stored rows of feedback.
+        unchanged: number of entries that were already equal and were not written.
+        skipped: number of records that were not stored.
+        errors: the first 100 faults.
+        notes: assumptions and oddities, such as dates without a time zone, names in ``map`` that no record has, and
+            duplicate ids.
     """
 
     entries: int

@@ -1,4 +1,4 @@
-"""Entries as rows of a table, and back: what `septet export --format csv` writes comes in as it was."""
+"""Entries as rows of a table and back: the output of `septet export --format csv` is imported unchanged."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ from septet.inputs.times import Times, iso_time
 
 __all__ = ["COLUMNS", "guarded_cell", "is_exported", "record_of", "row_of", "tags_in"]
 
-#: The header of an export: ``record`` marks it, as it does in JSON.
+#: The header of an export; ``record`` identifies it, as in JSON.
 COLUMNS = (
     "record", "id", "title", "kind", "type", "domain", "severity", "trust", "tags", "context", "description", "source",
     "parent", "created_at", "updated_at", "valid_from", "valid_until", "span", "attrs",
 )  # fmt: skip
 _TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
 _OBJECTS = frozenset({"span", "attrs"})
-#: Texts that a spreadsheet would take for a formula, and those that an apostrophe keeps from it already.
+#: Texts that a spreadsheet would evaluate as a formula, and those already escaped by an apostrophe.
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _GUARDED = re.compile(r"'+[=+\-@\t\r]")
 _FRACTION = re.compile(r"(.*:\d\d)(\.\d+)Z", re.ASCII)
-#: Digits behind the second that name a time exactly; the first that do are written.
+#: Fractional digits of a time to try; the first exact representation is written.
 _DIGITS = (3, 6, 7, 9)
 
 
 def guarded_cell(text: str) -> str:
-    """Return a text as a cell that no spreadsheet takes for a formula: with an apostrophe before it."""
+    """Return a text as a cell that no spreadsheet evaluates: formulas are escaped by an apostrophe."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 
 def row_of(record: Mapping[str, Any]) -> list[str]:
-    """Return the cells of an entry, as of `COLUMNS`, from its record in an export."""
+    """Return the cells of an exported record, one per column of `COLUMNS`."""
     return [guarded_cell(_cell(name, record.get(name))) for name in COLUMNS]
 
 
 def is_exported(names: list[str]) -> bool:
-    """Return whether a header is that of an export; columns may be left out and stand in any order."""
+    """Return True if a header is an export's; columns may be missing and in any order."""
     return "record" in names and set(names) <= set(COLUMNS)
 
 
 def record_of(row: Mapping[str, str]) -> dict[str, Any]:
-    """Return the record that a row of an export stands for.
+    """Return the record of an exported row.
 
     Raises:
-        EntryError: a cell cannot be read.
+        EntryError: an invalid cell.
     """
     plain = {name: cell[1:] if _GUARDED.match(cell) else cell for name, cell in row.items()}
     return {name: _value(name, cell) for name, cell in plain.items()}
 
 
 def tags_in(text: str) -> Any:
-    """Return tags that are one text: a JSON list, or separated by commas or semicolons.
+    """Return the tags of a text: a JSON list, or names separated by commas or semicolons.
 
     Raises:
-        EntryError: it begins as a JSON list, and is none.
+        EntryError: the text begins like a JSON list but is invalid.
     """
     if text.lstrip().startswith("["):
         return _json(text, "tags")
@@ -93,7 +93,7 @@ def _json(text: str, name: str) -> Any:
 
 
 def _time(epoch: float) -> str:
-    """Return a time as ISO text that names exactly this number of seconds; as the number where there is no date."""
+    """Return a time as ISO text that is exact; as a number if no date is."""
     whole = math.floor(epoch)
     text, rest = iso_time(whole), epoch - whole
     if not text.endswith("Z"):

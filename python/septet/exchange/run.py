@@ -1,9 +1,9 @@
-"""An import: records in batches, what is stored already left alone, and what cannot be stored told."""
+"""Run an import: store records in batches, skip unchanged ones and report those that cannot be stored."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,13 @@ from septet.watch.progress import Report
 
 __all__ = ["import_from"]
 
-#: So many faults are kept to be shown.
+#: Maximum faults in the result.
 MOST_FAULTS = 100
-#: So many ids are followed, to tell of those that come again.
+#: Maximum ids remembered to detect duplicates.
 MOST_FOLLOWED = 1_000_000
-#: So much text may wait to be checked as one block.
+#: Maximum bytes of text and vectors checked as one block.
 WAITING_BYTES = 4_000_000
-#: What an export marks, beside entries, and the texts that it must have.
+#: Required texts of the other kinds of exported records.
 _NEEDED = {"link": ("source", "target"), "feedback": ("query", "entry_id", "action")}
 
 
@@ -47,31 +47,40 @@ def import_from(
     split: object,
     progress: Report | None,
 ) -> Imported:
-    """Store what a source holds; see `septet.Vault.import_`."""
+    """Import a source; see `septet.Vault.import_`."""
     form, words = checked_format(format), words_a_part(split)
-    loading = _Loading(
+    run = _Import(
         vault, Mapper(map, rest), _checked_on_error(on_error), words, called(progress, "progress", EntryError)
     )
     if model is not None and vectors is None:
-        raise EntryError(f"model is {shown(model)} without vectors: it says who made vectors=")
-    with vault._loading(), opened(source, form) as found:
+        raise EntryError(f"model is {shown(model)} without vectors: model= names the model that produced vectors=")
+    with vault._loading(), opened(source, form) as records:
         if vectors is not None:
-            loading.beside(vectors, model, found.length if found.counted else None)
-        return loading.run(found)
+            run.use_vectors(vectors, model, records.length if records.counted else None)
+        return run.run(records)
 
 
 def _checked_on_error(on_error: object) -> Callable[[ImportFault], object] | None:
-    """Return what is called with a fault; None to stop."""
-    given = exact(on_error)
-    if isinstance(given, str) and given in ("stop", "skip"):
-        return None if given == "stop" else lambda _: None
+    """Return the function to call with a fault; None to stop."""
+    policy = exact(on_error)
+    if isinstance(policy, str) and policy in ("stop", "skip"):
+        return None if policy == "stop" else lambda _: None
     if callable(on_error) and not isinstance(on_error, str):
         return on_error
     raise EntryError(f"on_error is {shown(on_error)}: wanted 'stop', 'skip' or a function")
 
 
-class _Loading:
-    """One import on its way."""
+class _Waiting(NamedTuple):
+    fields: dict[str, Any]
+    vector: Any
+    model: Any
+    words: int | None
+    place: ImportFault
+    timed: bool
+
+
+class _Import:
+    """A running import."""
 
     def __init__(
         self,
@@ -83,57 +92,57 @@ class _Loading:
     ) -> None:
         self.vault, self.mapper, self.on_error, self.words, self.progress = vault, mapper, on_error, words, progress
         self.stored = self.unchanged = self.skipped = self.seen = 0
-        #: Hashes of the ids that came, how many came again, and the first of these.
-        self.came: set[int] = set()
-        self.again, self.first_again = 0, ""
+        #: Hashes of the stored ids, the number of duplicates, and the first duplicate.
+        self.id_hashes: set[int] = set()
+        self.duplicates, self.first_duplicate = 0, ""
         self.faults: list[ImportFault] = []
         self.others: list[tuple[ImportFault, str, Mapping[str, Any]]] = []
-        #: Entries that wait to be checked as one block: fields, vector, model, words, place, whether times were given.
-        self.waiting: list[tuple[dict[str, Any], Any, Any, int | None, ImportFault, bool]] = []
+        #: Entries that wait to be checked as one block.
+        self.waiting: list[_Waiting] = []
         self.waiting_size = 0
         self.plain = True
         self.matrix: NDArray[np.generic] | None = None
         self.model: str | None = None
-        self._renew()
+        self._begin_batch()
 
-    def _renew(self) -> None:
+    def _begin_batch(self) -> None:
         self.batch = Batch()
-        #: Of each row: where it came from, and whether its times were given.
+        #: Per row: its place in the source, and True if the record has times.
         self.places: list[ImportFault] = []
         self.timed: list[bool] = []
 
-    def beside(self, vectors: object, model: str | None, count: int | None) -> None:
-        """Take a matrix with a vector for each record.
+    def use_vectors(self, vectors: object, model: str | None, count: int | None) -> None:
+        """Use a matrix with one vector per record.
 
         Raises:
-            EntryError: the number of records is not known.
-            VectorError: another shape, or no numbers.
+            EntryError: the number of records is unknown.
+            VectorError: wrong shape, or not numbers.
         """
         if count is None:
-            raise EntryError("vectors= is for a list or a frame of records, whose number is known: make a list first")
+            raise EntryError("vectors= requires a list or a frame of records: make a list first")
         self.matrix, self.model = checked_matrix(vectors, count), model
 
     def run(self, source: Source) -> Imported:
         """Store all records of a source.
 
         Raises:
-            BatchError: a record cannot be stored, and is not to be skipped, or the source cannot be read on.
+            BatchError: a record cannot be stored and ``on_error`` is to stop, or the source cannot be read.
         """
         self.source = source
         try:
             self._read(source)
             self._flush()
-            linked = self._put_others("link", self._link)
-            given = self._put_others("feedback", self.vault._restore_feedback)
+            linked = self._store_others("link", self._link)
+            restored = self._store_others("feedback", self.vault._restore_feedback)
         except (KeyboardInterrupt, SystemExit) as stop:
             if hasattr(stop, "add_note"):
-                stop.add_note(f"{self.stored} entries are stored; importing again leaves them as they are")
+                stop.add_note(f"{self.stored} entries are stored; importing again skips them")
             raise
         if self.progress is not None:
             self.progress(self.stored, self.stored)
         notes = (*source.notes, *self.mapper.times.notes(), *self.mapper.notes(), *self._repeated())
         return Imported(
-            self.stored - self.again, linked, given, self.unchanged, self.skipped, tuple(self.faults), notes
+            self.stored - self.duplicates, linked, restored, self.unchanged, self.skipped, tuple(self.faults), notes
         )
 
     def _read(self, source: Source) -> None:
@@ -142,7 +151,7 @@ class _Loading:
             try:
                 record = next(records, None)
             except Exception as fault:
-                # The source may raise anything; the caller must learn how many are stored.
+                # The source may raise anything; the error must name the number of stored entries.
                 self._drain()
                 raise self._stopped(self._place(), fault) from fault
             if record is None:
@@ -170,7 +179,7 @@ class _Loading:
         return ImportFault(0 if self.source.path else self.source.line, self.source.path, "")
 
     def _take(self, record: Mapping[Any, Any] | Entry, place: ImportFault) -> None:
-        """Take an entry into the batch, and put every other record aside."""
+        """Queue an entry for the batch; keep links and feedback for the end."""
         fields: dict[str, Any]
         if isinstance(record, Entry):
             fields = fields_of(record)
@@ -181,7 +190,7 @@ class _Loading:
                 self.others.append((place, str(kind), record))
                 return
             if not isinstance(kind, str) or kind != "entry":
-                raise EntryError("it is not an entry, a link or feedback")
+                raise EntryError("record is not an entry, a link or feedback")
             fields = self._stamped(self.mapper.exported(record), exported="trust" in record)
         else:
             fields = self._stamped(self.mapper.fields(record))
@@ -191,21 +200,21 @@ class _Loading:
                 raise VectorError("it has a vector or a model of its own beside vectors=: leave one out")
             vector, model = self.matrix[self.source.line - 1], self.model
         words = words_a_part(fields.pop("split")) if "split" in fields else self.words
-        # What was split comes with its parts.
+        # A part is never split again.
         words = words if fields.get("parent") is None else None
         timed = fields.get("created_at") is not None or fields.get("updated_at") is not None
-        self.waiting.append((fields, vector, model, words, place, timed))
+        self.waiting.append(_Waiting(fields, vector, model, words, place, timed))
         self.plain &= vector is None and model is None and words is None
         text = fields.get("description")
         self.waiting_size += (len(text) if type(text) is str else 0) + int(getattr(vector, "nbytes", 0))
 
     def _drain(self) -> None:
-        """Take what waits into the batch, as one block, or one after the other if an entry wants more checks."""
+        """Move the waiting entries into the batch: as one block, or one by one if an entry needs more checks."""
         waiting, plain, now = self.waiting, self.plain, self.vault._clock()
         self.waiting, self.waiting_size, self.plain = [], 0, True
-        if plain and waiting and self.batch.take_block([one[0] for one in waiting], None, None, now=now):
-            self.places += [one[4] for one in waiting]
-            self.timed += [one[5] for one in waiting]
+        if plain and waiting and self.batch.take_block([entry.fields for entry in waiting], None, None, now=now):
+            self.places += [entry.place for entry in waiting]
+            self.timed += [entry.timed for entry in waiting]
             self.seen += len(waiting)
             return
         for fields, vector, model, words, place, timed in waiting:
@@ -221,7 +230,7 @@ class _Loading:
             self.seen += 1
 
     def _stamped(self, fields: dict[str, Any], *, exported: bool = False) -> dict[str, Any]:
-        """Say where an entry comes from. Who says nothing of trust is not vouched for by being in a file."""
+        """Fill in source and trust. A foreign record without trust is unverified: a file is no proof of trust."""
         if not exported:
             if fields.get("source") is None:
                 fields["source"] = self.source.origin
@@ -232,27 +241,27 @@ class _Loading:
     # -- storing -----------------------------------------------------------------------------------------------------
 
     def _flush(self) -> None:
-        """Store the batch, and begin another one."""
+        """Store the batch and begin a new one."""
         if self.batch.rows:
             self._put(self._changed(), self.places)
-        self._renew()
+        self._begin_batch()
 
-    def _follow(self, ids: Iterable[str]) -> None:
-        """Count stored records whose id was stored before: of such the vault keeps the last."""
+    def _count_duplicates(self, ids: Iterable[str]) -> None:
+        """Count stored records with a duplicate id, which replace the earlier ones."""
         for id in ids:
-            if (number := hash(id)) in self.came:
-                self.again += 1
-                self.first_again = self.first_again or id
-            elif len(self.came) < MOST_FOLLOWED:
-                self.came.add(number)
+            if (key := hash(id)) in self.id_hashes:
+                self.duplicates += 1
+                self.first_duplicate = self.first_duplicate or id
+            elif len(self.id_hashes) < MOST_FOLLOWED:
+                self.id_hashes.add(key)
 
     def _repeated(self) -> Iterator[str]:
-        if self.again:
-            records = "1 record has" if self.again == 1 else f"{self.again} records have"
-            yield f"{records} an id that came before, such as {shown(self.first_again)}: the last one counts"
+        if self.duplicates:
+            records = "1 record has" if self.duplicates == 1 else f"{self.duplicates} records have"
+            yield f"{records} a duplicate id, such as {shown(self.first_duplicate)}: the last one counts"
 
     def _changed(self) -> Batch:
-        """Return the batch without the entries that are stored just so."""
+        """Return the batch without unchanged entries."""
         batch, vault = self.batch, self.vault
         with vault._store.reading() as read:
             same = read.tables.unchanged.rows_stored(read, batch.rows, self.timed)
@@ -260,25 +269,27 @@ class _Loading:
                 return batch
             fresh = {row.id for row, known in zip(batch.rows, same) if not known}
             stored = read.tables.unchanged.vectors_stored(read, batch.vectors)
-            own = [(id, part) for id, found in batch.parts.items() if id not in fresh for part in found]
-            known = read.tables.unchanged.rows_stored(read, [part for _, part in own], [False] * len(own))
+            parts = [(id, part) for id, of_entry in batch.parts.items() if id not in fresh for part in of_entry]
+            known = read.tables.unchanged.rows_stored(read, [part for _, part in parts], [False] * len(parts))
         only = resolve(vault._profile).vectors == "one"
-        for one in batch.vectors:
-            given = {model: np.asarray(row, "<f4").tobytes() for model, row in one.by_model.items()}
-            kept = stored.get(one.entry_id, {})
-            if any(kept.get(model) != blob for model, blob in given.items()) or (only and len(kept) > len(given)):
-                fresh.add(one.entry_id)
-        fresh.update(id for (id, _), here in zip(own, known) if not here)
-        # An id that comes twice is written as often as it comes, if once is new.
-        changed = [row.id in fresh for row in batch.rows]
-        self.unchanged += changed.count(False)
-        self.stored += changed.count(False)
-        self._follow(row.id for row, new in zip(batch.rows, changed) if not new)
-        self.places = [place for place, new in zip(self.places, changed) if new]
-        return _some(batch, changed)
+        for vectors in batch.vectors:
+            blobs = {model: np.asarray(row, "<f4").tobytes() for model, row in vectors.by_model.items()}
+            stored_blobs = stored.get(vectors.entry_id, {})
+            if any(stored_blobs.get(model) != blob for model, blob in blobs.items()) or (
+                only and len(stored_blobs) > len(blobs)
+            ):
+                fresh.add(vectors.entry_id)
+        fresh.update(id for (id, _), present in zip(parts, known) if not present)
+        # If one of several records with the same id has changed, write them all, in order.
+        to_write = [row.id in fresh for row in batch.rows]
+        self.unchanged += to_write.count(False)
+        self.stored += to_write.count(False)
+        self._count_duplicates(row.id for row, new in zip(batch.rows, to_write) if not new)
+        self.places = [place for place, new in zip(self.places, to_write) if new]
+        return _some(batch, to_write)
 
     def _put(self, batch: Batch, places: Sequence[ImportFault]) -> None:
-        """Store a batch; if an entry of it cannot be stored and is to be skipped, store the others."""
+        """Store a batch; if an entry fails and is to be skipped, halve the batch to store the others."""
         if not batch.rows:
             return
         try:
@@ -293,27 +304,27 @@ class _Loading:
             half = len(batch.rows) // 2
             first = [number < half for number in range(len(batch.rows))]
             self._put(_some(batch, first), places[:half])
-            self._put(_some(batch, [not one for one in first]), places[half:])
+            self._put(_some(batch, [not early for early in first]), places[half:])
             return
         self.stored += len(batch.rows)
-        self._follow(row.id for row in batch.rows)
+        self._count_duplicates(row.id for row in batch.rows)
 
     def _link(self, records: Sequence[Mapping[str, Any]]) -> None:
-        found = (Link(r["source"], r["target"], r.get("type", "related"), r.get("note", "")) for r in records)
-        self.vault.link_many(list(found))
+        links = (Link(r["source"], r["target"], r.get("type", "related"), r.get("note", "")) for r in records)
+        self.vault.link_many(list(links))
 
-    def _put_others(self, kind: str, store: Callable[[Sequence[Mapping[str, Any]]], object]) -> int:
-        wanted = [(place, record) for place, found, record in self.others if found == kind]
-        return self._put_each(wanted, store) if wanted else 0
+    def _store_others(self, kind: str, store: Callable[[Sequence[Mapping[str, Any]]], object]) -> int:
+        matching = [(place, record) for place, other_kind, record in self.others if other_kind == kind]
+        return self._put_each(matching, store) if matching else 0
 
     def _put_each(
         self,
-        wanted: Sequence[tuple[ImportFault, Mapping[str, Any]]],
+        records: Sequence[tuple[ImportFault, Mapping[str, Any]]],
         store: Callable[[Sequence[Mapping[str, Any]]], object],
     ) -> int:
-        """Store links or feedback; return how many."""
+        """Store links or feedback; return their number."""
         try:
-            store([record for _, record in wanted])
+            store([record for _, record in records])
         except SeptetError as fault:
             if self.on_error is None or not isinstance(fault, (EntryError, EntryNotFound)):
                 raise BatchError(
@@ -321,50 +332,50 @@ class _Loading:
                     written=self.stored,
                     index=self.seen,
                 ) from fault
-            if len(wanted) == 1:
-                self._failed(wanted[0][0], fault)
+            if len(records) == 1:
+                self._failed(records[0][0], fault)
                 return 0
-            half = len(wanted) // 2
-            return self._put_each(wanted[:half], store) + self._put_each(wanted[half:], store)
-        return len(wanted)
+            half = len(records) // 2
+            return self._put_each(records[:half], store) + self._put_each(records[half:], store)
+        return len(records)
 
     # -- faults ------------------------------------------------------------------------------------------------------
 
     def _failed(self, place: ImportFault, fault: SeptetError) -> None:
-        """Note a record that is skipped, or stop.
+        """Record a fault and skip its record, or stop.
 
         Raises:
-            BatchError: it is not to be skipped. What the caller's own function raises comes through.
+            BatchError: ``on_error`` is to stop. Exceptions of the caller's function propagate.
         """
-        found = place._replace(message=cut(str(fault)))
+        entry = place._replace(message=cut(str(fault)))
         if not isinstance(fault, LeftOut):
             if self.on_error is None:
                 raise self._stopped(place, fault) from fault
-            self.on_error(found)
+            self.on_error(entry)
         self.skipped += 1
         if len(self.faults) < MOST_FAULTS:
-            self.faults.append(found)
+            self.faults.append(entry)
 
     def _stopped(self, place: ImportFault, fault: Exception) -> BatchError:
         where = place.path or f"{self.source.unit} {place.line}"
-        said = cut(str(fault)) or type(fault).__name__
-        kept = (
+        message = cut(str(fault)) or type(fault).__name__
+        outcome = (
             f"the {self.stored} entries before it are stored, the others are not"
             if self.stored
             else "nothing was stored"
         )
         return BatchError(
-            f"{where}: {said}; {kept}",
+            f"{where}: {message}; {outcome}",
             written=self.stored,
             index=self.seen,
         )
 
 
-def _some(batch: Batch, wanted: Sequence[bool]) -> Batch:
-    """Return a batch of those rows that are wanted, with their parts and vectors."""
-    made = Batch()
-    made.rows = [row for row, one in zip(batch.rows, wanted) if one]
-    ids = {row.id for row in made.rows}
-    made.parts = {id: found for id, found in batch.parts.items() if id in ids}
-    made.vectors = [one for one in batch.vectors if one.entry_id in ids]
-    return made
+def _some(batch: Batch, selected: Sequence[bool]) -> Batch:
+    """Return a batch of the selected rows with their parts and vectors."""
+    subset = Batch()
+    subset.rows = [row for row, chosen in zip(batch.rows, selected) if chosen]
+    ids = {row.id for row in subset.rows}
+    subset.parts = {id: parts for id, parts in batch.parts.items() if id in ids}
+    subset.vectors = [row for row in batch.vectors if row.entry_id in ids]
+    return subset

@@ -1,4 +1,4 @@
-"""Source: records in turn, each a dict or the error that it is, and where they stand."""
+"""Iterators over records; each item is a dict or the error of that record, with its line number."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from typing import Any, BinaryIO, TypeAlias
 from septet.errors import EntryError
 from septet.model.entry import Entry
 
-__all__ = ["MAX_LINE_CHARS", "Found", "LeftOut", "Source", "bounded_lines"]
+__all__ = ["MAX_LINE_CHARS", "LeftOut", "Record", "Source", "bounded_lines"]
 
-#: The text, the attrs and the vectors of an entry take less in any vault of sense.
+#: Maximum characters of a line: more than the text, attrs and vectors of any sensible entry.
 MAX_LINE_CHARS = 64 * 2**20
 
-#: A record, or what is wrong with it; the next one can be read all the same.
-Found: TypeAlias = "Mapping[Any, Any] | Entry | EntryError"
+#: A record, or its error; iteration continues after an error.
+Record: TypeAlias = "Mapping[Any, Any] | Entry | EntryError"
 
 
 class LeftOut(EntryError):
-    """A file of a folder that holds no text: it is counted, but never stops an import."""
+    """A skipped file of a folder: it is counted but never stops an import."""
 
 
 class Source(ABC):
-    """Records in turn. What a source raises ends an import: nothing behind it can be read.
+    """An iterator over records. An exception ends the import: the rest of the source is unreadable.
 
     Attributes:
-        line: where the last record began, from 1.
-        path: the file in a folder that it came from; otherwise empty.
-        origin: `Entry.source` of what does not say its own.
-        unit: what ``line`` counts.
-        length: how many records there are, if that is known.
-        counted: whether each record of ``length`` is an entry, numbered by ``line``.
-        json: whether records are JSON, where an export marks links and feedback.
-        notes: what there is to say about the source.
+        line: first line of the last record, from 1.
+        path: path of its file in a folder; otherwise empty.
+        origin: `Entry.source` of records without one.
+        unit: unit of ``line``.
+        length: number of records, if known.
+        counted: True if each record of ``length`` is an entry, numbered by ``line``.
+        json: True if records are JSON, in which an export marks links and feedback.
+        notes: notes about the source.
     """
 
     counted = False
@@ -51,10 +51,10 @@ class Source(ABC):
         self._size = 0 if file is None else os.fstat(file.fileno()).st_size
 
     @abstractmethod
-    def __iter__(self) -> Iterator[Found]: ...
+    def __iter__(self) -> Iterator[Record]: ...
 
     def total(self, stored: int) -> int | None:
-        """Return how many records there are, of a file estimated from what is read of it; None if unknown."""
+        """Return the number of records, for a file estimated from the part read so far; None if unknown."""
         if self.length is not None or self._file is None or self._file.closed:
             return self.length
         read = self._file.tell()
@@ -62,10 +62,10 @@ class Source(ABC):
 
 
 def bounded_lines(source: Any, count: Source) -> Iterator[str | bytes]:
-    """Yield the lines of a stream, or of lines, each of a bounded length, and count them.
+    """Yield and count the lines of a stream or an iterable, of bounded length.
 
     Raises:
-        EntryError: a line is too long, or no text, or a stream of text cannot be decoded.
+        EntryError: a line is too long or not a text, or a text stream cannot be decoded.
     """
     readline = getattr(source, "readline", None)
     lines: Iterable[Any] = source if readline is None else iter(lambda: readline(MAX_LINE_CHARS + 1), None)

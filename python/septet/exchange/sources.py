@@ -1,4 +1,4 @@
-"""Which form a source has, and its records."""
+"""Open a source and detect its format."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SUFFIXES: dict[str, Format] = {
     ".adoc": "text",
     ".org": "text",
 }
-#: The first bytes of a file whose name says nothing.
+#: Bytes read to detect the format of a file without a known suffix.
 HEAD_BYTES = 4_096
 _GZIP = b"\x1f\x8b"
 
@@ -45,12 +45,12 @@ def checked_format(format: object) -> Format | None:
     """Return the name of a format, or None.
 
     Raises:
-        EntryError: it is none.
+        EntryError: an unknown format.
     """
-    given = exact(format)
-    if format is not None and (not isinstance(given, str) or given not in _FORMATS):
+    name = exact(format)
+    if format is not None and (not isinstance(name, str) or name not in _FORMATS):
         raise EntryError(f"format is {shown(format)}: wanted None or one of {', '.join(_FORMATS)}")
-    return given  # type: ignore[no-any-return]
+    return name  # type: ignore[no-any-return]
 
 
 @contextmanager
@@ -58,35 +58,35 @@ def opened(source: Any, format: Format | None) -> Iterator[Source]:
     """Open a source: the path of a file or folder, a stream, lines, or dicts.
 
     Raises:
-        EntryError: it cannot be read, or has no such form.
+        EntryError: it cannot be read, or does not have the given format.
     """
     if not isinstance(source, (str, os.PathLike)):
-        yield _given(source, format)
+        yield _of_values(source, format)
         return
     path = Path(file_path(source, "source", EntryError))
     if is_open_here(os.fspath(path)):
-        # Closing a descriptor of the file would give back SQLite's locks on it, for the whole process.
+        # Closing a descriptor of the file would release SQLite's locks on it for the whole process.
         raise EntryError(
-            f"{printable(path)} is a vault that is open, and nothing to import: name a file that export wrote"
+            f"{printable(path)} is a vault that is open, not an import source: name a file written by export"
         )
     # `Path.is_dir` raises for a name that is too long.
     folder = os.path.isdir(path)  # noqa: PTH112
     if folder or format == "text" or (format is None and _SUFFIXES.get(path.suffix.lower()) == "text"):
         if format not in (None, "text"):
-            raise EntryError(f"{printable(path)} is a folder, not a file: a folder of texts has format='text'")
+            raise EntryError(f"{printable(path)} is a folder, not a file: use format='text' for a folder of texts")
         from septet.exchange.texts import Texts
 
         if not folder:
             _checked_file(path).close()
-        yield _named(Texts(path, every=format == "text"), path)
+        yield _with_origin(Texts(path, every=format == "text"), path)
         return
     with _checked_file(path) as file:
         _expect_unpacked(file, path)
-        yield _named(_read(file, format or _SUFFIXES.get(path.suffix.lower()) or _guessed(file), file), path)
+        yield _with_origin(_read(file, format or _SUFFIXES.get(path.suffix.lower()) or _detect(file), file), path)
 
 
-def _named(source: Source, path: Path) -> Source:
-    # Without its folder: where it is kept is nobody's business.
+def _with_origin(source: Source, path: Path) -> Source:
+    # Only the file name: the folder is private.
     name = "".join(c for c in path.name if c.isprintable())
     source.origin = f"import:{name}" if name else "import"
     return source
@@ -108,10 +108,10 @@ def _expect_unpacked(file: BinaryIO, path: Path) -> None:
     except OSError as fault:
         raise EntryError(f"{path} cannot be read: {fault.strerror or fault}") from None
     if packed:
-        raise EntryError(f"{path} is packed by gzip: unpack it, or give the stream gzip.open(path)")
+        raise EntryError(f"{path} is gzip-compressed: decompress it, or give the stream gzip.open(path)")
 
 
-def _given(source: Any, format: Format | None) -> Source:
+def _of_values(source: Any, format: Format | None) -> Source:
     from septet.exchange.frames import Frame, frame_rows
 
     if format is None and (rows := frame_rows(source)) is not None:
@@ -119,30 +119,30 @@ def _given(source: Any, format: Format | None) -> Source:
     if isinstance(source, (bytes, bytearray, memoryview, Mapping)) or not isinstance(source, Iterable):
         raise EntryError(f"source is {shown(source)}: wanted a path, an open stream, lines of JSON, dicts, or a frame")
     if format == "text":
-        raise EntryError("format='text' wants the path of a file or folder")
+        raise EntryError("format='text' requires the path of a file or folder")
     readline, read = getattr(source, "readline", None), getattr(source, "read", None)
     if not callable(readline) or not callable(read):
         if format == "json":
-            raise EntryError("format='json' wants a file or a stream: dicts and lines of JSON are taken as they are")
+            raise EntryError("format='json' requires a file or a stream: omit it for dicts and lines of JSON")
         try:
             return _read(iter(source), format, None) if format in ("csv", "tsv") else Records(source)
         except TypeError:
-            raise EntryError(f"source is {shown(source)}, which cannot be listed: wanted dicts or lines") from None
+            raise EntryError(f"source is {shown(source)}, which is not iterable: wanted dicts or lines") from None
     if format is not None:
         return _read(source, format, None)
     try:
-        begun = readline(MAX_LINE_CHARS + 1)
+        head = readline(MAX_LINE_CHARS + 1)
     except UnicodeDecodeError as fault:
         raise EntryError(f"the first lines are not UTF-8 ({fault.reason}): convert the source first") from None
-    if isinstance(begun, bytes) and begun.startswith(_GZIP):
-        raise EntryError("the stream is packed by gzip: unpack it, as gzip.open(stream) does")
-    if _is_array(begun):
+    if isinstance(head, bytes) and head.startswith(_GZIP):
+        raise EntryError("the stream is gzip-compressed: decompress it, for example with gzip.open(stream)")
+    if _is_array(head):
         from septet.exchange.values import JsonValues
 
-        return JsonValues(read, begun=begun)
-    # What was read to find out comes first again.
-    end: Any = b"" if isinstance(begun, bytes) else ""
-    return JsonLines(chain([begun], iter(lambda: readline(MAX_LINE_CHARS + 1), end)) if begun else [])
+        return JsonValues(read, head=head)
+    # Put the line read for detection back.
+    end: Any = b"" if isinstance(head, bytes) else ""
+    return JsonLines(chain([head], iter(lambda: readline(MAX_LINE_CHARS + 1), end)) if head else [])
 
 
 def _read(source: Any, format: Format | None, file: BinaryIO | None) -> Source:
@@ -158,8 +158,8 @@ def _read(source: Any, format: Format | None, file: BinaryIO | None) -> Source:
     return JsonLines(source, file)
 
 
-def _guessed(file: BinaryIO) -> Format:
-    """Return the format of a file whose name does not say it, and go back to its beginning."""
+def _detect(file: BinaryIO) -> Format:
+    """Return the format of a file without a known suffix, and rewind it."""
     head = file.read(HEAD_BYTES)
     file.seek(0)
     return "json" if _is_array(head) else "jsonl"

@@ -11,27 +11,27 @@ from typing import Any, BinaryIO
 
 from septet.errors import EntryError
 from septet.exchange.rows import is_exported, record_of
-from septet.exchange.source import Found, Source, bounded_lines
+from septet.exchange.source import Record, Source, bounded_lines
 from septet.model.drafts import MOST_CHARS
 
 __all__ = ["Table"]
 
-#: The delimiters that are looked for in the header, the likeliest first.
+#: Delimiters to try on the header, the likeliest first.
 DELIMITERS = ",;\t|"
-#: Rows that are read at a time.
+#: Rows read at a time.
 ROWS = 64
 
-# One and the same thread may read a table whose lines come from another one.
+# Reentrant: the lines of a table may come from another table in the same thread.
 _limit = threading.RLock()
 
 
 class Table(Source):
-    """The rows of a table as dicts of texts by the names in its header; empty cells are left out.
+    """The rows of a table as dicts of texts by header name, without empty cells.
 
-    A table that `septet export` wrote has records as they were.
+    A table written by `septet export` yields the exported records.
 
     Args:
-        delimiter: None to take the one that the header has most of.
+        delimiter: None for the most frequent one in the header.
     """
 
     json = False
@@ -41,7 +41,7 @@ class Table(Source):
         self._source = source
         self._delimiter = delimiter
 
-    def __iter__(self) -> Iterator[Found]:
+    def __iter__(self) -> Iterator[Record]:
         counter = _Counter()
         lines = self._text(counter)
         first = next((line for line in lines if line.strip()), None)
@@ -60,22 +60,22 @@ class Table(Source):
             elif len(row) > len(names):
                 yield EntryError(f"it has {len(row):,} fields, the header {len(names):,}: quote what holds a delimiter")
             elif row:
-                given = {name: cell for name, cell in zip(names, row) if cell}
-                yield _exported(given) if self.json else given
+                cells = {name: cell for name, cell in zip(names, row) if cell}
+                yield _exported(cells) if self.json else cells
 
     def _text(self, counter: Source) -> Iterator[str]:
         begun = False
         for line in bounded_lines(self._source, counter):
-            # A byte that is no UTF-8 becomes a surrogate, which the entry's own checks refuse.
+            # An invalid byte becomes a surrogate, which the checks of the entry refuse.
             text = line if isinstance(line, str) else line.decode("utf-8", "surrogateescape")
             yield text if begun else text.removeprefix("\ufeff")
             begun = True
 
 
 class _Counter(Source):
-    """Counts the lines that are read, which are ahead of those that were given out."""
+    """Counts the lines read, which are ahead of the rows yielded."""
 
-    def __iter__(self) -> Iterator[Found]:
+    def __iter__(self) -> Iterator[Record]:
         return iter(())
 
 
@@ -85,27 +85,27 @@ def _chained(first: str, rest: Iterator[str]) -> Iterator[str]:
 
 
 def _rows(reader: Any, source: Source) -> Iterator[tuple[int, Any]]:
-    """Yield each row, or the error that it is, with the line that it begins in."""
+    """Yield each row, or its error, with its first line number."""
     while True:
-        found: list[tuple[int, Any]] = []
+        batch: list[tuple[int, Any]] = []
         with _long_cells():
             for _ in range(ROWS):
                 line = reader.line_num + 1
                 try:
                     row = next(reader, None)
                 except csv.Error as fault:
-                    row = EntryError(f"it is no row of a table: {fault}")
+                    row = EntryError(f"it is not a row of a table: {fault}")
                 if row is None:
                     break
-                found.append((line, row))
-        yield from found
-        if len(found) < ROWS:
+                batch.append((line, row))
+        yield from batch
+        if len(batch) < ROWS:
             return
 
 
 @contextmanager
 def _long_cells() -> Iterator[None]:
-    """Let the csv module take cells as long as an entry's text; its own bound holds for the whole process."""
+    """Raise the csv module's cell limit, which is global to the process, to the length of an entry's text."""
     with _limit:
         before = csv.field_size_limit(MOST_CHARS)
         try:
@@ -117,10 +117,10 @@ def _long_cells() -> Iterator[None]:
 def _delimiter(header: str) -> str:
     bare = header.split('"')[::2]
     counts = Counter("".join(bare))
-    return max(DELIMITERS, key=lambda one: counts[one])
+    return max(DELIMITERS, key=lambda delimiter: counts[delimiter])
 
 
-def _exported(row: dict[str, str]) -> Found:
+def _exported(row: dict[str, str]) -> Record:
     try:
         return record_of(row)
     except EntryError as fault:

@@ -1,4 +1,4 @@
-"""Texts: a folder of text or Markdown files, each an entry, or one such file."""
+"""Text sources: a folder of text or Markdown files, one entry per file, or a single file."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from typing import Any
 
 from septet._core import text_hash
 from septet.errors import EntryError
-from septet.exchange.source import Found, LeftOut, Source
+from septet.exchange.source import LeftOut, Record, Source
 from septet.inputs.documents import Unreadable, open_regular
 from septet.model.entry import MAX_ID_CHARS
 
 __all__ = ["TEXT_SUFFIXES", "Texts"]
 
-#: The files of a folder that are taken unless ``format="text"`` asks for all that hold text.
+#: Suffixes imported from a folder by default; ``format="text"`` imports all text files.
 TEXT_SUFFIXES = frozenset({".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".adoc", ".org"})
 _MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
-#: A book has a million characters.
+#: Maximum size of a file; a book has a million characters.
 MAX_FILE_BYTES = 10_000_000
-#: The files of one folder tree; their names are in memory.
+#: Maximum files of a folder tree; their names are in memory.
 MAX_FILES = 1_000_000
-#: A heading is looked for in so many lines.
+#: Lines searched for a heading.
 HEAD_LINES = 200
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
 _FRONT_TITLE = re.compile(r"title:[ \t]*(.+?)[ \t]*")
 
 
 class Texts(Source):
-    """Each text file under a folder, in the order of names, as an entry; or the file itself.
+    """Entries of the text files under a folder, sorted by name, or of a single file.
 
-    The id is the path within the folder with ``/``, so that importing again replaces; the title is that of the front
-    matter or the first heading of Markdown, else the name of the file; ``updated_at`` is when the file was written.
-    Hidden files and folders are passed by, links are not followed.
+    The id is the relative path with ``/``, so that importing again replaces entries; the title comes from the front
+    matter or the first Markdown heading, otherwise from the file name; ``updated_at`` is the file's modification time.
+    Hidden files and folders are skipped, links are not followed.
 
     Args:
-        every: take files of any name that hold text, not only those of `TEXT_SUFFIXES`.
+        every: True for text files of any name, not only with `TEXT_SUFFIXES`.
 
     Raises:
         EntryError: the folder cannot be listed, or has too many files.
@@ -49,37 +49,37 @@ class Texts(Source):
     def __init__(self, root: Path, *, every: bool) -> None:
         self.root = root
         if root.is_dir():
-            found, others, self._faults = _walked(root, every=every)
+            paths, others, self._faults = _walked(root, every=every)
         else:
-            found, others, self._faults = [root.name], Counter(), []
+            paths, others, self._faults = [root.name], Counter(), []
             self.root = root.parent
-        super().__init__(length=len(found))
-        self._files = found
-        if not found:
+        super().__init__(length=len(paths))
+        self._files = paths
+        if not paths:
             self.notes.append(f"{root} has no text files")
         if others:
             kinds = ", ".join(f"{count:,} {suffix}" for suffix, count in others.most_common(5))
             more = " and others" if len(others) > 5 else ""
             self.notes.append(
-                f"{others.total():,} files of other names were left ({kinds}{more}); format='text' takes all that "
-                "hold text"
+                f"{others.total():,} files with other suffixes were skipped ({kinds}{more}); format='text' imports all "
+                "text files"
             )
 
-    def __iter__(self) -> Iterator[Found]:
-        for path, said in self._faults:
+    def __iter__(self) -> Iterator[Record]:
+        for path, fault in self._faults:
             self.path = path
-            yield LeftOut(said)
+            yield LeftOut(fault)
         for path in self._files:
             self.path = path
             try:
                 yield _entry(self.root / path, path)
-            except Unreadable as fault:
-                yield LeftOut(f"it {fault}")
+            except Unreadable as unreadable:
+                yield LeftOut(f"it {unreadable}")
 
 
 def _walked(root: Path, *, every: bool) -> tuple[list[str], Counter[str], list[tuple[str, str]]]:
-    """Return the files to read, how many others there are by suffix, and what could not be looked at."""
-    found: list[str] = []
+    """Return the files to read, the number of other files by suffix, and the faults by path."""
+    paths: list[str] = []
     others: Counter[str] = Counter()
     faults: list[tuple[str, str]] = []
 
@@ -105,10 +105,10 @@ def _walked(root: Path, *, every: bool) -> tuple[list[str], Counter[str], list[t
             elif _shown(path) != path:
                 faults.append((_shown(path), "its name is not UTF-8: rename it"))
             else:
-                found.append(path)
-        if len(found) > MAX_FILES:
-            raise EntryError(f"{root} has more than {MAX_FILES:,} files: import its folders one by one")
-    return found, others, faults
+                paths.append(path)
+        if len(paths) > MAX_FILES:
+            raise EntryError(f"{root} has more than {MAX_FILES:,} files: import its folders separately")
+    return paths, others, faults
 
 
 def _shown(path: str) -> str:
@@ -119,7 +119,7 @@ def _entry(path: Path, name: str) -> dict[str, Any]:
     """Return a file as the fields of an entry.
 
     Raises:
-        Unreadable: it cannot be read, is too large, empty or no text.
+        Unreadable: it cannot be read, or is too large, empty or not a text.
     """
     with open_regular(path) as opened:
         written = os.fstat(opened.fileno()).st_mtime
@@ -130,7 +130,7 @@ def _entry(path: Path, name: str) -> dict[str, Any]:
     if len(content) > MAX_FILE_BYTES:
         raise Unreadable(f"has more than {MAX_FILE_BYTES:,} bytes: split it, or add it by hand")
     if content.startswith(b"\x1f\x8b"):
-        raise Unreadable("is packed by gzip: unpack it first")
+        raise Unreadable("is gzip-compressed: decompress it first")
     if b"\0" in content:
         raise Unreadable("is binary: it has NUL bytes")
     try:
@@ -150,24 +150,24 @@ def _entry(path: Path, name: str) -> dict[str, Any]:
 
 
 def _heading(text: str) -> str:
-    """Return the title that a Markdown text gives itself, empty if it gives none."""
+    """Return the title in a Markdown text; empty without one."""
     fence = ""
     lines = text[:100_000].split("\n")[:HEAD_LINES]
     if lines[0].rstrip() == "---":
         # Front matter: YAML between two lines of three dashes.
         end = next((n for n, line in enumerate(lines[1:], start=1) if line.rstrip() in ("---", "...")), 0)
         for line in lines[1:end]:
-            if found := _FRONT_TITLE.fullmatch(line):
-                return found[1].strip("\"'").strip()
+            if match := _FRONT_TITLE.fullmatch(line):
+                return match[1].strip("\"'").strip()
         lines = lines[end + 1 :] if end else lines
     for line, below in zip(lines, [*lines[1:], ""]):
         mark = line.strip()[:3]
         if mark in ("```", "~~~"):
             fence = "" if fence == mark else fence or mark
         elif not fence:
-            if (found := _HEADING.fullmatch(line.rstrip())) and found[1].strip():
-                return found[1].strip()
-            # Underlined.
+            if (match := _HEADING.fullmatch(line.rstrip())) and match[1].strip():
+                return match[1].strip()
+            # Setext heading.
             if line.strip() and not line.startswith((" ", "-", ">", "|")) and re.fullmatch(r"=+|--+", below.rstrip()):
                 return line.strip()
     return ""

@@ -1,4 +1,4 @@
-"""A JSON array of objects, or objects one after the other, read piece by piece."""
+"""Incremental reader of a JSON array of objects or of concatenated objects."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from septet.errors import EntryError
-from septet.exchange.source import MAX_LINE_CHARS, Found, Source
+from septet.exchange.source import MAX_LINE_CHARS, Record, Source
 
 __all__ = ["JsonValues"]
 
 PIECE_CHARS = 64 * 2**10
 _SPACE = re.compile(r"[ \t\n\r]*")
-#: A literal, a number or an escape that is cut in two is wrong so near to the end.
+#: A parse error this close to the end may be a literal, number or escape cut in two.
 _CUT_CHARS = 16
 
 
 class JsonValues(Source):
-    """The objects of a JSON array, or of a text that has one object behind the other.
+    """The objects of a JSON array or of concatenated objects.
 
-    What is in memory is a piece of the text, or one object if that is longer.
+    Memory holds one piece of the text, or one object if that is longer.
 
     Args:
-        read: returns about so many characters or bytes; nothing at the end.
+        read: returns about the given number of characters or bytes; empty at the end.
     """
 
-    def __init__(self, read: Callable[[int], Any], file: BinaryIO | None = None, *, begun: str | bytes = "") -> None:
+    def __init__(self, read: Callable[[int], Any], file: BinaryIO | None = None, *, head: str | bytes = "") -> None:
         super().__init__(file)
         self._read = read
-        self._begun = begun
+        self._head = head
         self._text, self._at = "", 0
-        #: The line in which the text in memory begins.
+        #: Line number of the start of the text in memory.
         self._lines = 1
 
-    def __iter__(self) -> Iterator[Found]:
+    def __iter__(self) -> Iterator[Record]:
         self._pieces = self._decoded()
         listed = self._next_mark() == "["
         self._at += listed
@@ -45,31 +45,31 @@ class JsonValues(Source):
             if listed and mark == "]":
                 self._at += 1
                 if self._next_mark():
-                    raise EntryError("there is more behind the end of the array: a file holds one array")
+                    raise EntryError("text after the end of the array: a file holds one array")
                 return
             if listed and not first:
                 if mark != ",":
-                    raise EntryError(f"there is {mark!r} where a comma or the end of the array is wanted")
+                    raise EntryError(f"{mark!r} where a comma or the end of the array was wanted")
                 self._at += 1
                 self._next_mark()
             first = False
             value = self._value()
             yield value if isinstance(value, dict) else EntryError("it is not a JSON object")
         if listed:
-            raise EntryError("the array has no end: the file is cut")
+            raise EntryError("the array has no end: the file is truncated")
 
     def _decoded(self) -> Iterator[str]:
-        # A byte that is no UTF-8 becomes a surrogate, which the entry's own checks refuse.
+        # An invalid byte becomes a surrogate, which the checks of the entry refuse.
         decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        begun, first = self._begun, True
-        while piece := begun or self._read(PIECE_CHARS):
+        head, first = self._head, True
+        while piece := head or self._read(PIECE_CHARS):
             text = piece if isinstance(piece, str) else decoder.decode(piece)
             yield text.removeprefix("\ufeff") if first else text
-            begun, first = "", False
+            head, first = "", False
         yield decoder.decode(b"", True)
 
     def _more(self, chars: int) -> bool:
-        """Put more text behind what is left; say whether there was any."""
+        """Append more text to the unread rest; return False at the end."""
         pieces, size = [], 0
         while size < chars and (piece := next(self._pieces, None)) is not None:
             pieces.append(piece)
@@ -79,7 +79,7 @@ class JsonValues(Source):
         return size > 0
 
     def _next_mark(self) -> str:
-        """Go on to the next character that is no space, and return it; nothing at the end."""
+        """Skip white space and return the next character; empty at the end."""
         while True:
             space = _SPACE.match(self._text, self._at)
             self._at = space.end() if space else self._at
@@ -97,7 +97,7 @@ class JsonValues(Source):
                 return value
             except json.JSONDecodeError as fault:
                 cut = fault.msg.startswith("Unterminated") or fault.pos >= len(self._text) - _CUT_CHARS
-                said, pos = fault.msg, fault.pos
+                message, pos = fault.msg, fault.pos
             except ValueError as fault:
                 raise EntryError(f"it is not JSON: {fault}") from None
             except RecursionError:
@@ -105,7 +105,7 @@ class JsonValues(Source):
             waiting = len(self._text) - self._at
             if waiting > MAX_LINE_CHARS:
                 raise EntryError(f"it has more than {MAX_LINE_CHARS:,} characters: is that the right format?")
-            # Twice as much each time, so that a long object is not parsed again and again.
-            at = self._at
+            # Double the text each time: parsing a long object is then linear.
+            start = self._at
             if not cut or not self._more(max(PIECE_CHARS, waiting)):
-                raise EntryError(f"it is not JSON: {said} at character {pos - at + 1} of the object")
+                raise EntryError(f"it is not JSON: {message} at character {pos - start + 1} of the object")

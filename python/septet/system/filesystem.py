@@ -1,6 +1,6 @@
-"""Which file system a path is on, whether it is local, and whether a program synchronises the folder.
+"""File system of a path: its type, whether it is local, and the program that synchronises the folder.
 
-Read from what Linux tells of its mounts; elsewhere the file system is unknown, which counts as local.
+Read from Linux's mount table. On other systems the type is unknown, and unknown counts as local.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import suppress
 
 __all__ = ["REMOTE", "create_private", "file_system", "is_local", "mounted", "synchronised"]
 
-#: File systems whose files other machines may change, or whose memory maps and locks another machine does not see.
+#: File systems that other machines may write to, or that do not share memory maps and locks between machines.
 REMOTE = frozenset(
     """
     9p acfs afs aufs-nfs beegfs ceph cifs coda davfs fhgfs gfs gfs2 glusterfs gpfs kafs lustre mfs ncpfs nfs nfs4 ocfs2
@@ -24,7 +24,7 @@ REMOTE = frozenset(
     fuse.saunafs fuse.seadrive fuse.seaweedfs fuse.smbnetfs fuse.sshfs fuse.vmhgfs-fuse fuse.wdfs fuse.wfs
     """.split()
 )
-#: How folders of synchronising programs are called, and what these programs leave in the uppermost of them.
+#: Folder names of synchronising programs, and the marker files that these programs put into the root folder.
 _NAMES = {
     "Dropbox": re.compile(r"Dropbox( \(.*\))?$"),
     "OneDrive": re.compile(r"OneDrive( - .*|-.*)?$"),
@@ -51,25 +51,25 @@ _MARKS = {
 
 
 def file_system(path: str | os.PathLike[str]) -> str:
-    """Return the type of the file system that a path, or its nearest parent that exists, is on; "" when unknown."""
+    """Return the type of the file system of a path or of its nearest existing parent; "" if unknown."""
     try:
-        here, device = _nearest(path)
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as told:
-            return mounted(told.read(), here, f"{os.major(device)}:{os.minor(device)}")
+        resolved, device = _nearest(path)
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
+            return mounted(mounts.read(), resolved, f"{os.major(device)}:{os.minor(device)}")
     except (OSError, ValueError, AttributeError):
-        # Not Linux, or a system that hides its mounts.
+        # Not Linux, or a sandbox without /proc.
         return ""
 
 
 def is_local(path: str | os.PathLike[str]) -> bool:
-    """Say whether the file system under a path belongs to this machine alone; one that is unknown counts as local."""
+    """Return True if only this machine uses the file system of a path; an unknown file system counts as local."""
     return file_system(path) not in REMOTE
 
 
 def synchronised(path: str | os.PathLike[str]) -> str:
-    """Return the name of the program that synchronises the folder of a path, "" if there seems to be none.
+    """Return the name of the program that synchronises the folder of a path; "" if none is detected.
 
-    Told by the names of the folders above it, and by what such programs leave in them.
+    Detection uses the names of the parent folders and the marker files in them.
     """
     try:
         folder = os.path.dirname(os.path.realpath(path))
@@ -77,8 +77,8 @@ def synchronised(path: str | os.PathLike[str]) -> str:
         return ""
     while True:
         parent, name = os.path.split(folder)
-        for program, called in _NAMES.items():
-            if called.match(name):
+        for program, pattern in _NAMES.items():
+            if pattern.match(name):
                 return program
         for mark, program in _MARKS.items():
             if os.path.lexists(os.path.join(folder, mark)):
@@ -89,46 +89,46 @@ def synchronised(path: str | os.PathLike[str]) -> str:
 
 
 def mounted(mounts: str, path: str, device: str) -> str:
-    """Return the type of the file system of a path, given the mounts as Linux tells them; "" when none fits.
+    """Return the type of the file system of a path from Linux's mount table; "" if no mount matches.
 
     Args:
         mounts: the text of ``/proc/self/mountinfo``.
-        path: absolute and without symbolic links.
-        device: of the path, as ``major:minor``.
+        path: absolute path without symbolic links.
+        device: device of the path, as ``major:minor``.
     """
-    found, longest = "", -1
+    kind, longest = "", -1
     for line in mounts.splitlines():
-        left, separator, right = line.partition(" - ")
-        fields, kinds = left.split(" "), right.split(" ")
+        mount, separator, source = line.partition(" - ")
+        fields, kinds = mount.split(" "), source.split(" ")
         if not separator or len(fields) < 5:
             continue
         if fields[2] == device:
             return kinds[0]
-        # Some file systems give each part a device of its own; a later mount hides an earlier one at its place.
-        place = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields[4])
-        if (path + "/").startswith(place.rstrip("/") + "/") and len(place) >= longest:
-            found, longest = kinds[0], len(place)
-    return found
+        # Some file systems (btrfs) give each subvolume its own device; a later mount hides an earlier one.
+        mount_point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields[4])
+        if (path + "/").startswith(mount_point.rstrip("/") + "/") and len(mount_point) >= longest:
+            kind, longest = kinds[0], len(mount_point)
+    return kind
 
 
 def _nearest(path: str | os.PathLike[str]) -> tuple[str, int]:
-    """Return a path without links, or its nearest parent that exists, and the device it is on."""
-    here = os.path.realpath(path)
+    """Return the resolved path or its nearest existing parent, and its device number."""
+    resolved = os.path.realpath(path)
     while True:
         try:
-            return here, os.stat(here).st_dev
+            return resolved, os.stat(resolved).st_dev
         except OSError:
-            parent = os.path.dirname(here)
-            if parent == here:
+            parent = os.path.dirname(resolved)
+            if parent == resolved:
                 raise
-            here = parent
+            resolved = parent
 
 
 def create_private(path: str) -> None:
-    """Create an empty file that its owner alone may read, unless it is there.
+    """Create an empty file that only its owner can read; an existing file stays as it is.
 
-    In a folder that gives its files to a group, by its setgid bit or a default access list, the umask and that list
-    decide. Where the system refuses, nothing is created; who opens the file says why.
+    In a folder shared with a group (setgid bit or default ACL), the umask and the ACL decide the mode. Errors are
+    ignored: opening the file later raises them.
     """
     path = os.path.realpath(path)
     with suppress(OSError):
@@ -143,5 +143,5 @@ def _is_shared(folder: str) -> bool:
     try:
         return "system.posix_acl_default" in os.listxattr(folder)
     except (AttributeError, OSError):
-        # Elsewhere than on Linux, or a file system without lists.
+        # Not Linux, or a file system without ACLs.
         return False

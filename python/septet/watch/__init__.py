@@ -1,1 +1,1 @@
-"""Seen from outside: what searches and writes tell of themselves, to hooks, loggers and spans."""
+"""Observability of searches and writes: hooks, loggers, spans and progress bars."""

@@ -1,4 +1,4 @@
-"""What hooks are told: a search, or a write, that is over."""
+"""Events passed to hooks: a finished search or write."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ SearchMethod: TypeAlias = Literal["search", "search_many", "recall", "similar", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchEvent:
-    """A search that is over.
+    """A finished search.
 
     Attributes:
-        method: the method that was called.
-        query: the text, for your own code; neither `repr` nor `to_dict` shows it. Of ``search_many`` the first one,
-            of ``similar`` the id or the text.
-        query_chars: its length.
-        queries: how many there were.
-        took_ms: from the call to the return.
+        method: name of the called method.
+        query: query text, for your own code; neither `repr` nor `to_dict` shows it. For ``search_many`` the first
+            query, for ``similar`` the id or the text.
+        query_chars: length of ``query``.
+        queries: number of queries.
+        took_ms: duration of the call in milliseconds.
         stages: milliseconds by stage: ``plan``, ``embed`` (the query), ``open`` (read transaction and snapshot),
-            ``recall``, ``merge`` (several tiers), ``rank``, ``graph`` (links), ``read``, ``hits``. Those that a search
-            does not come through are missing; ``search_many`` and ``explain`` count few.
-        candidates: how many were ranked, over all tiers and queries.
-        hits: how many were returned.
-        generation: of the highest tier; 0 if it did not answer.
-        profile: the name of the profile; empty after an error.
-        notes: of the results, each once.
-        error: what the call raised; None otherwise.
+            ``recall``, ``merge`` (several tiers), ``rank``, ``graph`` (links), ``read``, ``hits``. Skipped stages are
+            missing; ``search_many`` and ``explain`` record only some.
+        candidates: number of ranked candidates, over all tiers and queries.
+        hits: number of returned hits.
+        generation: generation of the highest tier; 0 if it did not answer.
+        profile: name of the profile; empty after an error.
+        notes: distinct notes of the results.
+        error: exception raised by the call, or None.
     """
 
     method: SearchMethod
@@ -50,20 +50,20 @@ class SearchEvent:
     error: Exception | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the query, JSON-ready; of the notes the codes, of the error the name of its class."""
+        """Return a JSON-ready dict without the query; notes are their codes, the error is its class name."""
         return _plain(self, without="query") | {"notes": [note.code for note in self.notes]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteEvent:
-    """A write that is over.
+    """A finished write.
 
     Attributes:
-        method: the method that was called, as ``add_many``.
-        count: how many entries, links or rows it says it wrote; 0 after an error and for a dry run.
-        took_ms: from the call to the return.
-        generation: the last one that the vault wrote; 0 if it wrote none, and for a federation.
-        error: what the call raised; None otherwise.
+        method: name of the called method, such as ``add_many``.
+        count: number of entries, links or rows written; 0 after an error or a dry run.
+        took_ms: duration of the call in milliseconds.
+        generation: last generation written by the vault; 0 if it wrote none, and for a federation.
+        error: exception raised by the call, or None.
     """
 
     method: str
@@ -73,7 +73,7 @@ class WriteEvent:
     error: Exception | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, JSON-ready; of the error the name of its class."""
+        """Return a JSON-ready dict; the error is its class name."""
         return _plain(self)
 
 

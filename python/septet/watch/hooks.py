@@ -1,4 +1,4 @@
-"""Who watches a vault or a federation."""
+"""Hooks of a vault or a federation."""
 
 from __future__ import annotations
 
@@ -18,11 +18,7 @@ __all__ = ["Watch", "listen", "watch_of"]
 
 
 class Watch:
-    """The hooks of a vault or a federation.
-
-    Attributes:
-        tracer: makes spans; None for none.
-    """
+    """The hooks and the tracer of a vault or a federation; ``tracer`` is None without spans."""
 
     def __init__(
         self,
@@ -34,19 +30,19 @@ class Watch:
         self._failed: set[int] = set()
 
     def tell(self, hook: Callable[[Any], object], event: object) -> None:
-        """Call a hook; what it raises is logged, the first time, and harms nothing."""
+        """Call a hook; an exception is logged the first time and then ignored."""
         try:
             hook(event)
-        except Exception as fault:  # noqa: BLE001 - code of the caller's, which may raise anything
+        except Exception as fault:  # noqa: BLE001 - the caller's code may raise anything
             if id(hook) in self._failed:
                 return
             self._failed.add(id(hook))
             listener = log.logger("hooks")
             if listener is not None:
-                # Without its words, which may repeat a query.
-                said = (getattr(hook, "__qualname__", type(hook).__name__), type(fault).__name__)
-                listener.error("the hook %s raised %s; this is said once, and harms no search and no write", *said)
-                listener.debug("what it raised", exc_info=fault)
+                # The exception's message may repeat a query.
+                names = (getattr(hook, "__qualname__", type(hook).__name__), type(fault).__name__)
+                listener.error("hook %s raised %s; the search or write went on, later errors are not logged", *names)
+                listener.debug("exception of the hook", exc_info=fault)
 
 
 def watch_of(
@@ -56,14 +52,14 @@ def watch_of(
     error: type[SeptetError],
     path: str = "",
 ) -> Watch | None:
-    """Return who watches; None if nobody does.
+    """Return the hooks and the tracer; None without any.
 
     Args:
         telemetry: as for `septet.watch.spans.tracer_of`.
-        path: the vault's; empty for a federation.
+        path: path of the vault; empty for a federation.
 
     Raises:
-        error: a hook is no plain function, or ``telemetry`` cannot be had.
+        error: a hook is not a plain function, or ``telemetry`` is not available.
     """
     called(on_search, "on_search", error)
     called(on_write, "on_write", error)
@@ -76,7 +72,7 @@ def watch_of(
 
 
 def listen(owner: Any, on_search: Callable[[SearchEvent], object], on_write: Callable[[WriteEvent], object]) -> None:
-    """Have an open vault or federation tell these hooks too, beside those that it was opened with."""
+    """Add hooks to an open vault or federation."""
     before: Watch | None = owner._watch
     if before is None:
         owner._watch = Watch(on_search, on_write, None)

@@ -1,4 +1,4 @@
-"""The logger ``septet`` and its children. A program that does not load `logging` does not wait for it here."""
+"""The logger ``septet`` and its children; `logging` is used only if the program imports it."""
 
 from __future__ import annotations
 
@@ -11,51 +11,51 @@ if TYPE_CHECKING:
 
 __all__ = ["DEBUG", "INFO", "WARNING", "logger", "say", "searches_heard", "writes_heard"]
 
-#: As in `logging`.
+#: Levels of `logging`.
 DEBUG = 10
 INFO = 20
 WARNING = 30
 
 
 def logger(child: str) -> Logger | None:
-    """Return the logger ``septet.CHILD``; None while the program has not loaded `logging`, so that nobody listens."""
+    """Return the logger ``septet.CHILD``; None while the program has not imported `logging`."""
     logging = sys.modules.get("logging")
-    # While it is being loaded it may lack what is needed.
+    # A half-imported module lacks attributes.
     if logging is None or not hasattr(logging, "NullHandler"):
         return None
     root = logging.getLogger("septet")
     if not any(isinstance(handler, logging.NullHandler) for handler in root.handlers):
-        # Otherwise warnings would go to standard error in programs that set up no handler.
+        # Otherwise `logging.lastResort` prints warnings in programs without a handler.
         root.addHandler(logging.NullHandler())
-    found: Logger = root.getChild(child)
-    return found
+    listener: Logger = root.getChild(child)
+    return listener
 
 
 def say(child: str, level: int, message: str, *values: object) -> None:
-    """Log what is rare, and no text of a query or an entry."""
-    found = logger(child)
-    if found is not None and found.isEnabledFor(level):
-        found.log(level, message, *values)
+    """Log a rare event; never pass the text of a query or an entry."""
+    listener = logger(child)
+    if listener is not None and listener.isEnabledFor(level):
+        listener.log(level, message, *values)
 
 
 def _searches_heard(level: int) -> bool:
     global searches_heard
-    found = logger("search")
-    if found is None:
+    listener = logger("search")
+    if listener is None:
         return False
-    searches_heard = found.isEnabledFor
+    searches_heard = listener.isEnabledFor
     return searches_heard(level)
 
 
 def _writes_heard(level: int) -> bool:
     global writes_heard
-    found = logger("write")
-    if found is None:
+    listener = logger("write")
+    if listener is None:
         return False
-    writes_heard = found.isEnabledFor
+    writes_heard = listener.isEnabledFor
     return writes_heard(level)
 
 
-#: Whether somebody listens to ``septet.search`` at a level. Every search asks, so this becomes the logger's own method.
+#: Return True if ``septet.search`` is enabled for a level. Every search calls this, so the logger's method replaces it.
 searches_heard: Callable[[int], bool] = _searches_heard
 writes_heard: Callable[[int], bool] = _writes_heard

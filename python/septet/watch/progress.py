@@ -1,4 +1,4 @@
-"""Progress of long calls, shown as a bar: by tqdm or rich where one is installed, else as a line on standard error."""
+"""Progress bars of long calls: tqdm or rich if installed, otherwise a line on standard error."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from septet.inputs.arguments import called
 
 __all__ = ["Progress", "Report", "reporter", "shown_progress", "with_progress"]
 
-#: Called with how much is done and the total, which is None where it is unknown.
+#: Called with the number done and the total; the total is None if unknown.
 Report: TypeAlias = "Callable[[int, Any], Any]"
-#: A function that is called so, or True for a bar.
+#: A report function, or True for a bar.
 Progress: TypeAlias = "bool | Report"
 
 P = ParamSpec("P")
 T = TypeVar("T")
-#: Seconds between two lines that are written, on a terminal and elsewhere.
+#: Seconds between two updates of the line, on a terminal and elsewhere.
 SOON_S, LATER_S = 0.1, 5.0
 
 
 class Bar(Protocol):
-    """A bar that is open."""
+    """An open progress bar."""
 
     def show(self, done: int, total: int | None) -> None:
-        """Show how much is done."""
+        """Update the bar."""
 
     def close(self) -> None:
-        """Leave the bar as it is, and end its line."""
+        """Finish the bar and end its line."""
 
 
 def with_progress(unit: str, error: type[Exception]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Return a decorator for methods that take ``progress``, which reads it as `shown_progress` does.
+    """Return a decorator that turns a method's ``progress`` argument into a report function.
 
     Args:
-        unit: what is counted, such as ``files``.
-        error: what is raised for a value that is neither a function nor True, False or None.
+        unit: name of the counted things, such as ``files``.
+        error: exception class for a value that is neither a function nor True, False or None.
     """
 
     def decorated(method: Callable[P, T]) -> Callable[P, T]:
         @wraps(method)
-        def with_bar(*args: P.args, **given: P.kwargs) -> T:
-            progress: Any = given.pop("progress", None)
+        def with_bar(*args: P.args, **options: P.kwargs) -> T:
+            progress: Any = options.pop("progress", None)
             with shown_progress(progress, method.__name__.rstrip("_"), unit, error) as report:
-                return method(*args, **given, progress=report)  # type: ignore[arg-type]
+                return method(*args, **options, progress=report)  # type: ignore[arg-type]
 
         return with_bar
 
@@ -56,7 +56,7 @@ def with_progress(unit: str, error: type[Exception]) -> Callable[[Callable[P, T]
 
 @contextmanager
 def shown_progress(progress: Progress | None, what: str, unit: str, error: type[Exception]) -> Iterator[Report | None]:
-    """Yield what a long call reports to: the function that is given, a bar for True, None for nothing.
+    """Yield the report function of a long call: the caller's, a bar for True, or None.
 
     Raises:
         error: ``progress`` is none of these.
@@ -64,7 +64,7 @@ def shown_progress(progress: Progress | None, what: str, unit: str, error: type[
     if not isinstance(progress, bool):
         yield called(progress, "progress", error)
         return
-    bar = _Shown(what, unit) if progress else None
+    bar = _LazyBar(what, unit) if progress else None
     try:
         yield bar
     finally:
@@ -73,12 +73,12 @@ def shown_progress(progress: Progress | None, what: str, unit: str, error: type[
 
 
 def reporter(progress: Progress | None) -> Report | None:
-    """Return what a decorated method reports to."""
+    """Return the report function of a decorated method."""
     return None if isinstance(progress, bool) else progress
 
 
 class _Quiet:
-    """Standard error, if there is one; that it is gone must stop nothing, and tqdm would keep its lock for ever."""
+    """Standard error, ignoring write errors: after one, tqdm would hold its lock for ever."""
 
     encoding = "utf-8"
 
@@ -108,8 +108,8 @@ class _Quiet:
         return self._file.fileno()
 
 
-class _Shown:
-    """Shows what it is called with in a bar, which it opens at the first call."""
+class _LazyBar:
+    """A report function that opens its bar at the first call."""
 
     def __init__(self, what: str, unit: str) -> None:
         self._what, self._unit = what, unit
@@ -117,7 +117,7 @@ class _Shown:
 
     def __call__(self, done: int, total: int | None) -> None:
         if self._bar is None:
-            self._bar = _opened(self._what, self._unit)
+            self._bar = _open_bar(self._what, self._unit)
         self._bar.show(done, total)
 
     def close(self) -> None:
@@ -125,9 +125,9 @@ class _Shown:
             self._bar.close()
 
 
-def _opened(what: str, unit: str) -> Bar:
+def _open_bar(what: str, unit: str) -> Bar:
     for kind in (_Tqdm, _Rich):
-        # In notebooks both need more packages, and rich shows one bar at a time.
+        # Fails in notebooks without extra packages, and for a second rich bar at a time.
         with suppress(Exception):
             return kind(what, unit)
     return _Line(what, unit)
@@ -167,7 +167,7 @@ class _Rich:
 
 
 class _Line:
-    """A line that is written anew on a terminal, and one now and then elsewhere."""
+    """A line that is overwritten on a terminal and repeated every few seconds elsewhere."""
 
     def __init__(self, what: str, unit: str) -> None:
         self._what, self._unit = what, unit
@@ -186,7 +186,7 @@ class _Line:
             self._write("\n")
 
     def _write(self, end: str) -> None:
-        # What stood there before may be longer.
+        # Pad with spaces: the previous text may be longer.
         start = f"\r{self._text:<{len(self._written)}}" if self._terminal else self._text
         self._file.write(start + end)
         self._file.flush()

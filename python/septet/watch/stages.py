@@ -1,4 +1,4 @@
-"""How long each stage of a search takes, while somebody watches it."""
+"""Timing of the stages of a watched search."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from time import perf_counter
 
 __all__ = ["SLOW_MS", "STAGES", "Stages"]
 
-#: A search of more milliseconds is logged as slow.
+#: Searches slower than this, in milliseconds, are logged.
 SLOW_MS = 1_000.0
 
 
 class Stages:
-    """The milliseconds of each stage of one search, by name, in the order in which the stages came.
+    """The duration of each stage of a search.
 
     Attributes:
-        ms: by stage; a stage that came several times counts as one.
-        single: there is one query; of several, threads work on different stages at a time.
+        ms: milliseconds by stage, in order of first appearance; repeated stages are summed.
+        single: False for several queries, whose stages overlap in threads.
     """
 
     __slots__ = ("_at", "ms", "single")
@@ -27,11 +27,11 @@ class Stages:
         self._at = perf_counter()
 
     def mark(self, stage: str) -> None:
-        """Count the time since the last mark for the stage that ends here."""
+        """Add the time since the last mark to the stage that ends now."""
         now = perf_counter()
         self.ms[stage] = self.ms.get(stage, 0.0) + (now - self._at) * 1e3
         self._at = now
 
 
-#: Those of the search that runs, in this thread or task; None while nobody watches.
+#: Stages of the search running in this thread or task; None if it is not watched.
 STAGES: ContextVar[Stages | None] = ContextVar("septet_stages", default=None)

@@ -1,4 +1,4 @@
-"""The methods that tell of themselves when somebody listens."""
+"""Decorator that reports a class's searches and writes to hooks, loggers and spans."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["SEARCHES", "WRITES", "watched"]
 
 _Kind = TypeVar("_Kind", bound=type)
 
-#: Methods that search, beside `search`, which every program waits for and which asks by itself.
+#: Search methods except `search`, the hottest, which checks for watchers itself.
 SEARCHES = frozenset({"recall", "search_many", "similar", "explain"})
-#: Methods that write.
+#: Write methods.
 WRITES = frozenset(
     (
         "add add_many update update_many rename_tag merge_domains supersede reinstate remember forget delete purge "
@@ -25,7 +25,7 @@ WRITES = frozenset(
 
 
 def watched(kind: _Kind) -> _Kind:
-    """Let the methods of a class that search or write tell of themselves; a decorator of the class."""
+    """Wrap the search and write methods of a class so that they are reported."""
     for name in SEARCHES:
         if hasattr(kind, name):
             setattr(kind, name, _search(name, getattr(kind, name)))
@@ -33,7 +33,7 @@ def watched(kind: _Kind) -> _Kind:
         if hasattr(kind, name):
             setattr(kind, name, _write(name, getattr(kind, name)))
     if (embed := getattr(kind, "embed", None)) is not None:
-        setattr(kind, "embed", _embed(embed))  # noqa: B010 - not known to be there
+        setattr(kind, "embed", _embed(embed))  # noqa: B010 - not every class has it
     return kind
 
 
@@ -66,16 +66,16 @@ def _embed(method: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Any, *args: Any, **options: Any) -> Any:
         if self._watch is None or self._watch.tracer is None:
             return method(self, *args, **options)
-        span, fault, said = self._watch.tracer.embed(), None, {}
+        span, fault, fields = self._watch.tracer.embed(), None, {}
         try:
             report = method(self, *args, **options)
-            said = {"gen_ai.request.model": report.model, "septet.missing": report.missing}
-            said |= {f"septet.{name}": getattr(report, name) for name in ("embedded", "cached", "failed", "requests")}
+            fields = {"gen_ai.request.model": report.model, "septet.missing": report.missing}
+            fields |= {f"septet.{name}": getattr(report, name) for name in ("embedded", "cached", "failed", "requests")}
         except Exception as error:
             fault = error
             raise
         finally:
-            span.close(fault, said)
+            span.close(fault, fields)
         return report
 
     return call

@@ -1,4 +1,4 @@
-"""Calls that are watched: timed, and told to hooks, loggers and spans when they are over."""
+"""Run watched calls: time them and report them to hooks, loggers and spans."""
 
 from __future__ import annotations
 
@@ -18,60 +18,60 @@ if TYPE_CHECKING:
 
 __all__ = ["searched", "tell_results", "written"]
 
-#: A write of so many rows, or of so many milliseconds, is more than a detail.
+#: Minimum rows, or milliseconds, of a write that is logged at INFO instead of DEBUG.
 MANY_ROWS, LONG_MS = 1_000, 1_000.0
-#: What goes on being so is said again after so many seconds.
+#: Seconds before a persisting condition is logged again.
 AGAIN_S = 3_600.0
-#: Beside what makes answers less: what concerns the vault and not the query.
+#: Notes about the vault, logged beside those that degrade results.
 OF_VAULT: frozenset[NoteCode] = frozenset(
     {"index_mismatch", "network_folder", "sidecar_damaged", "synchronised_folder", "cache_unusable"}
 )
-#: The words of a provider, and of an error of the caller's, may repeat the query.
+#: Notes that quote a provider or the caller's code, and so may repeat the query.
 OF_OTHERS: frozenset[NoteCode] = frozenset({"embedding_refused", "embedding_unavailable", "reranker_failed"})
-#: What concerns one query alone.
+#: Notes about a single query.
 OF_QUERY: frozenset[NoteCode] = frozenset({"query_cut", "vector_mismatch"})
 
-#: The vaults and federations that a method of theirs writes to, in this thread or task: what it calls is part of it.
+#: Owners with a write in progress in this thread or task: nested writes are part of it.
 _WRITING: ContextVar[tuple[object, ...]] = ContextVar("septet_writing", default=())
 
 
 def searched(
     owner: Any, method: SearchMethod, call: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]
 ) -> Any:
-    """Return what a search returns, and tell of it."""
+    """Run a search and report it."""
     watch: Watch | None = owner._watch
     stages = Stages(single=method != "search_many")
     before = STAGES.set(stages)
     started = time.perf_counter()
-    found, fault = None, None
+    results, fault = None, None
     span = None if watch is None or watch.tracer is None else watch.tracer.search(method)
     try:
-        found = call(owner, *args, **options)
+        results = call(owner, *args, **options)
     except Exception as error:
         fault = error
         raise
     finally:
         STAGES.reset(before)
-        event = _search_event(method, args, options, found, fault, stages, (time.perf_counter() - started) * 1e3)
+        event = _search_event(method, args, options, results, fault, stages, (time.perf_counter() - started) * 1e3)
         if span is not None:
             span.end(event)
-        _log_search(owner, event, found)
+        _log_search(owner, event, results)
         if watch is not None and watch.on_search is not None:
             _tell(owner, watch, watch.on_search, event)
-    return found
+    return results
 
 
 def written(owner: Any, method: str, call: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """Return what a write returns, and tell of it."""
-    if any(one is owner for one in _WRITING.get()):
+    """Run a write and report it."""
+    if any(writer is owner for writer in _WRITING.get()):
         return call(owner, *args, **options)
     watch: Watch | None = owner._watch
     before = _WRITING.set((*_WRITING.get(), owner))
     started = time.perf_counter()
-    made, fault = None, None
+    result, fault = None, None
     span = None if watch is None or watch.tracer is None else watch.tracer.write(method)
     try:
-        made = call(owner, *args, **options)
+        result = call(owner, *args, **options)
     except Exception as error:
         fault = error
         raise
@@ -80,7 +80,7 @@ def written(owner: Any, method: str, call: Callable[..., Any], args: Sequence[An
         store = getattr(owner, "_store", None)
         event = WriteEvent(
             method=method,
-            count=0 if fault is not None or options.get("dry_run") else _count(made),
+            count=0 if fault is not None or options.get("dry_run") else _count(result),
             took_ms=(time.perf_counter() - started) * 1e3,
             generation=0 if store is None else store.last_generation,
             error=fault,
@@ -90,11 +90,11 @@ def written(owner: Any, method: str, call: Callable[..., Any], args: Sequence[An
         _log_write(owner, event)
         if watch is not None and watch.on_write is not None:
             _tell(owner, watch, watch.on_write, event)
-    return made
+    return result
 
 
 def _tell(owner: Any, watch: Watch, hook: Callable[[Any], object], event: SearchEvent | WriteEvent) -> None:
-    """Call a hook; what it searches and writes itself is told to nobody, or it would be called for ever."""
+    """Call a hook; its own searches and writes are not reported, or it would recurse for ever."""
     searching, writing = STAGES.set(Stages()), _WRITING.set((*_WRITING.get(), owner))
     try:
         watch.tell(hook, event)
@@ -104,24 +104,24 @@ def _tell(owner: Any, watch: Watch, hook: Callable[[Any], object], event: Search
 
 
 def tell_results(owner: Any, results: Results) -> None:
-    """Log what a search that nobody watches has to say: that it was slow, or less than it could be."""
+    """Log a slow or degraded search."""
     listener = log.logger("search")
     if listener is None:
         return
     if results.took_ms > SLOW_MS and listener.isEnabledFor(log.INFO):
-        listener.info("%s: a slow search, %d hits in %.0f ms", _name(owner), len(results.hits), results.took_ms)
+        listener.info("%s: slow search, %d hits in %.0f ms", _name(owner), len(results.hits), results.took_ms)
     for note in results.notes:
         if note.code in OF_QUERY or not (note.code in DEGRADING or note.code in OF_VAULT):
             continue
-        now, told = time.monotonic(), owner.__dict__.setdefault("_told", {})
+        now, logged = time.monotonic(), owner.__dict__.setdefault("_logged", {})
         key = (note.code, note.tier)
-        if now - told.get(key, -AGAIN_S) >= AGAIN_S and listener.isEnabledFor(log.WARNING):
-            told[key] = now
-            listener.warning("%s: %s", _name(owner), _said(note))
+        if now - logged.get(key, -AGAIN_S) >= AGAIN_S and listener.isEnabledFor(log.WARNING):
+            logged[key] = now
+            listener.warning("%s: %s", _name(owner), _line(note))
 
 
-def _said(note: Note) -> str:
-    """Return a note as a line that repeats no query."""
+def _line(note: Note) -> str:
+    """Return a note as a line without query text."""
     if note.code not in OF_OTHERS:
         return str(note)
     return f"{note.code} [{note.tier}]" if note.tier else note.code
@@ -131,14 +131,15 @@ def _search_event(
     method: SearchMethod,
     args: Sequence[Any],
     options: Mapping[str, Any],
-    found: Any,
+    outcome: Any,
     fault: Exception | None,
     stages: Stages,
     took_ms: float,
 ) -> SearchEvent:
-    given = next((value for value in (*args, *(options.get(n) for n in _QUERIES)) if value is not None), "")
-    all_results = [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, Results)]
-    texts = given if isinstance(given, (list, tuple)) else [given]
+    value = next((argument for argument in (*args, *(options.get(n) for n in _QUERIES)) if argument is not None), "")
+    items = outcome if isinstance(outcome, list) else [outcome]
+    all_results = [results for results in items if isinstance(results, Results)]
+    texts = value if isinstance(value, (list, tuple)) else [value]
     text = texts[0] if texts and isinstance(texts[0], str) else ""
     first = all_results[0] if all_results else None
     return SearchEvent(
@@ -148,23 +149,23 @@ def _search_event(
         queries=len(all_results) if method == "search_many" else 1,
         took_ms=took_ms,
         stages=stages.ms,
-        candidates=sum(tier.candidates for one in all_results for tier in one.tiers),
-        hits=sum(len(one.hits) for one in all_results),
+        candidates=sum(tier.candidates for results in all_results for tier in results.tiers),
+        hits=sum(len(results.hits) for results in all_results),
         generation=first.tiers[0].generation if first is not None and first.tiers else 0,
         profile="" if first is None else first.profile,
-        notes=tuple(dict.fromkeys(note for one in all_results for note in one.notes)),
+        notes=tuple(dict.fromkeys(note for results in all_results for note in results.notes)),
         error=fault,
     )
 
 
-#: The parameters that say what is searched for.
+#: Parameters that hold the query.
 _QUERIES = ("query", "queries", "id", "text")
 
 
-def _log_search(owner: Any, event: SearchEvent, found: Any) -> None:
-    for one in found if isinstance(found, list) else [found]:
-        if isinstance(one, Results) and (one.notes or one.took_ms > SLOW_MS):
-            tell_results(owner, one)
+def _log_search(owner: Any, event: SearchEvent, outcome: Any) -> None:
+    for results in outcome if isinstance(outcome, list) else [outcome]:
+        if isinstance(results, Results) and (results.notes or results.took_ms > SLOW_MS):
+            tell_results(owner, results)
     listener = log.logger("search")
     if listener is None or not listener.isEnabledFor(log.DEBUG):
         return
@@ -193,13 +194,13 @@ def _name(owner: Any) -> str:
     return cast("str", getattr(owner, "path", "federation"))
 
 
-def _count(made: object) -> int:
-    """Return how many rows a write says it wrote."""
-    if isinstance(made, int):
-        return int(made)
-    if isinstance(made, (list, tuple)) and not hasattr(made, "_fields"):
-        return len(made)
+def _count(result: object) -> int:
+    """Return the number of rows that a write reports."""
+    if isinstance(result, int):
+        return int(result)
+    if isinstance(result, (list, tuple)) and not hasattr(result, "_fields"):
+        return len(result)
     for name in ("entries", "changed", "count"):
-        if isinstance(one := getattr(made, name, None), int):
-            return one
+        if isinstance(count := getattr(result, name, None), int):
+            return count
     return 1
