@@ -109,7 +109,7 @@ def test_what_is_not_done_in_time_is_said_and_goes_on(tmp_path, notes):
         (notes / "late.md").write_text("numbat\n", encoding="utf-8")
         first = vault.search("numbat")
         assert codes(first) == ["index_behind"]
-        assert "last whole sync was" in first.notes[0].cause
+        assert "last complete sync was" in first.notes[0].cause
         until(lambda: vault.search("numbat"))
         until(lambda: vault.sync_status().in_step)
 

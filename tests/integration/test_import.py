@@ -320,7 +320,8 @@ def test_names_in_map_that_no_record_has_are_noted(vault, names, missing):
     records[2]["rare"] = 1
     done = vault.import_(records, map=names)
     assert done.entries == 3
-    said = f"map has names that no record has: {', '.join(map(repr, missing))}; the first record has 'name', 'title', 'meta'"
+    first = "the first record has 'name', 'title', 'meta'"
+    said = f"map has names that no record has: {', '.join(map(repr, missing))}; {first}"
     assert done.notes == ((said,) if missing else ())
     assert vault.import_([], map=names).notes == ()
 

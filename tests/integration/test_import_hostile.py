@@ -240,5 +240,3 @@ def test_what_is_no_text_in_a_folder_is_left_out_and_told(tmp_path):
         assert all(said in told[path] for path, said in wanted.items())
         note = "1 files with other suffixes were skipped (1 .png); format='text' imports all text files"
         assert done.notes == (note,)
-            "1 files with other suffixes were skipped (1 .png); format='text' imports all text files",
-        )

@@ -1,1 +1,1 @@
-"""Files: folders of Markdown, plain text and session transcripts, kept as chunks in step with the disk."""
+"""Folders of Markdown, plain text and session transcripts, synchronised with a vault as chunks."""

@@ -1,4 +1,4 @@
-"""Chunks: a text cut into parts of whole lines, each with its lines and a digest."""
+"""Split a text into chunks of whole lines, with line numbers and digests."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from septet.inputs.arguments import exact, shown, whole
 
 __all__ = ["Chunk", "Chunking", "Variant", "chunk_markdown", "cut", "encodable"]
 
-#: How a text is cut: see `chunk_markdown`.
+#: Chunking algorithm; see `chunk_markdown`.
 Variant: TypeAlias = Literal["capped", "literal", "entries"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
-#: Another number says that the same text gives other chunks, so that what is stored is cut anew.
+#: Increment when the same text gives different chunks: stored files are then chunked again.
 VERSION = 2
 MOST_TOKENS = 100_000
 MOST_TEXT = 2**30
@@ -25,9 +25,9 @@ class Chunk(NamedTuple):
 
     Attributes:
         text: its lines, joined by LF.
-        first_line: the line it begins on, from 1.
-        last_line: the line it ends on.
-        hash: the SHA-256 of the text in UTF-8, in hexadecimal digits.
+        first_line: number of its first line, from 1.
+        last_line: number of its last line.
+        hash: SHA-256 of the text in UTF-8, hexadecimal.
     """
 
     text: str
@@ -38,15 +38,15 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True)
 class Chunking:
-    """How files are cut into chunks; see `chunk_markdown`.
+    """Chunking parameters of files; see `chunk_markdown`.
 
     Args:
-        tokens: the size of a chunk, 1 to 100,000, at four characters a token.
-        overlap: how much a chunk repeats of the one before it, 0 to ``tokens`` - 1.
+        tokens: chunk size in tokens of four characters, 1 to 100,000.
+        overlap: tokens repeated from the previous chunk, 0 to ``tokens`` - 1.
         variant: ``capped``, ``literal`` or ``entries``.
 
     Raises:
-        EntryError: a value is of another type or out of range.
+        EntryError: a value has the wrong type or is out of range.
     """
 
     tokens: int = 400
@@ -61,74 +61,75 @@ class Chunking:
 
     @property
     def identity(self) -> str:
-        """What the chunks of a text depend on, the version of the chunker included: stores of others are cut anew."""
+        """Identity of the chunking, with the chunker's version: chunks with another identity are rebuilt."""
         return f"{self.variant}/{VERSION}/{self.tokens}/{self.overlap}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready dict; ``Chunking(**made)`` gives an equal value."""
+        """Return a JSON-ready dict of the arguments."""
         return {"tokens": self.tokens, "overlap": self.overlap, "variant": self.variant}
 
 
 def chunk_markdown(
     text: str, *, tokens: int = 400, overlap: int = 80, variant: Variant = "capped", max_bytes: int | None = None
 ) -> list[Chunk]:
-    """Cut a text into chunks of whole lines that cover it; an empty text is one empty chunk.
+    """Split a text into chunks of whole lines that cover it; an empty text is one empty chunk.
 
-    Lines end at LF alone. The budget is four units a token, at least 32; a line end costs one. A line larger than the
-    budget is cut into pieces, which count as lines of the same number: a chunk has a line end between them.
+    Only LF ends a line. The budget is four units per token, at least 32; a line end costs one. A line larger than the
+    budget is split into pieces, which count as lines with the same number: a chunk has a line end between them.
 
-    ``capped``: no chunk costs more than the budget, what it repeats included. A character costs a unit, or two beyond
-    the Basic Multilingual Plane; where tokenizers make more of it, 4 (ideographs, kana, Hangul), 8, 12 or 16. Pieces
-    end between characters. A chunk repeats the last lines of the one before that cost ``overlap`` at most and fit
-    beside its first new line; where not even one does, the end of it.
+    ``capped``: no chunk exceeds the budget, its overlap included. A character costs one unit, or two beyond the Basic
+    Multilingual Plane; 4 (ideographs, kana, Hangul), 8, 12 or 16 if tokenizers split it further. Pieces end between
+    characters. A chunk repeats the last lines of the previous one that cost at most ``overlap`` and fit beside its
+    first new line; if no line fits, the end of the last one.
 
-    ``entries``: as ``capped``, for curated lists. Each line that begins with ``- ``, and each heading, begins a chunk,
-    which repeats nothing of what is before it.
+    ``entries``: like ``capped``, for curated lists. Each line that begins with ``- ``, and each heading, begins a chunk
+    without overlap.
 
-    ``literal``: as a documented system did. Lengths are UTF-16 units. A chunk repeats lines of ``overlap`` at least,
-    and its first new line is added without looking again, so it may have twice the budget. Long lines are cut every
-    so many units; a character cut in two becomes U+FFFD on either side.
+    ``literal``: the algorithm of a documented system. Lengths are UTF-16 units. A chunk repeats lines of at least
+    ``overlap`` and adds its first new line unchecked, so it may have twice the budget. Long lines are split at the
+    budget; a character split in two becomes U+FFFD on either side.
 
     Args:
-        text: Markdown or any other text. A lone surrogate is taken as U+FFFD.
-        tokens: the size of a chunk, 1 to 100,000.
-        overlap: how much a chunk repeats of the one before it, 0 to 100,000.
-        variant: how chunks are cut.
-        max_bytes: chunks of more bytes in UTF-8 are cut again, between characters; parts keep the lines of the whole.
+        text: Markdown or any other text. A lone surrogate is replaced by U+FFFD.
+        tokens: chunk size, 1 to 100,000.
+        overlap: tokens repeated from the previous chunk, 0 to 100,000.
+        variant: chunking algorithm.
+        max_bytes: maximum bytes (UTF-8) of a chunk; larger ones are split between characters, and the parts keep the
+            line numbers of the whole.
 
     Raises:
-        EntryError: a value is of another type or out of range, or the overlap makes more than 16 times the text (and
-            more than 64 MiB).
+        EntryError: a value has the wrong type or is out of range, or the overlap makes the chunks larger than 16 times
+            the text (and 64 MiB).
     """
     most = 0 if max_bytes is None else whole(max_bytes, "max_bytes", EntryError, 1, MOST_TEXT)
     size = whole(tokens, "tokens", EntryError, 1, MOST_TOKENS)
-    repeated = whole(overlap, "overlap", EntryError, 0, MOST_TOKENS)
+    shared = whole(overlap, "overlap", EntryError, 0, MOST_TOKENS)
     kind = checked_variant(variant)
     try:
-        return [Chunk(*found) for found in _core.chunk_markdown(encodable(text), size, repeated, kind, most)]
+        return [Chunk(*row) for row in _core.chunk_markdown(encodable(text), size, shared, kind, most)]
     except ValueError as fault:
         if isinstance(fault, EntryError):
             raise
         raise EntryError(
-            f"overlap is {repeated} of {size} tokens: chunks of this text would have more than 16 times its size; "
+            f"overlap is {shared} of {size} tokens: chunks of this text would have more than 16 times its size; "
             "wanted a smaller overlap"
         ) from None
 
 
 def cut(text: str, chunking: Chunking) -> list[Chunk]:
-    """Return the chunks of a text, blank ones too; see `chunk_markdown`."""
+    """Return the chunks of a text, including blank ones; see `chunk_markdown`."""
     return chunk_markdown(text, tokens=chunking.tokens, overlap=chunking.overlap, variant=chunking.variant)
 
 
 def checked_variant(value: object) -> Variant:
-    """Return how a text is cut.
+    """Return a chunking algorithm.
 
     Raises:
-        EntryError: no known way.
+        EntryError: an unknown variant.
     """
-    given = exact(value)
-    if isinstance(given, str) and given in VARIANTS:
-        return VARIANTS[VARIANTS.index(given)]
+    name = exact(value)
+    if isinstance(name, str) and name in VARIANTS:
+        return VARIANTS[VARIANTS.index(name)]
     raise EntryError(f"variant is {shown(value)}: wanted one of {', '.join(VARIANTS)}")
 
 
@@ -136,19 +137,19 @@ def encodable(text: object) -> str:
     """Return a text with U+FFFD in place of lone surrogates.
 
     Raises:
-        EntryError: it is no text, or longer than 2**30 characters.
+        EntryError: it is not a text, or is longer than 2**30 characters.
     """
     if not isinstance(text, str):
         hint = "decode bytes as UTF-8 first" if isinstance(text, (bytes, bytearray)) else f"got {shown(text)}"
         raise EntryError(f"text is {type(text).__name__}, not text: {hint}")
     text = str.__str__(text)
     if len(text) > MOST_TEXT:
-        raise EntryError(f"text has {len(text):,} characters: at most {MOST_TEXT:,} are taken; cut it into several")
+        raise EntryError(f"text has {len(text):,} characters: at most {MOST_TEXT:,} are allowed; split it")
     if text.isascii():
         return text
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        # Two halves in a row are one character.
+        # A high and a low surrogate in a row are one character.
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text

@@ -1,4 +1,4 @@
-"""Documents: a file's text as drafts of entries, one a chunk, with what its headings, links and front matter say."""
+"""Convert the text of a file to drafts of entries, one per chunk, with its headings, links and front matter."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ MOST_TITLE_CHARS = 200
 
 
 class Mention(NamedTuple):
-    """What a chunk names by a link.
+    """The target of a link in a chunk.
 
     Attributes:
-        target: the note, or the relative path as it is written, ``%20`` and all; resolved against nothing.
-        anchor: the heading in it, or "".
-        type: ``wiki`` for ``[[target#anchor|alias]]``, ``link`` for ``[alias](target#anchor)``; ``alias`` where the
-            front matter has the target as another name of the file itself.
+        target: the note, or the relative path as written (percent-encoded, unresolved).
+        anchor: the heading in the target, or "".
+        type: ``wiki`` for ``[[target#anchor|alias]]``, ``link`` for ``[alias](target#anchor)``; ``alias`` if the front
+            matter names the target as an alias of the file itself.
     """
 
     target: str
@@ -51,12 +51,12 @@ class Mention(NamedTuple):
 
 
 class ChunkDraft(NamedTuple):
-    """A chunk as the fields of an entry, without what only the vault knows: id, parent, span, source, kind.
+    """The fields of an entry for a chunk, without those set by the vault: id, parent, span, source, kind.
 
     Attributes:
-        fields: title, description, context, attrs, created_at, updated_at, first_line, last_line, and of tags, type,
-            domain and severity those that the front matter gives.
-        mentions: what the part that the chunk before does not have names, in its order.
+        fields: title, description, context, attrs, created_at, updated_at, first_line, last_line; tags, type, domain
+            and severity if the front matter has them.
+        mentions: mentions in the part of the chunk that is not overlap, in order.
     """
 
     fields: dict[str, Any]
@@ -67,8 +67,8 @@ class Document(NamedTuple):
     """A file as chunks.
 
     Attributes:
-        chunks: in the order of the text; blank ones are left out.
-        problems: what could not be read, in sentences.
+        chunks: in the order of the text, without blank ones.
+        problems: unreadable parts, as sentences.
     """
 
     chunks: list[ChunkDraft]
@@ -79,10 +79,10 @@ def document_of(text: str, path: str, mtime: float, chunking: Chunking, extracte
     """Return the chunks of a file.
 
     Args:
-        text: what is in it.
-        path: below its root, with forward slashes; the ending says whether it is Markdown, reStructuredText or text.
-        mtime: when it was last changed, in epoch seconds.
-        extracted: what the text was got from, if the file is none itself: its lines are those of that.
+        text: its content.
+        path: relative to its root, with forward slashes; the suffix selects Markdown, reStructuredText or plain text.
+        mtime: modification time, epoch seconds.
+        extracted: source of the text if it was extracted from another format; line numbers are those of the source.
     """
     name = path.rpartition("/")[2]
     stem, dot, ending = name.rpartition(".")
@@ -124,15 +124,15 @@ def document_of(text: str, path: str, mtime: float, chunking: Chunking, extracte
 def _with_properties(
     chunks: list[ChunkDraft], front: FrontMatter, head: str, fields: dict[str, Any]
 ) -> list[ChunkDraft]:
-    """Return the chunks with the links and the other names of their front matter; one of it alone where it is all."""
+    """Return the chunks with the links and aliases of the front matter; a file without text gets one chunk of it."""
     if not chunks:
         last = head.rstrip().count("\n") + 1
-        own = {"description": head.strip(), "context": "", "first_line": 1, "last_line": last}
-        chunks = [ChunkDraft({**fields, **own}, ())]
+        alone = {"description": head.strip(), "context": "", "first_line": 1, "last_line": last}
+        chunks = [ChunkDraft({**fields, **alone}, ())]
     first, *others = chunks
     names = aliases_of(front.values)
     mentions = (
-        *(Mention(*one, "wiki") for one in named_in(front.values)),
+        *(Mention(*pair, "wiki") for pair in named_in(front.values)),
         *first.mentions,
         *(Mention(name, "", ALIAS) for name in names),
     )
@@ -140,18 +140,18 @@ def _with_properties(
 
 
 def _also_called(title: str, names: Sequence[str]) -> str:
-    """Return a title with other names of its note, as many as have room: in a title a name weighs as one."""
-    said = ""
+    """Return a title with as many aliases of its note as fit, so that an alias matches with the weight of a title."""
+    aliases = ""
     for name in names:
-        longer = f"{said}; {name}" if said else name
+        longer = f"{aliases}; {name}" if aliases else name
         if len(f"{title} ({longer})") > MOST_TITLE_CHARS:
             break
-        said = longer
-    return f"{title} ({said})" if said else title
+        aliases = longer
+    return f"{title} ({aliases})" if aliases else title
 
 
 def _shared(front: FrontMatter, path: str, name: str, mtime: float) -> tuple[dict[str, Any], dict[str, Any], str]:
-    """Return the fields and attrs that all chunks of a file have, and the title of those under no heading."""
+    """Return the fields and attrs shared by all chunks of a file, and the title of chunks without a heading."""
     day = dated(name)
     created = updated = mtime if day is None else day
     fields: dict[str, Any] = {}
@@ -162,14 +162,14 @@ def _shared(front: FrontMatter, path: str, name: str, mtime: float) -> tuple[dic
         fields = fields_of(front.values)
         attrs = attrs_of(front.values, fields)
         attrs.pop("headings", None)
-        made, changed = times_of(front.values)
-        created = created if made is None else made
-        updated = updated if changed is None else changed
-        given = attrs.pop("evergreen", None)
-        evergreen = given if isinstance(given, bool) else evergreen
-        said = attrs.get("title")
-        if isinstance(said, str) and said.strip():
-            title = " ".join(said.split())[:MOST_TITLE_CHARS]
+        front_created, front_updated = times_of(front.values)
+        created = created if front_created is None else front_created
+        updated = updated if front_updated is None else front_updated
+        flag = attrs.pop("evergreen", None)
+        evergreen = flag if isinstance(flag, bool) else evergreen
+        front_title = attrs.get("title")
+        if isinstance(front_title, str) and front_title.strip():
+            title = " ".join(front_title.split())[:MOST_TITLE_CHARS]
     if evergreen:
         attrs["evergreen"] = 1
     fields["created_at"], fields["updated_at"] = created, max(created, updated)
@@ -177,20 +177,20 @@ def _shared(front: FrontMatter, path: str, name: str, mtime: float) -> tuple[dic
 
 
 def dated(name: str) -> float | None:
-    """Return the day that a file's name begins with, ``YYYY-MM-DD[-slug]``, as epoch seconds of its midnight (UTC)."""
-    found = _DAY.fullmatch(name.rpartition(".")[0] or name)
-    if found is None:
+    """Return the date at the start of a file name, ``YYYY-MM-DD[-slug]``, as epoch seconds of midnight (UTC)."""
+    match = _DAY.fullmatch(name.rpartition(".")[0] or name)
+    if match is None:
         return None
     try:
-        return datetime(int(found[1]), int(found[2]), int(found[3]), tzinfo=timezone.utc).timestamp()
+        return datetime(int(match[1]), int(match[2]), int(match[3]), tzinfo=timezone.utc).timestamp()
     except ValueError:
         return None
 
 
 def is_evergreen(path: str) -> bool:
-    """Say whether a file never ages: the curated ones of a memory folder, and below ``memory/`` those without a date.
+    """Return True for files that never age: curated ones of a memory folder, and undated ones below ``memory/``.
 
-    A name that looks like a date and is none, such as ``2026-02-30``, is dated: its age is that of the file.
+    A name that looks like a date but is invalid, such as ``2026-02-30``, counts as dated, with the age of the file.
     """
     name = path.rpartition("/")[2]
     return is_memory_path(path) and _DAY.fullmatch(name.rpartition(".")[0] or name) is None

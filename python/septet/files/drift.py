@@ -1,4 +1,4 @@
-"""Drift: how the files of a root on the disk differ from those that a vault has of it."""
+"""Drift: differences between the files of a root on the disk and in the vault."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 __all__ = ["CatchUp", "Drift", "drift_of", "why_unknown_of"]
 
-#: With more files than this that changed in a root, the whole root is synced: a scan costs less than so many look-ups.
+#: Maximum files synced one by one; with more changes, a scan of the whole root is cheaper.
 MOST_APART = 64
 
 
 class Drift(NamedTuple):
-    """How a root on the disk differs from what the vault has; paths are below the root.
+    """Differences between a root on the disk and in the vault; paths are relative to the root.
 
     Attributes:
-        new: files that the vault does not have.
-        changed: files of another size or time. So may be some whose bytes are the same.
-        gone: files that are not on the disk any more, or left out now.
-        pending: transcripts of which too little is new to be read without being asked for.
-        doubtful: files that were read in the moment in which they were written, so that only their bytes can tell.
-        why: why nothing can be said of the root, whose files stay in the vault then; None if they can be compared.
+        new: files missing in the vault.
+        changed: files with another size or time; some may have the same bytes.
+        gone: files deleted from the disk, or excluded now.
+        pending: transcripts with too little new text for an automatic sync.
+        doubtful: files read within the clock tick of their last change, to be compared by hash.
+        why: reason why the root cannot be compared (its files stay in the vault), or None.
     """
 
     followed: Followed
@@ -51,33 +51,33 @@ class Drift(NamedTuple):
 
     @property
     def files(self) -> int:
-        """How many files the vault is behind by."""
+        """Number of files that differ."""
         return len(self.new) + len(self.changed) + len(self.gone)
 
     @property
     def due(self) -> list[str]:
-        """The files that a sync should look at."""
+        """Files that a sync must check."""
         return [*self.new, *self.changed, *self.gone, *self.doubtful]
 
 
 def why_unknown_of(followed: Followed, seen: Scan, device: int | None) -> str | None:
-    """Return why nothing can be said of what a root holds; None if what a scan has not found is gone.
+    """Return why a root cannot be compared; None if files missing in the scan are deleted.
 
     Args:
-        device: of the file system that it was on when it was last synced; None if that is not known.
+        device: device of its file system at the last sync; None if unknown.
     """
-    for one in seen.skipped:
-        if one.reason == "unreadable" and not one.path:
-            return f"cannot be read ({one.detail})"
+    for entry in seen.skipped:
+        if entry.reason == "unreadable" and not entry.path:
+            return f"cannot be read ({entry.detail})"
     return None if seen.found else why_unknown(followed.root.path, device)
 
 
 def drift_of(followed: Followed, rows: Sequence[FileRow], seen: Scan, why: str | None = None) -> Drift:
-    """Compare a scan of a root with the files that a vault has of it, by size, time and kind."""
+    """Compare a scan of a root with its files in the vault, by size, time and kind."""
     if why is not None:
         return Drift(followed, seen, why=why)
     known = {row.path: row for row in rows}
-    held = set(known)
+    stored = set(known)
     new: list[str] = []
     changed: list[str] = []
     pending: list[PendingFile] = []
@@ -91,40 +91,40 @@ def drift_of(followed: Followed, rows: Sequence[FileRow], seen: Scan, why: str |
             pending.append(few)
         else:
             (new if row is None else changed).append(file.path)
-    unknown = {one.path for one in seen.skipped if one.reason in UNKNOWN}
-    gone = [path for path in known if not within(path, unknown)]
-    if any(known[path].kind == "session" for path in gone):
-        # One of the new ones may be what is gone under another name, and keeps its chunks if both are looked at.
-        new += [one.path for one in pending if one.path not in held]
-        pending = [one for one in pending if one.path in held]
-    return Drift(followed, seen, tuple(new), tuple(changed), tuple(gone), tuple(pending), tuple(doubtful))
+    unknown = {entry.path for entry in seen.skipped if entry.reason in UNKNOWN}
+    deleted = [path for path in known if not within(path, unknown)]
+    if any(known[path].kind == "session" for path in deleted):
+        # A new session may be a renamed one, which keeps its chunks if a sync checks both paths.
+        new += [entry.path for entry in pending if entry.path not in stored]
+        pending = [entry for entry in pending if entry.path in stored]
+    return Drift(followed, seen, tuple(new), tuple(changed), tuple(deleted), tuple(pending), tuple(doubtful))
 
 
 def _few(file: Found, row: FileRow | None) -> PendingFile | None:
-    """Return what is new of a transcript if that is too little to read it; None if it is to be read."""
+    """Return the new part of a transcript if it is too small for a sync; None if it is due."""
     if row is not None and row.kind != file.kind:
         return None
     try:
         news = pending_of(file, None if row is None else row.state)
     except OSError:
-        # The sync says why.
+        # The sync reports the reason.
         return None
-    # What did not grow was changed in the middle, perhaps to take something out.
-    is_other = row is not None and file.size <= row.size
-    return None if is_other or is_due(news) else PendingFile(file.path, *news)
+    # A changed transcript that has not grown was edited, perhaps to remove a secret.
+    was_edited = row is not None and file.size <= row.size
+    return None if was_edited or is_due(news) else PendingFile(file.path, *news)
 
 
 def _moving(drift: Drift, rows: Sequence[FileRow]) -> set[str]:
-    """Return new files that may be known ones on the move."""
+    """Return new files that may be known ones being moved."""
     if not drift.new:
         return set()
     names, seen = frozenset(drift.new), drift.scan
-    new = [one for one in seen.found if one.path in names]
-    return {one.path for one in moved_meanwhile(new, rows, seen.found, seen.skipped)}
+    new = [file for file in seen.found if file.path in names]
+    return {file.path for file in moved_meanwhile(new, rows, seen.found, seen.skipped)}
 
 
 class CatchUp:
-    """Finds what changed on the disk since it looked last, and has it synced.
+    """Finds changes on the disk since its last check, and syncs them.
 
     Args:
         sync: `Vault.sync`.
@@ -132,18 +132,18 @@ class CatchUp:
 
     def __init__(self, store: Store, sync: Callable[..., SyncReport]) -> None:
         self._store, self._sync = store, sync
-        #: What was on the disk when all of it was dealt with, by root, and the root as it was then.
+        #: By root number: the row and the scan at its last complete sync.
         self._dealt: dict[int, tuple[RootRow, Scan]] = {}
-        #: How many files the vault is behind by, as of the last look.
+        #: Number of files that differed at the last check.
         self.behind = 0
-        #: What there is to say of roots of which nothing is known.
+        #: Problems of the roots that cannot be compared.
         self.unknown: tuple[str, ...] = ()
 
     def look(self) -> list[Drift]:
-        """Return the roots on which something happened since the last `run`, but those of which nothing is known."""
+        """Return the drifts of the roots that changed since the last `run`, except those that cannot be compared."""
         with self._store.reading() as read:
             rows = [(row, files.device_of(read, row.root)) for row in files.roots(read)]
-        found, unknown = [], []
+        drifts, unknown = [], []
         for row, device in rows:
             followed = followed_of(row)
             seen = scan(followed.root)
@@ -157,18 +157,18 @@ class CatchUp:
                 known = files.of_root(read, row.root)
             drift = drift_of(followed, known, seen)
             if drift.gone or _moving(drift, known):
-                # What was moved while the folders were read may have been in neither of two, or in both.
+                # A file moved during the scan may have been listed twice or not at all: scan again.
                 seen = scan(followed.root)
                 drift = drift_of(followed, known, seen, why_unknown_of(followed, seen, device))
                 moving = _moving(drift, known)
-                # Their folders will look otherwise the next time, and so be compared again.
+                # The next scan will differ, and so compare these again.
                 drift = drift._replace(new=tuple(path for path in drift.new if path not in moving))
-            found.append(drift)
-        self.unknown, self.behind = tuple(unknown), sum(drift.files for drift in found)
-        return found
+            drifts.append(drift)
+        self.unknown, self.behind = tuple(unknown), sum(drift.files for drift in drifts)
+        return drifts
 
     def run(self) -> list[SyncReport]:
-        """Look, sync what changed, and return the reports of what was synced.
+        """Check the disk, sync the changes and return the reports.
 
         Raises:
             SeptetError: as `Vault.sync`.
@@ -176,7 +176,7 @@ class CatchUp:
         return list(self.bring(self.look()))
 
     def bring(self, drifts: Sequence[Drift]) -> Iterator[SyncReport]:
-        """Sync what changed, as it was looked at, and yield the reports; what goes wrong with a root comes last.
+        """Sync drifts and yield the reports; an error of a root is raised after the others.
 
         Raises:
             SeptetError: as `Vault.sync`.
@@ -186,11 +186,11 @@ class CatchUp:
             report = None
             if drift.due or drift.followed.is_read_otherwise:
                 try:
-                    report = self._synced(drift)
+                    report = self._sync_drift(drift)
                 except Closed:
                     raise
                 except SeptetError as raised:
-                    # What one root has no room for is no reason to leave out the others.
+                    # Sync the other roots although this one has no room.
                     fault = raised
                     continue
             self.behind -= drift.files
@@ -201,7 +201,7 @@ class CatchUp:
         if fault is not None:
             raise fault
 
-    def _synced(self, drift: Drift) -> SyncReport:
+    def _sync_drift(self, drift: Drift) -> SyncReport:
         root = drift.followed.root
         if len(drift.due) > MOST_APART or root.follow_symlinks or drift.followed.is_read_otherwise:
             return self._sync(root.path)
@@ -217,5 +217,5 @@ class CatchUp:
 
 
 def _lasting(row: RootRow) -> RootRow:
-    """Return a row of a root without what every sync of it writes."""
+    """Return the row of a root without the columns that every sync writes."""
     return row._replace(synced_at=None, problem=None)

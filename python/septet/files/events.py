@@ -1,4 +1,4 @@
-"""What the system tells of changes on the disk."""
+"""File system events."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from septet.errors import EntryError
 
 __all__ = ["events_of_system"]
 
-#: How often the system's list of changes is fetched, and how long it may grow, in milliseconds.
+#: Poll interval, and maximum duration of a batch of events, in milliseconds.
 STEP_MS, GROUP_MS = 250, 1_000
-#: It says so often that events can come, in milliseconds.
+#: Interval of empty batches, which show that events are being received, in milliseconds.
 FIRST_MS = 2_000
 
 
 def events_of_system() -> Callable[..., Iterable[Iterable[tuple[Any, str]]]]:
-    """Return what tells of changes.
+    """Return a function that yields batches of changes.
 
     Raises:
         EntryError: the package for it is not installed.
@@ -30,7 +30,7 @@ def events_of_system() -> Callable[..., Iterable[Iterable[tuple[Any, str]]]]:
         ) from None
 
     def events(*paths: str, stop_event: threading.Event) -> Iterable[Iterable[tuple[Any, str]]]:
-        def those(blind: bool) -> Iterable[Iterable[tuple[Any, str]]]:
+        def watch_paths(ignore_denied: bool) -> Iterable[Iterable[tuple[Any, str]]]:
             return watch(
                 *paths,
                 watch_filter=None,
@@ -40,13 +40,13 @@ def events_of_system() -> Callable[..., Iterable[Iterable[tuple[Any, str]]]]:
                 rust_timeout=FIRST_MS,
                 yield_on_timeout=True,
                 raise_interrupt=False,
-                ignore_permission_denied=blind,
+                ignore_permission_denied=ignore_denied,
             )
 
         try:
-            yield from those(blind=False)
+            yield from watch_paths(ignore_denied=False)
         except PermissionError:
-            # Then it also says nothing of other folders that it cannot watch: not before it must.
-            yield from those(blind=True)
+            # Last resort: this also hides other folders that cannot be watched.
+            yield from watch_paths(ignore_denied=True)
 
     return events

@@ -1,4 +1,4 @@
-"""Which files of a vault the files on the disk are: changed, gone, renamed, or of an import."""
+"""Match files on the disk to files of a vault: unchanged, changed, gone, renamed or imported."""
 
 from __future__ import annotations
 
@@ -23,45 +23,53 @@ if TYPE_CHECKING:
 
 __all__ = ["adopted", "compared", "device_at", "moved_meanwhile", "near", "renamed", "surely_gone", "why_unknown"]
 
-#: A file that changed so shortly before it was read may change again in the same tick of its file system's clock; a
-#: clock that shows whole seconds may be one of two. Such a file is compared by its hash at the next sync.
+#: A file read this soon after its change may change again within the same clock tick of its file system; clocks in
+#: whole seconds have ticks of up to two. Such a file is compared by hash at the next sync.
 NEAR_S, NEAR_COARSE_S = 0.05, 2.0
 
 
 def compared(
-    found: Iterable[Found], skipped: Iterable[Skipped], rows: Iterable[FileRow], *, anew: bool
+    present: Iterable[Found], skipped: Iterable[Skipped], rows: Iterable[FileRow], *, reread: bool
 ) -> tuple[list[Task], list[FileRow], list[FileRow]]:
-    """Return the files to be read, those that are as the vault has them, and those that are gone.
+    """Return the files to read, the unchanged ones and the missing ones.
 
     Args:
-        rows: what the vault has.
-        anew: all are to be read, and made into chunks.
+        present: files on the disk.
+        rows: files of the vault.
+        reread: read all files and rebuild their chunks.
     """
     known = {row.path: row for row in rows}
     tasks, same = [], []
-    for one in found:
-        row = known.pop(one.path, None)
-        if row is None or anew or row[5] != one.size or row[6] != one.mtime_ns or row.kind != one.kind or near(row):
-            tasks.append(Task(one, row, anew or (row is not None and row.kind != one.kind)))
+    for file in present:
+        row = known.pop(file.path, None)
+        if (
+            row is None
+            or reread
+            or row.size != file.size
+            or row.mtime_ns != file.mtime_ns
+            or row.kind != file.kind
+            or near(row)
+        ):
+            tasks.append(Task(file, row, reread or (row is not None and row.kind != file.kind)))
         else:
             same.append(row)
-    kept = {one.path for one in skipped if one.reason in UNKNOWN}
-    gone = [row for path, row in known.items() if not within(path, kept)]
-    return tasks, same, gone
+    unknown = {file.path for file in skipped if file.reason in UNKNOWN}
+    missing = [row for path, row in known.items() if not within(path, unknown)]
+    return tasks, same, missing
 
 
 def near(row: FileRow) -> bool:
-    """Say whether a file may have changed in the tick in which it was read."""
+    """Return True if a file may have changed in the clock tick in which it was read."""
     window = NEAR_S if row.mtime_ns % 1_000_000_000 else NEAR_COARSE_S
     return bool(row.synced_at - window < row.mtime_ns / 1e9)
 
 
 def why_unknown(path: str, device: int | None) -> str | None:
-    """Return why nothing can be said of what a root holds; None if what is not there now is gone.
+    """Return why the files of a root cannot be compared; None if missing files are deleted.
 
     Args:
-        path: of the root.
-        device: of the file system that it was on when it was last synced; None if that is not known.
+        path: path of the root.
+        device: device of its file system at the last sync; None if unknown.
     """
     try:
         about = os.stat(path)
@@ -74,147 +82,147 @@ def why_unknown(path: str, device: int | None) -> str | None:
     except OSError as fault:
         return f"cannot be read ({fault.strerror or fault})"
     if is_empty and device is not None and about.st_dev != device:
-        return "is empty, and on another file system than before: mount what it was on, or sync with force=True"
+        return "is empty, and on another file system than before: mount the old one, or sync with force=True"
     return None
 
 
 def device_at(path: str) -> int | None:
-    """Return the number of the file system that a root is on; None if it is not there."""
+    """Return the device number of a root's file system; None if the root does not exist."""
     try:
         return os.stat(path).st_dev
     except OSError:
         return None
 
 
-def renamed(tasks: Sequence[Task], gone: Sequence[FileRow]) -> tuple[list[Task], list[FileRow]]:
-    """Give files that appeared the rows of files that vanished, where their bytes are the same; those come first.
+def renamed(tasks: Sequence[Task], missing: Sequence[FileRow]) -> tuple[list[Task], list[FileRow]]:
+    """Match new files to missing ones with the same bytes, and return the tasks (renamed first) and the files gone.
 
-    A transcript that was set aside under another name, and has one that is new in its place, takes its row too.
+    A transcript set aside under another name, with a new one in its place, keeps its row too.
     """
-    sizes = {row.size for row in gone if row.size}
+    sizes = {row.size for row in missing if row.size}
     by_hash: dict[tuple[str, str | None], list[FileRow]] = {}
-    for row in gone:
+    for row in missing:
         by_hash.setdefault((row.kind, row.hash), []).append(row)
     moved: list[Task] = []
     others: list[Task] = []
-    taken: set[int] = set()
+    matched: set[int] = set()
     for task in tasks:
         if task.before is None and task.found.size in sizes:
             digest = _hash_of(task.found)
             if digest is None:
-                # It may be any of them: the next sync can tell.
-                taken.update(row.file for row in gone if row.size == task.found.size)
+                # Unreadable: it may be any of these, so decide at the next sync.
+                matched.update(row.file for row in missing if row.size == task.found.size)
             rows = by_hash.get((task.found.kind, digest), [])
             if rows:
                 name = task.found.path.rpartition("/")[2]
-                row = min(rows, key=lambda one: (one.path.rpartition("/")[2] != name, one.path))
+                row = min(rows, key=lambda old: (old.path.rpartition("/")[2] != name, old.path))
                 rows.remove(row)
-                taken.add(row.file)
+                matched.add(row.file)
                 moved.append(task._replace(before=row))
                 continue
         others.append(task)
-    aside = _set_aside(others, [row for row in gone if row.file not in taken])
-    taken.update(row.file for row in aside.values())
-    moved += (task._replace(before=aside[task.found.path]) for task in others if task.found.path in aside)
+    set_aside = _set_aside(others, [row for row in missing if row.file not in matched])
+    matched.update(row.file for row in set_aside.values())
+    moved += (task._replace(before=set_aside[task.found.path]) for task in others if task.found.path in set_aside)
     rest = [
-        task._replace(before=None) if task.before is not None and task.before.file in taken else task
+        task._replace(before=None) if task.before is not None and task.before.file in matched else task
         for task in others
-        if task.found.path not in aside
+        if task.found.path not in set_aside
     ]
-    return moved + rest, [row for row in gone if row.file not in taken]
+    return moved + rest, [row for row in missing if row.file not in matched]
 
 
-def _set_aside(tasks: Sequence[Task], gone: Sequence[FileRow]) -> dict[str, FileRow]:
-    """Return by path the files that transcripts were before they were set aside: the same on the disk, or grown."""
+def _set_aside(tasks: Sequence[Task], missing: Sequence[FileRow]) -> dict[str, FileRow]:
+    """Return the rows of transcripts set aside, by new path: the same inode, with the same beginning."""
     new = [task.found for task in tasks if task.before is None and task.found.kind == "session"]
-    rows = [*gone, *(task.before for task in tasks if task.before is not None)]
+    rows = [*missing, *(task.before for task in tasks if task.before is not None)]
     if not new or not rows:
         return {}
     from septet.files.sessions import goes_on
 
     states = {inode: row for row in rows if row.kind == "session" and (inode := inode_of(row.state)) is not None}
-    found: dict[str, FileRow] = {}
-    for one in new:
+    matches: dict[str, FileRow] = {}
+    for file in new:
         try:
-            inode = os.stat(one.real).st_ino
-            if inode in states and goes_on(one.real, states[inode].state):
-                found[one.path] = states.pop(inode)
+            inode = os.stat(file.real).st_ino
+            if inode in states and goes_on(file.real, states[inode].state):
+                matches[file.path] = states.pop(inode)
         except OSError:
             continue
-    return found
+    return matches
 
 
 def surely_gone(
-    gone: Iterable[FileRow], lost: Iterable[FileRow], first: Iterable[Found], second: Iterable[Found]
+    missing: Iterable[FileRow], missing_first: Iterable[FileRow], first: Iterable[Found], second: Iterable[Found]
 ) -> list[FileRow]:
-    """Return those files that two looks at the disk have missed, and that cannot be what only the first of them saw.
+    """Return the files missing in two scans that cannot be a file seen only by the first scan.
 
     Args:
-        gone: files that the second look has missed.
-        lost: files that the first one has missed.
-        first: what the first look found.
-        second: what the second one found.
+        gone: files missing in the second scan.
+        lost: files missing in the first scan.
+        first: files in the first scan.
+        second: files in the second scan.
     """
-    twice, there = {row.file for row in lost}, {one.path for one in second}
-    passing = {one.size for one in first if one.path not in there}
-    return [row for row in gone if row.file in twice and row.size not in passing]
+    twice, present = {row.file for row in missing_first}, {file.path for file in second}
+    passing = {file.size for file in first if file.path not in present}
+    return [row for row in missing if row.file in twice and row.size not in passing]
 
 
 def moved_meanwhile(
-    new: Iterable[Found], rows: Sequence[FileRow], found: Iterable[Found], skipped: Iterable[Skipped]
+    new: Iterable[Found], rows: Sequence[FileRow], present: Iterable[Found], skipped: Iterable[Skipped]
 ) -> list[Found]:
-    """Return new files that may be known ones, which were moved while the folders were read and so were seen twice.
+    """Return new files that may be known ones, moved during the scan and so listed twice.
 
-    Such a known file was listed at its old path, or vanished from it just then, and is not there now; a new one has its
-    kind, size and time. If that were stored as a new file, the ids of the known one would go with the old path.
+    Such a known file was listed at its old path, or vanished from it during the scan, and is missing now; the new one
+    has its kind, size and time. Stored as a new file, it would lose the ids of the known one.
 
     Args:
-        new: files that a look at the disk found, and the vault does not know.
-        rows: what the vault knows.
-        found: what that look found.
-        skipped: what it left out.
+        new: files of the scan that are not in the vault.
+        rows: files of the vault.
+        present: files of the scan.
+        skipped: paths skipped by the scan.
     """
     apart: dict[tuple[str, int, int], list[Found]] = {}
-    for one in new if rows else ():
-        apart.setdefault((one.kind, one.size, one.mtime_ns), []).append(one)
+    for file in new if rows else ():
+        apart.setdefault((file.kind, file.size, file.mtime_ns), []).append(file)
     alike = [row for row in rows if (row.kind, row.size, row.mtime_ns) in apart] if apart else []
     if not alike:
         return []
     paths = {row.path for row in alike}
-    away = {one.path for one in found if one.path in paths and not os.path.lexists(one.real)}
-    vanished = {one.path for one in skipped if one.reason == "vanished"}
+    away = {file.path for file in present if file.path in paths and not os.path.lexists(file.real)}
+    vanished = {file.path for file in skipped if file.reason == "vanished"}
     away |= {path for path in paths if within(path, vanished)}
     keys = {(row.kind, row.size, row.mtime_ns) for row in alike if row.path in away}
-    return [one for key in keys for one in apart[key]]
+    return [file for key in keys for file in apart[key]]
 
 
-def _hash_of(found: Found) -> str | None:
-    if found.kind == "session":
-        seen = print_of(found.real)
+def _hash_of(file: Found) -> str | None:
+    if file.kind == "session":
+        seen = print_of(file.real)
         return None if isinstance(seen, str) else seen.digest
-    read = read_steadily(found.real)
+    read = read_steadily(file.real)
     return None if isinstance(read, str) else sha256(read.data).hexdigest()
 
 
-def adopted(store: Store, of: Followed, found: Iterable[Found], *, dry_run: bool = False) -> list[FileRow]:
-    """Make files of chunks that an import brought, where the file is on the disk, and return them: to be read anew.
+def adopted(store: Store, of: Followed, present: Iterable[Found], *, dry_run: bool = False) -> list[FileRow]:
+    """Create files for imported chunks whose file is on the disk, and return them; the sync reads them again.
 
-    Chunks of files that are not on this disk stay as they came. In a dry run the files are stored nowhere.
+    Imported chunks of other files stay as they are. A dry run stores nothing.
     """
     with store.reading() as read:
         owners = files.owners_of(read, of.name)
-    there = {one.path: one for one in found if one.path in owners}
-    if not there:
+    on_disk = {file.path: file for file in present if file.path in owners}
+    if not on_disk:
         return []
-    made = {
-        path: FileRow(0, owners[path], of.number, path, one.kind, files.UNREAD, 0, "", "{}", 0.0, None)
-        for path, one in there.items()
+    adoptable = {
+        path: FileRow(0, owners[path], of.number, path, file.kind, files.UNREAD, 0, "", "{}", 0.0, None)
+        for path, file in on_disk.items()
     }
     if dry_run:
-        return [row._replace(file=-at) for at, row in enumerate(made.values(), 1)]
+        return [row._replace(file=-number) for number, row in enumerate(adoptable.values(), 1)]
     with store.bookkeeping() as write:
         if not files.has_root(write, of.number):
             return []
-        for path in made.keys() - files.at(write, of.number, list(there)).keys():
-            files.put(write, made[path])
-        return list(files.at(write, of.number, list(there)).values())
+        for path in adoptable.keys() - files.at(write, of.number, list(on_disk)).keys():
+            files.put(write, adoptable[path])
+        return list(files.at(write, of.number, list(on_disk)).values())

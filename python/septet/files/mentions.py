@@ -1,7 +1,7 @@
-"""What chunks name in `[[wiki]]` and relative links, as links of the type ``mentions``.
+"""Turn `[[wiki]]` and relative links in chunks into links of type ``mentions``.
 
-Pending work is a query: the chunks that may name something else now are those of files that changed, and those that
-name a path, a name or a stem of a file that came, went, was renamed or begins with another chunk.
+No queue of pending work: a query finds the chunks whose targets may have changed, those of changed files and those that
+mention a path, name or stem of a file that was added, removed, renamed or has another first chunk.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from septet.sqlite.tables.mentions import ALIAS, Mentioned
 
 __all__ = ["MENTIONS", "link_mentions", "mentioning", "stored_as"]
 
-#: The type of the links that mentions become.
+#: Link type of mentions.
 MENTIONS = "mentions"
-#: A mention is cut to so many characters; none of a real file is longer.
+#: Maximum characters of a mention; paths of real files are shorter.
 MOST_CHARS = 4_096
 _NO_WORD = re.compile(r"[^\w\- ]+")
 
 
 def stored_as(target: str, anchor: str, type: str, path: str) -> Mentioned | None:
-    """Return a mention as the table has it, of a chunk that is named later; None if it can name no file.
+    """Return the row of a mention, whose chunk is set later; None if it cannot name a file.
 
     Args:
-        type: ``wiki``, ``link``, or ``alias`` for another name of the file itself.
-        path: of the file that it stands in: relative targets begin in its folder.
+        type: ``wiki``, ``link``, or ``alias`` for an alias of the file itself.
+        path: path of the file with the mention; relative targets begin in its folder.
     """
     anchor = anchor.strip()[:MOST_CHARS]
     plain = unquote(target) if type == "link" else target.strip()
     if type == ALIAS:
-        # No mention has such an anchor, so a chunk may mention what its own note is called.
+        # The anchor " " is impossible in a mention, so an alias and a mention of the same name can coexist.
         target, anchor = plain, " "
     elif type == "link" or plain.startswith(("./", "../")):
-        # What begins with a slash is seen from the root.
+        # A leading slash is relative to the root.
         folder = "" if plain.startswith("/") else posixpath.dirname(path)
         target = posixpath.normpath(posixpath.join(folder, plain.lstrip("/"))) if plain else path
         if target.startswith("../") or target in ("..", "."):
@@ -53,39 +53,39 @@ def stored_as(target: str, anchor: str, type: str, path: str) -> Mentioned | Non
 
 
 def mentioning(write: Writing, root: int, paths: Iterable[str], numbers: Iterable[int]) -> set[str]:
-    """Return the chunks of a root that mention files: an end of their paths, without the ending too, or another name.
+    """Return the chunks of a root that mention files by a trailing part of the path, with or without suffix, or alias.
 
     Args:
-        numbers: of these files, for the other names that the vault has of them.
+        numbers: numbers of the files, to look up their aliases.
     """
-    found = mentions.aliases_of(write, numbers)
+    names = mentions.aliases_of(write, numbers)
     for path in paths:
         parts = folded(path).split("/")
         for start in range(len(parts)):
             end = "/".join(parts[start:])
-            found |= {end, _without_ending(end)}
-    return mentions.naming(write, root, sorted(found))
+            names |= {end, _without_ending(end)}
+    return mentions.naming(write, root, sorted(names))
 
 
 def link_mentions(write: Writing, root: int, chunks: Sequence[str]) -> None:
-    """Make the links of chunks say what they mention now."""
-    said = mentions.of_chunks(write, chunks)
-    there = files.own_links(write, chunks)
-    ends = _Ends(write, root)
-    wanted: dict[tuple[str, str], str] = {}
-    for chunk, own in said.items():
-        for mention, path in own:
-            found = ends.of(mention, path)
-            if found is not None and found != chunk:
+    """Update the links of chunks to their current mentions."""
+    by_chunk = mentions.of_chunks(write, chunks)
+    stored = files.own_links(write, chunks)
+    targets = _Resolver(write, root)
+    current: dict[tuple[str, str], str] = {}
+    for chunk, rows in by_chunk.items():
+        for mention, path in rows:
+            target = targets.of(mention, path)
+            if target is not None and target != chunk:
                 note = f"{mention.target}#{mention.anchor}" if mention.anchor else mention.target
-                wanted.setdefault((chunk, found), note)
-    files.unlink(write, [both for both, type in there.items() if type == MENTIONS and both not in wanted])
-    # The next chunk, and what a user linked, stay linked as they are.
-    links.put(write, [Link(*both, MENTIONS, note) for both, note in wanted.items() if both not in there])
+                current.setdefault((chunk, target), note)
+    files.unlink(write, [ends for ends, kind in stored.items() if kind == MENTIONS and ends not in current])
+    # Links to the next chunk, and links of a user, stay.
+    links.put(write, [Link(*ends, MENTIONS, note) for ends, note in current.items() if ends not in stored])
 
 
-class _Ends:
-    """Where mentions lead, each looked up once."""
+class _Resolver:
+    """Resolves mentions, with a cache."""
 
     def __init__(self, write: Writing, root: int) -> None:
         self._write, self._root = write, root
@@ -93,7 +93,7 @@ class _Ends:
         self._chunks: dict[tuple[str, str], str | None] = {}
 
     def of(self, mention: Mentioned, path: str) -> str | None:
-        """Return the chunk that is named; None if there is no such file."""
+        """Return the chunk that a mention names; None if no file matches."""
         folder = posixpath.dirname(path)
         key = mention.target, mention.type, folder
         if key not in self._files:
@@ -101,39 +101,42 @@ class _Ends:
         file_id = self._files[key]
         if file_id is None:
             return None
-        at = file_id, mention.anchor
-        if at not in self._chunks:
-            self._chunks[at] = self._chunk(*at)
-        return self._chunks[at]
+        place = file_id, mention.anchor
+        if place not in self._chunks:
+            self._chunks[place] = self._chunk(*place)
+        return self._chunks[place]
 
     def _file(self, target: str, type: str, folder: str) -> str | None:
-        """Return the id of the file that a target names: by path, by its end, by that without ending, by another name.
+        """Return the id of the file that a target names: by path, by its end, without its suffix, or by alias.
 
-        Of several the nearest counts: in the folder, then the least deep, then that of the shortest path.
+        Of several files, the one in the same folder wins, then the least deep, then the shortest path.
         """
         name = target.rpartition("/")[2]
         for stem in (False, True):
-            found = []
-            for path, own in files.named(self._write, self._root, name, stem=stem):
+            candidates = []
+            for path, file_id in files.named(self._write, self._root, name, stem=stem):
                 as_named = _without_ending(folded(path)) if stem else folded(path)
                 if as_named == target or (type == "wiki" and as_named.endswith(f"/{target}")):
                     near = posixpath.dirname(path) != folder
-                    found.append((as_named != target, near, path.count("/"), len(path), path, own))
-            if found:
-                return min(found)[-1]
+                    candidates.append((as_named != target, near, path.count("/"), len(path), path, file_id))
+            if candidates:
+                return min(candidates)[-1]
         others = mentions.aliased(self._write, self._root, target) if type == "wiki" else ()
         return min(
-            ((posixpath.dirname(path) != folder, path.count("/"), len(path), path, own) for path, own in others),
+            (
+                (posixpath.dirname(path) != folder, path.count("/"), len(path), path, file_id)
+                for path, file_id in others
+            ),
             default=(None,),
         )[-1]
 
     def _chunk(self, file_id: str, anchor: str) -> str | None:
-        """Return the first chunk under the heading that an anchor names; without one the first of the file."""
+        """Return the first chunk under the heading that an anchor names; the first of the file without a match."""
         if anchor:
-            wanted = _slug(unquote(anchor.rpartition("#")[2]))
-            for own, headings in files.anchors(self._write, file_id):
-                if any(isinstance(one, str) and _slug(one) == wanted for one in json.loads(headings)):
-                    return own
+            slug = _slug(unquote(anchor.rpartition("#")[2]))
+            for chunk, headings in files.anchors(self._write, file_id):
+                if any(isinstance(heading, str) and _slug(heading) == slug for heading in json.loads(headings)):
+                    return chunk
         return files.first_chunk(self._write, file_id)
 
 
@@ -143,5 +146,5 @@ def _without_ending(path: str) -> str:
 
 
 def _slug(heading: str) -> str:
-    """Return a heading as addresses of pages name it."""
+    """Return the slug of a heading, as in URL fragments."""
     return _NO_WORD.sub("", folded(heading)).strip().replace(" ", "-")

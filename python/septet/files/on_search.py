@@ -1,4 +1,4 @@
-"""Sync on search: before a search a vault looks at the disk, and brings in what changed, as far as time allows."""
+"""Sync on search: check the disk before a search and sync changes within a time budget."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["BUDGET_S", "Look", "OnSearch", "budget_of"]
 
-#: How long a search waits at most, in seconds, unless told otherwise.
+#: Default maximum wait of a search, in seconds.
 BUDGET_S = 0.25
-#: The most it may be told.
+#: Maximum budget, in seconds.
 MOST_BUDGET_S = 3_600.0
 
 
 def budget_of(value: object) -> float | None:
-    """Return how many seconds a search may wait; None for no sync on search.
+    """Return the maximum wait of a search in seconds; None for no sync on search.
 
     Raises:
         StoreError: neither True, False nor a number from 0 to 3,600.
@@ -39,7 +39,7 @@ def budget_of(value: object) -> float | None:
 
 
 class Look:
-    """One look at the disk, with the sync of what it finds; searches that came before it began wait for the same."""
+    """A check of the disk with its sync, shared by the searches that arrived before it began."""
 
     def __init__(self) -> None:
         self.done = threading.Event()
@@ -47,7 +47,7 @@ class Look:
 
 
 class OnSearch:
-    """Looks at the disk on a thread that lives while there is something to do, so that no search waits too long.
+    """Checks the disk on a thread that ends when idle, so that searches can stop waiting.
 
     Args:
         sync: `Vault.sync`.
@@ -58,38 +58,38 @@ class OnSearch:
         self._store, self._clock = store, clock
         self._catch_up = CatchUp(store, sync)
         self._lock = Lock()
-        #: The look that will begin next; what the thread does now began before.
+        #: The next check; the current one has already begun.
         self._next: Look | None = None
         self._process, self._works = os.getpid(), False
-        #: The thread that looks, while it does.
+        #: Id of the running thread, or None.
         self._thread: int | None = None
-        #: Why the last look failed, or what it brought in is not complete; None if all is well.
+        #: Reason why the last check failed or was incomplete, or None.
         self.last_error: str | None = None
 
     def notes(self, budget_s: float) -> tuple[Note, ...]:
-        """Have the disk looked at, wait for the end of it or of the budget, and say what is missing."""
+        """Request a check, wait for it or for the budget, and return notes about missing changes."""
         return self.notes_of(self.ask(), budget_s)
 
     def notes_of(self, look: Look, budget_s: float) -> tuple[Note, ...]:
-        """Wait for the end of a look, or of the budget, and say what is missing."""
+        """Wait for a check or for the budget, and return notes about missing changes."""
         if threading.get_ident() == self._thread:
-            # A hook that searches, told of what was brought in: it would wait for itself.
+            # A hook of the running sync searches: it would wait for itself.
             return ()
         if not look.done.wait(budget_s):
-            return (self._behind(),)
+            return (self._pending(),)
         if look.fault is not None:
-            cause = f"files on the disk could not be brought in: {look.fault}"
-            return (Note("index_behind", cause, "sync_status() tells how far the vault is behind"),)
+            cause = f"files on the disk could not be synced: {look.fault}"
+            return (Note("index_behind", cause, "sync_status() shows the differences"),)
         if unknown := self._catch_up.unknown:
-            cause = f"{', and '.join(unknown[:3])}: what was read before answers"
+            cause = f"{', and '.join(unknown[:3])}: searches use the last synced state"
             return (Note("index_behind", cause, "mount or restore it, or forget_root() it"),)
         return ()
 
     def ask(self) -> Look:
-        """Have the disk looked at, and do not wait."""
+        """Request a check without waiting."""
         with self._lock.hold():
             if self._process != os.getpid():
-                # The thread stayed behind.
+                # Forked: the thread stayed in the parent.
                 self._process, self._works, self._next, self._thread = os.getpid(), False, None, None
             if self._next is None:
                 self._next = Look()
@@ -100,7 +100,7 @@ class OnSearch:
                     thread.start()
                     self._works = True
                 except RuntimeError as fault:
-                    # No more threads, or the program ends.
+                    # Thread limit reached, or the interpreter is shutting down.
                     self._next, look.fault = None, str(fault)
                     look.done.set()
         return look
@@ -115,30 +115,31 @@ class OnSearch:
                     return
             try:
                 reports = self._catch_up.run()
-                look.fault = next((said for report in reports if not report.complete for said in report.problems), None)
+                problems = (problem for report in reports if not report.complete for problem in report.problems)
+                look.fault = next(problems, None)
             except SeptetError as fault:
                 look.fault = str(fault)
-            except Exception as fault:  # noqa: BLE001 - what hooks and embedders raise is for the search to say
+            except Exception as fault:  # noqa: BLE001 - hooks and embedders may raise anything; the search reports it
                 look.fault = f"{type(fault).__name__}: {fault}"
             finally:
                 self.last_error = look.fault
                 look.done.set()
 
-    def _behind(self) -> Note:
-        behind, ages = self._catch_up.behind, []
+    def _pending(self) -> Note:
+        behind = self._catch_up.behind
         from septet.sqlite.tables import files
 
         with self._store.reading() as read:
             ages = [row.synced_at for row in files.roots(read)]
         if behind > 0:
-            what = f"{behind:,} file{'s differ' if behind > 1 else ' differs'} from what is indexed"
+            what = f"{behind:,} file{'s differ' if behind > 1 else ' differs'} from the index"
         else:
-            what = "the disk was not compared in time"
+            what = "the check of the disk exceeded its budget"
         never = None in ages
-        age = max(0.0, self._clock() - min(at for at in ages if at is not None)) if ages and not never else None
-        when = "the first sync is not complete" if age is None else f"the last whole sync was {_age(age)} ago"
+        age = max(0.0, self._clock() - min(time for time in ages if time is not None)) if ages and not never else None
+        when = "the first sync is not complete" if age is None else f"the last complete sync was {_age(age)} ago"
         cause = f"{what}; {when}"
-        return Note("index_behind", cause, "it goes on in the background; sync() waits for it")
+        return Note("index_behind", cause, "it continues in the background; sync() waits for it")
 
 
 def _age(seconds: float) -> str:

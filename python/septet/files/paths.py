@@ -1,4 +1,4 @@
-"""Paths as the system has them."""
+"""Path helpers."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ _ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
 
 
 def resolved(path: str) -> str:
-    """Return a path with the links above it resolved, but not itself."""
+    """Return a path with symbolic links resolved in its parents only."""
     folder, name = os.path.split(os.path.normpath(path))
     return os.path.join(os.path.realpath(folder), name) if name else folder
 
 
 def below(path: str, folder: str) -> bool:
-    """Say whether an absolute path is a folder or below it."""
+    """Return True if an absolute path is a folder or below it."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def within(path: str, places: Set[str]) -> bool:
-    """Say whether a path below a root is one of others, or below one; the empty one is the root itself."""
+    """Return True if a relative path equals or is below one of others; the empty path is the root."""
     while path and path not in places:
         path = path.rpartition("/")[0]
     return path in places
 
 
 def can_be(path: str) -> bool:
-    """Say whether the system's names can hold a text."""
+    """Return True if a text can be encoded as a file name."""
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
@@ -39,5 +39,5 @@ def can_be(path: str) -> bool:
 
 
 def unescaped(path: str) -> str:
-    """Return the path that `Found.path` shows with escapes."""
-    return os.fsdecode(_ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), os.fsencode(path)))
+    """Return the path of an escaped `Found.path`."""
+    return os.fsdecode(_ESCAPED.sub(lambda match: bytes([int(match[1], 16)]), os.fsencode(path)))

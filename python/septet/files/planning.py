@@ -1,4 +1,4 @@
-"""The chunks that a file should have beside those it has: what stays, what moves, what is written, what goes."""
+"""Plan the changes to the chunks of a file: added, changed, moved, removed and unchanged ones."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from septet.sqlite.tables.mentions import Mentioned
 __all__ = ["Draft", "Plan", "chunk_id", "file_id", "plan_of", "plan_rows", "rows_of_drafts"]
 
 _PLACE = {name: place for place, name in enumerate(COMPARED)}
-#: What is neither the caller's nor the text's: where it stands, and when it came.
+#: Columns of position and time, which do not count as content.
 _WHERE = ("path", "first_line", "last_line", "created_at", "updated_at")
-_SAID = itemgetter(*(place for name, place in _PLACE.items() if name not in (*_WHERE, "id", "grams")))
+_CONTENT = itemgetter(*(place for name, place in _PLACE.items() if name not in (*_WHERE, "id", "grams")))
 _LINES = itemgetter(_PLACE["first_line"], _PLACE["last_line"])
 _PATH, _TEXT = _PLACE["path"], _PLACE["description"]
-#: Of a row whose id is still to be made.
+#: Placeholder of a row without an id.
 _NO_ID = "-"
 _CREATED, _UPDATED = _PLACE["created_at"], _PLACE["updated_at"]
 
 
 class Draft(NamedTuple):
-    """A chunk as a file says it: the fields of an entry, apart from id, kind, parent, source and span, and its lines.
+    """A chunk of a file: its lines and the fields of an entry, except id, kind, parent, source and span.
 
     Attributes:
-        mentions: target, anchor and type of what it names.
+        mentions: targets, anchors and types of its mentions.
     """
 
     fields: Mapping[str, Any]
@@ -40,19 +40,19 @@ class Draft(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How the chunks of one file become what they should be.
+    """The changes to the chunks of one file.
 
     Attributes:
-        before: the file as the vault has it; None for a new one.
-        after: as it should have it; of a new one the number is 0.
-        ids: of all its chunks, in their order.
-        added: chunks to be stored; their ids are taken if no other entry has them.
-        changed: chunks to be stored in place of what they were.
-        moved: path, first line, last line and row of those that only stand somewhere else.
+        before: the file in the vault; None for a new one.
+        after: the file after the change; a new one has number 0.
+        ids: ids of all its chunks, in order.
+        added: chunks to insert; their ids may still collide with other entries.
+        changed: chunks to overwrite.
+        moved: path, first line, last line and row of chunks with another position only.
         removed: rows to erase.
-        kept: how many stay as they are.
-        fresh: whether the order of chunks is another one than before.
-        mentions: None if they stay.
+        kept: number of unchanged chunks.
+        fresh: True if the order of chunks changed.
+        mentions: new mentions; None to keep the stored ones.
     """
 
     before: FileRow | None
@@ -68,17 +68,17 @@ class Plan(NamedTuple):
 
 
 def file_id(root: str, path: str, number: int) -> str:
-    """Return an id for a file that comes to a path of a root; the number tells it from those that were there before."""
+    """Return an id for a new file at a path of a root; the number distinguishes it from earlier files at that path."""
     return "file-" + _digest(root, path, str(number))[:16]
 
 
 def chunk_id(root: str, path: str, text: str, occurrence: int, salt: str = "") -> str:
-    """Return an id for a text that comes into a file.
+    """Return an id for a new chunk of a file.
 
     Args:
-        path: of the file, below the root, when the text came.
-        occurrence: how many equal chunks stand before it in the file.
-        salt: the id of the file, where the id without it is another entry's.
+        path: path of the file, relative to the root.
+        occurrence: number of equal chunks before it in the file.
+        salt: id of the file, if the id without it belongs to another entry.
     """
     return _digest(root, path, text, str(occurrence), salt)[:24]
 
@@ -92,22 +92,22 @@ def plan_of(
     after: FileRow,
     stored: Sequence[ChunkRow],
     drafts: Sequence[Draft],
-    given: Mapping[str, Any],
+    shared: Mapping[str, Any],
     *,
     mtime: float,
     leading: Sequence[ChunkRow] = (),
 ) -> Plan:
-    """Return how the chunks of a file become its drafts; those of equal texts are the same chunk, in their order.
+    """Return the plan from the stored chunks of a file to its drafts; chunks with equal texts are matched in order.
 
     Args:
-        given: fields that all chunks of the root have: ``source``, and ``trust`` if it is given.
-        mtime: the time that drafts have whose file says none; of a text that stays, the time it has already stays.
-        leading: chunks before those, which stay as they are.
+        shared: fields of all chunks of the root: ``source``, and ``trust`` if set.
+        mtime: default time of drafts; a chunk with the same text keeps its time.
+        leading: chunks before the stored ones, which stay.
 
     Raises:
         EntryError: a field cannot be stored.
     """
-    rows = rows_of_drafts(drafts, given, after, mtime)
+    rows = rows_of_drafts(drafts, shared, after, mtime)
     return plan_rows(before, after, stored, rows, [draft.mentions for draft in drafts], mtime=mtime, leading=leading)
 
 
@@ -121,44 +121,44 @@ def plan_rows(
     mtime: float,
     leading: Sequence[ChunkRow] = (),
 ) -> Plan:
-    """Return how the chunks of a file become rows, which get their ids here; as `plan_of`, which makes the rows too.
+    """Return the plan from the stored chunks of a file to rows, which get their ids here; see `plan_of`.
 
     Args:
-        named: what each of them mentions.
+        named: mentions of each row.
     """
     old: defaultdict[str, deque[ChunkRow]] = defaultdict(deque)
-    for one in stored:
-        old[str(one.columns[_TEXT])].append(one)
-    matched = [own.popleft() if (own := old.get(row.description)) else None for row in rows]
+    for chunk in stored:
+        old[str(chunk.columns[_TEXT])].append(chunk)
+    matched = [equal.popleft() if (equal := old.get(row.description)) else None for row in rows]
     source = str(rows[0].source) if rows else ""
     ids = list(_ids([row.description for row in rows], matched, leading, source, after.path))
-    gone = sorted(one.row for left in old.values() for one in left)
-    every = [*(str(one.columns[0]) for one in leading), *ids]
-    plan = Plan(before, after, every, [], [], [], gone, 0, False, None)
-    kept = 0
-    for one in leading:
-        if one.columns[_PATH] == after.path:
-            kept += 1
+    removed = sorted(chunk.row for rest in old.values() for chunk in rest)
+    every = [*(str(chunk.columns[0]) for chunk in leading), *ids]
+    plan = Plan(before, after, every, [], [], [], removed, 0, False, None)
+    unchanged = 0
+    for chunk in leading:
+        if chunk.columns[_PATH] == after.path:
+            unchanged += 1
         else:
-            plan.moved.append((after.path, *_LINES(one.columns), one.row))
-    for made, made_id, chunk in zip(rows, ids, matched):
-        row = made._replace(id=made_id)
-        if chunk is None:
+            plan.moved.append((after.path, *_LINES(chunk.columns), chunk.row))
+    for unnamed, row_id, match in zip(rows, ids, matched):
+        row = unnamed._replace(id=row_id)
+        if match is None:
             plan.added.append(row)
             continue
         if row.updated_at == mtime:
-            row = row._replace(created_at=chunk.columns[_CREATED], updated_at=chunk.columns[_UPDATED])
-        if row.updated_at != chunk.columns[_UPDATED] or _SAID(row) != _SAID(chunk.columns):
+            row = row._replace(created_at=match.columns[_CREATED], updated_at=match.columns[_UPDATED])
+        if row.updated_at != match.columns[_UPDATED] or _CONTENT(row) != _CONTENT(match.columns):
             plan.changed.append(row._replace(created_given=True))
-        elif (row.path, *_LINES(row)) != (chunk.columns[_PATH], *_LINES(chunk.columns)):
-            plan.moved.append((after.path, *_LINES(row), chunk.row))
+        elif (row.path, *_LINES(row)) != (match.columns[_PATH], *_LINES(match.columns)):
+            plan.moved.append((after.path, *_LINES(row), match.row))
         else:
-            kept += 1
-    mentions = [one._replace(chunk=own) for own, its in zip(ids, named) for one in its]
-    was = [one.columns[0] for one in (*leading, *stored)]
-    # One that goes and comes again under its id loses its links on the way.
-    fresh = every != was or bool(gone) or (before is not None and before.size == files.UNREAD)
-    return plan._replace(kept=kept, fresh=fresh, mentions=None if leading and not mentions else mentions)
+            unchanged += 1
+    mentions = [mention._replace(chunk=row_id) for row_id, of_row in zip(ids, named) for mention in of_row]
+    stored_ids = [chunk.columns[0] for chunk in (*leading, *stored)]
+    # A chunk removed and added again under the same id loses its links.
+    fresh = every != stored_ids or bool(removed) or (before is not None and before.size == files.UNREAD)
+    return plan._replace(kept=unchanged, fresh=fresh, mentions=None if leading and not mentions else mentions)
 
 
 def _ids(
@@ -172,32 +172,32 @@ def _ids(
         if chunk is not None:
             yield str(chunk.columns[0])
             continue
-        while (made := chunk_id(root, path, text, number)) in used:
+        while (new_id := chunk_id(root, path, text, number)) in used:
             number += 1
-        used.add(made)
-        yield made
+        used.add(new_id)
+        yield new_id
 
 
-def rows_of_drafts(drafts: Sequence[Draft], given: Mapping[str, Any], file: FileRow, mtime: float) -> list[EntryRow]:
-    """Return drafts as rows, whose ids are still to be made.
+def rows_of_drafts(drafts: Sequence[Draft], shared: Mapping[str, Any], file: FileRow, mtime: float) -> list[EntryRow]:
+    """Return drafts as rows without ids.
 
     Raises:
         EntryError: a field cannot be stored.
     """
     items = []
     for draft in drafts:
-        fields = {"created_at": mtime, "updated_at": mtime, **draft.fields, **given}
+        fields = {"created_at": mtime, "updated_at": mtime, **draft.fields, **shared}
         span = file.path, fields.pop("first_line"), fields.pop("last_line")
         fields |= {"id": _NO_ID, "kind": files.CHUNK, "parent": file.id, "span": span}
         items.append(fields)
-    rows = entries.plain_rows(items, now=mtime, attrs_json=_AttrsJson(), span_columns=_as_it_is)
+    rows = entries.plain_rows(items, now=mtime, attrs_json=_AttrsJson(), span_columns=_unchanged)
     if rows is None:
         return [entries.checked_row({**fields, "span": Span(*fields["span"])}, now=mtime) for fields in items]
     return rows
 
 
 class _AttrsJson:
-    """Attrs as JSON; those of chunks under one heading are the same, and checked and written once."""
+    """Encodes attrs as JSON, caching the last value: chunks under one heading have equal attrs."""
 
     def __init__(self) -> None:
         self._last: tuple[object, str] = ({}, "{}")
@@ -208,5 +208,5 @@ class _AttrsJson:
         return self._last[1]
 
 
-def _as_it_is(span: tuple[str, int, int]) -> tuple[str, int, int]:
+def _unchanged(span: tuple[str, int, int]) -> tuple[str, int, int]:
     return span

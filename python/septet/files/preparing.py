@@ -1,4 +1,4 @@
-"""From files on the disk to drafts of chunks, while what was read before is being written."""
+"""Convert files on the disk to drafts of chunks, on a thread ahead of the writer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Prepared", "Preparer", "Task", "ahead"]
 
-#: So many bytes of files wait for the thread that writes.
+#: Maximum bytes of prepared files that wait for the writer.
 MOST_WAITING = 16 << 20
 #: With fewer files a second thread costs more than it saves.
 FEW = 8
@@ -33,8 +33,8 @@ class Task(NamedTuple):
     """A file to be read.
 
     Attributes:
-        before: what the vault has of it, under this path or, for a renamed one, another; None for a new one.
-        anew: read it into chunks although its bytes may be the same.
+        before: its row in the vault, under its old path if it was renamed; None for a new file.
+        anew: True to rebuild its chunks even if its bytes are unchanged.
     """
 
     found: Found
@@ -46,11 +46,11 @@ class Prepared(NamedTuple):
     """A file that was read.
 
     Attributes:
-        after: the file as the vault should have it; None if it cannot be read, and ``reason`` says why.
-        drafts: its chunks; None if its bytes are those that the vault has, so that only its time is noted.
-        keep: so many leading chunks stay as they are, before the drafts.
-        stored: how many chunks the vault must have for that; None if it may have any.
-        problem: what there is to say of it.
+        after: its new row; None if it cannot be read, with the cause in ``reason``.
+        drafts: its chunks; None if its bytes are unchanged, so that only its time is stored.
+        keep: number of leading chunks that stay, before the drafts.
+        stored: number of chunks that the vault must have for that; None for any.
+        problems: remarks on its content.
     """
 
     task: Task
@@ -65,7 +65,7 @@ class Prepared(NamedTuple):
 
 
 class Preparer:
-    """Reads the files of one root as its options say."""
+    """Reads the files of one root with its options."""
 
     def __init__(self, followed: Followed, now: float) -> None:
         self._root, self._name, self._now = followed.number, followed.name, now
@@ -73,7 +73,7 @@ class Preparer:
         self._redactor = followed.redactor() if followed.redact else None
 
     def __call__(self, task: Task) -> Prepared:
-        """Return a file as drafts; nothing that is wrong with it raises."""
+        """Return a file as drafts; errors are returned as a reason."""
         try:
             return self._session(task) if task.found.kind == "session" else self._text(task)
         except (SeptetError, ValueError, RecursionError, OSError) as fault:
@@ -82,55 +82,55 @@ class Preparer:
             return Prepared(task, None, None, reason=f"{type(fault).__name__}: {fault}")
 
     def _text(self, task: Task) -> Prepared:
-        found, before = task.found, task.before
-        read = read_steadily(found.real)
+        file, before = task.found, task.before
+        read = read_steadily(file.real)
         if isinstance(read, str):
             return Prepared(task, None, None, reason=read)
         digest, size = sha256(read.data).hexdigest(), len(read.data)
         after = self._file(task, read.size, read.mtime_ns, digest)
-        if before is not None and not task.anew and before.hash == digest and before.path == found.path:
+        if before is not None and not task.anew and before.hash == digest and before.path == file.path:
             known = () if before.problem is None else (before.problem,)
             return Prepared(task, after._replace(problem=before.problem), None, size=size, problems=known)
-        made, text, odd = _text_of(read.data, found.path)
-        if isinstance(made, str):
-            return Prepared(task, after._replace(problem=made), [], size=size, problems=(made,))
+        extraction, text, remarks = _text_of(read.data, file.path)
+        if isinstance(extraction, str):
+            return Prepared(task, after._replace(problem=extraction), [], size=size, problems=(extraction,))
         from septet.files.documents import document_of
 
         redacted: Mapping[str, int] = {}
         if self._redactor is not None and self._redact_texts:
             text, redacted = self._redactor.redact(text)
-            if made is not None:
-                made = made._replace(title=self._redactor.redact(made.title).text)
-        document = document_of(text, found.path, read.mtime_ns / 1e9, self._chunking, made)
-        problems = (*odd, *document.problems)
-        drafts = drafts_of(document.chunks, found.path)
+            if extraction is not None:
+                extraction = extraction._replace(title=self._redactor.redact(extraction.title).text)
+        document = document_of(text, file.path, read.mtime_ns / 1e9, self._chunking, extraction)
+        problems = (*remarks, *document.problems)
+        drafts = drafts_of(document.chunks, file.path)
         after = after._replace(problem="; ".join(problems) or None)
         return Prepared(task, after, drafts, size=size, problems=problems, redacted=redacted)
 
     def _session(self, task: Task) -> Prepared:
-        found, before = task.found, task.before
-        seen = print_of(found.real)
-        if isinstance(seen, str):
-            return Prepared(task, None, None, reason=seen)
-        renamed = before is not None and before.path != found.path
-        after = self._file(task, seen.size, seen.mtime_ns, seen.digest)
-        # One that was touched may have been changed in the middle, to take something out: it did not grow, so read it.
-        anew = task.anew or renamed or (before is not None and before.size == seen.size)
-        # So is one of which a chunk was changed in the vault: what is read on leaves that as it is.
+        file, before = task.found, task.before
+        fingerprint = print_of(file.real)
+        if isinstance(fingerprint, str):
+            return Prepared(task, None, None, reason=fingerprint)
+        renamed = before is not None and before.path != file.path
+        after = self._file(task, fingerprint.size, fingerprint.mtime_ns, fingerprint.digest)
+        # A transcript with a new time but the same size may have been edited, to remove a secret: read all of it.
+        anew = task.anew or renamed or (before is not None and before.size == fingerprint.size)
+        # Read all of it too if a chunk was altered in the vault: appending would keep the altered chunk.
         anew = anew or (before is not None and before.problem is not None and ALTERED in before.problem)
         if before is not None and not task.anew and before[3:8] == after[3:8]:
             known = () if before.problem is None else (before.problem,)
             return Prepared(task, after._replace(problem=before.problem), None, problems=known)
         from septet.files.sessions import session_of
 
-        # Under another name all chunks have another title.
+        # A new name gives all chunks a new title.
         state = None if before is None or anew else before.state
         literal = self._chunking.variant == "literal"
-        draft = session_of(found, state, self._chunking, self._redactor, literal=literal)
+        draft = session_of(file, state, self._chunking, self._redactor, literal=literal)
         return Prepared(
             task,
             after._replace(state=draft.state, problem="; ".join(draft.problems) or None),
-            drafts_of(draft.chunks, found.path),
+            drafts_of(draft.chunks, file.path),
             keep=draft.keep,
             stored=draft.stored,
             size=draft.size,
@@ -139,38 +139,38 @@ class Preparer:
         )
 
     def _file(self, task: Task, size: int, mtime_ns: int, digest: str) -> FileRow:
-        found, before = task.found, task.before
-        number, own = (0, file_id(self._name, found.path, 0)) if before is None else (before.file, before.id)
+        file, before = task.found, task.before
+        number, id = (0, file_id(self._name, file.path, 0)) if before is None else (before.file, before.id)
         state = "{}" if before is None else before.state
-        return FileRow(number, own, self._root, found.path, found.kind, size, mtime_ns, digest, state, self._now, None)
+        return FileRow(number, id, self._root, file.path, file.kind, size, mtime_ns, digest, state, self._now, None)
 
 
 def _text_of(data: bytes, path: str) -> tuple[Extracted | str | None, str, tuple[str, ...]]:
-    """Return the text of a file, what it was got from if it is none itself, and what is odd about it.
+    """Return the extraction of a PDF or HTML file (None for text), the text of the file, and remarks.
 
-    Of one of which nothing can be read, the reason comes first, in one word.
+    For an unreadable file the first item is the reason, in one word.
     """
     ending = extracted_ending(path)
     if ending is None:
-        text, said = decoded(data)
-        return "binary" if "\0" in text else None, text, () if said is None else (said,)
+        text, remark = decoded(data)
+        return "binary" if "\0" in text else None, text, () if remark is None else (remark,)
     from septet.files.extracting import extracted
 
-    made = extracted(data, ending)
-    return (made, "", ()) if isinstance(made, str) else (made, made.text, made.problems)
+    extraction = extracted(data, ending)
+    return (extraction, "", ()) if isinstance(extraction, str) else (extraction, extraction.text, extraction.problems)
 
 
 def drafts_of(chunks: Iterable[Any], path: str) -> list[Draft]:
-    """Return the chunks of a document as drafts, with their mentions as the table has them."""
-    made = []
+    """Return the chunks of a document as drafts, with their mentions as rows."""
+    drafts = []
     for chunk in chunks:
-        said = (stored_as(one.target, one.anchor, one.type, path) for one in chunk.mentions)
-        made.append(Draft(chunk.fields, tuple(one for one in said if one is not None)))
-    return made
+        rows = (stored_as(target, anchor, type, path) for target, anchor, type in chunk.mentions)
+        drafts.append(Draft(chunk.fields, tuple(row for row in rows if row is not None)))
+    return drafts
 
 
 def ahead(prepare: Callable[[Task], Prepared], tasks: Sequence[Task], late: Callable[[], bool]) -> Iterator[Prepared]:
-    """Yield files as they were prepared, in order, until it is late; a thread reads ahead of the caller."""
+    """Yield prepared files in order until ``late``; a thread reads ahead of the caller."""
     if len(tasks) <= FEW:
         for task in tasks:
             if late():
@@ -188,22 +188,22 @@ def ahead(prepare: Callable[[Task], Prepared], tasks: Sequence[Task], late: Call
                 room.wait(task.found.size, stop)
                 done.put(prepare(task))
             done.put(None)
-        except BaseException as fault:  # noqa: BLE001 - raised where the file would have come
+        except BaseException as fault:  # noqa: BLE001 - raised in the caller's thread, in order
             done.put(fault)
 
     threading.Thread(target=work, name="septet-reader", daemon=True).start()
     try:
-        while (one := done.get()) is not None:
-            if isinstance(one, BaseException):
-                raise one
-            room.free(one.task.found.size)
-            yield one
+        while (file := done.get()) is not None:
+            if isinstance(file, BaseException):
+                raise file
+            room.free(file.task.found.size)
+            yield file
     finally:
         stop.set()
 
 
 class _Room:
-    """How many bytes wait; one file always has room."""
+    """Limits the waiting bytes; a single file always has room."""
 
     def __init__(self, most: int) -> None:
         self._most, self._used, self._freed = most, 0, threading.Condition()

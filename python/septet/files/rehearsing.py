@@ -1,4 +1,4 @@
-"""A dry run of a sync: what it would do, as its report, while nothing is written."""
+"""Dry run of a sync: its report, without writing."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ __all__ = ["rehearse_roots"]
 
 
 def rehearse_roots(store: Store, asked: Asked, *, clock: Callable[[], float]) -> SyncReport:
-    """Return what a sync of roots would do, were it to begin now.
+    """Return the report of a sync without writing.
 
-    Files are read, cut and compared as a sync does it; chunks are neither stored nor embedded.
+    Files are read, chunked and compared as in a sync; chunks are neither stored nor embedded.
 
     Raises:
         StoreError: the vault cannot be read.
     """
     started = time.perf_counter()
     tally = Tally()
-    for one in asked.followed:
-        _Rehearsal(store, asked, one, tally, clock).run()
-    return tally.report([one.name for one in asked.followed], time.perf_counter() - started, dry_run=True)
+    for followed in asked.followed:
+        _Rehearsal(store, asked, followed, tally, clock).run()
+    return tally.report([followed.name for followed in asked.followed], time.perf_counter() - started, dry_run=True)
 
 
 class _Rehearsal(Run):
-    """The sync of one root, of which every step that writes is only counted."""
+    """The sync of one root that counts its writes instead of making them."""
 
     def __init__(
         self, store: Store, asked: Asked, followed: Followed, tally: Tally, clock: Callable[[], float]
     ) -> None:
-        # The lease is not taken: others may sync meanwhile.
+        # Without taking the lease: other processes may sync at the same time.
         super().__init__(store, asked, followed, tally, Lease(store), clock, lambda: None, None)
-        #: Paths of files that are read as they changed, and so need not be read in another way.
-        self._brought: set[str] = set()
+        #: Paths of changed files, which a rebuild need not count again.
+        self._changed: set[str] = set()
 
     def _begin(self, whole: bool) -> bool:
         return whole and self._of.is_read_otherwise
@@ -56,17 +56,17 @@ class _Rehearsal(Run):
     def _begin_identity(self) -> None:
         pass
 
-    def _known(self, found: Sequence[Found], wanted: Sequence[str] | None) -> list[FileRow]:
+    def _known(self, present: Sequence[Found], paths: Sequence[str] | None) -> list[FileRow]:
         with self._store.reading() as read:
-            if wanted is not None:
-                return list(files.at(read, self._of.number, wanted).values())
+            if paths is not None:
+                return list(files.at(read, self._of.number, paths).values())
             rows = files.of_root(read, self._of.number)
-        return rows if rows or self._of.stored else adopted(self._store, self._of, found, dry_run=True)
+        return rows if rows or self._of.stored else adopted(self._store, self._of, present, dry_run=True)
 
-    def _erase(self, gone: Sequence[FileRow]) -> None:
+    def _erase(self, missing: Sequence[FileRow]) -> None:
         with self._store.reading() as read:
-            chunks = files.chunks_of(read, [row.id for row in gone])
-        self._tally.add("files_removed", len(gone))
+            chunks = files.chunks_of(read, [row.id for row in missing])
+        self._tally.add("files_removed", len(missing))
         self._tally.add("chunks_removed", sum(map(len, chunks.values())))
 
     def _touch(self, rows: Sequence[FileRow]) -> None:
@@ -75,16 +75,16 @@ class _Rehearsal(Run):
     def _store_plans(self, plans: Sequence[Plan]) -> None:
         for plan in plans:
             self._tally.add_plan(plan)
-            self._brought.add(plan.after.path)
+            self._changed.add(plan.after.path)
 
-    def _read_otherwise(self, found: Sequence[Found], look_s: float) -> bool:
-        there: Mapping[str, Found] = {one.path: one for one in found}
+    def _read_otherwise(self, present: Sequence[Found], look_s: float) -> bool:
+        there: Mapping[str, Found] = {file.path: file for file in present}
         with self._store.reading() as read:
             rows = files.of_root(read, self._of.number)
         tasks = [
-            Task(there[row.path], row, anew=True) for row in rows if row.path in there and row.path not in self._brought
+            Task(there[row.path], row, anew=True) for row in rows if row.path in there and row.path not in self._changed
         ]
-        self._bring(tasks)
+        self._read_and_store(tasks)
         self._tally.add("files_staged", len(tasks) - self._left)
         self._whole = not self._left
         if self._whole:

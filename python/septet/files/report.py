@@ -1,4 +1,4 @@
-"""What a sync did, and which roots a vault follows."""
+"""Reports of syncs, and the roots of a vault."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ __all__ = ["PendingFile", "RootInfo", "SkippedFile", "SyncReport", "Tally", "cou
 
 
 class SkippedFile(NamedTuple):
-    """A file that is not in the vault, or that is in it with something odd about it.
+    """A file that was skipped, or stored with a remark.
 
     Attributes:
-        path: below the root, or absolute where no root has it.
-        reason: one word where it has one (``symlink``, ``symlink_cycle``, ``broken_symlink``, ``duplicate``,
-            ``unreadable``, ``binary``, ``encrypted``, ``damaged``, ``too_large``, ``not_a_file``, ``changing``,
-            ``vanished``, ``missing``, ``ending``, ``name``), else a sentence.
-        root: the name of the root.
-        taken: whether it is in the vault all the same; then ``reason`` says what was odd, such as bytes that are not
-            UTF-8.
+        path: relative to the root, or absolute if it is in no root.
+        reason: a code (``symlink``, ``symlink_cycle``, ``broken_symlink``, ``duplicate``, ``unreadable``, ``binary``,
+            ``encrypted``, ``damaged``, ``too_large``, ``not_a_file``, ``changing``, ``vanished``, ``missing``,
+            ``ending``, ``name``), otherwise a sentence.
+        root: name of the root.
+        taken: True if the file is stored and ``reason`` is a remark, such as bytes that are not UTF-8.
     """
 
     path: str
@@ -34,12 +33,12 @@ class SkippedFile(NamedTuple):
 
 
 class PendingFile(NamedTuple):
-    """A transcript of which too little is new to be read without being asked for.
+    """A transcript with too little new text for an automatic sync.
 
     Attributes:
-        path: below the root.
-        bytes: so many are new.
-        messages: so many lines are.
+        path: relative to the root.
+        bytes: number of new bytes.
+        messages: number of new lines.
     """
 
     path: str
@@ -49,16 +48,16 @@ class PendingFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootInfo:
-    """A folder, or one file, that a vault keeps in step with.
+    """A folder or file followed by a vault.
 
     Attributes:
         name: the ``source`` of its chunks.
-        path: absolute, links resolved.
-        options: which files, and how they are read, as given to `Vault.sync`.
-        files: how many are in the vault.
-        chunks: how many they were made into.
-        synced_at: when the last whole sync ended, epoch seconds; None if none did.
-        problem: why the last sync of it failed; None if it did not.
+        path: absolute path, links resolved.
+        options: selection and reading options of `Vault.sync`.
+        files: number of files in the vault.
+        chunks: number of their chunks.
+        synced_at: end of the last complete sync, epoch seconds, or None.
+        problem: reason why its last sync failed, or None.
     """
 
     name: str
@@ -72,35 +71,34 @@ class RootInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncReport:
-    """What a sync did.
+    """The result of a sync.
 
     Attributes:
-        roots: the names of the roots it looked at.
-        files_seen: files that are there.
-        files_added: those that the vault did not have.
-        files_changed: those whose bytes changed, or whose chunks were replaced by those made in another way.
-        files_renamed: those that have another path, and the same bytes; they count as neither added nor removed.
-        files_removed: those that are gone from the disk, and from the vault now.
-        files_unchanged: those that the vault had as they are.
-        files_left: those that were not reached in ``timeout_s``, or that another process brought in meanwhile.
-        files_staged: those read in another way, whose new chunks wait beside those that answer.
-        chunks_added: chunks stored.
-        chunks_changed: chunks whose text stayed, and whose heading, tags or other fields did not.
-        chunks_kept: chunks of the files that were read which stayed as they were.
-        chunks_moved: chunks of which only the lines or the path changed.
-        chunks_removed: chunks erased.
-        bytes: read.
-        reindexed: roots whose chunks were all made in another way, and took the place of those before at once.
-        skipped: files left out, with the reason, and those that were ``taken`` all the same, with what was odd.
-        skipped_kinds: how many files are left out because of their ending alone, or for want of the extra ``files``, by
-            ending, the most first; rare ones and those without are ``other``. What is hidden, or what rules and globs
-            leave out, does not count.
-        problems: what else went wrong, in sentences: a root that is not there, no room on the disk.
-        redacted: how many secrets were masked, by rule.
-        redacted_in: the files in which they stand; ``redact=False`` leaves them.
-        took_s: from the call to the return.
-        complete: whether the vault equals the disk as it was when the sync began, apart from what ``skipped`` names.
-        dry_run: nothing was written: all this is what a sync would do.
+        roots: names of the synced roots.
+        files_seen: files on the disk.
+        files_added: files new to the vault.
+        files_changed: files whose bytes changed, or whose chunks were rebuilt with new options.
+        files_renamed: files with a new path and the same bytes; they count as neither added nor removed.
+        files_removed: files deleted from the disk, and now from the vault.
+        files_unchanged: files already up to date.
+        files_left: files not reached within ``timeout_s``, or changed by another process.
+        files_staged: files rebuilt with new options, whose chunks are not searched yet.
+        chunks_added: inserted chunks.
+        chunks_changed: chunks with the same text but a new heading, tags or other fields.
+        chunks_kept: unchanged chunks of the files that were read.
+        chunks_moved: chunks whose lines or path alone changed.
+        chunks_removed: erased chunks.
+        bytes: bytes read.
+        reindexed: roots whose chunks were all rebuilt with new options and replaced at once.
+        skipped: skipped files with the reason, and files that were ``taken`` with a remark.
+        skipped_kinds: number of files skipped for their suffix alone, or for lack of the extra ``files``, by suffix,
+            most frequent first; rare suffixes and none are ``other``. Hidden and excluded files are not counted.
+        problems: other problems, as sentences: a missing root, a full disk.
+        redacted: number of masked secrets, by rule.
+        redacted_in: files with these secrets; ``redact=False`` does not mask them.
+        took_s: duration of the call in seconds.
+        complete: True if the vault equals the disk at the start of the sync, except for ``skipped``.
+        dry_run: True if nothing was written and the report is a forecast.
     """
 
     roots: tuple[str, ...] = ()
@@ -130,23 +128,23 @@ class SyncReport:
 
     @property
     def count(self) -> int:
-        """How many chunks were written or erased."""
+        """Number of chunks written or erased."""
         return self.chunks_added + self.chunks_changed + self.chunks_moved + self.chunks_removed
 
     def __str__(self) -> str:
         parts = [counted(self.files_seen, "file")]
-        became = ((name, getattr(self, f"files_{name}")) for name in ("added", "changed", "renamed", "removed"))
-        parts += (f"{number:,} {name}" for name, number in became if number)
+        changes = ((name, getattr(self, f"files_{name}")) for name in ("added", "changed", "renamed", "removed"))
+        parts += (f"{number:,} {name}" for name, number in changes if number)
         if self.chunks_added or self.chunks_removed:
             parts.append(f"{counted(self.chunks_added, 'chunk')} in, {self.chunks_removed:,} out")
         if self.files_staged:
-            parts.append(f"{self.files_staged:,} made anew")
+            parts.append(f"{self.files_staged:,} rebuilt")
         parts += (f"{name} reindexed" for name in self.reindexed)
         if self.redacted:
             parts.append(f"{counted(sum(self.redacted.values()), 'secret')} masked")
-        if out := sum(not one.taken for one in self.skipped):
+        if out := sum(not file.taken for file in self.skipped):
             parts.append(f"{out:,} skipped")
-        if odd := len({(one.root, one.path) for one in self.skipped if one.taken}):
+        if odd := len({(file.root, file.path) for file in self.skipped if file.taken}):
             parts.append(f"{odd:,} with a remark")
         if self.skipped_kinds:
             parts.append(f"skipped {kinds_said(self.skipped_kinds)}")
@@ -158,8 +156,8 @@ class SyncReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-ready."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        skipped = [one._asdict() for one in self.skipped]
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        skipped = [item._asdict() for item in self.skipped]
         return values | {
             "roots": list(self.roots),
             "reindexed": list(self.reindexed),
@@ -183,16 +181,16 @@ class Tally:
         self.redacted: dict[str, int] = {}
         self.redacted_in: dict[str, None] = {}
         self.complete = True
-        #: What could not begin for want of room on the disk.
+        #: Rebuilds that lack disk space, as sentences.
         self.no_room: list[str] = []
 
     def add(self, name: str, number: int = 1) -> None:
-        """Count something."""
+        """Add to a count."""
         if number:
             self.counts[name] = self.counts.get(name, 0) + number
 
     def add_plan(self, plan: Plan) -> None:
-        """Count what becomes of a file and its chunks."""
+        """Count the changes of a plan."""
         renamed = plan.before is not None and plan.before.path != plan.after.path
         self.add("files_added" if plan.before is None else "files_renamed" if renamed else "files_changed")
         for name in ("added", "changed", "moved", "removed"):
@@ -200,28 +198,28 @@ class Tally:
         self.add("chunks_kept", plan.kept)
 
     def add_redacted(self, redacted: Mapping[str, int], path: str) -> None:
-        """Count secrets that were masked in a file, by rule."""
+        """Count the masked secrets of a file."""
         if redacted:
             self.redacted_in[path] = None
         for rule, number in redacted.items():
             self.redacted[rule] = self.redacted.get(rule, 0) + number
 
     def skip(self, path: str, reason: str, root: str, *, taken: bool) -> None:
-        """Note a file that is left out, or that is taken in with a remark."""
+        """Record a skipped file, or a remark on a stored one."""
         self.skipped[remarked(path, reason, root) if taken else SkippedFile(path, reason, root)] = None
 
     def skip_kinds(self, kinds: Mapping[str, int]) -> None:
-        """Count files of a root that are left out because of their ending."""
+        """Count the files of a root skipped for their suffix."""
         self.skipped_kinds = merged([self.skipped_kinds, kinds])
 
     def report(self, roots: Sequence[str], took_s: float, *, dry_run: bool = False) -> SyncReport:
-        """Return everything as a report."""
-        known = {one.name for one in fields(SyncReport)}
+        """Return the report."""
+        known = {field.name for field in fields(SyncReport)}
         assert known >= self.counts.keys()
-        # What was read with a remark may still be what the vault cannot hold.
-        out = {(one.root, one.path) for one in self.skipped if not one.taken}
+        # A file read with a remark may still be impossible to store.
+        out = {(file.root, file.path) for file in self.skipped if not file.taken}
         skipped = dict.fromkeys(
-            one._replace(taken=one.taken and (one.root, one.path) not in out) for one in self.skipped
+            file._replace(taken=file.taken and (file.root, file.path) not in out) for file in self.skipped
         )
         return SyncReport(
             roots=tuple(roots), skipped=tuple(skipped), problems=tuple(self.problems), redacted=self.redacted,
@@ -231,11 +229,11 @@ class Tally:
 
 
 def remarked(path: str, problem: str, root: str) -> SkippedFile:
-    """Return a file of the vault that there is something to say of."""
-    # Of these it has no text: it only knows that they need not be read again.
+    """Return the warning for a stored file."""
+    # Files with these reasons have a row but no text.
     return SkippedFile(path, problem, root, taken=problem not in LEFT_OUT)
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with what it counts, as it is said."""
+    """Return a number with its noun, in the plural if needed."""
     return f"{number:,} {noun}{'s' * (number != 1)}"

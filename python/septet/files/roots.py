@@ -1,4 +1,4 @@
-"""Root: a folder, or one file, that a vault keeps in step with, and which of its files count."""
+"""Root: a folder or file followed by a vault, and the selection of its files."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ __all__ = ["CURATED", "LAYOUTS", "MOST_GLOBS", "Layout", "Root", "is_memory_path
 
 Layout = Literal["folder", "memory"]
 LAYOUTS: tuple[Layout, ...] = ("folder", "memory")
-#: Files in the layout ``memory`` that stand in the root itself, in the order they are read.
+#: Files of the layout ``memory`` in the root itself, in reading order.
 CURATED = ("MEMORY.md", "memory.md", "USER.md")
 #: The folder of that layout.
 MEMORIES = "memory"
-#: A root takes so many globs of a sort, and extra paths.
+#: Maximum globs of a kind, and extra paths, of a root.
 MOST_GLOBS = 1_000
-#: Characters of a glob, a path or a name.
+#: Maximum characters of a glob, a path or a name.
 MOST_CHARS = 4_096
-#: What a name of a root says where its path has no last part.
+#: Default name of a root whose path has no last part.
 NAMELESS = "root"
 
 
 class Root(NamedTuple):
-    """A folder, or one file, that a vault keeps in step with; `root_at` checks what callers give.
+    """A folder or file followed by a vault; `root_at` makes a checked one.
 
     Attributes:
-        path: absolute, links resolved.
-        name: what its chunks have as ``source``.
-        layout: ``folder``, all texts below it, or ``memory``, the documented files of an agent's workspace.
-        paths: more files, folders and globs, seen from the root or absolute; they may lie outside.
-        include: globs as in .gitignore; files that match none of them are left out, unless there are none.
-        exclude: globs of files and folders to leave out.
-        follow_symlinks: look at what links below it lead to.
+        path: absolute path, links resolved.
+        name: the ``source`` of its chunks.
+        layout: ``folder`` for all texts below it, or ``memory`` for the documented files of an agent's workspace.
+        paths: extra files, folders and globs, relative to the root or absolute; they may be outside.
+        include: globs as in .gitignore; if there are any, only matching files are read.
+        exclude: globs of files and folders to skip.
+        follow_symlinks: True to follow symbolic links.
     """
 
     path: str
@@ -49,37 +49,37 @@ class Root(NamedTuple):
     follow_symlinks: bool = False
 
     def to_json(self) -> str:
-        """Return all but the path and the name as the text of a JSON object, keys in order."""
+        """Return the options (all but path and name) as a JSON object with sorted keys."""
         options = {name: getattr(self, name) for name in _OPTIONS}
         return json.dumps(options, ensure_ascii=False, sort_keys=True)
 
     @classmethod
     def from_json(cls, path: str, name: str, text: str) -> Root:
-        """Return the root whose options `to_json` wrote; what it does not know is left out.
+        """Return a root from the options written by `to_json`; unknown ones are ignored.
 
         Raises:
-            EntryError: the text is none of a root's.
+            EntryError: invalid options.
         """
         try:
             options = json.loads(text)
         except ValueError as fault:
             raise EntryError(
-                f"the options of root {shown(path)} are no JSON ({cut(str(fault))}): sync it anew"
+                f"the options of root {shown(path)} are not JSON ({cut(str(fault))}): sync it again"
             ) from None
         if not isinstance(options, dict):
             raise EntryError(f"the options of root {shown(path)} are {shown(options)}: wanted a JSON object")
         return _checked(path, name, {key: options[key] for key in _OPTIONS if key in options})
 
     def changed(self, **options: Any) -> Root:
-        """Return this root with other options, checked; those that are None stay.
+        """Return this root with other options, checked; options that are None stay.
 
         Raises:
-            EntryError: an option does not fit; the message names it.
+            EntryError: an invalid option; the message names it.
         """
-        given = {key: value for key, value in options.items() if value is not None}
-        if unknown := given.keys() - {"name", *_OPTIONS}:
+        changes = {key: value for key, value in options.items() if value is not None}
+        if unknown := changes.keys() - {"name", *_OPTIONS}:
             raise EntryError(f"a root has no option {min(unknown)}: it has name, {', '.join(_OPTIONS)}")
-        return _checked(self.path, given.pop("name", self.name), {**self._options(), **given})
+        return _checked(self.path, changes.pop("name", self.name), {**self._options(), **changes})
 
     def _options(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _OPTIONS}
@@ -101,20 +101,20 @@ def root_at(
     """Return a checked root; it need not exist.
 
     Args:
-        path: the folder or file; ``~`` is the user's own folder. It is made absolute, and links in it are resolved.
-        name: None takes the last part of the path.
+        path: the folder or file; ``~`` is the home folder. It is made absolute, with links resolved.
+        name: None for the last part of the path.
         layout: see `Root`, as for the others.
-        paths: blanks around them do not count, and neither do empty or repeated ones.
-        include: a text stands for a list of one, here and for the other lists.
-        exclude: as above.
-        follow_symlinks: as above.
+        paths: surrounding blanks are stripped; empty and repeated ones are dropped.
+        include: a single text is a list of one, here and in the other lists.
+        exclude: see `Root`.
+        follow_symlinks: see `Root`.
 
     Raises:
-        EntryError: an argument does not fit; the message names it.
+        EntryError: an invalid argument; the message names it.
         StoreError: the path is relative, and the working directory was deleted.
     """
-    given = os.path.expanduser(file_path(path, "root", EntryError))
-    real = utf8(os.path.realpath(absolute(given)), "root", EntryError)
+    expanded = os.path.expanduser(file_path(path, "root", EntryError))
+    real = utf8(os.path.realpath(absolute(expanded)), "root", EntryError)
     options = {
         "layout": layout,
         "paths": paths,
@@ -126,10 +126,10 @@ def root_at(
 
 
 def is_memory_path(path: str) -> bool:
-    """Say whether a path below a root is one of the layout ``memory``: a curated file, or below ``memory/``.
+    """Return True if a relative path belongs to the layout ``memory``: a curated file, or one below ``memory/``.
 
     Args:
-        path: with forward slashes; one that begins with ``./`` is taken without it.
+        path: with forward slashes; a leading ``./`` is ignored.
     """
     while path.startswith("./"):
         path = path[2:]
@@ -145,7 +145,7 @@ def _checked(path: str, name: Any, options: dict[str, Any]) -> Root:
         raise EntryError(f"layout is {shown(layout)}: wanted {' or '.join(map(repr, LAYOUTS))}")
     flag(follow := options.get("follow_symlinks", False), "follow_symlinks", EntryError)
     if not utf8(name, "name", EntryError, MOST_CHARS).strip():
-        raise EntryError(f"name is {shown(name)}: wanted what its chunks have as source, such as 'notes'")
+        raise EntryError(f"name is {shown(name)}: wanted the source of its chunks, such as 'notes'")
     paths = dict.fromkeys(text.strip() for text in _texts(options.get("paths", ()), "paths"))
     paths.pop("", None)
     for text in paths:
@@ -163,8 +163,8 @@ def _checked(path: str, name: Any, options: dict[str, Any]) -> Root:
 
 def _texts(values: object, name: str) -> list[str]:
     values = [values] if isinstance(values, (str, os.PathLike)) else values
-    found = listed(values, name, EntryError, "a list of texts", MOST_GLOBS)
-    return [utf8(as_text(value), f"a text in {name}", EntryError, MOST_CHARS) for value in found]
+    texts = listed(values, name, EntryError, "a list of texts", MOST_GLOBS)
+    return [utf8(as_text(value), f"a text in {name}", EntryError, MOST_CHARS) for value in texts]
 
 
 def _globs(values: object, name: str) -> tuple[str, ...]:
@@ -172,5 +172,5 @@ def _globs(values: object, name: str) -> tuple[str, ...]:
     try:
         check_globs(globs)
     except ValueError as fault:
-        raise EntryError(f"{name} has one that cannot be read: {cut(str(fault))}") from None
+        raise EntryError(f"{name} has an invalid glob: {cut(str(fault))}") from None
     return tuple(globs)

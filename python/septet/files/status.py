@@ -1,4 +1,4 @@
-"""How far a vault is in step with its folders."""
+"""Status of the folders of a vault: the differences from the disk."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ __all__ = ["RootStatus", "SyncStatus", "status_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootStatus:
-    """How far a vault is in step with one folder.
+    """Differences between a folder and the vault.
 
     Attributes:
         name: the ``source`` of its chunks.
-        path: absolute, links resolved.
-        files: how many are in the vault.
-        chunks: how many they were made into.
-        bytes: sizes of these files, by kind: ``text`` and ``session``.
-        new: paths on the disk that the vault does not have.
-        changed: paths whose size or time is another one.
-        gone: paths that the vault has and the disk has not.
-        pending: transcripts of which too little is new to be read without being asked for.
-        skipped: what is on the disk and left out, with the reason: links, duplicates, what cannot be read.
-        skipped_kinds: how many files are left out because of their ending alone, by ending, as in `SyncReport`.
-        problems: files that are in the vault only in part, with the reason.
-        missing: why nothing can be said of its files: it ``is not there``, cannot be read, or is empty and on another
-            file system than before; they stay in the vault, and count as none of the above. None if it is well.
-        rebuilding: its chunks are to be made in another way than they were, by the next sync of all of it.
-        synced_at: when the last whole sync ended, epoch seconds; None if none did.
+        path: absolute path, links resolved.
+        files: number of files in the vault.
+        chunks: number of their chunks.
+        bytes: total size of these files, by kind: ``text`` and ``session``.
+        new: paths that are only on the disk.
+        changed: paths with another size or time.
+        gone: paths that are only in the vault.
+        pending: transcripts with too little new text for an automatic sync.
+        skipped: skipped paths with the reason: links, duplicates, unreadable files.
+        skipped_kinds: number of files skipped by their suffix alone, by suffix, as in `SyncReport`.
+        problems: files stored only in part, with the reason.
+        missing: reason why its files cannot be compared: it ``is not there``, cannot be read, or is empty and on
+            another file system than before. They stay in the vault and count as none of the above. Otherwise None.
+        rebuilding: True if its options changed, so that its next complete sync rebuilds all chunks.
+        synced_at: end of the last complete sync, epoch seconds, or None.
         age_s: seconds since then.
-        problem: why the last sync of it failed; None if it did not.
+        problem: reason why its last sync failed, or None.
     """
 
     name: str
@@ -65,31 +65,31 @@ class RootStatus:
 
     @property
     def drift(self) -> int:
-        """How many files differ: new, changed and gone."""
+        """Number of files that differ: new, changed and gone."""
         return len(self.new) + len(self.changed) + len(self.gone)
 
     @property
     def altered(self) -> tuple[str, ...]:
-        """Paths of files whose chunks were changed or deleted in the vault, and not read again since."""
-        return tuple(one.path for one in self.problems if ALTERED in one.reason)
+        """Paths of files whose chunks were changed or deleted in the vault, and which were not read again since."""
+        return tuple(file.path for file in self.problems if ALTERED in file.reason)
 
     @property
     def pending_bytes(self) -> int:
-        """How many bytes of transcripts wait to be read."""
-        return sum(one.bytes for one in self.pending)
+        """Number of pending bytes of transcripts."""
+        return sum(file.bytes for file in self.pending)
 
     @property
     def pending_messages(self) -> int:
-        """How many lines of transcripts wait to be read."""
-        return sum(one.messages for one in self.pending)
+        """Number of pending lines of transcripts."""
+        return sum(file.messages for file in self.pending)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-ready."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in ("new", "changed", "gone"):
             values[name] = list(values[name])
         for name in ("pending", "skipped", "problems"):
-            values[name] = [one._asdict() for one in values[name]]
+            values[name] = [file._asdict() for file in values[name]]
         more: dict[str, Any] = {
             "drift": self.drift,
             "pending_bytes": self.pending_bytes,
@@ -101,13 +101,13 @@ class RootStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncStatus:
-    """How far a vault is in step with its folders, as compared when it was asked.
+    """Differences between the folders of a vault and the vault, at the time of the call.
 
     Attributes:
-        roots: in the order in which they came.
-        running: a sync of the vault runs, here or in another process.
-        watching: a watcher of this object runs.
-        last_error: why the last sync failed that nobody asked for: on search, or a watcher's; None if it did not.
+        roots: in the order in which they were added.
+        running: True if a sync of the vault runs, in this or another process.
+        watching: True if a watcher of this object runs.
+        last_error: reason why the last automatic sync (on search, or by a watcher) failed, or None.
     """
 
     roots: tuple[RootStatus, ...]
@@ -117,7 +117,7 @@ class SyncStatus:
 
     @property
     def in_step(self) -> bool:
-        """Whether the vault has every file as it is on the disk, and no chunk that says otherwise."""
+        """True if every file is stored as it is on the disk, and no chunk was altered in the vault."""
         return not any(root.drift or root.altered or root.missing or root.rebuilding for root in self.roots)
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,30 +143,30 @@ def status_of(store: Store, now: float, *, watching: bool, last_error: str | Non
             (row, files.of_root(read, row.root), files.count_chunks(read, row.root), files.device_of(read, row.root))
             for row in files.roots(read)
         ]
-    roots = tuple(_root_status(*one, now) for one in known)
+    roots = tuple(_root_status(*root, now) for root in known)
     return SyncStatus(roots=roots, running=running, watching=watching, last_error=last_error)
 
 
-def _root_status(row: RootRow, held: list[FileRow], chunks: int, device: int | None, now: float) -> RootStatus:
+def _root_status(row: RootRow, stored: list[FileRow], chunks: int, device: int | None, now: float) -> RootStatus:
     followed = followed_of(row)
     seen = scan(followed.root)
-    drift = drift_of(followed, held, seen, why_unknown_of(followed, seen, device))
+    drift = drift_of(followed, stored, seen, why_unknown_of(followed, seen, device))
     sizes: Counter[str] = Counter()
-    for file in held:
+    for file in stored:
         sizes[file.kind] += file.size
     return RootStatus(
         name=row.name,
         path=row.path,
-        files=len(held),
+        files=len(stored),
         chunks=chunks,
         bytes=dict(sizes),
         new=drift.new,
         changed=drift.changed,
         gone=drift.gone,
         pending=drift.pending,
-        skipped=tuple(SkippedFile(one.path, one.reason, row.name) for one in seen.skipped if one.reason != "unread"),
+        skipped=tuple(SkippedFile(path, reason, row.name) for path, reason, _ in seen.skipped if reason != "unread"),
         skipped_kinds=seen.others,
-        problems=tuple(remarked(one.path, one.problem, row.name) for one in held if one.problem is not None),
+        problems=tuple(remarked(file.path, file.problem, row.name) for file in stored if file.problem is not None),
         missing=drift.why,
         rebuilding=followed.is_read_otherwise,
         synced_at=row.synced_at,

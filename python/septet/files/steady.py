@@ -1,4 +1,4 @@
-"""Reading a file as it was at one moment."""
+"""Read files consistently: the content at one moment."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 __all__ = ["Print", "ReadBytes", "decoded", "mtime_ns_of", "open_file", "print_of", "read_steadily"]
 
-#: A file that is written all the time is left to the next sync after so many attempts.
+#: Maximum attempts to read a file that is being written; then it is left to the next sync.
 ATTEMPTS = 3
-#: Bytes of a text, which is read as a whole; reading takes about four times as much memory.
+#: Maximum bytes of a text, which is read as a whole and takes about four times as much memory.
 MOST_FILE_BYTES = 256 << 20
-#: So many bytes at both ends of a transcript tell it from others: it may be large, and grows at its end.
+#: Bytes hashed at both ends of a transcript, which may be large and grows at its end.
 ENDS = 4096
 
 
 class ReadBytes(NamedTuple):
-    """What a file held, and its size and time of change then."""
+    """The content of a file with its size and modification time."""
 
     data: bytes
     size: int
     mtime_ns: int
 
 
-#: Marks at the beginning of texts that are not UTF-8, the longer ones first.
+#: Byte order marks other than UTF-8's, the longer ones first.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -36,29 +36,29 @@ _MARKS = (
 _MOST_NS = 2**63 - 1
 
 
-#: Opens a folder only to go on from it.
+#: Flags to open a folder on the way to a file.
 _STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 def open_file(path: str | os.PathLike[str], buffering: int = 0) -> BinaryIO:
     """Open a file by its real path for reading.
 
-    Between a look at a folder and this, the file, or a folder above it, may have become a link, which is not followed,
-    or the file a pipe, which is not waited for.
+    Since the scan the file, or a folder above it, may have been replaced by a link, which is not followed, or the file
+    by a pipe, on which opening does not block.
 
     Raises:
-        OSError: it is no regular file, or cannot be read.
+        OSError: it is not a regular file, or cannot be read.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-    file: Any = open(_opened(os.fspath(path), flags), "rb", buffering)  # noqa: SIM115 - the caller closes it
+    file: Any = open(_open_unlinked(os.fspath(path), flags), "rb", buffering)  # noqa: SIM115 - the caller closes it
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise OSError(f"{path} is no regular file")
+        raise OSError(f"{path} is not a regular file")
     return cast(BinaryIO, file)
 
 
-def _opened(path: str, flags: int) -> int:
-    """Return the descriptor of a file, opened step by step, so that no part of its path is a link."""
+def _open_unlinked(path: str, flags: int) -> int:
+    """Return the descriptor of a file, opened folder by folder so that no part of its path is a link."""
     if os.open not in os.supports_dir_fd or not path.startswith("/"):
         return os.open(path, flags)
     *above, name = path.split("/")[1:]
@@ -74,15 +74,15 @@ def _opened(path: str, flags: int) -> int:
 
 
 def mtime_ns_of(about: os.stat_result) -> int:
-    """Return when a file was changed, nanoseconds since 1970; times past year 2262 are the last there is."""
+    """Return the modification time in nanoseconds since 1970, clamped to 64 bits (year 2262)."""
     return max(-_MOST_NS - 1, min(about.st_mtime_ns, _MOST_NS))
 
 
 def read_steadily(path: str) -> ReadBytes | str:
-    """Return what a file holds, or why that is not known: ``vanished``, ``unreadable``, ``changing``, or its size.
+    """Return the content of a file, or the reason: ``vanished``, ``unreadable``, ``changing``, or that it is too large.
 
-    Size and time of change are compared before and after. A change in the same tick of the file system's clock that
-    leaves the size is not seen here, but by the next sync (`matching.NEAR_S`).
+    Size and modification time are compared before and after. A change of the same size within one clock tick is missed
+    here and found by the next sync (`matching.NEAR_S`).
     """
     for _ in range(ATTEMPTS):
         try:
@@ -105,7 +105,7 @@ def read_steadily(path: str) -> ReadBytes | str:
 
 
 class Print(NamedTuple):
-    """What tells a transcript from others without reading it all: a digest of its size and its ends."""
+    """Identity of a transcript without reading all of it: a digest of its size and both ends."""
 
     digest: str
     size: int
@@ -113,24 +113,24 @@ class Print(NamedTuple):
 
 
 def print_of(path: str) -> Print | str:
-    """Return what tells a transcript from others, or why it cannot be read: ``vanished``, ``unreadable``."""
+    """Return the fingerprint of a transcript, or why it cannot be read: ``vanished``, ``unreadable``."""
     try:
         with open_file(path) as file:
-            found = os.fstat(file.fileno())
+            about = os.fstat(file.fileno())
             head = file.read(ENDS)
-            file.seek(max(0, found.st_size - ENDS))
-            digest = sha256(b"%d\n" % found.st_size + head + b"\n" + file.read(ENDS)).hexdigest()
+            file.seek(max(0, about.st_size - ENDS))
+            digest = sha256(b"%d\n" % about.st_size + head + b"\n" + file.read(ENDS)).hexdigest()
     except FileNotFoundError:
         return "vanished"
     except OSError:
         return "unreadable"
-    return Print(digest, found.st_size, mtime_ns_of(found))
+    return Print(digest, about.st_size, mtime_ns_of(about))
 
 
 def decoded(data: bytes) -> tuple[str, str | None]:
-    """Return a text, with U+FFFD for what is not UTF-8, and what there is to say of that.
+    """Return a text, with U+FFFD for invalid UTF-8, and a remark about that or None.
 
-    A mark at its beginning may say that it is UTF-16 or UTF-32.
+    A byte order mark selects UTF-16 or UTF-32.
     """
     for mark, codec in _MARKS:
         if data.startswith(mark):
@@ -141,5 +141,4 @@ def decoded(data: bytes) -> tuple[str, str | None]:
     try:
         return data.decode("utf-8-sig"), None
     except UnicodeDecodeError as fault:
-        said = f"not UTF-8 from byte {fault.start:,} on: what cannot be read stands as U+FFFD"
-        return data.decode("utf-8-sig", "replace"), said
+        return data.decode("utf-8-sig", "replace"), f"not UTF-8 from byte {fault.start:,} on: invalid bytes are U+FFFD"

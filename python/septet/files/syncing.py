@@ -1,8 +1,8 @@
-"""Sync: the chunks of a vault become those of the files on the disk.
+"""Sync: update the chunks of a vault to the files on the disk.
 
-Scan, compare size and time with the table of files, read what differs, compare its hash, make chunks of what changed,
-store whole files in each transaction. Nothing of what is pending is kept anywhere: a sync that ends early, in whatever
-way, leaves files whose rows differ from the disk, and the next one finds them by that.
+Scan, compare sizes and times with the table of files, read the files that differ, compare hashes, chunk the changed
+ones and store whole files per transaction. After an interrupted sync the rows of pending files still differ from the
+disk, so the next sync finds them.
 """
 
 from __future__ import annotations
@@ -33,13 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Run", "Seen", "sync_roots"]
 
-#: A transaction ends after so many chunks, so many bytes, or so many seconds of gathering them: FTS5 has little to
-#: merge, and other writers wait only briefly. A file is in one transaction whatever its size.
+#: Maximum chunks, bytes and seconds of gathering per transaction: FTS5 has little to merge, and other writers wait only
+#: briefly. A file is never split between transactions.
 MOST_CHUNKS = 5_000
 MOST_BYTES = 32 << 20
 MOST_S = 0.5
-#: While files are read in another way, the disk is looked at again after so many seconds, and so many times as many as
-#: a look takes.
+#: During a rebuild the disk is scanned again after this many seconds, or this many times the duration of a scan.
 LOOK_S, LOOK_SHARE = 5.0, 20.0
 _NO_OTHERS: Mapping[str, int] = {}
 
@@ -52,23 +51,23 @@ def sync_roots(
     written: Callable[[], None],
     embed_ahead: EmbedAhead | None = None,
 ) -> SyncReport:
-    """Sync roots and return what was done; what is wrong with a file or a root is reported, not raised.
+    """Sync roots and return the report; problems of files and roots are reported, not raised.
 
     Args:
-        clock: epoch seconds, for the vault's own times.
+        clock: current time, epoch seconds.
         written: called after each transaction that stored chunks.
-        embed_ahead: embeds the texts of chunks that are made in another way, before they take the place of others.
+        embed_ahead: embeds the texts of rebuilt chunks before they replace the old ones.
 
     Raises:
-        StoreError: the vault cannot be written, or, when all else is done, has no room to read a root in another way.
+        StoreError: the vault cannot be written, or has no room to rebuild a root (raised at the end).
     """
     started = time.perf_counter()
     tally, lease = Tally(), Lease(store)
     try:
         if lease.take(asked.late):
-            # While others held the lease, how a root is read may have changed.
-            for one in followed_now(store, asked.followed):
-                Run(store, asked, one, tally, lease, clock, written, embed_ahead).run()
+            # The options of a root may have changed while another process held the lease.
+            for followed in followed_now(store, asked.followed):
+                Run(store, asked, followed, tally, lease, clock, written, embed_ahead).run()
         else:
             tally.complete = False
             tally.problems.append(
@@ -78,7 +77,7 @@ def sync_roots(
             )
     finally:
         lease.release()
-    report = tally.report([one.name for one in asked.followed], time.perf_counter() - started)
+    report = tally.report([followed.name for followed in asked.followed], time.perf_counter() - started)
     log.say("sync", log.INFO if report.count or report.problems else log.DEBUG, "%s: %s", store.path, report)
     if tally.no_room:
         raise StoreError("; ".join(tally.no_room))
@@ -86,7 +85,7 @@ def sync_roots(
 
 
 class Seen(NamedTuple):
-    """What there is on the disk of a root, what was left out, and why nothing can be said of it as a whole."""
+    """The files of a root on the disk, the skipped ones, and why the root cannot be compared, if it cannot."""
 
     found: Sequence[Found]
     skipped: Sequence[Skipped]
@@ -112,11 +111,11 @@ class Run:
         self._clock, self._written, self._embed_ahead = clock, written, embed_ahead
         self._prepare = Preparer(followed, clock())
         self._problems: list[str] = []
-        #: What makes the chunks in another way, if they are.
+        #: The rebuild of the root's chunks, if its options changed.
         self._rebuild: Rebuild | None = None
-        #: Whether the disk was looked at before, and whether all of it was dealt with.
+        #: True after the first scan, and while no file was missed.
         self._again, self._whole = False, True
-        #: Files that other processes brought in, or that there was no time for.
+        #: Number of files changed by other processes, or not reached in time.
         self._left = 0
         with store.reading() as read:
             self._device = files.device_of(read, followed.number)
@@ -129,7 +128,7 @@ class Run:
         going_on = self._begin(wanted is None)
         while True:
             looked = time.monotonic()
-            seen = self._keep_in_step(wanted)
+            seen = self._update(wanted)
             if seen.why:
                 with self._store.reading() as read:
                     known = len(files.of_root(read, of.number))
@@ -144,28 +143,28 @@ class Run:
         self._tally.complete &= self._whole and not self._left
         self._note(whole=self._whole and wanted is None and not self._left)
 
-    def _keep_in_step(self, wanted: Sequence[str] | None) -> Seen:
-        """Store what differs from the disk, and return what was seen there."""
-        # What is read in another way is read anew beside this.
-        anew = self._asked.force and (wanted is not None or not self._of.is_read_otherwise)
-        seen = self._look(wanted)
-        rows = [] if seen.why else self._known(seen.found, wanted)
-        tasks, same, gone = compared(seen.found, seen.skipped, rows, anew=anew)
-        first, lost = seen, gone
-        if lost or _moving(tasks, rows, seen):
-            # What was moved while the folders were read may be in both of two, or in neither: look again.
-            seen = self._look(wanted)
-            tasks, same, gone = compared(seen.found, seen.skipped, rows, anew=anew)
+    def _update(self, paths: Sequence[str] | None) -> Seen:
+        """Store the differences from the disk, and return the scan."""
+        # A rebuild reads all files by itself.
+        reread = self._asked.force and (paths is not None or not self._of.is_read_otherwise)
+        seen = self._look(paths)
+        rows = [] if seen.why else self._known(seen.found, paths)
+        tasks, same, missing = compared(seen.found, seen.skipped, rows, reread=reread)
+        first_scan, missing_first = seen, missing
+        if missing_first or _moving(tasks, rows, seen):
+            # A file moved during the scan may be listed twice or not at all: scan again.
+            seen = self._look(paths)
+            tasks, same, missing = compared(seen.found, seen.skipped, rows, reread=reread)
             moving = _moving(tasks, rows, seen)
             tasks = [task for task in tasks if task.found not in moving]
             self._left += len(moving)
-        for one in seen.skipped:
-            if one.reason != "unread" or wanted is not None:
-                self._say(one.path, one.said)
+        for entry in seen.skipped:
+            if entry.reason != "unread" or paths is not None:
+                self._skip(entry.path, entry.said)
         if seen.why:
             return seen
-        tasks, gone = renamed(tasks, gone)
-        gone = surely_gone(gone, lost, first.found, seen.found) if gone else gone
+        tasks, missing = renamed(tasks, missing)
+        missing = surely_gone(missing, missing_first, first_scan.found, seen.found) if missing else missing
         if not self._again:
             self._tally.add("files_seen", len(seen.found))
             self._tally.add("files_unchanged", len(same))
@@ -173,22 +172,22 @@ class Run:
             self._begin_identity()
         for row in same:
             if row.problem is not None:
-                self._say(row.path, row.problem, taken=True)
-        self._erase(gone)
-        self._bring(tasks)
+                self._skip(row.path, row.problem, taken=True)
+        self._erase(missing)
+        self._read_and_store(tasks)
         return seen
 
     def _begin_identity(self) -> None:
-        """Note what makes the chunks of a new root, before the first: the next sync may have other options."""
+        """Store the identity of a new root before its first chunk: the next sync may have other options."""
         if not self._of.stored:
             with self._store.bookkeeping() as write:
                 if (now := still_followed(write, self._of)) is not None and not now.stored:
                     files.note_identity(write, self._of.number, self._of.identity)
 
-    # -- reading in another way ----------------------------------------------------------------------------------------
+    # -- rebuilding ----------------------------------------------------------------------------------------------------
 
     def _begin(self, whole: bool) -> bool:
-        """Prepare to read the root in another way, if it is, and say whether that can go on."""
+        """Prepare a rebuild of the root if its options changed; return True if it can proceed."""
         of = self._of
         if not of.is_read_otherwise:
             with self._store.reading() as read:
@@ -197,7 +196,7 @@ class Run:
                 clean(self._store, of.number, self._lease)
             return False
         self._rebuild = Rebuild(
-            self._store, of, self._prepare, self._lease, self._tally, self._clock, self._store_batch, self._say,
+            self._store, of, self._prepare, self._lease, self._tally, self._clock, self._store_batch, self._skip,
             self._embed_ahead,
         )  # fmt: skip
         if not whole:
@@ -209,15 +208,15 @@ class Run:
             self._whole = False
         return no_room is None
 
-    def _read_otherwise(self, found: Sequence[Found], look_s: float) -> bool:
-        """Go on with reading the root in another way for a while, and say whether to look at the disk again."""
+    def _read_otherwise(self, present: Sequence[Found], look_s: float) -> bool:
+        """Continue the rebuild for a while; return True if the disk must be scanned again."""
         assert self._rebuild is not None
         until = time.monotonic() + max(LOOK_S, LOOK_SHARE * look_s)
 
         def late() -> bool:
             return time.monotonic() >= until or self._asked.late()
 
-        progress = self._rebuild.step({one.path: one for one in found}, late, self._asked.progress)
+        progress = self._rebuild.step({file.path: file for file in present}, late, self._asked.progress)
         if progress == "done":
             self._written()
             return False
@@ -229,42 +228,43 @@ class Run:
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
-    def _look(self, wanted: Sequence[str] | None) -> Seen:
-        """Look at the disk."""
+    def _look(self, paths: Sequence[str] | None) -> Seen:
+        """Scan the disk."""
         from septet.files.sources import found_at, scan, unknown_at
 
         root, others = self._of.root, _NO_OTHERS
-        if wanted is None:
-            found, skipped, _, others = scan(root)
+        if paths is None:
+            present, skipped, _, others = scan(root)
         else:
-            there = {path: found_at(root, path) for path in wanted}
-            found = [one for one in there.values() if one is not None]
-            skipped = [left for path, one in there.items() if one is None and (left := unknown_at(root, path))]
+            by_path = {path: found_at(root, path) for path in paths}
+            present = [entry for entry in by_path.values() if entry is not None]
+            absent = [path for path, entry in by_path.items() if entry is None]
+            skipped = [reason for path in absent if (reason := unknown_at(root, path))]
         why: str | None = None
-        if not found or len(found) < len(wanted or ()):
+        if not present or len(present) < len(paths or ()):
             why = why_unknown(root.path, None if self._asked.force else self._device)
-        whole = next((one for one in skipped if one.reason == "unreadable" and not one.path), None)
+        whole = next((entry for entry in skipped if entry.reason == "unreadable" and not entry.path), None)
         if whole is not None and why is None:
             why = f"cannot be read ({whole.detail})"
-        return Seen(found, skipped, why, others)
+        return Seen(present, skipped, why, others)
 
-    def _known(self, found: Sequence[Found], wanted: Sequence[str] | None) -> list[FileRow]:
-        """Return the files of the vault; at the first sync those, too, of which an import brought chunks."""
+    def _known(self, present: Sequence[Found], paths: Sequence[str] | None) -> list[FileRow]:
+        """Return the files of the vault; at the first sync also files of imported chunks."""
         with self._store.reading() as read:
-            if wanted is not None:
-                return list(files.at(read, self._of.number, wanted).values())
+            if paths is not None:
+                return list(files.at(read, self._of.number, paths).values())
             rows = files.of_root(read, self._of.number)
-        return rows if rows or self._of.stored else adopted(self._store, self._of, found)
+        return rows if rows or self._of.stored else adopted(self._store, self._of, present)
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
-    def _erase(self, gone: Sequence[FileRow]) -> None:
-        """Take files that are gone out of the vault, some hundreds in each transaction."""
-        for start in range(0, len(gone), 500):
+    def _erase(self, missing: Sequence[FileRow]) -> None:
+        """Remove deleted files from the vault, some hundreds per transaction."""
+        for start in range(0, len(missing), 500):
             if self._asked.late():
-                self._left += len(gone) - start
+                self._left += len(missing) - start
                 return
-            rows = gone[start : start + 500]
+            rows = missing[start : start + 500]
             with self._store.writing() as write:
                 named = mentioning(write, self._of.number, [row.path for row in rows], [row.file for row in rows])
                 erased, chunks = erase_files(write, rows)
@@ -273,17 +273,17 @@ class Run:
             self._tally.add("files_removed", len(erased))
             self._tally.add("chunks_removed", chunks)
 
-    def _bring(self, tasks: Sequence[Task]) -> None:
-        """Read files and store what they hold."""
+    def _read_and_store(self, tasks: Sequence[Task]) -> None:
+        """Read files and store their chunks."""
         prepare = self._prepare
         batch: list[Prepared] = []
         chunks = size = done = 0
         since = time.monotonic()
-        for one in ahead(prepare, tasks, self._asked.late):
+        for file in ahead(prepare, tasks, self._asked.late):
             done += 1
-            batch.append(one)
-            chunks += len(one.drafts or ())
-            size += one.size
+            batch.append(file)
+            chunks += len(file.drafts or ())
+            size += file.size
             if chunks >= MOST_CHUNKS or size >= MOST_BYTES or time.monotonic() - since >= MOST_S:
                 self._store_batch(batch)
                 batch, chunks, size = [], 0, 0
@@ -299,67 +299,67 @@ class Run:
         self._left += len(tasks) - done
 
     def _store_batch(self, batch: Sequence[Prepared]) -> None:
-        tally, ready = self._tally, [one for one in batch if one.after is not None]
-        for one in batch:
-            tally.add("bytes", one.size)
-            for said in (*([one.reason] if one.reason else []), *one.problems):
-                self._say(one.task.found.path, said, taken=one.after is not None)
-            tally.add_redacted(one.redacted, one.task.found.path)
-        touched = [one for one in ready if one.drafts is None]
-        plans = self._plans([one for one in ready if one.drafts is not None])
+        tally, ready = self._tally, [file for file in batch if file.after is not None]
+        for file in batch:
+            tally.add("bytes", file.size)
+            for reason in (*([file.reason] if file.reason else []), *file.problems):
+                self._skip(file.task.found.path, reason, taken=file.after is not None)
+            tally.add_redacted(file.redacted, file.task.found.path)
+        touched = [file for file in ready if file.drafts is None]
+        plans = self._plans([file for file in ready if file.drafts is not None])
         if touched:
             if not self._again:
                 tally.add("files_unchanged", len(touched))
-            self._touch([one.after for one in touched if one.after is not None and one.after != one.task.before])
+            self._touch([file.after for file in touched if file.after is not None and file.after != file.task.before])
         if plans:
             self._store_plans(plans)
 
     def _touch(self, rows: Sequence[FileRow]) -> None:
-        """Note the times of files whose bytes are the same."""
+        """Store the new times of files with unchanged bytes."""
         with self._store.bookkeeping() as write:
             files.touch(write, [(row.size, row.mtime_ns, row.synced_at, row.file, row.hash) for row in rows])
             self._lease.renew(write)
 
     def _plans(self, batch: Sequence[Prepared]) -> list[Plan]:
         with self._store.reading() as read:
-            known = [one.task.before.id for one in batch if one.task.before is not None]
-            stored = files.chunks_of(read, known) if known else {}
-            # Of a session that was read on, what is kept is told by the order of its chunks.
-            ordered = {one.after.id: in_order(read, stored.get(one.after.id, ())) for one in batch
-                       if one.after is not None and one.stored is not None}  # fmt: skip
+            known_ids = [file.task.before.id for file in batch if file.task.before is not None]
+            stored = files.chunks_of(read, known_ids) if known_ids else {}
+            # Appending to a session requires the order of its chunks.
+            ordered = {file.after.id: in_order(read, stored.get(file.after.id, ())) for file in batch
+                       if file.after is not None and file.stored is not None}  # fmt: skip
         plans = []
-        for one in batch:
-            number = "" if one.task.before is None else one.task.before.id  # what a new one asks for may be another's
-            own = ordered.get(number) or stored.get(number, [])
-            if one.stored is not None and (one.stored != len(own) or ordered.get(number) is None):
-                # Somebody deleted chunks of a session, or their links: what was kept does not fit any more.
-                one = self._prepare(one.task._replace(anew=True))
-            if one.after is None or one.drafts is None:
-                self._say(one.task.found.path, one.reason)
+        for file in batch:
+            file_id = "" if file.task.before is None else file.task.before.id  # the id of a new file may be another's
+            chunks = ordered.get(file_id) or stored.get(file_id, [])
+            if file.stored is not None and (file.stored != len(chunks) or ordered.get(file_id) is None):
+                # Chunks of the session, or their links, were deleted: read it from the start.
+                file = self._prepare(file.task._replace(anew=True))
+            if file.after is None or file.drafts is None:
+                self._skip(file.task.found.path, file.reason)
                 continue
             try:
                 plan = plan_of(
-                    one.task.before, one.after, own[one.keep :], one.drafts, self._of.given(one.after.kind),
-                    mtime=one.after.mtime_ns / 1e9, leading=own[: one.keep],
+                    file.task.before, file.after, chunks[file.keep :], file.drafts, self._of.given(file.after.kind),
+                    mtime=file.after.mtime_ns / 1e9, leading=chunks[: file.keep],
                 )  # fmt: skip
             except ValueError as fault:
-                # What the fields of an entry cannot hold, such as a title of control characters alone.
-                self._say(one.task.found.path, str(fault))
+                # A value that an entry cannot hold, such as a title of control characters.
+                self._skip(file.task.found.path, str(fault))
                 continue
             plans.append(plan)
         return plans
 
     def _store_plans(self, plans: Sequence[Plan]) -> None:
-        tally, root, before = self._tally, self._of.number, [one.before for one in plans if one.before is not None]
+        tally, root, before = self._tally, self._of.number, [plan.before for plan in plans if plan.before is not None]
         with self._store.writing() as write:
-            if not self._is_as_it_was(write):
+            if not self._is_current(write):
                 self._left += len(plans)
                 return
-            named = mentioning(write, root, [row.path for row in before], [row.file for row in before])
+            mentioning_chunks = mentioning(write, root, [row.path for row in before], [row.file for row in before])
             stored = store_plans(write, plans, self._of.name, Keeping("sync", self._clock(), 0))
             now = {number: plan.after.path for plan, number in stored if number}
-            named |= mentioning(write, root, now.values(), now) | mentions.of_files(write, now)
-            link_mentions(write, root, sorted(named))
+            mentioning_chunks |= mentioning(write, root, now.values(), now) | mentions.of_files(write, now)
+            link_mentions(write, root, sorted(mentioning_chunks))
             if self._rebuild is not None:
                 self._rebuild.mark(write, [p.after._replace(file=number) for p, number in stored if number])
             self._lease.renew(write)
@@ -371,22 +371,22 @@ class Run:
         if any(plan.added or plan.changed for plan in plans):
             self._written()
 
-    def _is_as_it_was(self, write: Writing) -> bool:
-        """Say whether what was read still fits the root: this process may have been held up for long."""
+    def _is_current(self, write: Writing) -> bool:
+        """Return True if the root's options are unchanged: this process may have been suspended for long."""
         now = still_followed(write, self._of)
         return now is not None and (self._rebuild is not None or now.stored == self._of.identity)
 
-    # -- saying --------------------------------------------------------------------------------------------------------
+    # -- reporting -----------------------------------------------------------------------------------------------------
 
-    def _say(self, path: str, reason: str, *, taken: bool = False) -> None:
+    def _skip(self, path: str, reason: str, *, taken: bool = False) -> None:
         self._tally.skip(path, reason, self._of.name, taken=taken)
 
-    def _problem(self, said: str) -> None:
-        self._problems.append(said)
-        self._tally.problems.append(said)
+    def _problem(self, text: str) -> None:
+        self._problems.append(text)
+        self._tally.problems.append(text)
 
     def _note(self, *, whole: bool) -> None:
-        """Note how it ended, in the vault."""
+        """Store the outcome in the vault."""
         problem = "; ".join(self._problems) or None
         with self._store.bookkeeping() as write:
             if still_followed(write, self._of) is None:

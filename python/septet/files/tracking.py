@@ -1,4 +1,4 @@
-"""The roots that a vault follows, with all that says how their files are read."""
+"""The roots followed by a vault, with the options for reading their files."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ __all__ = [
 
 Redact: TypeAlias = "bool | Literal['all']"
 
-#: So many paths one call takes.
+#: Maximum paths of a call.
 MOST_PATHS = 1_000_000
-#: Of what of Septet's own the chunks of files depend, beside the chunker and the rules.
+#: Increment when files give different chunks for a reason other than the chunker or the redaction rules.
 VERSION = 1
-#: Options of a new root; those that a vault follows already keep theirs.
+#: Options of a new root; existing roots keep theirs.
 NEW_ROOT = {"redact": "all", "session_trust": "unverified"}
 
 
 class Followed(NamedTuple):
-    """A root and how its files are read.
+    """A root with its reading options.
 
     Attributes:
-        number: of its row.
-        stored: the identity with which its chunks were made.
-        redact: whether secrets are masked in transcripts, or in ``all`` files.
-        rules: settings of the `Redactor` that does so; None for the rules of every root.
-        session_trust: of chunks of transcripts, where ``trust`` is None.
+        number: number of its row.
+        stored: identity of its stored chunks.
+        redact: True to mask secrets in transcripts, ``all`` in every file.
+        rules: settings of the `Redactor`; None for the defaults.
+        session_trust: trust of chunks of transcripts if ``trust`` is None.
     """
 
     number: int
@@ -72,13 +72,13 @@ class Followed(NamedTuple):
         return self.root.name
 
     def given(self, kind: str) -> dict[str, Any]:
-        """Return the fields that all its chunks of files of a kind have, ``text`` or ``session``."""
+        """Return the fields shared by its chunks of a kind, ``text`` or ``session``."""
         trust = self.trust or (self.session_trust if kind == "session" else None)
         return {"source": self.root.name} | ({} if trust is None else {"trust": trust})
 
     @property
     def identity(self) -> str:
-        """What its chunks are made by: another one makes other chunks of the same bytes."""
+        """Identity of the reading options: another identity gives other chunks for the same bytes."""
         parts: dict[str, Any] = {"version": VERSION, "chunking": self.chunking.identity, "trust": self.trust}
         if self.redact:
             parts["redact"] = self.redactor().identity
@@ -90,15 +90,15 @@ class Followed(NamedTuple):
 
     @property
     def is_read_otherwise(self) -> bool:
-        """Whether its chunks were made in another way than they would be now."""
+        """True if its stored chunks have another identity, so that a rebuild is due."""
         return self.stored not in ("", self.identity)
 
     def below(self, path: str) -> str | None:
-        """Return an absolute path as files of the root have theirs; None if it is in no place of the root."""
+        """Return an absolute path relative to the root; None if it is outside the root and its extra paths."""
         return path_in(self.root, path)
 
     def redactor(self) -> Any:
-        """Return what masks secrets."""
+        """Return the redactor."""
         from septet.files.redaction import Redactor
 
         return Redactor(**(self.rules or {}))
@@ -109,7 +109,7 @@ def followed_of(row: RootRow) -> Followed:
     options = json_of(row.options, dict)
     if "\0" in row.path:
         raise StoreError(f"the path of root {shown(row.name)} is damaged, or of another program: {shown(row.path)}")
-    # Where it was may be a link now, to where it is: links below it alone are none of its own.
+    # A root moved away and replaced by a link to its new place is still followed.
     root = Root.from_json(os.path.realpath(row.path), row.name, row.options)
     chunking = Chunking(**options.get("chunking", {}))
     redact, trust, rules = options.get("redact", True), options.get("trust"), options.get("redactor")
@@ -117,16 +117,16 @@ def followed_of(row: RootRow) -> Followed:
 
 
 def followed_now(store: Store, before: Sequence[Followed]) -> list[Followed]:
-    """Return those of some roots that the vault still follows, as they are read now."""
+    """Return the roots that are still followed, with their current options."""
     with store.reading() as read:
         now = {row.root: followed_of(row) for row in files.roots(read)}
-    return [now[one.number] for one in before if one.number in now]
+    return [now[root.number] for root in before if root.number in now]
 
 
 def still_followed(read: Reading | Writing, before: Followed) -> Followed | None:
-    """Return a root as it is followed now; None if it was forgotten, or has its secrets masked in another way.
+    """Return a root with its current options; None if it was forgotten or its redaction changed.
 
-    The number of one that was forgotten may be that of another now.
+    The number of a forgotten root may be reused.
     """
     now = next((followed_of(row) for row in files.roots(read) if row.root == before.number), None)
     if now is None or (now.root.path, now.name) != (before.root.path, before.name):
@@ -135,10 +135,10 @@ def still_followed(read: Reading | Writing, before: Followed) -> Followed | None
 
 
 def redact_from_now(write: Writing, kinds: Mapping[int, set[str]], redactor: Redactor) -> list[str]:
-    """Have secrets masked in files of roots from now on, as a vault was redacted; return the names of those roots.
+    """Extend the redaction of roots to the kinds of files with secrets; return the names of the changed roots.
 
     Args:
-        kinds: by root number, of what kind the files with secrets are: ``text`` or ``session``.
+        kinds: kinds of files with secrets, ``text`` or ``session``, by root number.
     """
     from septet.files.redaction import Redactor, joined
 
@@ -147,22 +147,22 @@ def redact_from_now(write: Writing, kinds: Mapping[int, set[str]], redactor: Red
         if row.root not in kinds:
             continue
         options = json_of(row.options, dict)
-        made = {**options, "redact": "all" if "text" in kinds[row.root] else options.get("redact", True) or True}
-        # What was masked in it before stays masked.
+        changed = {**options, "redact": "all" if "text" in kinds[row.root] else options.get("redact", True) or True}
+        # Keep masking whatever was masked before.
         rules = joined(redactor, options.get("redactor", {}) if options.get("redact", True) else None)
         if rules.identity != Redactor().identity:
-            made["redactor"] = rules.settings
-        if made != options:
-            files.set_options(write, row.root, json.dumps(made, ensure_ascii=False, sort_keys=True))
+            changed["redactor"] = rules.settings
+        if changed != options:
+            files.set_options(write, row.root, json.dumps(changed, ensure_ascii=False, sort_keys=True))
             names.append(row.name)
     return names
 
 
 def options_of(root: Root, before: Mapping[str, Any], chunking: object, redact: object, trust: object) -> str:
-    """Return the options of a root as they are stored; those that are None stay as they were.
+    """Return the options of a root as stored; options that are None stay.
 
     Raises:
-        EntryError: one of them does not fit.
+        EntryError: an invalid option.
     """
     options = {**before, **json.loads(root.to_json())}
     if chunking is not None:
@@ -183,30 +183,29 @@ def options_of(root: Root, before: Mapping[str, Any], chunking: object, redact: 
 def follow(
     store: Store, path: str | os.PathLike[str], name: object, options: Mapping[str, Any], more: Mapping[str, Any]
 ) -> None:
-    """Remember a root with its options; those that are None stay as they were, or take their defaults.
+    """Add a root or update its options; options that are None stay, or get their defaults.
 
     Args:
         more: ``chunking``, ``redact`` and ``trust``.
 
     Raises:
-        EntryError: an option does not fit, the root is new and not there, it is a device, a pipe or a socket, or its
-            name is taken.
+        EntryError: an invalid option, a new root that does not exist or is a device, pipe or socket, or a name in use.
     """
     with store.reading() as read:
         known = files.roots(read)
-    there, made = _wanted(known, path, name, options, more)
-    if made == there:
+    before, after = _planned(known, path, name, options, more)
+    if after == before:
         return
     with store.bookkeeping() as write:
         known = files.roots(write)
-        now = _followed_at(known, made.path)
-        # Others may have followed it, forgotten it, or changed its options, of which theirs stay.
-        same = now == there if now is None or there is None else now[:4] == there[:4]
-        if same and there is not None:
-            files.set_options(write, there.root, made.options)
+        now = _followed_at(known, after.path)
+        # Another process may have added or removed the root, or changed its options: then try again.
+        same = now == before if now is None or before is None else now[:4] == before[:4]
+        if same and before is not None:
+            files.set_options(write, before.root, after.options)
         elif same:
-            _check_free(known, made.name)
-            files.add_root(write, made.path, made.name, made.options, "")
+            _check_free(known, after.name)
+            files.add_root(write, after.path, after.name, after.options, "")
     if not same:
         follow(store, path, name, options, more)
 
@@ -214,49 +213,49 @@ def follow(
 def would_follow(
     store: Store, path: str | os.PathLike[str], name: object, options: Mapping[str, Any], more: Mapping[str, Any]
 ) -> Followed:
-    """Return a root as `follow` would have it followed; one that the vault does not follow has the number 0.
+    """Return the root that `follow` would store; a new one has number 0.
 
     Raises:
-        EntryError: as that function.
+        EntryError: as `follow`.
     """
     with store.reading() as read:
         known = files.roots(read)
-    there, made = _wanted(known, path, name, options, more)
-    if there is None:
-        _check_free(known, made.name)
-    return followed_of(made)
+    before, after = _planned(known, path, name, options, more)
+    if before is None:
+        _check_free(known, after.name)
+    return followed_of(after)
 
 
-def _wanted(
+def _planned(
     known: Sequence[RootRow],
     path: str | os.PathLike[str],
     name: object,
     options: Mapping[str, Any],
     more: Mapping[str, Any],
 ) -> tuple[RootRow | None, RootRow]:
-    """Return a root as it is followed, if it is, and as it should be.
+    """Return the stored row of a root, or None, and its new row.
 
     Raises:
-        EntryError: as `follow`, but for a name that is taken.
+        EntryError: as `follow`, except for a name in use.
     """
-    wanted = root_at(path)
-    there = _followed_at(known, wanted.path)
-    if there is None and not os.path.exists(wanted.path):
-        raise EntryError(f"{shown(wanted.path)} is not there: name a folder, or a file")
-    if os.path.exists(wanted.path) and not (os.path.isdir(wanted.path) or os.path.isfile(wanted.path)):
-        raise EntryError(f"{shown(wanted.path)} is a device, a pipe or a socket: name a folder, or a regular file")
-    if there is not None and name is not None and utf8(name, "name", EntryError).strip() != there.name:
+    new = root_at(path)
+    stored = _followed_at(known, new.path)
+    if stored is None and not os.path.exists(new.path):
+        raise EntryError(f"{shown(new.path)} is not there: name a folder, or a file")
+    if os.path.exists(new.path) and not (os.path.isdir(new.path) or os.path.isfile(new.path)):
+        raise EntryError(f"{shown(new.path)} is a device, a pipe or a socket: name a folder, or a regular file")
+    if stored is not None and name is not None and utf8(name, "name", EntryError).strip() != stored.name:
         raise EntryError(
-            f"{shown(there.path)} is followed as {shown(there.name)}, which stays: forget_root({there.name!r}) first"
+            f"{shown(stored.path)} is followed as {shown(stored.name)}, which stays: forget_root({stored.name!r}) first"
         )
-    root = wanted if there is None else Root.from_json(there.path, there.name, there.options)
+    root = new if stored is None else Root.from_json(stored.path, stored.name, stored.options)
     root = root.changed(**options, name=name)
     _check_name(root.name)
-    before = NEW_ROOT if there is None else json_of(there.options, dict)
-    made = options_of(root, before, more["chunking"], more["redact"], more["trust"])
-    if there is not None:
-        return there, there._replace(options=made)
-    return None, RootRow(0, root.path, root.name, made, "", None, None)
+    before = NEW_ROOT if stored is None else json_of(stored.options, dict)
+    options_json = options_of(root, before, more["chunking"], more["redact"], more["trust"])
+    if stored is not None:
+        return stored, stored._replace(options=options_json)
+    return None, RootRow(0, root.path, root.name, options_json, "", None, None)
 
 
 def _check_free(known: Sequence[RootRow], name: str) -> None:
@@ -272,17 +271,17 @@ def _followed_at(known: Sequence[RootRow], path: str) -> RootRow | None:
 
 
 def forget(write: Writing, name: str) -> int:
-    """Stop following a root, by name or path, and erase its chunks; return how many.
+    """Stop following a root, by name or path, and erase its chunks; return their number.
 
     Raises:
-        EntryError: there is no such root.
+        EntryError: unknown root.
     """
     known = files.roots(write)
     row = next((row for row in known if row.name == name), None)
     if row is None and "\0" not in name:
         row = _followed_at(known, os.path.realpath(absolute(os.path.expanduser(name))))
     if row is None:
-        names = ", ".join(repr(one.name) for one in known) or "none"
+        names = ", ".join(repr(root.name) for root in known) or "none"
         raise EntryError(f"the vault follows no root {shown(name)}: known are {names}")
     _, chunks = erase_files(write, files.of_root(write, row.root))
     staged.end(write, row.root)
@@ -296,23 +295,23 @@ def _check_name(name: str) -> None:
 
 
 def by_root(paths: object, followed: Sequence[Followed]) -> dict[int, list[str]]:
-    """Return paths below the roots that have them, by the root's number.
+    """Return relative paths by root number.
 
     Raises:
-        EntryError: no root has one of them.
+        EntryError: a path is in no root.
     """
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
-    found: dict[int, list[str]] = {}
-    for value in listed(given, "paths", EntryError, "paths of files", MOST_PATHS):
+    values = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    relative: dict[int, list[str]] = {}
+    for value in listed(values, "paths", EntryError, "paths of files", MOST_PATHS):
         plain = os.path.abspath(absolute(os.path.expanduser(file_path(value, "a path", EntryError))))
         folder, name = os.path.split(plain)
         real_path = os.path.join(os.path.realpath(folder), name)
         fits = False
-        for one in followed:
-            if (below := one.below(real_path)) is not None:
-                found.setdefault(one.number, []).append(below)
+        for root in followed:
+            if (below := root.below(real_path)) is not None:
+                relative.setdefault(root.number, []).append(below)
                 fits = True
         if not fits:
-            known = ", ".join(one.root.path for one in followed) or "none"
+            known = ", ".join(root.root.path for root in followed) or "none"
             raise EntryError(f"{shown(plain)} is in no folder that the vault follows ({known}): sync its folder first")
-    return found
+    return relative

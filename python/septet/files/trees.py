@@ -1,4 +1,4 @@
-"""Which files of a folder count, by their names, and what the others are."""
+"""Rules for the files of a folder, by name, and counts of the skipped ones."""
 
 from __future__ import annotations
 
@@ -24,52 +24,52 @@ __all__ = [
 ]
 __all__ += ["is_session", "kinds_said", "merged", "unread_endings"]
 
-#: Endings of texts, whatever their case, and of those in the layout ``memory``, as they are.
+#: Suffixes of texts (any case), and of files in the layout ``memory`` (exact case).
 ENDINGS = (".md", ".markdown", ".mdx", ".txt", ".rst")
 MEMORY_ENDINGS = (".md",)
-#: Endings of files of which the extra ``files`` reads the text, by the package that it needs for that.
+#: Packages of the extra ``files`` that read the text of a file, by suffix.
 EXTRACTED: Mapping[str, str] = {".pdf": "pypdf", ".html": "lxml", ".htm": "lxml", ".xhtml": "lxml"}
 IGNORE_FILES = (".gitignore", ".septetignore")
 _SESSION = re.compile(r"\.jsonl(\.reset\..+)?\Z", re.DOTALL)
 _TEXTS: Mapping[str, Any] = {"endings": (*ENDINGS, *EXTRACTED), "any_case": True, "hidden": False}
 _MEMORIES: Mapping[str, Any] = {"endings": MEMORY_ENDINGS, "any_case": False, "hidden": True}
-#: What counts in a tree, as keywords of the walk: the folder of a root, by layout; a folder that a link in ``memory/``
-#: leads to; one that ``paths`` names.
+#: Arguments of the walk, by kind of tree: the folder of a root, by layout; the target of a link in ``memory/``; a
+#: folder in ``paths``.
 TREES: Mapping[str, Mapping[str, Any]] = {
     "folder": {**_TEXTS, "sessions": True, "ignore_files": IGNORE_FILES},
     "memory": {**_MEMORIES, "sessions": False, "ignore_files": IGNORE_FILES[1:]},
     "memories": {**_MEMORIES, "sessions": False, "ignore_files": IGNORE_FILES[1:]},
     "extra": {**_MEMORIES, "sessions": True, "ignore_files": IGNORE_FILES},
 }
-#: What is read of a root in the layout ``memory``, in this order.
+#: Files and folder read in the layout ``memory``, in order.
 TOPS = (*CURATED, MEMORIES)
-#: Why a file may be there although it is not found: what the vault has of it stays.
+#: Reasons for which a missing file may still exist: its chunks stay.
 UNKNOWN = ("unreadable", "vanished", "unread")
-#: What installs the packages for `EXTRACTED`.
+#: Command that installs the packages for `EXTRACTED`.
 FILES_EXTRA = "pip install 'septet[files]'"
-#: Why nothing of a file is in the vault, which need not be read again until it changes.
+#: Reasons for which a file has no chunks and is not read again until it changes.
 LEFT_OUT = ("binary", "encrypted", "damaged", "too_large")
-#: So many endings of files that do not count are told apart, and so many named in a line.
+#: Maximum suffixes of skipped files in a report, and in its text.
 MOST_KINDS, SHOWN_KINDS = 20, 5
-#: What the rest of them are.
+#: Name of all other suffixes.
 OTHER = "other"
 
 
 def is_session(path: str) -> bool:
-    """Say whether a path is that of a session transcript: ``*.jsonl``, or one set aside as ``*.jsonl.reset.*``."""
+    """Return True for the path of a session transcript: ``*.jsonl``, or one set aside as ``*.jsonl.reset.*``."""
     return _SESSION.search(path) is not None
 
 
 def ends(name: str, endings: Sequence[str], *, any_case: bool) -> bool:
-    """Say whether a name has one of some endings, or there are none."""
+    """Return True if a name has one of the suffixes, or if there are none."""
     return not endings or (name.lower() if any_case else name).endswith(tuple(endings))
 
 
 def merged(counts: Iterable[Mapping[str, int]], most: int = MOST_KINDS) -> dict[str, int]:
-    """Return how many files there are by ending, the most first; those of rare endings, and of none, are `OTHER`."""
+    """Return the number of files by suffix, most frequent first; rare suffixes, and none, are `OTHER`."""
     sums: Counter[str] = Counter()
-    for one in counts:
-        sums.update(one)
+    for by_suffix in counts:
+        sums.update(by_suffix)
     rest = sums.pop("", 0) + sums.pop(OTHER, 0)
     first = sorted(sums.items(), key=lambda kind: (-kind[1], kind[0]))
     rest += sum(number for _, number in first[most:])
@@ -77,19 +77,19 @@ def merged(counts: Iterable[Mapping[str, int]], most: int = MOST_KINDS) -> dict[
 
 
 def kinds_said(kinds: Mapping[str, int]) -> str:
-    """Return how many files there are of each kind, as it is said, and how to have them read that can be."""
-    said = ", ".join(f"{number:,} {kind}" for kind, number in merged([kinds], SHOWN_KINDS).items())
-    could = [ending[1:] for ending in unread_endings() if ending[1:] in kinds]
-    return f"{said} ({FILES_EXTRA} reads {', '.join(could)})" if could else said
+    """Return the numbers of files by kind as text, and the command that lets more be read."""
+    listed = ", ".join(f"{number:,} {kind}" for kind, number in merged([kinds], SHOWN_KINDS).items())
+    readable = [ending[1:] for ending in unread_endings() if ending[1:] in kinds]
+    return f"{listed} ({FILES_EXTRA} reads {', '.join(readable)})" if readable else listed
 
 
 def extracted_ending(path: str) -> str | None:
-    """Return the ending of a file of `EXTRACTED`; None for any other."""
+    """Return the suffix of a file in `EXTRACTED`; None for any other."""
     ending = "." + path.rpartition(".")[2].lower()
     return ending if ending in EXTRACTED else None
 
 
 def unread_endings() -> tuple[str, ...]:
-    """Return those of `EXTRACTED` whose files cannot be read, as a package is missing."""
-    lacking = {package for package in set(EXTRACTED.values()) if find_spec(package) is None}
-    return tuple(ending for ending, package in EXTRACTED.items() if package in lacking)
+    """Return the suffixes of `EXTRACTED` whose package is not installed."""
+    absent = {package for package in set(EXTRACTED.values()) if find_spec(package) is None}
+    return tuple(ending for ending, package in EXTRACTED.items() if package in absent)

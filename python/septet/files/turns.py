@@ -1,4 +1,4 @@
-"""One sync of a vault at a time in a process; who waited shares what began while he did."""
+"""Serialise syncs of a vault within a process; a waiting caller shares the result of a sync that began meanwhile."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Run: TypeAlias = "Callable[[Callable[[], bool]], SyncReport]"
 
 
 class Asked(NamedTuple):
-    """What a caller wants synced.
+    """The arguments of a sync.
 
     Attributes:
         followed: the roots.
-        paths: by root number, only these files, below the root; None for all of every root.
-        force: read every file again, and make its chunks anew.
-        deadline: when to stop, by `time.monotonic`.
-        progress: called with the files done so far and their number, of one root.
-        ending: says that the vault is about to be closed.
+        paths: files to sync by root number, relative to the root; None for all files of every root.
+        force: read every file again and rebuild its chunks.
+        deadline: time to stop, by `time.monotonic`.
+        progress: called with the number of files done and the total, per root.
+        ending: returns True if the vault is about to be closed.
     """
 
     followed: Sequence[Followed]
@@ -41,12 +41,12 @@ class Asked(NamedTuple):
     ending: Callable[[], bool] = lambda: False
 
     def late(self) -> bool:
-        """Say whether it is time to stop."""
+        """Return True if the sync must stop."""
         return self.ending() or (self.deadline is not None and time.monotonic() >= self.deadline)
 
 
-class _Done(NamedTuple):
-    """The last sync: what was asked, when it began, and its report."""
+class _LastSync(NamedTuple):
+    """The last sync: its arguments, its start and its report."""
 
     asked: tuple[Any, ...]
     began: float
@@ -58,8 +58,8 @@ class _Turns:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.last: _Done | None = None
-        #: The store is about to be closed.
+        self.last: _LastSync | None = None
+        #: True when the store is about to be closed.
         self.ending = False
 
 
@@ -67,37 +67,37 @@ _TURNS: WeakKeyDictionary[Store, _Turns] = WeakKeyDictionary()
 
 
 def alone(store: Store) -> AbstractContextManager[object]:
-    """Wait until no sync of a vault runs in this process, and keep others from beginning until the end of a block.
+    """Wait for running syncs of a vault in this process, and block new ones until the end of a ``with`` block.
 
     Raises:
-        StoreBusy: this thread is inside one.
+        StoreBusy: this thread runs a sync.
     """
-    held = _hold(store, _TURNS.setdefault(store, _Turns()), None)
-    assert held is not None
-    return held
+    turn = _hold(store, _TURNS.setdefault(store, _Turns()), None)
+    assert turn is not None
+    return turn
 
 
 def in_turn(store: Store, asked: Asked, run: Run) -> SyncReport:
-    """Return the report of a sync that began after this call, once no other runs; callers who ask the same share it.
+    """Run a sync after the running ones, and return its report; callers with equal arguments share one.
 
-    A sync that ran before may have passed a file that changed since, so its report is not taken.
+    Only a sync that began after this call is shared: an earlier one may have missed a file changed since.
 
     Args:
-        run: syncs; it gets what says that it should come to an end.
+        run: the sync; its argument returns True if it must stop.
 
     Raises:
-        StoreBusy: this thread is inside one, as a function is that a sync calls.
+        StoreBusy: this thread runs a sync, as in a function called by it.
     """
     arrived = time.monotonic()
     turns = _TURNS.setdefault(store, _Turns())
-    left = None if asked.deadline is None else max(0.0, asked.deadline - arrived)
-    hold = _hold(store, turns, left)
+    remaining = None if asked.deadline is None else max(0.0, asked.deadline - arrived)
+    hold = _hold(store, turns, remaining)
     if hold is None:
         from septet.files.report import SyncReport
 
-        names = tuple(one.name for one in asked.followed)
-        said = "another sync of this vault is running: sync again when it is done"
-        return SyncReport(roots=names, problems=(said,), took_s=time.monotonic() - arrived, complete=False)
+        names = tuple(followed.name for followed in asked.followed)
+        busy = "another sync of this vault is running: sync again when it is done"
+        return SyncReport(roots=names, problems=(busy,), took_s=time.monotonic() - arrived, complete=False)
     with hold:
         key = (tuple(asked.followed), asked.paths, asked.force)
         last = turns.last
@@ -105,31 +105,30 @@ def in_turn(store: Store, asked: Asked, run: Run) -> SyncReport:
             return last.report
         began = time.monotonic()
         report = run(lambda: turns.ending)
-        turns.last = _Done(key, began, report)
+        turns.last = _LastSync(key, began, report)
         return report
 
 
 def end_turns(store: Store, wait_s: float) -> None:
-    """Have the sync of a store that runs end before its next file, and wait for that; later ones do nothing.
+    """Stop the running sync of a store before its next file, and wait for it; later ones do nothing.
 
-    One that is interrupted instead would leave its lease to the next, who waits until it is over.
+    An interrupted sync would leave its lease behind, and the next one would wait for it to expire.
     """
     if (turns := _TURNS.get(store)) is not None:
         turns.ending = True
-        # Its own progress function closes the vault: nobody may wait for that.
+        # If the sync's own progress function closes the vault, waiting would deadlock.
         with suppress(StoreBusy):
             _hold(store, turns, wait_s)
 
 
 def _hold(store: Store, turns: _Turns, wait_s: float | None) -> AbstractContextManager[object] | None:
-    """Wait for a turn; None when the time is over.
+    """Wait for a turn; return None after the timeout.
 
     Raises:
-        StoreBusy: this thread has it.
+        StoreBusy: this thread holds the turn.
     """
     try:
-        held: AbstractContextManager[object] | None = turns.lock.hold(wait_s)
+        turn: AbstractContextManager[object] | None = turns.lock.hold(wait_s)
     except RuntimeError:
-        said = f"{store.path} is being synced or redacted by this thread, which called this: call it afterwards"
-        raise StoreBusy(said) from None
-    return held
+        raise StoreBusy(f"{store.path} is being synced or redacted by this thread: call this afterwards") from None
+    return turn
