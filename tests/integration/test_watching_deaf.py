@@ -36,7 +36,7 @@ def test_events_that_cannot_be_had_are_an_error_and_everything_is_compared_inste
         for i in range(3):
             write(notes / "fresh.md", f"numbat{i}\n")
             until(lambda i=i: vault.search(f"numbat{i}"))
-    said = [record for record in caplog.records if "no events come" in record.getMessage()]
+    said = [record for record in caplog.records if "no file system events" in record.getMessage()]
     assert len(said) == 1
 
 

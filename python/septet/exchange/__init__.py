@@ -1,5 +1,5 @@
-"""What comes in from other programs, and what goes out: exports, and imports of what people have.
+"""Import from and export to other programs.
 
-The way of an import: `sources` finds out what a source is and opens it; `lines`, `values`, `tables`, `texts` and
-`frames` read one form each and give records; `mapping` makes fields of a record; `run` stores them.
+An import: `sources` detects the format and opens the source; `lines`, `values`, `tables`, `texts` and `frames` read one
+format each and yield records; `mapping` converts a record to fields; `run` stores them.
 """

@@ -42,8 +42,8 @@ class Imported:
     """The result of an import.
 
     Attributes:
-        entries: number of stored entries of the source, unchanged ones included. Of records with the same id the last
-            one counts.
+        entries: number of stored entries of the source, unchanged ones included. The last of several records with the
+            same id counts.
         links: number of stored links.
         feedback: number of stored rows of feedback.
         unchanged: number of entries that were already equal and were not written.

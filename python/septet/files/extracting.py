@@ -1,4 +1,4 @@
-"""The text of PDF and HTML files, with the page or the line of the file that each line of it comes from."""
+"""Extract the text of PDF and HTML files, with the page or line number of each line."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from septet.files.steady import decoded
 
 __all__ = ["Extracted", "extracted"]
 
-#: So many bytes of a file are read, so many pages, so many characters of text, and for so many seconds.
+#: Maximum bytes of a file, pages, characters of text, and seconds.
 MOST_PDF_BYTES, MOST_HTML_BYTES = 128 << 20, 16 << 20
 MOST_PAGES, MOST_CHARS, MOST_S = 5_000, 32 << 20, 60.0
-#: So many pages that cannot be read are named.
+#: Maximum unreadable pages named in a problem.
 MOST_NAMED = 5
-#: Elements without a text of the page, and those that begin and end a line.
+#: Elements without content text, and elements that begin and end a line.
 _SILENT = ("head", "nav", "script", "style", "template", "noscript", "svg", "iframe", "button", "select", "textarea")
 _HEADINGS = {f"h{level}": f"{'#' * level} " for level in range(1, 7)}
 _BLOCKS = frozenset(
@@ -30,14 +30,14 @@ _CELLS = ("td", "th")
 
 
 class Extracted(NamedTuple):
-    """The text of a file.
+    """The extracted text of a file.
 
     Attributes:
         text: its lines, joined by LF.
-        places: of each line the page of the PDF, or the line of the HTML, that it begins on.
-        title: as the file has it; empty if it has none.
-        markup: ``markdown`` where headings and links stand in the text as there, or ``plain``.
-        problems: what was left out, in sentences.
+        places: for each line the page of the PDF, or the line of the HTML, where it begins.
+        title: title of the document; empty without one.
+        markup: ``markdown`` for HTML, whose headings and links are converted, or ``plain``.
+        problems: omitted parts, as sentences.
     """
 
     text: str
@@ -47,21 +47,21 @@ class Extracted(NamedTuple):
     problems: tuple[str, ...]
 
     def place(self, line: int) -> int:
-        """Return the page or the line of the file that a line of the text, from 1, begins on."""
+        """Return the page or line of the file where a line of the text (from 1) begins."""
         return self.places[min(line, len(self.places)) - 1] if self.places else 1
 
 
 class _Late(Exception):
-    """The time for a file is over."""
+    """The time limit of a file has passed."""
 
 
 def extracted(data: bytes, ending: str) -> Extracted | str:
-    """Return the text of a PDF or HTML file, or in one word (of `trees.LEFT_OUT`) why there is none.
+    """Return the text of a PDF or HTML file, or the reason (one of `trees.LEFT_OUT`) why there is none.
 
-    What a damaged or hostile file makes its reader raise ends in that word too.
+    Exceptions of a reader on a damaged or hostile file become a reason too.
 
     Args:
-        ending: of its name, ``.pdf`` or one of HTML.
+        ending: suffix of the file: ``.pdf`` or one of HTML's.
     """
     read, most = (_pdf, MOST_PDF_BYTES) if ending == ".pdf" else (_html, MOST_HTML_BYTES)
     if len(data) > most:
@@ -78,7 +78,7 @@ def extracted(data: bytes, ending: str) -> Extracted | str:
         return "too_large"
     except ImportError:
         raise
-    except Exception:  # noqa: BLE001 - the readers raise what they meet
+    except Exception:  # noqa: BLE001 - the readers may raise anything
         return "damaged"
 
 
@@ -89,11 +89,11 @@ def _pdf(data: bytes, check: Callable[..., None]) -> Extracted | str:
     from pypdf import PdfReader
     from pypdf.errors import DependencyError, FileNotDecryptedError, WrongPasswordError
 
-    # It tells of each oddity that it can live with; without a handler such lines would be on the terminal.
+    # It logs each tolerated defect; without a handler `logging` prints these on the terminal.
     logging.getLogger("pypdf").addHandler(logging.NullHandler())
     try:
         reader = PdfReader(BytesIO(data))
-        # Most encrypted files can be read by everybody: their password is empty.
+        # Most encrypted files have an empty user password.
         if reader.is_encrypted and not reader.decrypt(""):
             return "encrypted"
         count = len(reader.pages)
@@ -114,9 +114,9 @@ def _pdf(data: bytes, check: Callable[..., None]) -> Extracted | str:
         read, chars = number, chars + len(text)
         if chars > MOST_CHARS:
             break
-        own = [line.rstrip() for line in text.split("\n")]
-        lines += own
-        places += [number] * len(own)
+        page_lines = [line.rstrip() for line in text.split("\n")]
+        lines += page_lines
+        places += [number] * len(page_lines)
     if bad and len(bad) == read:
         return "damaged"
     problems = []
@@ -133,7 +133,7 @@ def _pdf(data: bytes, check: Callable[..., None]) -> Extracted | str:
 def _pdf_title(reader: Any) -> str:
     try:
         title = reader.metadata.title if reader.metadata is not None else None
-    except Exception:  # noqa: BLE001 - a title that cannot be read is none
+    except Exception:  # noqa: BLE001 - an unreadable title counts as none
         return ""
     return " ".join(title.replace("\0", " ").split()) if isinstance(title, str) else ""
 
@@ -152,14 +152,15 @@ def _html(data: bytes, check: Callable[..., None]) -> Extracted | str:
         data.decode("utf-8")
         encoding = "utf-8"
     except UnicodeDecodeError:
-        # As the page says itself, or the one that pages have which say none.
+        # The page's declared encoding, or the default of HTML.
         encoding = None
     parser = etree.HTMLParser(encoding=encoding, remove_comments=True, remove_pis=True, no_network=True)
     tree = etree.fromstring(data, parser) if data.strip() else None
     if tree is None:
         return Extracted("", [], "", "markdown", ("it has no text",) if data.strip() else ())
     title = " ".join((tree.findtext(".//title") or "").split())
-    body = next((one for one in tree.iter("main", "div") if "main" in (one.tag, one.get("role"))), None)
+    mains = (node for node in tree.iter("main", "div") if "main" in (node.tag, node.get("role")))
+    body = next(mains, None)
     page = _Page()
     walk = etree.iterwalk(tree if body is None else body, events=("start", "end"))
     for count, (event, element) in enumerate(walk):
@@ -167,9 +168,9 @@ def _html(data: bytes, check: Callable[..., None]) -> Extracted | str:
             check()
         if event == "end":
             page.end(element)
-            # What stands behind the main part is none of it.
+            # The tail of the main element is outside it.
             if element is not body:
-                page.say(element.tail or "")
+                page.add(element.tail or "")
         elif element.tag in _SILENT:
             walk.skip_subtree()
         else:
@@ -177,27 +178,27 @@ def _html(data: bytes, check: Callable[..., None]) -> Extracted | str:
     page.flush()
     while page.lines and not page.lines[-1]:
         page.lines.pop()
-    deep = any("xcessive depth" in one.message for one in parser.error_log)
-    problems = ["its elements are nested too deep: what is in the deepest was left out"] if deep else []
+    deep = any("xcessive depth" in error.message for error in parser.error_log)
+    problems = ["its elements are nested too deeply: the deepest were skipped"] if deep else []
     if not page.lines:
         problems.append("it has no text")
     return Extracted("\n".join(page.lines), page.places[: len(page.lines)], title, "markdown", tuple(problems))
 
 
 class _Page:
-    """The lines of a page as Markdown, with the lines of the file that they begin on."""
+    """The lines of a page as Markdown, with their line numbers in the file."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.places: list[int] = []
-        self._said: list[str] = []
-        #: What stands before the next line, the line of the file that was reached, the one where the text began.
+        self._parts: list[str] = []
+        #: Prefix of the next line, current line of the file, line of the first text part, depth of ``pre``.
         self._ahead, self._line, self._start, self._pre = "", 1, 1, 0
-        #: Where the links that are open begin in what was said, None for those that lead elsewhere.
+        #: For each open link the index of its first text part; None for links to other sites.
         self._links: list[int | None] = []
 
     def begin(self, element: Any) -> None:
-        """Begin an element, and say the text that it begins with."""
+        """Begin an element and add its leading text."""
         tag = element.tag
         if tag in _BLOCKS:
             self.flush(gap=tag != "li" and tag != "tr")
@@ -206,16 +207,16 @@ class _Page:
             self.flush(gap=True)
             self._pre += 1
         elif tag == "br":
-            self.say("\n") if self._pre else self.flush()
-        elif tag in _CELLS and self._said:
-            self.say(" | ")
+            self.add("\n") if self._pre else self.flush()
+        elif tag in _CELLS and self._parts:
+            self.add(" | ")
         self._line = max(self._line, element.sourceline or 1)
         if tag == "a":
-            self._links.append(len(self._said) if _is_near(element.get("href")) else None)
-        self.say(element.text or "")
+            self._links.append(len(self._parts) if _is_near(element.get("href")) else None)
+        self.add(element.text or "")
 
     def end(self, element: Any) -> None:
-        """End an element; what stands behind it is said by the caller."""
+        """End an element; the caller adds its tail."""
         tag = element.tag
         if tag == "a" and self._links and (start := self._links.pop()) is not None and not self._pre:
             self._link(start, element.get("href"))
@@ -225,19 +226,19 @@ class _Page:
         elif tag in _BLOCKS:
             self.flush(gap=tag in _HEADINGS or tag == "p")
 
-    def say(self, text: str) -> None:
+    def add(self, text: str) -> None:
         """Add a text to the line."""
         if text:
-            if not self._said:
+            if not self._parts:
                 self._start = self._line
-            self._said.append(text)
+            self._parts.append(text)
 
     def flush(self, *, gap: bool = False) -> None:
-        """End the line; with a gap, an empty one follows."""
+        """End the line; with ``gap``, add an empty one."""
         if self._pre:
             return
-        text = " ".join("".join(self._said).split())
-        self._said = []
+        text = " ".join("".join(self._parts).split())
+        self._parts = []
         if text:
             self._add(self._ahead + text, self._start)
             self._ahead = ""
@@ -249,15 +250,15 @@ class _Page:
         self.places.append(max(place, self.places[-1]) if self.places else place)
 
     def _link(self, start: int, href: str) -> None:
-        # Brackets would begin another link.
-        text = " ".join("".join(self._said[start:]).split()).translate(_NO_BRACKETS)
+        # Brackets in the text would break the link.
+        text = " ".join("".join(self._parts[start:]).split()).translate(_NO_BRACKETS)
         address = "%20".join(href.split()).translate(_ESCAPED)
         if text:
-            self._said[start:] = [f"[{text}]({address})"]
+            self._parts[start:] = [f"[{text}]({address})"]
 
     def _preformatted(self) -> None:
-        text = "".join(self._said).replace("\r\n", "\n").strip("\n")
-        self._said = []
+        text = "".join(self._parts).replace("\r\n", "\n").strip("\n")
+        self._parts = []
         if text.strip():
             fence = "~~~~" if "```" in text else "```"
             self._add(fence, self._start)
@@ -272,7 +273,7 @@ _ESCAPED = {ord(sign): f"%{ord(sign):02X}" for sign in "()<>"}
 
 
 def _is_near(href: str | None) -> bool:
-    """Say whether a link leads to another file of the folder."""
+    """Return True if a link is relative, to another file of the folder."""
     try:
         parts = urlsplit((href or "").strip())
     except ValueError:

@@ -21,28 +21,28 @@ _FENCES = {
     "---": (".yaml", re.compile(r"---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)),
     "+++": (".toml", re.compile(r"\+\+\+[ \t]*\r?\n(.*?)^\+\+\+[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)),
 }
-#: A first line that a field or a comment may begin with; anything else between two rules is text.
+#: A first line of front matter, a field or a comment; anything else between two rules is text.
 _FIELD = re.compile(r"\s*(?:#|\[|[^\s:=][^:=\n]{0,100}(?:=|:(?:\s|\Z)))")
-#: Years and counts are smaller; as epoch seconds it is a day of 1973.
+#: Minimum number read as epoch seconds (in 1973): years and counts are smaller.
 LEAST_EPOCH = 100_000_000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 MOST_TAG_CHARS = 256
 #: ``[[target#anchor|alias]]``.
 _WIKI = re.compile(r"\[\[([^\[\]|#]+)(#[^\[\]|]*)?(?:\|[^\[\]]*)?\]\]")
-#: Code, links and addresses of Markdown: a ``#`` there begins no tag.
+#: Code, links and URLs, in which a ``#`` does not begin a tag.
 _CODE = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|`[^`\n]*`|\]\([^)\s]*\)|\[\[[^\]]*\]\]|\w+://\S+")
 _INLINE = re.compile(r"(?<![^\s(\[{,;:>\"'*_])#([^\W_][\w/-]*)")
-#: So many fields that cannot be read are told one by one.
+#: Maximum unreadable fields named in a problem.
 MOST_FAULTS = 3
 
 
 class FrontMatter(NamedTuple):
-    """What stands at the head of a file.
+    """The front matter of a file.
 
     Attributes:
-        values: its fields; empty where there is none.
-        end: how many characters of the text it has, which are not part of what is cut into chunks.
-        problem: why it could not be read, and stays in the text; or which fields could not.
+        values: its fields; empty without front matter.
+        end: length in characters, excluded from the chunks.
+        problem: reason why it cannot be read and stays in the text, or the unreadable fields.
     """
 
     values: Mapping[str, Any]
@@ -54,67 +54,67 @@ _NONE = FrontMatter({}, 0)
 
 
 def front_matter(text: str) -> FrontMatter:
-    """Return the front matter of a text that begins with it.
+    """Return the front matter at the start of a text.
 
-    Two rules with text between them are no front matter. One that is longer than 256 KiB is none either.
+    Text between two rules is not front matter, and neither is anything longer than 256 KiB.
     """
     fence = _FENCES.get(text[:3])
     if fence is None:
         return _NONE
     suffix, pattern = fence
-    found = pattern.match(text, 0, MAX_BYTES)
-    # The end that was looked up to is no end of a line.
-    if found is None or (found.end() == MAX_BYTES < len(text) and text[MAX_BYTES - 1] != "\n"):
+    match = pattern.match(text, 0, MAX_BYTES)
+    # At the search limit ``\Z`` matches in the middle of a line.
+    if match is None or (match.end() == MAX_BYTES < len(text) and text[MAX_BYTES - 1] != "\n"):
         return _NONE
-    inner = found[1].replace("\r\n", "\n")
+    inner = match[1].replace("\r\n", "\n")
     if not inner.strip():
-        return FrontMatter({}, found.end())
+        return FrontMatter({}, match.end())
     first = next(line for line in inner.split("\n") if line.strip())
     if not _FIELD.match(first):
         return _NONE
     try:
-        # Behind an empty line, so that a fault's line is that of the file.
+        # The empty line in front makes the line number of a fault that of the file.
         values = parse_document("\n" + inner, suffix)
     except Unreadable as fault:
         values, problem = ({}, "") if isinstance(fault, NoReader) else _field_by_field(inner, suffix)
         if not values:
             return FrontMatter({}, 0, f"front matter {fault}; it stays in the text")
-        return FrontMatter(values, found.end(), f"front matter {problem or fault}; the other fields were read")
-    # Comments alone are headings between two rules.
-    return FrontMatter(values, found.end()) if values and isinstance(values, Mapping) else _NONE
+        return FrontMatter(values, match.end(), f"front matter {problem or fault}; the other fields were read")
+    # Comments alone are Markdown headings between two rules.
+    return FrontMatter(values, match.end()) if values and isinstance(values, Mapping) else _NONE
 
 
 def _field_by_field(inner: str, suffix: str) -> tuple[dict[str, Any], str]:
-    """Return the fields that can be read each by itself, the text of a line that cannot, and what is wrong with those.
+    """Return the fields parsed one by one, the text of single-line fields that cannot be parsed, and the faults.
 
-    A line that begins at its margin begins a field, unless it is a comment, an item or a bracket.
+    An unindented line begins a field, unless it is a comment, an item or a bracket.
     """
-    read: dict[str, Any] = {}
-    left: dict[str, str] = {}
+    by_name: dict[str, Any] = {}
+    as_text: dict[str, str] = {}
     faults = []
     lines = inner.split("\n")
-    starts = [at for at, line in enumerate(lines) if line[:1] not in ("", " ", "\t", "#", "-", "]", "}", "\r")]
+    starts = [number for number, line in enumerate(lines) if line[:1] not in ("", " ", "\t", "#", "-", "]", "}", "\r")]
     for start, end in pairwise([*starts, len(lines)]):
         try:
-            one = parse_document("\n" + "\n".join(lines[start:end]), suffix)
+            parsed = parse_document("\n" + "\n".join(lines[start:end]), suffix)
         except Unreadable as fault:
-            name, _, said = (part.strip() for part in lines[start].partition("=" if suffix == ".toml" else ":"))
-            if name and said and not any(map(str.strip, lines[start + 1 : end])):
-                left[name] = said
-            # The line is that of the file.
-            told = str(fault).replace(f"at line {fault.line}", f"at line {fault.line + start}")
-            faults.append(told if fault.line else f"{fault} at line {start + 2}")
+            name, _, value = (part.strip() for part in lines[start].partition("=" if suffix == ".toml" else ":"))
+            if name and value and not any(map(str.strip, lines[start + 1 : end])):
+                as_text[name] = value
+            # Convert to the line number of the file.
+            fault_text = str(fault).replace(f"at line {fault.line}", f"at line {fault.line + start}")
+            faults.append(fault_text if fault.line else f"{fault} at line {start + 2}")
             continue
-        if isinstance(one, Mapping):
-            for name, value in one.items():
-                # Of a key that stands twice the first counts.
-                read.setdefault(name, value)
+        if isinstance(parsed, Mapping):
+            for name, value in parsed.items():
+                # The first of duplicate keys wins.
+                by_name.setdefault(name, value)
     more = f", and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
-    return {**left, **read} if read else {}, "; ".join(faults[:MOST_FAULTS]) + more
+    return {**as_text, **by_name} if by_name else {}, "; ".join(faults[:MOST_FAULTS]) + more
 
 
 def fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of an entry that front matter gives and an entry takes: tags, type, domain, severity."""
+    """Return the valid entry fields in front matter: tags, type, domain, severity."""
     fields: dict[str, Any] = {}
     for name in ("type", "domain"):
         label = value.strip() if isinstance(value := values.get(name), str) else ""
@@ -128,7 +128,7 @@ def fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def times_of(values: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    """Return when a text was made and last changed, as its front matter says; ``date`` says both."""
+    """Return the creation and update times in front matter; ``date`` is the default of both."""
     day = _first_time(values, "date")
     created = _first_time(values, "created_at", "created")
     updated = _first_time(values, "updated_at", "updated", "modified", "lastmod")
@@ -136,27 +136,27 @@ def times_of(values: Mapping[str, Any]) -> tuple[float | None, float | None]:
 
 
 def attrs_of(values: Mapping[str, Any], taken: Mapping[str, Any]) -> dict[str, Any]:
-    """Return front matter as JSON-ready attrs, without what became fields."""
+    """Return front matter as JSON-ready attrs, without the ``taken`` fields."""
     return {_plain(name): _plain(value) for name, value in values.items() if name not in taken}
 
 
 def aliases_of(values: Mapping[str, Any]) -> list[str]:
-    """Return the other names of a note: ``aliases`` or ``alias``, a list or a text with commas."""
-    given = values.get("aliases", values.get("alias"))
-    found = given.split(",") if isinstance(given, str) else given if isinstance(given, (list, tuple)) else ()
-    names = (" ".join(_plain(one).split()) for one in found if isinstance(one, str))
+    """Return the aliases of a note: ``aliases`` or ``alias``, a list or a comma-separated text."""
+    value = values.get("aliases", values.get("alias"))
+    items = value.split(",") if isinstance(value, str) else value if isinstance(value, (list, tuple)) else ()
+    names = (" ".join(_plain(item).split()) for item in items if isinstance(item, str))
     return [name[:MOST_TAG_CHARS] for name in dict.fromkeys(names) if name][:MOST_TAGS]
 
 
 def named_in(values: Any) -> list[tuple[str, str]]:
-    """Return target and anchor of each ``[[wiki link]]`` in a value; unquoted, YAML has it as a list in a list."""
-    found: dict[tuple[str, str], None] = {}
+    """Return target and anchor of each ``[[wiki link]]`` in a value; unquoted, YAML parses it as a nested list."""
+    targets: dict[tuple[str, str], None] = {}
     waiting = [values]
     while waiting:
         value = waiting.pop()
         if isinstance(value, str):
-            said = _WIKI.findall(_plain(value))
-            found |= {(target.strip(), anchor.strip("# ")): None for target, anchor in said if target.strip()}
+            matches = _WIKI.findall(_plain(value))
+            targets |= {(target.strip(), anchor.strip("# ")): None for target, anchor in matches if target.strip()}
         elif isinstance(value, Mapping):
             waiting += [*value.values()][::-1]
         elif isinstance(value, (list, tuple)):
@@ -164,20 +164,20 @@ def named_in(values: Any) -> list[tuple[str, str]]:
             if isinstance(single, list) and len(single) == 1 and isinstance(single[0], str):
                 value = [f"[[{single[0]}]]"]
             waiting += [*value][::-1]
-    return list(found)
+    return list(targets)
 
 
 def inline_tags(text: str) -> list[str]:
-    """Return the tags that stand in a text of Markdown, ``#water/sewer`` after ``water``; none of its code."""
-    found: dict[str, None] = {}
+    """Return the tags in a Markdown text outside code, with parents: ``water``, then ``water/sewer``."""
+    tags: dict[str, None] = {}
     for tag in _INLINE.findall(_CODE.sub(" ", text)):
         if not tag.replace("/", "").isdecimal():
-            found |= dict.fromkeys(_nested(tag.strip("/")))
-    return [tag for tag in found if len(tag) <= MOST_TAG_CHARS]
+            tags |= dict.fromkeys(_nested(tag.strip("/")))
+    return [tag for tag in tags if len(tag) <= MOST_TAG_CHARS]
 
 
 def _nested(tag: str) -> list[str]:
-    """Return a tag after those that it lies in."""
+    """Return a tag after its parent tags."""
     parts = tag.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts) + 1) if parts[count - 1]]
 
@@ -205,8 +205,8 @@ def _first_time(values: Mapping[str, Any], *names: str) -> float | None:
         if isinstance(value, (int, float)) and (isinstance(value, bool) or not value >= LEAST_EPOCH):
             continue
         try:
-            found = Times().epoch(value, name)
-            seconds = found.timestamp() if isinstance(found, datetime) else found
+            time_value = Times().epoch(value, name)
+            seconds = time_value.timestamp() if isinstance(time_value, datetime) else time_value
         except (EntryError, OverflowError, ValueError):
             continue
         if isinstance(seconds, (int, float)) and abs(seconds) < 1e18:
@@ -215,7 +215,7 @@ def _first_time(values: Mapping[str, Any], *names: str) -> float | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of YAML or TOML as JSON has it."""
+    """Return a YAML or TOML value as a JSON value."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Masking what a vault keeps: rows of entries and what they were, and texts that were cut into pieces."""
+"""Mask the secrets in stored entries, their history, and texts split into chunks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
     "Counts",
     "Laid",
     "Masker",
-    "asked_of",
+    "checked_texts",
     "cut_texts",
     "laid_out",
     "laid_parts",
@@ -30,81 +30,79 @@ __all__ = [
     "runs_of",
 ]
 
-#: What stands in place of a secret.
+#: Replacement of a secret.
 HIDDEN = "***"
-#: Columns of an entry that are texts of one line or many; those of a name have a bound.
+#: Text columns of an entry; names have a maximum length.
 _TEXTS = ("title", "description", "context", "path", "source")
 _NAMES = ("kind", "type", "domain")
-#: How a line of a session begins, and the units that the rest of it has when it was cut in the middle of a word.
-_SAID = re.compile(r"\n(?:User|Assistant): ")
+#: Start of a message of a session, and the minimum units of a line cut in the middle of a word.
+_MESSAGE = re.compile(r"\n(?:User|Assistant): ")
 _FULL = MOST_UNITS - 1
-#: A longer run of letters and digits, out of a secret, is looked for in ids made of titles.
+#: Runs of letters and digits of a secret that are searched in ids made from titles.
 _RUN = re.compile(r"[^\W_]{8,}")
 
 
 class Counts(dict[str, int]):
-    """How many secrets each rule found."""
+    """Number of secrets by rule."""
 
-    def count(self, found: dict[str, int]) -> None:
-        """Add what was found in a text."""
-        for name, number in found.items():
+    def count(self, more: dict[str, int]) -> None:
+        """Add the counts of a text."""
+        for name, number in more.items():
             self[name] = self.get(name, 0) + number
 
 
 class Masker:
-    """Masks texts by a redactor; what was learned of many at once is not asked again."""
+    """Masks texts with a redactor, with a cache filled in batches."""
 
     def __init__(self, redactor: Redactor) -> None:
         self.redactor = redactor
         self._known: dict[str, Redacted | None] = {}
 
     def learn(self, texts: Iterable[str]) -> None:
-        """Look at many texts in one native call, and forget those before."""
-        asked = list(dict.fromkeys(texts))
-        self._known = dict.fromkeys(asked)
-        self._known.update((asked[at], found) for at, found in self.redactor.redact_all(asked))
+        """Redact many texts in one native call, replacing the cache."""
+        unique = list(dict.fromkeys(texts))
+        self._known = dict.fromkeys(unique)
+        self._known.update((unique[number], redacted) for number, redacted in self.redactor.redact_all(unique))
 
     def text(self, text: str, counts: Counts) -> str:
         """Return a text without its secrets."""
-        found = self._known[text] if text in self._known else self.redactor.redact(text)
-        if found is None or not found.counts:
+        redacted = self._known[text] if text in self._known else self.redactor.redact(text)
+        if redacted is None or not redacted.counts:
             return text
-        counts.count(found.counts)
-        return found.text
+        counts.count(redacted.counts)
+        return redacted.text
 
     def value(self, value: Any, counts: Counts, name: str = "") -> Any:
-        """Return a value of JSON without the secrets in its texts and names, at any depth.
+        """Return a JSON value without the secrets in its texts and keys, at any depth.
 
-        A text is looked at beside its name too: ``{"password": "…"}`` holds a secret that looks like none.
+        A text is also checked together with its key: in ``{"password": "…"}`` only the key reveals the secret.
         """
         if isinstance(value, str):
-            made = self.text(value, counts)
-            if name and made == value:
-                made = self._named(name, value, counts)
-            return made
+            text = self.text(value, counts)
+            return self._named(name, value, counts) if name and text == value else text
         if isinstance(value, list):
-            return [self.value(one, counts) for one in value]
+            return [self.value(item, counts) for item in value]
         if not isinstance(value, dict):
             return value
         masked: dict[str, Any] = {}
-        for key, one in value.items():
-            own = wanted = self.text(key, counts)
+        for key, item in value.items():
+            masked_key = base = self.text(key, counts)
             number = 1
-            while own in masked or (own != key and own in value):
+            while masked_key in masked or (masked_key != key and masked_key in value):
                 number += 1
-                own = f"{wanted} {number}"
-            masked[own] = self.value(one, counts, key)
+                masked_key = f"{base} {number}"
+            masked[masked_key] = self.value(item, counts, key)
         return masked
 
     def _named(self, name: str, value: str, counts: Counts) -> str:
-        said = _beside(name, value)
-        found: Counts = Counts()
-        made = self.text(said, found)
-        if made == said:
+        pair = _beside(name, value)
+        more = Counts()
+        masked = self.text(pair, more)
+        if masked == pair:
             return value
-        counts.count(found)
+        counts.count(more)
         try:
-            return str(json.loads(f"{{{made}}}").popitem()[1])
+            return str(json.loads(f"{{{masked}}}").popitem()[1])
         except (ValueError, KeyError):
             return HIDDEN
 
@@ -114,24 +112,24 @@ class Masker:
         Args:
             keep: columns that stay too.
         """
-        made: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for name in (*_TEXTS, *_NAMES):
             text = getattr(row, name)
             if text and name not in keep:
                 masked = self.text(text, counts)
-                made[name] = masked[:MAX_ID_CHARS] if name in _NAMES else masked
+                columns[name] = masked[:MAX_ID_CHARS] if name in _NAMES else masked
         if row.tags != "[]":
-            made["tags"] = self.tags(row.tags, counts)
+            columns["tags"] = self.tags(row.tags, counts)
         if row.attrs != "{}":
-            made["attrs"] = self.attrs(row.attrs, counts)
-        masked_row = row._replace(**made)
+            columns["attrs"] = self.attrs(row.attrs, counts)
+        masked_row = row._replace(**columns)
         return row if masked_row == row else refreshed(masked_row)
 
     def tags(self, text: str, counts: Counts) -> str:
-        """Return tags, as JSON, without secrets; two that become one are one."""
-        own = tags_of(text)
-        masked = [self.text(tag, counts) for tag in own]
-        return text if masked == list(own) else json_text(list(dict.fromkeys(masked)))
+        """Return tags, as JSON, without secrets and duplicates."""
+        tags = tags_of(text)
+        masked = [self.text(tag, counts) for tag in tags]
+        return text if masked == list(tags) else json_text(list(dict.fromkeys(masked)))
 
     def attrs(self, text: str, counts: Counts) -> str:
         """Return attrs, as JSON, without secrets."""
@@ -140,79 +138,78 @@ class Masker:
         return text if masked == value else json_text(masked)
 
     def columns(self, text: str, counts: Counts) -> str:
-        """Return columns that an entry had, as the history has them, without secrets."""
-        held = json_of(text, dict)
-        made = dict(held)
-        for name, value in held.items():
+        """Return the columns of a version in the history, as JSON, without secrets."""
+        before = json_of(text, dict)
+        after = dict(before)
+        for name, value in before.items():
             if not isinstance(value, str):
                 continue
             if name in ("tags", "attrs"):
-                made[name] = getattr(self, name)(value, counts)
+                after[name] = getattr(self, name)(value, counts)
             elif name in _TEXTS or name in _NAMES:
-                made[name] = self.text(value, counts)
-        return text if made == held else json.dumps(made, ensure_ascii=False, separators=(",", ":"))
+                after[name] = self.text(value, counts)
+        return text if after == before else json.dumps(after, ensure_ascii=False, separators=(",", ":"))
 
     def document(self, laid: Laid, counts: Counts) -> dict[int, str]:
-        """Return those pieces of a text that hold secrets, or a part of one, by their numbers, without them."""
-        found = [*self._spans(laid.text, counts)]
-        # Once more with what was cut in the middle of a line put together; what both ways find counts once.
-        for cuts in (_wraps(laid.text) if laid.said else [], *laid.soft):
+        """Return the masked pieces of a text that contain a secret or a part of one, by number."""
+        secrets = [*self._spans(laid.text, counts)]
+        # Search again with wrapped lines joined; a secret found both ways counts once.
+        for cuts in (_wraps(laid.text) if laid.is_session else [], *laid.soft):
             if not cuts:
                 continue
             text, places = _without(laid.text, cuts)
             more: Counts = Counts()
             spans = self._spans(text, more)
-            found += ((_place(places, start), _place(places, end - 1) + 1) for start, end in spans)
+            secrets += ((_place(places, start), _place(places, end - 1) + 1) for start, end in spans)
             for name, number in more.items():
                 counts[name] = max(counts.get(name, 0), number)
-        if not found:
+        if not secrets:
             return {}
-        merged, made = _merged(found), {}
+        merged, masked = _merged(secrets), {}
         for number, (text, start) in enumerate(zip(laid.pieces, laid.starts)):
             end = start + len(text)
-            own = [(max(a, start) - start, min(b, end) - start) for a, b in merged if a < end and b > start]
-            if own:
-                made[number] = hidden(text, own)
-        return made
+            inside = [(max(a, start) - start, min(b, end) - start) for a, b in merged if a < end and b > start]
+            if inside:
+                masked[number] = hidden(text, inside)
+        return masked
 
     def _spans(self, text: str, counts: Counts) -> Iterator[tuple[int, int]]:
-        spans, found = self.redactor.spans(text)
-        counts.count(found)
+        spans, by_rule = self.redactor.spans(text)
+        counts.count(by_rule)
         return iter(spans)
 
 
-#: A place in a text where something stands between what belongs together: start, end, and what should stand there.
+#: An interruption of a text: start, end, and the text to put in its place.
 Cut: TypeAlias = tuple[int, int, str]
 
 
 class Laid(NamedTuple):
-    """A text that was cut into pieces, put together again.
+    """A text reassembled from its pieces.
 
     Attributes:
-        text: the whole.
-        pieces: what it was cut into; they may overlap.
-        starts: where each begins.
-        said: it is a session, whose messages are lines.
-        soft: line breaks, as start, end and what stands there without them, that cutting a long line has made; where
-            these are cannot be told for sure, so each is one way to see it.
+        text: the whole text.
+        pieces: the pieces, which may overlap.
+        starts: offset of each piece.
+        is_session: True for a session, whose messages are lines.
+        soft: line breaks inserted by splitting long lines, in two alternative guesses, as their places are ambiguous.
     """
 
     text: str
     pieces: tuple[str, ...]
     starts: tuple[int, ...]
-    said: bool = False
+    is_session: bool = False
     soft: tuple[Sequence[Cut], ...] = ()
 
 
-def laid_out(pieces: Sequence[tuple[str, int, int]], *, said: bool = False) -> Laid:
-    """Put the chunks of a file together again: texts with their first and last lines, in order.
+def laid_out(pieces: Sequence[tuple[str, int, int]], *, is_session: bool = False) -> Laid:
+    """Reassemble the chunks of a file from texts with first and last lines, in order.
 
-    Each may begin with the end of the one before. Of two that stand in one line nothing is between.
+    A chunk may begin with the end of the previous one. Pieces of the same line are joined without a line break.
     """
     parts: list[str] = []
     starts: list[int] = []
-    first_breaks: dict[int, None] = {}
-    last_breaks: dict[int, None] = {}
+    early_breaks: dict[int, None] = {}
+    late_breaks: dict[int, None] = {}
     size, tail, last = 0, "", -1
     for text, first_line, last_line in pieces:
         shared = _shared(tail, text)
@@ -224,30 +221,32 @@ def laid_out(pieces: Sequence[tuple[str, int, int]], *, said: bool = False) -> L
         size += len(text) - shared
         more = text.count("\n") - (last_line - first_line)
         if more > 0:
-            breaks = [starts[-1] + at for at, char in enumerate(text) if char == "\n"]
-            first_breaks.update(dict.fromkeys(breaks[:more]))
-            last_breaks.update(dict.fromkeys(breaks[-more:]))
-        # An overlap is a part of the piece before.
+            breaks = [starts[-1] + offset for offset, char in enumerate(text) if char == "\n"]
+            early_breaks.update(dict.fromkeys(breaks[:more]))
+            late_breaks.update(dict.fromkeys(breaks[-more:]))
+        # An overlap is part of the previous piece.
         tail, last = text, max(last, last_line)
-    soft = tuple([(at, at + 1, "") for at in sorted(breaks)] for breaks in (first_breaks, last_breaks) if breaks)
-    return Laid("".join(parts), tuple(text for text, _, _ in pieces), tuple(starts), said, soft)
+    soft = tuple(
+        [(offset, offset + 1, "") for offset in sorted(breaks)] for breaks in (early_breaks, late_breaks) if breaks
+    )
+    return Laid("".join(parts), tuple(text for text, _, _ in pieces), tuple(starts), is_session, soft)
 
 
 def laid_parts(whole: str, pieces: Sequence[str]) -> Laid:
-    """Return a text with the parts that it was split into; one that does not stand in it is left out by its place."""
-    starts, at = [], 0
+    """Return a text with its parts; a part that is not in the text is placed at its end."""
+    starts, position = [], 0
     for text in pieces:
-        found = whole.find(text, at)
-        found = whole.find(text) if found < 0 else found
-        starts.append(len(whole) if found < 0 else found)
-        at = at if found < 0 else found + len(text)
+        start = whole.find(text, position)
+        start = whole.find(text) if start < 0 else start
+        starts.append(len(whole) if start < 0 else start)
+        position = position if start < 0 else start + len(text)
     return Laid(whole, (whole, *pieces), (0, *starts))
 
 
 def cut_texts(rows: Sequence[EntryRow]) -> tuple[Laid, list[int]] | None:
-    """Return the text that entries with one parent were cut from, and which of them; None if they were not.
+    """Return the text that entries with one parent were split from, and their numbers; None if they were not.
 
-    A text that was split stands first, before its parts.
+    A split text is first, before its parts.
     """
     whole = next((number for number, row in enumerate(rows) if row.parent == row.id), None)
     if whole is not None:
@@ -258,48 +257,48 @@ def cut_texts(rows: Sequence[EntryRow]) -> tuple[Laid, list[int]] | None:
     if not numbers:
         return None
     pieces = [(rows[n].description, rows[n].first_line or 0, rows[n].last_line or 0) for n in numbers]
-    return laid_out(pieces, said=any(rows[n].type == SESSION for n in numbers)), numbers
+    return laid_out(pieces, is_session=any(rows[n].type == SESSION for n in numbers)), numbers
 
 
 def refreshed(row: EntryRow) -> EntryRow:
-    """Return a row whose texts changed with what is made of them."""
+    """Return a changed row with its derived columns recomputed."""
     grams = gram_text(row.id, row.title, (row.description, row.context, *tags_of(row.tags)))
     return row._replace(grams=grams, text_hash=text_hash(row.title, row.description, row.context))
 
 
 def hidden(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return a text with spans masked; line breaks stay."""
-    made: list[str] = []
-    at = 0
+    """Return a text with masked spans; line breaks stay."""
+    parts: list[str] = []
+    position = 0
     for start, end in spans:
-        made += (text[at:start], HIDDEN, "\n" * text.count("\n", start, end))
-        at = end
-    return "".join((*made, text[at:]))
+        parts += (text[position:start], HIDDEN, "\n" * text.count("\n", start, end))
+        position = end
+    return "".join((*parts, text[position:]))
 
 
-def asked_of(row: EntryRow) -> Iterator[str]:
-    """Yield the texts that masking a row will ask about."""
+def checked_texts(row: EntryRow) -> Iterator[str]:
+    """Yield the texts to be checked when a row is masked."""
     for name in (*_TEXTS, *_NAMES):
         if text := getattr(row, name):
             yield text
     if row.tags != "[]":
         yield from tags_of(row.tags)
     if row.attrs != "{}":
-        yield from _asked_of(json_of(row.attrs, dict))
+        yield from _checked_texts(json_of(row.attrs, dict))
 
 
-def _asked_of(value: Any, name: str = "") -> Iterator[str]:
+def _checked_texts(value: Any, name: str = "") -> Iterator[str]:
     if isinstance(value, str):
         yield value
         if name:
             yield _beside(name, value)
     elif isinstance(value, list):
-        for one in value:
-            yield from _asked_of(one)
+        for item in value:
+            yield from _checked_texts(item)
     elif isinstance(value, dict):
-        for key, one in value.items():
+        for key, item in value.items():
             yield key
-            yield from _asked_of(one, key)
+            yield from _checked_texts(item, key)
 
 
 def _beside(name: str, value: str) -> str:
@@ -312,12 +311,12 @@ def _is_part(row: EntryRow, whole: str) -> bool:
 
 
 def runs_of(secret: str) -> list[str]:
-    """Return the runs of letters and digits of a secret that tell it, folded."""
-    return [found.casefold() for found in _RUN.findall(secret)]
+    """Return the long runs of letters and digits of a secret, folded."""
+    return [run.casefold() for run in _RUN.findall(secret)]
 
 
 def _shared(before: str, text: str) -> int:
-    """Return how many characters at the beginning of a text are the end of the one before."""
+    """Return the length of the overlap: characters at the start of a text that end the previous one."""
     probe = text[:16]
     at = before.find(probe) if len(probe) == 16 else -1
     while at >= 0:
@@ -328,37 +327,37 @@ def _shared(before: str, text: str) -> int:
 
 
 def _wraps(text: str) -> list[Cut]:
-    """Return where messages of a session were wrapped."""
+    """Return the places where messages of a session were wrapped."""
     cuts = []
-    for found in _SAID.finditer(text):
-        begun = text.rfind("\n", 0, found.start()) + 1
-        line, rest = text[begun : found.start()], text[found.end() : found.end() + MOST_UNITS]
-        label = found.group()[1:]
-        if not (line.startswith(label) or begun == 0):
+    for match in _MESSAGE.finditer(text):
+        line_start = text.rfind("\n", 0, match.start()) + 1
+        line, rest = text[line_start : match.start()], text[match.end() : match.end() + MOST_UNITS]
+        label = match.group()[1:]
+        if not (line.startswith(label) or line_start == 0):
             continue
         units = _units(line.removeprefix(label))
         word = rest.partition("\n")[0].partition(" ")[0]
         if units + 1 + _units(word) > MOST_UNITS:
-            cuts.append((found.start(), found.end(), "" if units >= _FULL else " "))
+            cuts.append((match.start(), match.end(), "" if units >= _FULL else " "))
     return cuts
 
 
 def _without(text: str, cuts: Sequence[Cut]) -> tuple[str, list[tuple[int, int]]]:
-    """Return a text with cuts in it closed, and places in it beside those in the text."""
+    """Return a text without its cuts, and pairs of offsets in it and in the original."""
     parts: list[str] = []
     places: list[tuple[int, int]] = []
-    at = size = 0
+    position = size = 0
     for start, end, between in cuts:
-        places.append((size, at))
-        parts += (text[at:start], between)
-        size += start - at + len(between)
-        at = end
-    return "".join((*parts, text[at:])), [*places, (size, at)]
+        places.append((size, position))
+        parts += (text[position:start], between)
+        size += start - position + len(between)
+        position = end
+    return "".join((*parts, text[position:])), [*places, (size, position)]
 
 
 def _place(places: Sequence[tuple[int, int]], at: int) -> int:
-    here, there = places[bisect_right(places, at, key=lambda one: one[0]) - 1]
-    return there + at - here
+    joined, original = places[bisect_right(places, at, key=lambda pair: pair[0]) - 1]
+    return original + at - joined
 
 
 def _units(text: str) -> int:
@@ -366,10 +365,10 @@ def _units(text: str) -> int:
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    made: list[tuple[int, int]] = []
+    union: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        if made and start <= made[-1][1]:
-            made[-1] = (made[-1][0], max(end, made[-1][1]))
+        if union and start <= union[-1][1]:
+            union[-1] = (union[-1][0], max(end, union[-1][1]))
         else:
-            made.append((start, end))
-    return made
+            union.append((start, end))
+    return union

@@ -109,7 +109,7 @@ class _Resolver:
     def _file(self, target: str, type: str, folder: str) -> str | None:
         """Return the id of the file that a target names: by path, by its end, without its suffix, or by alias.
 
-        Of several files, the one in the same folder wins, then the least deep, then the shortest path.
+        Files in the same folder come first, then the least deep, then the shortest path.
         """
         name = target.rpartition("/")[2]
         for stem in (False, True):

@@ -34,12 +34,12 @@ class Task(NamedTuple):
 
     Attributes:
         before: its row in the vault, under its old path if it was renamed; None for a new file.
-        anew: True to rebuild its chunks even if its bytes are unchanged.
+        rebuild: True to rebuild its chunks even if its bytes are unchanged.
     """
 
     found: Found
     before: FileRow | None
-    anew: bool
+    rebuild: bool
 
 
 class Prepared(NamedTuple):
@@ -88,7 +88,7 @@ class Preparer:
             return Prepared(task, None, None, reason=read)
         digest, size = sha256(read.data).hexdigest(), len(read.data)
         after = self._file(task, read.size, read.mtime_ns, digest)
-        if before is not None and not task.anew and before.hash == digest and before.path == file.path:
+        if before is not None and not task.rebuild and before.hash == digest and before.path == file.path:
             known = () if before.problem is None else (before.problem,)
             return Prepared(task, after._replace(problem=before.problem), None, size=size, problems=known)
         extraction, text, remarks = _text_of(read.data, file.path)
@@ -115,16 +115,16 @@ class Preparer:
         renamed = before is not None and before.path != file.path
         after = self._file(task, fingerprint.size, fingerprint.mtime_ns, fingerprint.digest)
         # A transcript with a new time but the same size may have been edited, to remove a secret: read all of it.
-        anew = task.anew or renamed or (before is not None and before.size == fingerprint.size)
+        rebuild = task.rebuild or renamed or (before is not None and before.size == fingerprint.size)
         # Read all of it too if a chunk was altered in the vault: appending would keep the altered chunk.
-        anew = anew or (before is not None and before.problem is not None and ALTERED in before.problem)
-        if before is not None and not task.anew and before[3:8] == after[3:8]:
+        rebuild = rebuild or (before is not None and before.problem is not None and ALTERED in before.problem)
+        if before is not None and not task.rebuild and before[3:8] == after[3:8]:
             known = () if before.problem is None else (before.problem,)
             return Prepared(task, after._replace(problem=before.problem), None, problems=known)
         from septet.files.sessions import session_of
 
         # A new name gives all chunks a new title.
-        state = None if before is None or anew else before.state
+        state = None if before is None or rebuild else before.state
         literal = self._chunking.variant == "literal"
         draft = session_of(file, state, self._chunking, self._redactor, literal=literal)
         return Prepared(

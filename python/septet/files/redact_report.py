@@ -1,4 +1,4 @@
-"""What a redaction of a vault did."""
+"""Report of the redaction of a vault."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["RedactReport", "SecretLeft"]
 
 
 class SecretLeft(NamedTuple):
-    """A secret that was left where it is, because what holds it is a name for something.
+    """A secret that cannot be masked because it is part of an identifier.
 
     Attributes:
         place: ``id`` or ``parent`` of an entry, ``link`` (an end without an entry), ``path`` of a file, ``root``.
-        name: the id, the path or the name of the root, as it is: with the secret.
-        cure: what to do.
+        name: the id, path or root name, with the secret.
+        cure: remedy, as a sentence.
     """
 
     place: str
@@ -27,22 +27,22 @@ class SecretLeft(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactReport:
-    """What a redaction did, or would do.
+    """The result of a redaction or of its dry run.
 
     Attributes:
-        entries: entries in which something was masked.
-        versions: of entries, in their history.
-        links: whose note or type was masked.
-        feedback: queries, of feedback, that were masked.
-        files: files that the next sync reads again, masked.
-        roots: the names of roots that are read otherwise from now on: masked, in all their files if need be.
-        vectors: how many were removed, in all spaces; the next embedding makes those of the masked texts.
-        cached: how many were removed from the embedding cache.
-        redacted: how many secrets were masked, by rule.
-        left: what holds a secret and cannot be masked.
-        problems: what else went wrong, in sentences.
-        took_s: from the call to the return.
-        dry_run: nothing was changed; ``vectors`` and ``cached`` were not counted.
+        entries: number of masked entries.
+        versions: number of masked versions in the history.
+        links: number of links with a masked note or type.
+        feedback: number of masked queries of feedback.
+        files: number of files that the next sync reads again with redaction.
+        roots: names of roots whose redaction was extended, to all their files if needed.
+        vectors: number of removed vectors in all spaces; the next embedding replaces them.
+        cached: number of entries removed from the embedding cache.
+        redacted: number of masked secrets, by rule.
+        left: secrets that cannot be masked.
+        problems: other problems, as sentences.
+        took_s: duration of the call in seconds.
+        dry_run: True if nothing was changed; ``vectors`` and ``cached`` are not counted then.
     """
 
     entries: int = 0
@@ -61,7 +61,7 @@ class RedactReport:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing of what the rules find is left in the files of the vault."""
+        """True if no secret found by the rules remains in the files of the vault."""
         return not (self.left or self.problems or self.dry_run)
 
     def __str__(self) -> str:
@@ -80,11 +80,11 @@ class RedactReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-ready."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
         return values | {
             "roots": list(self.roots),
             "redacted": dict(self.redacted),
-            "left": [one._asdict() for one in self.left],
+            "left": [secret._asdict() for secret in self.left],
             "problems": list(self.problems),
             "complete": self.complete,
         }

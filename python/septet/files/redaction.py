@@ -1,4 +1,4 @@
-"""Redactor: masks secrets in texts before anything else sees them."""
+"""Redactor: masks secrets in texts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from septet.inputs.arguments import cut, listed, shown
 
 __all__ = ["Redacted", "RedactionRule", "Redactor", "encodable", "joined"]
 
-#: Raised when a check changes what the same rules find.
+#: Increment when the same rules find other secrets, after a change of a check.
 _VERSION = 1
-#: So many rules a redactor takes, and characters a pattern.
+#: Maximum rules of a redactor, and characters of a pattern.
 MOST_RULES = 1_000
 MOST_PATTERN_CHARS = 10_000
-#: So many texts at once.
+#: Maximum texts of a call.
 MOST_TEXTS = 1_000_000
 _MASKS = ("hidden", "documented", "block")
 _CHECKS = ("any", "value", "random", "mixed")
@@ -30,8 +30,8 @@ class Redacted(NamedTuple):
     """A text without its secrets.
 
     Attributes:
-        text: the text, with a mask in place of each secret.
-        counts: how many each rule found, by its name; rules that found none are left out.
+        text: the text with masked secrets.
+        counts: number of secrets by rule, without zeros.
     """
 
     text: str
@@ -41,20 +41,20 @@ class Redacted(NamedTuple):
 class Redactor:
     """Masks secrets in texts: keys, tokens, passwords, private keys, cookies, passwords in addresses.
 
-    The rules are patterns that run in linear time on any text. A secret becomes ``***``, and nothing of it stays; line
-    breaks stay where they were, so lines keep their numbers. A text that was redacted is not changed again.
+    The rules are patterns that run in linear time on any text. A secret is replaced by ``***`` completely; line breaks
+    stay, so line numbers do not change. Redaction is idempotent.
 
     Args:
         rules: ``default``, or ``literal``: the 16 rules first documented, which keep both ends of a long secret.
-        add: more rules, each a `RedactionRule` or a tuple or dict of its fields; they run first.
-        without: names of rules to switch off.
+        add: extra rules, each a `RedactionRule` or a tuple or dict of its fields; they run first.
+        without: names of rules to disable.
 
     Attributes:
         rules: the rules, in the order in which they run.
-        identity: a digest of the rules; texts redacted under another one may differ.
+        identity: digest of the rules; another identity may mask other secrets.
 
     Raises:
-        EntryError: a set of rules or a name is unknown, or a rule malformed.
+        EntryError: an unknown set or name of rules, or a malformed rule.
     """
 
     def __init__(
@@ -66,28 +66,28 @@ class Redactor:
     ) -> None:
         if not isinstance(rules, str) or rules not in RULES:
             raise EntryError(f"rules is {shown(rules)}: known are {', '.join(RULES)}")
-        given = listed(add, "add", EntryError, "rules", MOST_RULES)
-        own = tuple(_rule(one) for one in given)
+        listed_rules = listed(add, "add", EntryError, "rules", MOST_RULES)
+        added = tuple(_rule(rule) for rule in listed_rules)
         off: Any = [without] if isinstance(without, str) else without
         names = listed(off, "without", EntryError, "names of rules, as text", MOST_RULES, of=str)
         known = {rule.name for rule in RULES[rules]}
         for name in names:
             if not isinstance(name, str) or name not in known:
                 raise EntryError(f"without names {shown(name)}: known are {', '.join(sorted(known))}")
-        self.rules: tuple[RedactionRule, ...] = (*own, *(rule for rule in RULES[rules] if rule.name not in names))
-        self._settings = {"rules": rules, "add": [list(rule) for rule in own], "without": sorted(set(names))}
-        if own:
-            # What is wrong with them is said here, not by the first text.
+        self.rules: tuple[RedactionRule, ...] = (*added, *(rule for rule in RULES[rules] if rule.name not in names))
+        self._settings = {"rules": rules, "add": [list(rule) for rule in added], "without": sorted(set(names))}
+        if added:
+            # Compile now, so that errors are raised here and not by the first text.
             _native(self.rules)
-        said = json.dumps([_VERSION, self.rules], ensure_ascii=True)
-        self.identity = hashlib.sha256(said.encode()).hexdigest()[:16]
+        definition = json.dumps([_VERSION, self.rules], ensure_ascii=True)
+        self.identity = hashlib.sha256(definition.encode()).hexdigest()[:16]
 
     def __repr__(self) -> str:
         return f"Redactor({self._settings['rules']!r}, {len(self.rules)} rules)"
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What makes the same redactor again, as values of JSON: ``Redactor(**settings)``."""
+        """Arguments of an equal redactor, as JSON values: ``Redactor(**settings)``."""
         return json.loads(json.dumps(self._settings))  # type: ignore[no-any-return]
 
     @property
@@ -95,65 +95,65 @@ class Redactor:
         return _native(self.rules)
 
     def redact(self, text: str) -> Redacted:
-        """Return a text without its secrets, and how many each rule found.
+        """Return a text without its secrets, with counts by rule.
 
-        Half characters (surrogates that stand alone) become U+FFFD, for no file can hold them.
+        Lone surrogates become U+FFFD, as they cannot be encoded.
 
         Raises:
-            EntryError: it is no text.
+            EntryError: it is not a text.
         """
         if not isinstance(text, str):
             raise EntryError(f"text is {shown(text)}: wanted text")
-        made, found = self._native.redact(encodable(text))
-        return Redacted(made, self._named(found) if any(found) else {})
+        masked, counts = self._native.redact(encodable(text))
+        return Redacted(masked, self._named(counts) if any(counts) else {})
 
     def redact_all(self, texts: Sequence[str]) -> list[tuple[int, Redacted]]:
-        """Return of those texts that hold secrets the position and what `redact` makes of them.
+        """Redact several texts; return position and result for each text with secrets.
 
         Raises:
-            EntryError: it is no list of texts.
+            EntryError: it is not a list of texts.
         """
-        given = listed(texts, "texts", EntryError, "texts", MOST_TEXTS, of=str)
-        for text in given:
+        checked = listed(texts, "texts", EntryError, "texts", MOST_TEXTS, of=str)
+        for text in checked:
             if not isinstance(text, str):
                 raise EntryError(f"one of the texts is {shown(text)}: wanted text")
-        found = self._native.redact_all([encodable(text) for text in given])
-        return [(at, Redacted(made, self._named(counts))) for at, made, counts in found]
+        rows = self._native.redact_all([encodable(text) for text in checked])
+        return [(position, Redacted(masked, self._named(counts))) for position, masked, counts in rows]
 
     def spans(self, text: str) -> tuple[list[tuple[int, int]], dict[str, int]]:
-        """Return where in a text secrets are, each its start and end, ascending, and how many each rule found.
+        """Return the spans of the secrets in a text, as start and end, ascending, with counts by rule.
 
         Raises:
-            EntryError: it is no text.
+            EntryError: it is not a text.
         """
         if not isinstance(text, str):
             raise EntryError(f"text is {shown(text)}: wanted text")
-        spans, found = self._native.spans(encodable(text))
-        return [(start, end) for start, end, _ in spans], self._named(found)
+        spans, counts = self._native.spans(encodable(text))
+        return [(start, end) for start, end, _ in spans], self._named(counts)
 
-    def _named(self, found: Sequence[int]) -> dict[str, int]:
-        """Return counts by the names of the rules; several rules may share one."""
+    def _named(self, numbers: Sequence[int]) -> dict[str, int]:
+        """Return counts by rule name; several rules may share a name."""
         counts: dict[str, int] = {}
-        for rule, count in zip(self.rules, found):
+        for rule, count in zip(self.rules, numbers):
             if count:
                 counts[rule.name] = counts.get(rule.name, 0) + count
         return counts
 
 
 def joined(redactor: Redactor, settings: Mapping[str, Any] | None) -> Redactor:
-    """Return a redactor that masks what one does, and what one of other settings (None: of no) would."""
+    """Return a redactor that masks everything that a redactor or another one with the settings masks."""
     if settings is None:
         return redactor
     mine, theirs = redactor.settings, {"rules": "default", "add": [], "without": [], **settings}
     rules = mine["rules"] if mine["rules"] == theirs["rules"] else "default"
     more = [rule for rule in theirs["add"] if rule not in mine["add"]]
-    off = [set(given["without"]) for given in (mine, theirs) if given["rules"] == rules]
+    off = [set(each["without"]) for each in (mine, theirs) if each["rules"] == rules]
     return Redactor(rules, add=[*mine["add"], *more], without=sorted(set.intersection(*off)))
 
 
 def encodable(text: str) -> str:
-    """Return a text with U+FFFD for surrogates that stand alone."""
-    # Any `str` of a subclass becomes a plain one.
+    """Return a text with U+FFFD for lone surrogates."""
+    # Converts instances of subclasses to plain `str`.
     text = str.__str__(text)
     if text.isascii():
         return text
@@ -164,21 +164,21 @@ def encodable(text: str) -> str:
     return text
 
 
-def _rule(given: object) -> RedactionRule:
+def _rule(value: object) -> RedactionRule:
     """Return a rule, checked.
 
     Raises:
-        EntryError: it is malformed.
+        EntryError: a malformed rule.
     """
     try:
-        if isinstance(given, Mapping):
-            rule = RedactionRule(**given)
-        elif isinstance(given, (tuple, list)):
-            rule = RedactionRule(*given)
+        if isinstance(value, Mapping):
+            rule = RedactionRule(**value)
+        elif isinstance(value, (tuple, list)):
+            rule = RedactionRule(*value)
         else:
             raise TypeError
     except TypeError:
-        raise EntryError(f"a rule is {shown(given)}: wanted a RedactionRule, or name and pattern") from None
+        raise EntryError(f"a rule is {shown(value)}: wanted a RedactionRule, or name and pattern") from None
     if not all(isinstance(part, str) and part for part in rule):
         raise EntryError(f"a rule is {shown(tuple(rule))}: wanted texts, none of them empty")
     if rule.mask not in _MASKS or rule.check not in _CHECKS:
@@ -186,13 +186,13 @@ def _rule(given: object) -> RedactionRule:
         raise EntryError(f"rule {shown(rule.name)} has the mask {shown(rule.mask)}, check {shown(rule.check)}: {known}")
     if len(rule.pattern) > MOST_PATTERN_CHARS:
         raise EntryError(
-            f"the pattern of rule {shown(rule.name)} has {len(rule.pattern):,} characters: the most is "
-            f"{MOST_PATTERN_CHARS:,}; divide it among several rules"
+            f"the pattern of rule {shown(rule.name)} has {len(rule.pattern):,} characters: at most "
+            f"{MOST_PATTERN_CHARS:,} are allowed; split it into several rules"
         )
     return RedactionRule(*map(encodable, rule))
 
 
-# Making one takes 70 ms: most of a sync of nothing new.
+# Compiling takes 70 ms, most of the time of a sync without changes.
 @lru_cache(8)
 def _native(rules: tuple[RedactionRule, ...]) -> Redactions:
     try:
@@ -202,10 +202,10 @@ def _native(rules: tuple[RedactionRule, ...]) -> Redactions:
             try:
                 Redactions([rule[1:]])
             except ValueError as fault:
-                # Before that comes the pattern itself, over several lines.
-                said = str(fault).removeprefix("a pattern cannot be used: ").rpartition("\nerror: ")[2].rstrip(".")
+                # The message begins with the pattern, over several lines.
+                cause = str(fault).removeprefix("a pattern cannot be used: ").rpartition("\nerror: ")[2].rstrip(".")
                 raise EntryError(
-                    f"the pattern of rule {shown(rule.name)} cannot be used: {cut(said)}; "
+                    f"the pattern of rule {shown(rule.name)} cannot be used: {cut(cause)}; "
                     "patterns are of Rust's regex, without look-around"
                 ) from None
         raise

@@ -82,7 +82,9 @@ class _Rehearsal(Run):
         with self._store.reading() as read:
             rows = files.of_root(read, self._of.number)
         tasks = [
-            Task(there[row.path], row, anew=True) for row in rows if row.path in there and row.path not in self._changed
+            Task(there[row.path], row, rebuild=True)
+            for row in rows
+            if row.path in there and row.path not in self._changed
         ]
         self._read_and_store(tasks)
         self._tally.add("files_staged", len(tasks) - self._left)

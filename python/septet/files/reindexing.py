@@ -1,9 +1,8 @@
-"""Chunks made in another way: beside those that answer, file by file, until one transaction puts them in their place.
+"""Rebuild the chunks of a root: stage new ones file by file, then replace the old ones in one transaction.
 
-The identity of a root names what its chunks are made by. When it changes, files are read again and their chunks are
-staged, in small transactions. Searches answer from the chunks of before; files that change meanwhile are stored at
-once, made in the new way, and marked as done. When nothing is left, the switch. A sync that ends early, in whatever
-way, leaves what it has staged to the next.
+When the identity of a root (its reading options) changes, its files are read again and their chunks are staged in small
+transactions. Searches use the old chunks; files that change during the rebuild are stored directly with the new
+options. After the last file, one transaction switches. An interrupted sync leaves its staged chunks to the next.
 """
 
 from __future__ import annotations
@@ -37,35 +36,35 @@ if TYPE_CHECKING:
 
 __all__ = ["EmbedAhead", "Progress", "Rebuild", "Unused", "clean"]
 
-#: A transaction ends after so many chunks, or so many seconds of gathering them.
+#: Maximum chunks, and seconds of gathering, per transaction.
 MOST_CHUNKS = 2_000
 MOST_S = 0.5
-#: So many chunks are in memory at once during the switch.
+#: Maximum chunks in memory during the switch.
 SWITCHED_CHUNKS = 5_000
-#: A file that is another one each time it is read stays as it is after so many attempts.
+#: Maximum attempts for a file that changes at each read.
 MOST_ATTEMPTS = 3
-#: So many bytes are needed for each byte of the files: for the staged copy, and for the switch with its log; and so
-#: many times the vectors, which are in the log too.
+#: Bytes of disk space per byte of the files, for the staged copy and for the switch with its WAL, and multiples of the
+#: size of the vectors, which are in the WAL too.
 STAGED_BYTES, SWITCHED_BYTES, VECTORS = 3, 12, 2
-#: While the chunks of a root are of more than one identity, because files changed during a rebuild: none equals it.
+#: Identity of a root whose chunks have several, because files changed during a rebuild; it equals no other.
 MIXED = "mixed"
 
-#: Embeds staged texts until it is told to stop; None where it does not. Called with that, and texts to leave out.
+#: Embeds staged texts; returns None without an embedder. Called with a stop function and texts to skip.
 EmbedAhead: TypeAlias = "Callable[[Callable[[], bool], set[str]], Embedded | None]"
-#: ``again``: there is more to do, when the files have been looked at again; ``left``: another sync has to go on.
+#: ``again``: more to do after the next scan; ``left``: another sync must continue.
 Progress: TypeAlias = Literal["done", "again", "left"]
 
 
 class Unused(Exception):
-    """What was staged does not belong to what is being made any more."""
+    """The staged chunks belong to another rebuild."""
 
 
 class Rebuild:
-    """The chunks of one root, made in another way than those that answer.
+    """The rebuild of one root.
 
     Args:
-        bring: stores files that changed since they were compared, in the new way.
-        say: reports what is wrong with a file.
+        bring: stores files changed since the scan, with the new options.
+        say: reports a problem of a file.
     """
 
     def __init__(
@@ -82,23 +81,23 @@ class Rebuild:
     ) -> None:
         self._store, self._of, self._prepare, self._lease, self._tally = store, followed, prepare, lease, tally
         self._clock, self._bring, self._say, self._embed_ahead = clock, bring, say, embed_ahead
-        #: Files that cannot be read, or that hold what cannot be stored: they stay as they are.
+        #: Files that cannot be read or stored: their old chunks stay.
         self._hopeless: set[int] = set()
         self._brought: Counter[int] = Counter()
         self._refused: set[str] = set()
-        #: How many files the last step left.
+        #: Number of files left by the last step.
         self.left = 0
 
-    def begin(self, *, anew: bool) -> str | None:
-        """Begin, or go on with what was begun; return what keeps it from that.
+    def begin(self, *, restart: bool) -> str | None:
+        """Begin or resume the rebuild; return a problem or None.
 
         Args:
-            anew: leave nothing of what was staged before.
+            restart: discard what is already staged.
         """
         of = self._of
         with self._store.reading() as read:
             known = staged.target(read, of.number)
-        goes_on = known is not None and known.identity == of.identity and not anew
+        goes_on = known is not None and known.identity == of.identity and not restart
         if not goes_on:
             clean(self._store, of.number, self._lease)
         if (no_room := self._no_room()) is not None:
@@ -110,21 +109,24 @@ class Rebuild:
         return None
 
     def mark(self, write: Writing, rows: Sequence[FileRow]) -> None:
-        """Note that files were stored in the new way, in the transaction that does so."""
+        """Mark files as stored with the new options, in the transaction that stores them."""
         files.note_identity(write, self._of.number, MIXED)
         if self._is_current(write):
-            made = [Staged(row.file, row.hash, json.dumps({"path": row.path, "here": True}), ()) for row in rows]
-            staged.put(write, made, [()] * len(made))
+            marks = [Staged(row.file, row.hash, json.dumps({"path": row.path, "here": True}), ()) for row in rows]
+            staged.put(write, marks, [()] * len(marks))
 
     def step(
-        self, found: Mapping[str, Found], late: Callable[[], bool], progress: Callable[[int, int | None], object] | None
+        self,
+        found: Mapping[str, Found],
+        late: Callable[[], bool],
+        progress: Callable[[int, int | None], object] | None,
     ) -> Progress:
-        """Stage files, embed their texts, and switch when nothing is left.
+        """Stage files, embed their texts, and switch after the last one.
 
         Args:
-            found: the files that are there, by path.
-            late: says that it is time to return, unless the switch is under way.
-            progress: called with the number of files staged and that of all.
+            found: files on the disk, by path.
+            late: returns True if it is time to return; the switch is not interrupted.
+            progress: called with the number of staged files and the total.
         """
         try:
             if not self._stage(found, late, progress) or not self._embed(late):
@@ -136,18 +138,21 @@ class Rebuild:
     # -- staging -------------------------------------------------------------------------------------------------------
 
     def _stage(
-        self, found: Mapping[str, Found], late: Callable[[], bool], progress: Callable[[int, int | None], object] | None
+        self,
+        found: Mapping[str, Found],
+        late: Callable[[], bool],
+        progress: Callable[[int, int | None], object] | None,
     ) -> bool:
-        """Stage files until all are, and say whether they are."""
+        """Stage files; return True if all are staged."""
         with self._store.reading() as read:
             lacking, every = self._lacking(read), files.count_files(read, self._of.number)
         self._hopeless |= {row.file for row in lacking if row.path not in found}
         tasks = [Task(found[row.path], row, True) for row in lacking if row.path in found]
         batch: list[Prepared] = []
         chunks, since, done = 0, time.monotonic(), 0
-        for one in ahead(self._prepare, tasks, late):
-            batch.append(one)
-            chunks += len(one.drafts or ())
+        for file in ahead(self._prepare, tasks, late):
+            batch.append(file)
+            chunks += len(file.drafts or ())
             if chunks >= MOST_CHUNKS or time.monotonic() - since >= MOST_S:
                 done += self._store_staged(batch)
                 if progress is not None:
@@ -158,37 +163,37 @@ class Rebuild:
         return not self.left
 
     def _lacking(self, read: Reading | Writing) -> list[FileRow]:
-        """Return the files of which nothing is staged, or something of other bytes."""
-        there = staged.files(read, self._of.number)
+        """Return the files that are not staged, or staged with other bytes."""
+        ready = staged.files(read, self._of.number)
         rows = files.of_root(read, self._of.number)
-        return [row for row in rows if there.get(row.file) != (row.hash, row.path) and row.file not in self._hopeless]
+        return [row for row in rows if ready.get(row.file) != (row.hash, row.path) and row.file not in self._hopeless]
 
     def _store_staged(self, batch: Sequence[Prepared]) -> int:
-        """Stage what was read, and return how many files are done with."""
+        """Stage prepared files; return the number of files done."""
         tally, changed, ready, hashes = self._tally, [], [], []
-        for one in batch:
-            before = one.task.before
+        for file in batch:
+            before = file.task.before
             assert before is not None
-            if one.after is not None and one.after.hash != before.hash:
+            if file.after is not None and file.after.hash != before.hash:
                 self._brought[before.file] += 1
                 if self._brought[before.file] > MOST_ATTEMPTS:
                     self._hopeless.add(before.file)
-                changed.append(one)
+                changed.append(file)
                 continue
-            tally.add("bytes", one.size)
-            tally.add_redacted(one.redacted, before.path)
-            for said in (*([one.reason] if one.reason else []), *one.problems):
-                self._say(before.path, said, taken=one.after is not None)
+            tally.add("bytes", file.size)
+            tally.add_redacted(file.redacted, before.path)
+            for reason in (*([file.reason] if file.reason else []), *file.problems):
+                self._say(before.path, reason, taken=file.after is not None)
             try:
-                made, texts = _staged_of(one, self._of.given(before.kind))
+                staged_file, texts = _staged_of(file, self._of.given(before.kind))
             except ValueError as fault:
-                # What the fields of an entry cannot hold, such as a title of control characters alone.
+                # A value that an entry cannot hold, such as a title of control characters.
                 self._say(before.path, str(fault))
-                made, texts = None, []
-            if made is None:
+                staged_file, texts = None, []
+            if staged_file is None:
                 self._hopeless.add(before.file)
             else:
-                ready.append(made)
+                ready.append(staged_file)
                 hashes.append(texts)
         if ready:
             with self._store.bookkeeping() as write:
@@ -204,7 +209,7 @@ class Rebuild:
     # -- embedding -----------------------------------------------------------------------------------------------------
 
     def _embed(self, late: Callable[[], bool]) -> bool:
-        """Have staged texts embedded, and say whether all are that can be."""
+        """Embed staged texts; return True if all possible ones are embedded."""
         if self._embed_ahead is None:
             return True
         ended = False
@@ -218,7 +223,7 @@ class Rebuild:
 
         tally = self._embed_ahead(stopped, self._refused)
         if tally is None or tally.stopped_by is not None:
-            # Where nothing is embedded, or the provider is away, the chunks get their vectors when they are entries.
+            # Without an embedder or provider, the chunks get their vectors after the switch.
             self._embed_ahead = None
             return True
         self._refused |= tally.failed
@@ -227,7 +232,7 @@ class Rebuild:
     # -- switching -----------------------------------------------------------------------------------------------------
 
     def _switch(self) -> bool:
-        """Put what is staged in the place of what answers, in one transaction; False if there is more to stage."""
+        """Replace the old chunks by the staged ones in one transaction; return False if more must be staged."""
         of, counts = self._of, _Counts()
         many = self._many_leave()
         with self._store.writing() as write:
@@ -235,8 +240,8 @@ class Rebuild:
                 raise Unused
             if self._lacking(write):
                 return False
-            rows, there = files.of_root(write, of.number), staged.files(write, of.number)
-            fits = {row.file for row in rows if there.get(row.file) == (row.hash, row.path)}
+            rows, staged_files = files.of_root(write, of.number), staged.files(write, of.number)
+            fits = {row.file for row in rows if staged_files.get(row.file) == (row.hash, row.path)}
             keeping = Keeping("sync", self._clock(), 0)
             if many:
                 write = indexing.emptied(write)
@@ -248,7 +253,7 @@ class Rebuild:
                 link_mentions(write, of.number, some)
             if many:
                 indexing.fill(write)
-            # Those that could not be read now are read when they can be.
+            # Read the missing files again at the next sync.
             files.unknown(write, [row.file for row in rows if row.file not in fits])
             files.note_identity(write, of.number, of.identity)
             staged.end(write, of.number)
@@ -259,15 +264,15 @@ class Rebuild:
         return True
 
     def _many_leave(self) -> bool:
-        """Say whether more texts leave the vault than stay, as far as new ones tell."""
+        """Return True if the switch removes more texts than remain, estimated from the staged ones."""
         with self._store.reading() as read:
-            new, made = staged.count_new(read, self._of.number), staged.count(read, self._of.number)
-            own, every = files.count_chunks(read, self._of.number), entries.count(read)
-        gone = own * new // max(1, made)
-        return gone > every - gone
+            new, total = staged.count_new(read, self._of.number), staged.count(read, self._of.number)
+            chunks, entry_count = files.count_chunks(read, self._of.number), entries.count(read)
+        removed = chunks * new // max(1, total)
+        return removed > entry_count - removed
 
     def _is_current(self, write: Writing) -> bool:
-        """Say whether what is being made is still what another process, or another call, wants made."""
+        """Return True if the target of the rebuild was not changed by another process or call."""
         known = staged.target(write, self._of.number)
         same = known is not None and known.identity == self._of.identity
         return same and still_followed(write, self._of) is not None
@@ -275,36 +280,37 @@ class Rebuild:
     # -- room ----------------------------------------------------------------------------------------------------------
 
     def _no_room(self) -> str | None:
-        """Return what to say if the disk has no room for what is to be staged, and for the switch."""
+        """Return a problem if the disk has no room for staging and the switch, otherwise None."""
         if self._store.in_memory:
             return None
         with self._store.reading() as read:
             lacking = sum(row.size for row in self._lacking(read))
             every = sum(row.size for row in files.of_root(read, self._of.number))
             each = sum(4 * space.dimensions for space in vectors.all_spaces(read))
-            wanted = STAGED_BYTES * lacking + SWITCHED_BYTES * every
-            wanted += VECTORS * each * files.count_chunks(read, self._of.number)
+            needed = STAGED_BYTES * lacking + SWITCHED_BYTES * every
+            needed += VECTORS * each * files.count_chunks(read, self._of.number)
         try:
             free = shutil.disk_usage(os.path.dirname(self._store.file)).free
         except OSError:
             return None
-        if free >= wanted:
+        if free >= needed:
             return None
+        remedy = "Make room" if self._of.stored == MIXED else "Make room, or sync it with its previous options"
         return (
-            f"{self._of.root.path} is to be read in another way, for which {os.path.dirname(self._store.file)} has too "
-            f"little room: about {wanted / 1e6:,.0f} MB are needed, {free / 1e6:,.0f} MB are free; its chunks stay as "
-            f"they are. Make room{'' if self._of.stored == MIXED else ', or sync it with the options of before'}"
+            f"{self._of.root.path} must be rebuilt with its new options, for which "
+            f"{os.path.dirname(self._store.file)} has too little room: about {needed / 1e6:,.0f} MB are needed, "
+            f"{free / 1e6:,.0f} MB are free; its chunks stay as they are. {remedy}"
         )
 
 
 class _Counts:
-    """What a switch did, told when it is done."""
+    """Counts of a switch, added to the report after its commit."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
 
     def add(self, plan: Plan) -> None:
-        """Count what became of a file."""
+        """Count the changes of a plan."""
         changes = {
             "files_changed": 1,
             "chunks_added": len(plan.added),
@@ -317,36 +323,36 @@ class _Counts:
             self._counts[name] = self._counts.get(name, 0) + number
 
     def into(self, tally: Tally) -> None:
-        """Add everything to the counts of a sync."""
+        """Add the counts to those of a sync."""
         for name, number in self._counts.items():
             tally.add(name, number)
 
 
 def clean(store: Store, root: int, lease: Lease) -> None:
-    """Remove what is staged of a root, in small transactions."""
+    """Remove the staged chunks of a root in small transactions."""
     while True:
         with store.bookkeeping() as write:
-            gone = staged.drop(write, root)
+            dropped = staged.drop(write, root)
             lease.renew(write)
-        if gone < staged.DROPPED_ROWS:
+        if dropped < staged.DROPPED_ROWS:
             return
 
 
-def _staged_of(one: Prepared, given: Mapping[str, Any]) -> tuple[Staged | None, list[str]]:
-    """Return a file as it is staged, with the hashes of its texts; None if it could not be read.
+def _staged_of(file: Prepared, shared: Mapping[str, Any]) -> tuple[Staged | None, list[str]]:
+    """Return the staged row of a file and the hashes of its texts; None if it could not be read.
 
     Raises:
         EntryError: a field cannot be stored.
     """
-    after = one.after
-    if after is None or one.drafts is None:
+    after = file.after
+    if after is None or file.drafts is None:
         return None, []
-    mtime = one.task.found.mtime_ns / 1e9
-    rows = rows_of_drafts(one.drafts, given, after, mtime)
+    mtime = file.task.found.mtime_ns / 1e9
+    rows = rows_of_drafts(file.drafts, shared, after, mtime)
     facts = {"path": after.path, "mtime": mtime, "state": after.state, "problem": after.problem}
     chunks = []
-    for row, draft in zip(rows, one.drafts):
-        named = [[said.target, said.anchor, said.type] for said in draft.mentions]
+    for row, draft in zip(rows, file.drafts):
+        named = [[mention.target, mention.anchor, mention.type] for mention in draft.mentions]
         chunks.append(json.dumps({**row._asdict(), "mentions": named}, ensure_ascii=False))
     return Staged(after.file, after.hash, json.dumps(facts, ensure_ascii=False), tuple(chunks)), [
         row.text_hash for row in rows
@@ -354,27 +360,27 @@ def _staged_of(one: Prepared, given: Mapping[str, Any]) -> tuple[Staged | None, 
 
 
 def _plans(write: Writing, numbers: Sequence[int]) -> Iterator[Plan]:
-    """Yield how the chunks of staged files take the place of those that are there; marked files have theirs."""
+    """Yield the plans that replace old chunks by staged ones; marked files are already done."""
     for some in _slices(numbers, 200):
         rows = files.rows_of(write, some)
         stored = files.chunks_of(write, [row.id for row in rows.values()])
-        for one in staged.read(write, some):
-            facts = json.loads(one.facts)
+        for staged_file in staged.read(write, some):
+            facts = json.loads(staged_file.facts)
             if facts.get("here"):
                 continue
-            before = rows[one.file]
+            before = rows[staged_file.file]
             after = before._replace(state=facts["state"], problem=facts["problem"])
-            made = [json.loads(text) for text in one.chunks]
-            named = [[Mentioned("", *said) for said in fields.pop("mentions")] for fields in made]
-            news = [EntryRow(**fields) for fields in made]
-            own = stored.get(before.id, [])
-            ordered = in_order(write, own)
-            plan = plan_rows(before, after, own if ordered is None else ordered, news, named, mtime=facts["mtime"])
+            parsed = [json.loads(text) for text in staged_file.chunks]
+            named = [[Mentioned("", *mention) for mention in fields.pop("mentions")] for fields in parsed]
+            news = [EntryRow(**fields) for fields in parsed]
+            current = stored.get(before.id, [])
+            ordered = in_order(write, current)
+            plan = plan_rows(before, after, current if ordered is None else ordered, news, named, mtime=facts["mtime"])
             yield plan if ordered is not None else plan._replace(fresh=True)
 
 
 def _batches(plans: Iterable[Plan]) -> Iterator[list[Plan]]:
-    """Yield plans in lists of some thousand chunks."""
+    """Yield plans in batches of some thousand chunks."""
     batch, chunks = [], 0
     for plan in plans:
         batch.append(plan)

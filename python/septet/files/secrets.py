@@ -1,7 +1,7 @@
-"""What secrets look like: rules as data. `septet.files.redaction` runs them.
+"""Redaction rules as data; `septet.files.redaction` runs them.
 
-A pattern is one of Rust's ``regex`` (linear time, neither look-around nor backreferences). Its last group that took
-part in a match is the secret, and without a group all of the match. ``B`` in front and behind is the border of a word.
+Patterns are of Rust's ``regex`` (linear time, no look-around or backreferences). The last matching group is the secret;
+without a group, the whole match. ``_B`` is a word boundary.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ __all__ = ["DEFAULT", "LITERAL", "RULES", "RedactionRule"]
 
 
 class RedactionRule(NamedTuple):
-    """How one kind of secret is found and masked.
+    """The pattern and the mask of one kind of secret.
 
     Attributes:
-        name: what counts are kept under.
-        pattern: of Rust's ``regex``; the last group that took part in a match is the secret.
-        mask: ``hidden`` puts ``***`` in its place; ``documented`` keeps six characters of its beginning and four of its
-            end if it has 18 or more; ``block`` keeps the first and the last line.
-        check: ``any`` takes every match; ``value`` no placeholder and no explaining word (``<token>``, ``$TOKEN``,
-            ``None``); ``random`` only what looks drawn by lot besides: a digit among letters, letters of both cases, or
-            16 in a row; ``mixed`` only 6 characters or more with digits among letters, or 20 in a row.
+        name: name in the counts.
+        pattern: pattern of Rust's ``regex``; the last matching group is the secret.
+        mask: ``hidden`` replaces it by ``***``; ``documented`` keeps its first six and last four characters if it has
+            18 or more; ``block`` keeps the first and the last line.
+        check: ``any`` accepts every match; ``value`` rejects placeholders and words (``<token>``, ``$TOKEN``,
+            ``None``); ``random`` also requires a random look: digits among letters, letters of both cases, or 16 in a
+            row; ``mixed`` requires 6 characters or more with digits among letters, or 20 in a row.
     """
 
     name: str
@@ -32,7 +32,7 @@ class RedactionRule(NamedTuple):
 
 _B = r"(?-u:\b)"
 _I = f"(?i){_B}"
-#: A value in quotes, or one without; some groups take part, others not.
+#: A quoted value, and a bare one; only one group matches.
 _QUOTED = r"""(?:"([^"\\\n]+)"|'([^'\\\n]+)'|`([^`\n]+)`)"""
 _BARE = r"""([^\s"'`\\,;<>()\[\]{}][^\s"'`\\,;<>]*)"""
 _NAMES = (
@@ -40,13 +40,13 @@ _NAMES = (
     r"account_?keys?|license_?keys?|session_?keys?|storage_?keys?|"
     r"api_?secrets?|client_?secrets?|secret|token|password|passwd|passphrase|pwd|credential"
 )
-#: The same names of lower case, in which words are divided by - too.
+#: The same names with words joined by ``-`` too.
 _LOWER = _NAMES.replace("_?", "[_-]?")
 _ENDS = r"_{0,2}(?-u:\b)"
 
 
 def _prefixed(name: str, pattern: str, check: str = "random") -> RedactionRule:
-    """Return a rule for a token that is known by how it begins."""
+    """Return a rule for a token with a known prefix."""
     return RedactionRule(name, f"{_B}(?:{pattern})", check=check)
 
 
@@ -56,14 +56,14 @@ _BLOCKS = (
         r"-----BEGI[N] [A-Z0-9 ]*PRIVATE[ ]KEY(?: BLOCK)?-----([\s\S]+?)"
         r"-----END [A-Z0-9 ]*PRIVATE[ ]KEY(?: BLOCK)?-----",
     ),
-    # One whose end is missing, up to the end of its letters.
+    # Truncated: without its end line.
     RedactionRule(
         "private_key_cut",
         r"-----BEGI[N] [A-Z0-9 ]*PRIVATE[ ]KEY(?: BLOCK)?-----"
         r"((?:[A-Za-z0-9+/=:,\s\\.]|-[A-Za-z0-9])*?[A-Za-z0-9+/=]{32}[A-Za-z0-9+/=\s\\]*)",
     ),
     RedactionRule("putty_key", r"Private-Lines: \d+\s+([A-Za-z0-9+/=\s]+?)\s*Private-(?:MAC|Hash)"),
-    # As configurations of clusters hold it: the beginning of a block in base64.
+    # In Kubernetes configurations: a whole PEM block in base64.
     RedactionRule(
         "private_key_base64",
         _B + r"LS0tLS1CRUdJTi(?:BSU0Eg|BQUklW|BFQyBQ|BPUEVO|BFTkNS|BEU0Eg)[A-Za-z0-9+/=]{20,}",
@@ -179,9 +179,9 @@ _TOKENS = (
     RedactionRule("password_hash", r"(\$(?:1|2[abxy]|5|6|7|y|apr1|argon2id?|scrypt)\$[./A-Za-z0-9$=,+]{20,})"),
 )
 
-#: Commands whose flag takes a password: a flag and its value, or the value behind the flag at once.
+#: Commands with a password flag, whose value is a separate argument or attached.
 _VALUE = rf"""(?:{_QUOTED}|([^\s"'`\\,;<>()\[\]{{}}-][^\s"'`\\,;<>]*))"""
-#: Arguments before the flag, on the same line; of archivers, whose names are words of prose, flags alone.
+#: Arguments before the flag, on the same line; for archivers, whose names are words of prose, only flags.
 _ARGUMENTS = r"(?:[ \t]+[^\s|;&]+)*?[ \t]+"
 _FLAGS = r"(?:[ \t]+-\S+)*?[ \t]+"
 _COMMANDS = (
@@ -199,7 +199,7 @@ _COMMANDS = (
 )
 _ARCHIVERS = ((r"zip|unzip", r"-P[ \t]*"), (r"rar|unrar", r"-p"))
 
-#: A password as people write it down, in languages that many write.
+#: The word for password in common languages.
 _PASSWORDS = (
     r"pass|pw|pass\s?code|pass\s?word|passwort|kennwort|contrase(?:ñ|n)a|clave|mot\s+de\s+passe|mdp|senha|palavra-passe|wachtwoord|"
     r"parola|has(?:ł|l)o|heslo|jelsz(?:ó|o)|l(?:ö|o)senord|adgangskode|passord|salasana|(?:ş|s)ifre|пароль|κωδικός|"
@@ -215,7 +215,7 @@ _ASSIGNED = (
         rf"password|passwd|passphrase|pass)(?:\s+|=)(?:{_QUOTED}|{_BARE})",
         check="value",
     ),
-    # Of an environment: `API_KEY=...`. With a space before the value it may be code, and must look drawn by lot.
+    # Environment variables: `API_KEY=...`. With a space before the value it may be code, and must look random.
     RedactionRule(
         "env_assignment",
         rf"{_B}(?:[A-Z0-9]+_)*(?:{_NAMES.upper()}|[A-Z0-9]+_KEY|PASS)(?:_[A-Z0-9]+)?\s?[=:]\s?{_QUOTED}",
@@ -248,7 +248,7 @@ _ASSIGNED = (
         rf"(?i){_B}(?:[a-z0-9]+[_.-])*(?:[a-z0-9]*(?:{_LOWER}))\s*(?:=>|:=|[=:])\s*{_BARE}",
         check="mixed",
     ),
-    # After the rules for names that programs give them.
+    # After the rules for names used by programs.
     *(
         RedactionRule("command_password", rf"(?:^|[^\w./-])(?:{command}){between}{flag}{_VALUE}", check="value")
         for between, commands in ((_ARGUMENTS, _COMMANDS), (_FLAGS, _ARCHIVERS))
@@ -261,7 +261,7 @@ _ASSIGNED = (
     ),
 )
 
-#: Rules of every kind; what they find is hidden as a whole.
+#: The default rules, which mask a secret completely.
 DEFAULT: tuple[RedactionRule, ...] = (*_BLOCKS, *_HEADERS, *_URLS, *_TOKENS, *_ASSIGNED)
 
 
@@ -270,7 +270,7 @@ def _recorded(name: str, pattern: str, mask: str = "documented") -> RedactionRul
 
 
 _LETTERS = "(?-u:[A-Z0-9_])"
-#: The 16 rules that the documented system had at first, number by number.
+#: The 16 rules first documented, in order.
 LITERAL: tuple[RedactionRule, ...] = (
     _recorded(
         "env_assignment",

@@ -1,4 +1,4 @@
-"""Reading sessions: only what is new since the last time, as if the whole file had been read anew."""
+"""Read sessions incrementally, with the same chunks as a complete read."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ __all__ = ["SESSION", "SessionDraft", "goes_on", "session_of"]
 
 #: The type of the chunks of a session.
 SESSION = "session"
-#: Raised when the same lines become other text.
+#: Increment when the same lines give another text.
 _VERSION = 2
-#: Bytes of a line; a longer one is left out.
+#: Maximum bytes of a line; longer ones are skipped.
 MOST_LINE_BYTES = 64 * 2**20
-#: So many bytes at its beginning, and before the place where reading goes on, tell a file from another one.
+#: Bytes hashed at the start of a file, and before the offset, to recognise it.
 _WITNESS_BYTES = 4096
-#: So many problems are told one by one.
+#: Maximum reported problems.
 MOST_PROBLEMS = 5
 
 
 class SessionDraft(NamedTuple):
-    """The chunks that a session should have.
+    """The new chunks of a session.
 
     Attributes:
-        chunks: those behind the ones that stay.
-        keep: so many leading chunks of before stay as they are; 0 when the file was read anew.
-        stored: how many chunks there must be of before for that; None when the file was read anew.
-        state: JSON, to be given at the next time.
-        redacted: how many secrets each rule masked in what was read.
-        problems: what could not be read.
-        size: how many bytes were read.
+        chunks: chunks after the ones that stay.
+        keep: number of stored leading chunks that stay; 0 after a complete read.
+        stored: required number of stored chunks; None after a complete read.
+        state: JSON, to pass to the next read.
+        redacted: number of masked secrets in the bytes read, by rule.
+        problems: unreadable parts, as sentences.
+        size: number of bytes read.
     """
 
     chunks: list[ChunkDraft]
@@ -57,20 +57,20 @@ class SessionDraft(NamedTuple):
 
 
 class _State(NamedTuple):
-    """Where reading goes on.
+    """The position of an incremental read.
 
     Attributes:
-        made_by: what made the chunks; under another one all are made anew.
-        inode: of the file.
-        offset: bytes that were read, whole lines only.
-        line: how many lines that are.
-        closed: whether the last of them has its end; one without is whole if it is JSON.
+        made_by: identity of the chunks; another identity requires a complete read.
+        inode: inode of the file.
+        offset: number of bytes read, in complete lines.
+        line: number of lines read.
+        closed: False if the last line has no line end yet (but is valid JSON).
         head: digest of the first bytes.
         tail: digest of the last bytes before the offset.
-        keep: how many chunks there are before the last one.
-        stored: how many there are.
-        last: the lines of the last chunk, and where they come from: what the next chunk may begin with.
-        recalled: whether an answer would still be one to recalled memories.
+        keep: number of chunks before the last one.
+        stored: number of chunks.
+        last: lines of the last chunk with their line numbers, which the next chunk may begin with.
+        recalled: True if the next answer responds to recalled memories.
     """
 
     made_by: str
@@ -94,16 +94,16 @@ def session_of(
     *,
     literal: bool = False,
 ) -> SessionDraft:
-    """Return the chunks of a session, reading only what came since the state was made.
+    """Return the chunks of a session, reading only the part after a state.
 
-    The result equals that of reading the whole file. A file that was cut, replaced or made by other rules is read anew;
-    one that was changed in the middle, at the same place on the disk, is not noticed.
+    The result equals that of a complete read, which is done for a truncated or replaced file or for other rules. An
+    edit in the middle of the same inode is not detected.
 
     Args:
-        file: which one.
-        state: of the last time; None to read it anew.
-        redactor: masks secrets, before anything else sees the text; None leaves them.
-        literal: the text as first documented: no message is wrapped, and recalled memories stay.
+        file: the session.
+        state: state of the last read; None for a complete read.
+        redactor: masks secrets; None keeps them.
+        literal: the text as first documented: messages are not wrapped, and recalled memories stay.
 
     Raises:
         OSError: the file cannot be read.
@@ -121,14 +121,14 @@ def session_of(
         keep = before.keep if before else 0
         after = reading.state(made_by, keep, chunks, lines, cut)
         if before is None and not chunks and not reading.problems and reading.size:
-            reading.problems.append("no line of it is a message that is understood: it has no chunk")
+            reading.problems.append("no line is a known kind of message: it has no chunks")
     drafts = [_draft(chunk, lines, file.path) for chunk in chunks]
     stored = before.stored if before else None
     return SessionDraft(drafts, keep, stored, after, reading.redacted, tuple(reading.problems), reading.size)
 
 
 def goes_on(path: str, state: str) -> bool:
-    """Say whether a file is the one that a state was made of, unchanged as far as it was read.
+    """Return True if a file is the one of a state, unchanged up to its offset.
 
     Raises:
         OSError: the file cannot be read.
@@ -141,7 +141,7 @@ def goes_on(path: str, state: str) -> bool:
 
 
 class _Reading:
-    """One reading of a transcript, from a state on."""
+    """A read of a transcript from a state on."""
 
     def __init__(self, opened: BinaryIO, before: _State | None, speaker: Speaker) -> None:
         self._opened = opened
@@ -156,43 +156,43 @@ class _Reading:
         self._wrong = 0
 
     def new_lines(self) -> Iterator[Line]:
-        """Yield the lines of text that are new."""
+        """Yield the new lines of text."""
         self._opened.seek(self._offset)
         if not self._closed:
-            # The end of a line that was read already, if it has come.
+            # The line end of the last line, if it has been written.
             rest = self._opened.readline(MOST_LINE_BYTES)
             self._offset, self._closed = self._offset + len(rest), rest.endswith(b"\n")
         while raw := self._opened.readline(MOST_LINE_BYTES):
             size, ended = len(raw), raw.endswith(b"\n")
             whole = True
             while not ended and (more := self._opened.readline(MOST_LINE_BYTES)):
-                # Too long for a message; what follows may be read.
+                # Too long for a message: skip the line.
                 whole, size, ended, raw = False, size + len(more), more.endswith(b"\n"), b""
             if not whole and not ended:
                 return
             if not whole:
-                self._problem(f"line {self._line + 1} has more than {MOST_LINE_BYTES // 2**20} MB: it was left out")
+                self._problem(f"line {self._line + 1} has more than {MOST_LINE_BYTES // 2**20} MB: it was skipped")
             elif raw.strip():
                 try:
-                    heard = self._heard(raw)
+                    texts = self._texts(raw)
                 except ValueError as fault:
                     if not ended:
-                        # Half of a line: it is read when the other half has come.
+                        # An incomplete line: read it when the rest is written.
                         return
                     self._wrong += 1
                     if self._wrong == 1:
-                        said = f"line {self._line + 1} is no JSON ({fault}): such lines were left out"
-                        self._problem(said.replace(raw.decode("utf-8", "replace"), "…"))
-                    heard = []
-                yield from heard
+                        problem = f"line {self._line + 1} is not JSON ({fault}): such lines were skipped"
+                        self._problem(problem.replace(raw.decode("utf-8", "replace"), "…"))
+                    texts = []
+                yield from texts
             self._line, self._offset, self._closed = self._line + 1, self._offset + size, ended
 
     @property
     def size(self) -> int:
-        """How many bytes were read."""
+        """Number of bytes read."""
         return self._offset - self._start
 
-    def _heard(self, raw: bytes) -> list[Line]:
+    def _texts(self, raw: bytes) -> list[Line]:
         spoken = hear(raw, literal=self._speaker.literal)
         if spoken is None:
             return []
@@ -208,10 +208,10 @@ class _Reading:
     def state(
         self, made_by: str, keep: int, chunks: Sequence[Chunk], lines: Sequence[Line], cut: Callable[..., Any]
     ) -> str:
-        """Return where reading goes on after the chunks, which begin behind those that were kept."""
+        """Return the state after the new chunks, which follow the ``keep`` stored ones."""
         last = _lines_of(chunks[-1], lines) if chunks else list(lines)
         if last is None or (chunks and [chunk.text for chunk in cut(chunks[-1].text)] != [chunks[-1].text]):
-            # Such a chunk does not come again from its own text: the next time begins at the first line.
+            # This chunk cannot be reproduced from its own text: the next read must be complete.
             return "{}"
         state = _State(
             made_by,
@@ -227,18 +227,18 @@ class _Reading:
         )
         return json.dumps(state._asdict(), ensure_ascii=False, separators=(",", ":"))
 
-    def _problem(self, said: str) -> None:
+    def _problem(self, text: str) -> None:
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(said)
+            self.problems.append(text)
 
 
 def _usable(opened: BinaryIO, state: str | None, made_by: str) -> _State | None:
-    """Return the state if the file goes on where it ends."""
+    """Return the state if the file continues it."""
     before = _loaded(state)
     if before is None or before.made_by != made_by:
         return None
-    found = os.fstat(opened.fileno())
-    if found.st_ino != before.inode or found.st_size < before.offset:
+    about = os.fstat(opened.fileno())
+    if about.st_ino != before.inode or about.st_size < before.offset:
         return None
     if _witnesses(opened, before.offset) != (before.head, before.tail):
         return None
@@ -253,27 +253,27 @@ def _loaded(state: str | None) -> _State | None:
     if not state:
         return None
     try:
-        given = json_of(state, dict)
-        return _State(**{**given, "last": [Line(*line) for line in given["last"]]})
+        values = json_of(state, dict)
+        return _State(**{**values, "last": [Line(*line) for line in values["last"]]})
     except (KeyError, TypeError, StoreError):
         return None
 
 
 def _witnesses(opened: BinaryIO, offset: int) -> tuple[str, str]:
     size = min(offset, _WITNESS_BYTES)
-    found = []
+    digests = []
     for start in (0, offset - size):
         opened.seek(start)
-        found.append(hashlib.sha256(opened.read(size)).hexdigest()[:32])
-    return found[0], found[1]
+        digests.append(hashlib.sha256(opened.read(size)).hexdigest()[:32])
+    return digests[0], digests[1]
 
 
 def _lines_of(chunk: Chunk, lines: Sequence[Line]) -> list[Line] | None:
-    """Return the lines of a chunk at the end of a text, with where they come from; None if that cannot be told.
+    """Return the lines of the last chunk with their line numbers; None if ambiguous.
 
-    A long line may be in several pieces, and only the end of the first line may be in the chunk: so from the end.
+    A long line may be in several pieces, and the chunk may begin in the middle of a line: so match from the end.
     """
-    found: list[Line] = []
+    matched: list[Line] = []
     at = chunk.last_line - 1
     rest = lines[at].text
     for piece in reversed(chunk.text.split("\n")):
@@ -285,22 +285,22 @@ def _lines_of(chunk: Chunk, lines: Sequence[Line]) -> list[Line] | None:
         if not rest.endswith(piece):
             return None
         rest = rest[: len(rest) - len(piece)]
-        found.append(lines[at]._replace(text=piece))
-    return found[::-1]
+        matched.append(lines[at]._replace(text=piece))
+    return matched[::-1]
 
 
 def _draft(chunk: Chunk, lines: Sequence[Line], path: str) -> ChunkDraft:
     from septet.files.documents import ChunkDraft
 
-    own = lines[chunk.first_line - 1 : chunk.last_line]
+    of_chunk = lines[chunk.first_line - 1 : chunk.last_line]
     fields: dict[str, Any] = {
         "title": path.rpartition("/")[2],
         "type": SESSION,
         "description": chunk.text,
-        "first_line": own[0].at,
-        "last_line": own[-1].at,
+        "first_line": of_chunk[0].at,
+        "last_line": of_chunk[-1].at,
     }
-    said = [line.time for line in own if line.time is not None]
-    if said:
-        fields |= {"created_at": min(said), "updated_at": max(said)}
+    times = [line.time for line in of_chunk if line.time is not None]
+    if times:
+        fields |= {"created_at": min(times), "updated_at": max(times)}
     return ChunkDraft(fields, ())

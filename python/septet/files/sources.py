@@ -1,4 +1,4 @@
-"""The files of a root as they are on the disk now: `scan` lists all of them, `found_at` looks at one."""
+"""List the files of a root on the disk: `scan` returns all of them, `found_at` one."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Kind = Literal["text", "session"]
 
 __all__ = ["REASONS", "Found", "Scan", "Skipped", "found_at", "path_in", "places", "scan", "unknown_at"]
 
-#: Why a path is not among what was found.
+#: Reasons for which a path is skipped.
 REASONS = {
     "symlink": "a link, which is not followed unless follow_symlinks is on",
     "symlink_cycle": "a link to a folder that it is in",
     "broken_symlink": "a link to nothing",
-    "duplicate": "the same file as one before it",
-    "missing": "a path in paths that is not there, or a glob that matches nothing",
-    "ending": "a path in paths whose ending is none of the layout's",
+    "duplicate": "the same file as an earlier one",
+    "missing": "a path in paths that does not exist, or a glob without matches",
+    "ending": "a path in paths whose suffix the layout does not read",
     "not_a_file": "a pipe, a socket or a device",
-    "unreadable": "it cannot be read: what is below it is unknown, not gone",
-    "unread": "a PDF or HTML file, and the extra `files` that reads it is not installed",
-    "vanished": "it went away while it was looked at",
-    "bad_rule": "a line of an ignore file that is no glob; its other lines hold",
+    "unreadable": "it cannot be read: files below it are unknown, not deleted",
+    "unread": "a PDF or HTML file, without the extra `files` that reads it",
+    "vanished": "it disappeared during the scan",
+    "bad_rule": "a line of an ignore file that is not a glob; its other lines apply",
 }
 _MAGIC = re.compile(r"[*?\[]")
 _KINDS: tuple[Kind, Kind] = ("text", "session")
@@ -42,10 +42,10 @@ class Found(NamedTuple):
     """A file of a root.
 
     Attributes:
-        path: below the root, with forward slashes; ``../`` leads to one outside. Bytes that are no UTF-8 are ``\\xHH``.
-        real: what to open; links are resolved.
-        size: bytes.
-        mtime_ns: when it was last changed, nanoseconds since 1970.
+        path: relative to the root, with forward slashes; may begin with ``../``. Invalid UTF-8 bytes are ``\\xHH``.
+        real: path to open, links resolved.
+        size: size in bytes.
+        mtime_ns: modification time, nanoseconds since 1970.
         kind: ``text``, or ``session`` for a transcript.
     """
 
@@ -57,12 +57,12 @@ class Found(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """What a scan left out, or could not read.
+    """A path that a scan skipped or could not read.
 
     Attributes:
-        path: as in `Found`; empty for the root itself. Of an entry of ``paths`` that is missing, the entry.
-        reason: one of `REASONS`. What was indexed below an ``unreadable`` path should stay.
-        detail: what the system says, or the path of the file that a duplicate equals.
+        path: as in `Found`; empty for the root itself. For a missing item of ``paths``, that item.
+        reason: a key of `REASONS`. Chunks of files below an ``unreadable`` path must stay.
+        detail: error of the system, or the path of the file that a duplicate equals.
     """
 
     path: str
@@ -71,16 +71,16 @@ class Skipped(NamedTuple):
 
     @property
     def said(self) -> str:
-        """The reason as a report has it."""
+        """The reason as shown in reports."""
         return self.detail if self.reason == "unread" else self.reason
 
 
 class Scan(NamedTuple):
-    """The files of a root, in the order they are read, and what was left out.
+    """The files of a root in reading order, and the skipped paths.
 
     Attributes:
-        missing: the root is not there.
-        others: how many files do not count because of their ending alone, by ending.
+        missing: True if the root does not exist.
+        others: number of files skipped for their suffix alone, by suffix.
     """
 
     found: list[Found]
@@ -90,13 +90,13 @@ class Scan(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A folder or file to look at.
+    """A folder or file to scan.
 
     Attributes:
-        shown: its path below the root; empty for the root itself.
-        real: absolute, links above it resolved.
-        tree: which of its files count, a key of `TREES`.
-        pattern: only what matches this glob below it.
+        shown: its path relative to the root; empty for the root itself.
+        real: absolute path, links in its parents resolved.
+        tree: rules for its files, a key of `TREES`.
+        pattern: glob that its files must match, or None.
     """
 
     shown: str
@@ -106,62 +106,66 @@ class Place(NamedTuple):
 
 
 def scan(root: Root) -> Scan:
-    """List the files of a root, by size and time; nothing is opened but ignore files, and no error ends it.
+    """List the files of a root with size and time; only ignore files are opened, and errors do not end the scan.
 
-    Layout ``folder``: texts (`ENDINGS`) and transcripts below it in the order of their paths; hidden files and folders,
-    and what .gitignore and .septetignore leave out, do not count. Layout ``memory``: MEMORY.md, memory.md, USER.md,
-    then ``memory/**/*.md``, hidden ones and node_modules too, less what a .septetignore leaves out. Then ``paths``, in
-    their order: in a folder named there, transcripts too. Of files that are the same by real path the first one counts.
+    Layout ``folder``: texts (`ENDINGS`) and transcripts in path order, without hidden ones and those excluded by
+    .gitignore and .septetignore. Layout ``memory``: MEMORY.md, memory.md, USER.md, then ``memory/**/*.md``, including
+    hidden ones and node_modules, without those excluded by .septetignore. Then ``paths`` in order, with transcripts in
+    their folders. A file with several paths is listed once, by the first.
     """
     try:
         about = os.stat(root.path)
     except (FileNotFoundError, NotADirectoryError):
         return Scan([], [], missing=True)
     except OSError as fault:
-        return Scan([], [Skipped("", "unreadable", _said(fault))])
+        return Scan([], [Skipped("", "unreadable", _cause(fault))])
     search = _Search(root)
     if stat.S_ISDIR(about.st_mode):
         search.look(_whole(root))
     else:
         search.file(Place(os.path.basename(root.path), root.path, "folder"))
-    for given in root.paths:
-        search.extra(given)
+    for extra in root.paths:
+        search.extra(extra)
     return Scan(search.found, search.skipped, others=search.others())
 
 
 def found_at(root: Root, path: str) -> Found | None:
-    """Return a file of a root as `scan` lists it; None if it does not, or if the file is not there now.
+    """Return a file of a root as listed by `scan`; None if it is not listed or does not exist.
 
-    Only folders on the way to it are read. With ``follow_symlinks`` it takes a whole scan.
+    Only the folders on its path are read, but with ``follow_symlinks`` the whole root.
 
     Args:
-        path: below the root with forward slashes, as in `Found`, or absolute.
+        path: relative to the root with forward slashes, as in `Found`, or absolute.
     """
     return _look_at(root, path)[0]
 
 
 def unknown_at(root: Root, path: str) -> Skipped | None:
-    """Return why nothing can be said of a file that `found_at` does not find; None if it is not there, or left out.
+    """Return why a file not returned by `found_at` may still exist; None if it is deleted or excluded.
 
     Args:
-        path: as `found_at` takes it.
+        path: as for `found_at`.
     """
-    found, skipped = _look_at(root, path)
-    unknown = (one for one in skipped if one.reason in trees.UNKNOWN)
-    return None if found is not None else next((one for one in unknown if below(path, one.path) or not one.path), None)
+    file, skipped = _look_at(root, path)
+    unknown = (entry for entry in skipped if entry.reason in trees.UNKNOWN)
+    return (
+        None
+        if file is not None
+        else next((entry for entry in unknown if below(path, entry.path) or not entry.path), None)
+    )
 
 
 def _look_at(root: Root, path: str) -> tuple[Found | None, list[Skipped]]:
-    """Return a file of a root, and what was left out on the way to it."""
+    """Return a file of a root, and the paths skipped on the way to it."""
     if "\0" in path or not can_be(path):
         return None, []
     is_folder = os.path.isdir(root.path)
     base = root.path if is_folder else os.path.dirname(root.path)
-    # An escape may be one, or part of the name.
-    reals = dict.fromkeys(resolved(os.path.join(base, given)) for given in (path, unescaped(path)))
+    # ``\xHH`` may be an escape or part of the name.
+    reals = dict.fromkeys(resolved(os.path.join(base, text)) for text in (path, unescaped(path)))
     if root.follow_symlinks:
         seen = scan(root)
-        return next((one for one in seen.found if one.path == path or one.real in reals), None), seen.skipped
+        return next((file for file in seen.found if file.path == path or file.real in reals), None), seen.skipped
     skipped: list[Skipped] = []
     for real in reals:
         search = _Search(root, real)
@@ -169,9 +173,9 @@ def _look_at(root: Root, path: str) -> tuple[Found | None, list[Skipped]]:
             search.look(_whole(root))
         elif real == root.path:
             search.file(Place(os.path.basename(real), real, "folder"))
-        for given in root.paths:
+        for extra in root.paths:
             if not search.found:
-                search.extra(given)
+                search.extra(extra)
         skipped += search.skipped
         if search.found:
             return search.found[0], skipped
@@ -179,18 +183,18 @@ def _look_at(root: Root, path: str) -> tuple[Found | None, list[Skipped]]:
 
 
 def places(root: Root) -> list[str]:
-    """Return the folders and files, absolute, that all files of a root are in, but for what links lead to."""
-    return list(dict.fromkeys((root.path, *(_place_of(root, given).real for given in root.paths))))
+    """Return the absolute paths of the folders and files of a root, without the targets of links."""
+    return list(dict.fromkeys((root.path, *(_place_of(root, extra).real for extra in root.paths))))
 
 
 def path_in(root: Root, path: str) -> str | None:
-    """Return an absolute path, links above it resolved, as files of a root have theirs; None if it is in no place."""
+    """Return an absolute path, links in its parents resolved, relative to a root; None if it is outside."""
     if path == root.path:
         return os.path.basename(path)
     if below(path, root.path):
         return path[len(root.path.rstrip(os.sep)) + 1 :]
-    for given in root.paths:
-        place = _place_of(root, given)
+    for extra in root.paths:
+        place = _place_of(root, extra)
         if below(path, place.real):
             inside = path[len(place.real) :].strip(os.sep)
             return _naming(root, place)(inside)
@@ -198,25 +202,25 @@ def path_in(root: Root, path: str) -> str | None:
 
 
 class _Search:
-    """What was found so far; with ``only``, all but this real path is passed over."""
+    """A running scan; with ``only``, it lists only this real path."""
 
     def __init__(self, root: Root, only: str | None = None) -> None:
         self._root, self._only = root, only
         self.found: list[Found] = []
         self.skipped: list[Skipped] = []
-        #: Paths of files by real path, and all of them.
+        #: Paths of listed files by real path, and the set of them.
         self._seen: dict[str, str] = {}
         self._shown: set[str] = set()
-        #: Folders that were read, by real path, where a link may lead to one of them.
+        #: Real paths of scanned folders, to detect links to them.
         self._read: set[str] = set()
-        #: By place and pattern, how many files have another ending there.
+        #: Number of files skipped for their suffix, by place and pattern.
         self._others: dict[tuple[str, str | None], Mapping[str, int]] = {}
-        #: How many files need a package that is missing, by ending; the endings of such files.
-        self._left: Counter[str] = Counter()
+        #: Number of files that need a missing package, by suffix; the suffixes of such files.
+        self._without_reader: Counter[str] = Counter()
         self._unread: tuple[str, ...] | None = None
 
     def look(self, place: Place) -> int:
-        """Take what is below a folder, and what links below it lead to; return how many files there were."""
+        """Scan a folder and the links below it; return the number of files and links."""
         within: Sequence[str] = trees.TOPS if place.tree == "memory" else ()
         if self._only is not None:
             inside = os.path.relpath(self._only, place.real)
@@ -233,7 +237,7 @@ class _Search:
             pattern=place.pattern,
             **trees.TREES[place.tree],
         )
-        # Of the root of a memory this one folder is walked.
+        # In the layout ``memory`` only this folder of the root is walked.
         walked = os.path.join(place.real, MEMORIES) if place.tree == "memory" else place.real
         self._others[walked, place.pattern] = others
         if place.tree == "memory":
@@ -245,7 +249,7 @@ class _Search:
             for path, raw, size, mtime_ns, session in files:
                 self._take(Found(shown(path), ahead + (raw or path), size, mtime_ns, _KINDS[session]))
         else:
-            # Nothing can be the same file by another path.
+            # Fast path: no file can be listed twice.
             self.found += [
                 Found(path, ahead + path, size, mtime_ns, _KINDS[session]) for path, _, size, mtime_ns, session in files
             ]
@@ -257,37 +261,37 @@ class _Search:
         return len(files) + len(links)
 
     def others(self) -> dict[str, int]:
-        """Return how many files do not count because of their ending, by ending; in a place inside another, once."""
+        """Return the number of files skipped for their suffix, by suffix; nested places are counted once."""
         whole = [place for place, pattern in self._others if pattern is None]
-        own = (
+        outermost = (
             counts
             for (place, pattern), counts in self._others.items()
             if not any(below(place, other) and (pattern is not None or place != other) for other in whole)
         )
-        return trees.merged([self._left, *own])
+        return trees.merged([self._without_reader, *outermost])
 
-    def extra(self, given: str) -> None:
-        """Take what one of ``paths`` names: a file, a folder or a glob."""
-        place = _place_of(self._root, given)
+    def extra(self, item: str) -> None:
+        """Scan an item of ``paths``: a file, a folder or a glob."""
+        place = _place_of(self._root, item)
         if self._only is not None and not below(self._only, place.real):
             return
         try:
             about = os.lstat(place.real)
         except (FileNotFoundError, NotADirectoryError):
-            self.skipped.append(Skipped(given, "missing"))
+            self.skipped.append(Skipped(item, "missing"))
             return
         except OSError as fault:
-            self.skipped.append(Skipped(place.shown, "unreadable", _said(fault)))
+            self.skipped.append(Skipped(place.shown, "unreadable", _cause(fault)))
             return
         if stat.S_ISLNK(about.st_mode):
             self._link(place.shown, place.real, place.tree)
         elif not stat.S_ISDIR(about.st_mode):
             self.file(place)
         elif not self.look(place) and place.pattern is not None:
-            self.skipped.append(Skipped(given, "missing"))
+            self.skipped.append(Skipped(item, "missing"))
 
     def file(self, place: Place) -> None:
-        """Take a file that is named itself, whatever ignore files say; the root with any ending."""
+        """Add a file named explicitly, regardless of ignore files; a root may have any suffix."""
         folder, name = os.path.split(place.real)
         rules = {**trees.TREES[place.tree], "ignore_files": (), "hidden": True}
         if place.real == self._root.path:
@@ -313,7 +317,7 @@ class _Search:
             about = os.stat(real)
         except OSError as fault:
             broken = isinstance(fault, (FileNotFoundError, NotADirectoryError)) or fault.errno == errno.ELOOP
-            why = ("broken_symlink",) if broken else ("unreadable", _said(fault))
+            why = ("broken_symlink",) if broken else ("unreadable", _cause(fault))
             self.skipped.append(Skipped(shown, *why))
             return
         if stat.S_ISREG(about.st_mode):
@@ -340,14 +344,14 @@ class _Search:
             self._shown.add(file.path)
             if self._only is not None and file.real != self._only:
                 return
-            if not self._leave(file):
+            if not self._skip_unread(file):
                 self.found.append(file)
         elif first != file.path:
-            # Another name of a file, or the name of another one: one of the two is escaped.
+            # The same file by another path, or a path equal to another one after escaping.
             self.skipped.append(Skipped(file.path, "duplicate", first or file.path))
 
-    def _leave(self, file: Found) -> bool:
-        """Leave a file out, and count it, if the package that reads it is missing."""
+    def _skip_unread(self, file: Found) -> bool:
+        """Skip and count a file whose reader is not installed; return True if skipped."""
         ending = trees.extracted_ending(file.path)
         if ending is None:
             return False
@@ -355,7 +359,7 @@ class _Search:
             self._unread = trees.unread_endings()
         if ending in self._unread:
             self.skipped.append(Skipped(file.path, "unread", f"needs {trees.EXTRACTED[ending]}: {trees.FILES_EXTRA}"))
-            self._left[ending[1:]] += 1
+            self._without_reader[ending[1:]] += 1
         return ending in self._unread
 
 
@@ -363,10 +367,10 @@ def _whole(root: Root) -> Place:
     return Place("", root.path, root.layout)
 
 
-def _place_of(root: Root, given: str) -> Place:
-    """Return what one of ``paths`` names."""
+def _place_of(root: Root, item: str) -> Place:
+    """Return the place of an item of ``paths``."""
     base = root.path if os.path.isdir(root.path) else os.path.dirname(root.path)
-    path = os.path.normpath(os.path.join(base, os.path.expanduser(given)))
+    path = os.path.normpath(os.path.join(base, os.path.expanduser(item)))
     pattern = None
     if _MAGIC.search(path) and not os.path.lexists(path):
         parts = path.split(os.sep)
@@ -378,9 +382,9 @@ def _place_of(root: Root, given: str) -> Place:
 
 
 def _naming(root: Root, place: Place) -> Callable[[str], str]:
-    """Return what makes paths below the root of those below a folder."""
+    """Return a function from paths relative to a folder to paths relative to the root."""
     if place.real != root.path and below(root.path, place.real):
-        # The folder holds the root: what is in the root has its own path.
+        # The folder contains the root: paths in the root stay relative to it.
         inside = os.path.relpath(root.path, place.real) + "/"
         ahead = place.shown + "/"
         return lambda path: path[len(inside) :] if f"{path}/".startswith(inside) else f"{ahead}{path}".rstrip("/")
@@ -389,5 +393,5 @@ def _naming(root: Root, place: Place) -> Callable[[str], str]:
     return lambda path: path
 
 
-def _said(fault: OSError) -> str:
+def _cause(fault: OSError) -> str:
     return fault.strerror or str(fault)

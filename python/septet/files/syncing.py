@@ -122,13 +122,13 @@ class Run:
 
     def run(self) -> None:
         """Sync the root."""
-        of, wanted = self._of, None if self._asked.paths is None else self._asked.paths.get(self._of.number, ())
-        if self._asked.paths is not None and not wanted:
+        of, paths = self._of, None if self._asked.paths is None else self._asked.paths.get(self._of.number, ())
+        if self._asked.paths is not None and not paths:
             return
-        going_on = self._begin(wanted is None)
+        going_on = self._begin(paths is None)
         while True:
             looked = time.monotonic()
-            seen = self._update(wanted)
+            seen = self._update(paths)
             if seen.why:
                 with self._store.reading() as read:
                     known = len(files.of_root(read, of.number))
@@ -141,7 +141,7 @@ class Run:
                 break
         self._tally.add("files_left", self._left)
         self._tally.complete &= self._whole and not self._left
-        self._note(whole=self._whole and wanted is None and not self._left)
+        self._note(whole=self._whole and paths is None and not self._left)
 
     def _update(self, paths: Sequence[str] | None) -> Seen:
         """Store the differences from the disk, and return the scan."""
@@ -201,7 +201,7 @@ class Run:
         )  # fmt: skip
         if not whole:
             return False
-        no_room = self._rebuild.begin(anew=self._asked.force)
+        no_room = self._rebuild.begin(restart=self._asked.force)
         if no_room is not None:
             self._problem(no_room)
             self._tally.no_room.append(no_room)
@@ -333,7 +333,7 @@ class Run:
             chunks = ordered.get(file_id) or stored.get(file_id, [])
             if file.stored is not None and (file.stored != len(chunks) or ordered.get(file_id) is None):
                 # Chunks of the session, or their links, were deleted: read it from the start.
-                file = self._prepare(file.task._replace(anew=True))
+                file = self._prepare(file.task._replace(rebuild=True))
             if file.after is None or file.drafts is None:
                 self._skip(file.task.found.path, file.reason)
                 continue

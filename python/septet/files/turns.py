@@ -1,4 +1,4 @@
-"""Serialise syncs of a vault within a process; a waiting caller shares the result of a sync that began meanwhile."""
+"""Serialise syncs of a vault within a process; waiting callers share the result of the next sync."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def in_turn(store: Store, asked: Asked, run: Run) -> SyncReport:
 def end_turns(store: Store, wait_s: float) -> None:
     """Stop the running sync of a store before its next file, and wait for it; later ones do nothing.
 
-    An interrupted sync would leave its lease behind, and the next one would wait for it to expire.
+    An interrupted sync would not release its lease, and the next one would wait for it to expire.
     """
     if (turns := _TURNS.get(store)) is not None:
         turns.ending = True

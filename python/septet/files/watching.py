@@ -1,7 +1,7 @@
-"""Watching: a vault follows its folders while the program runs.
+"""Watch folders and sync changes while the program runs.
 
-What the system tells of changes is only a hint of when to look. Which files changed is found by comparing them with
-the vault, and from time to time everything is compared, so an event that is lost only costs time.
+File system events are only hints of when to check. The changed files are found by comparison with the vault, and all
+files are compared periodically, so a lost event only costs time.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_WAIT_S", "FolderWatcher", "Watcher"]
 
-#: The longest debounce and interval, in seconds: a day.
+#: Maximum debounce and interval, in seconds: a day.
 MOST_WAIT_S = 86_400.0
-#: A file that never rests is looked at after so many times the debounce.
+#: Maximum delay of a constantly changing file, in multiples of the debounce.
 PATIENCE = 10
-#: How often to look whether a folder that went away is back, and whether events can be had again, in seconds.
+#: Poll interval for a missing folder, and for events after an error, in seconds.
 RETURN_S, RETRY_S = 1.0, 30.0
-#: Without events everything is compared so often, in seconds.
+#: Interval of full comparisons without events, in seconds.
 POLL_S = 5.0
-#: Comparing everything takes one part in so many of the time at most.
+#: Full comparisons take at most 1 / SHARE of the time.
 SHARE = 20
-#: So many paths are remembered; with more, everything is compared.
+#: Maximum pending paths; with more, everything is compared.
 MOST_PATHS = 256
-#: How long closing waits for a sync to come to the end of its transaction.
+#: Maximum wait of `close` for the transaction of a running sync, in seconds.
 CLOSE_WAIT_S = 10.0
 
 
 class Watcher(ABC):
-    """Keeps a vault in step with its folders, on two threads, until it or the vault is closed.
+    """Syncs the folders of a vault on two threads until it or the vault is closed.
 
     Made by `Vault.watch_files`; ``with vault.watch_files(): ...`` closes it.
 
-    A process that is forked has none of its threads: there it counts as closed.
+    In a forked process, which has none of its threads, it is closed.
 
     Attributes:
-        syncs: how often files were brought in.
+        syncs: number of syncs that stored changes.
     """
 
     syncs = 0
@@ -65,26 +65,26 @@ class Watcher(ABC):
     @property
     @abstractmethod
     def last_error(self) -> str | None:
-        """Why the last look or sync failed, or why no events come; None if all is well.
+        """Reason why the last check or sync failed, or why there are no events; otherwise None.
 
-        Either way it goes on: what could not be done is tried again.
+        The watcher keeps running and retries.
         """
 
     @property
     @abstractmethod
     def closed(self) -> bool:
-        """Whether it has stopped, or is about to."""
+        """True if it has stopped or is stopping."""
 
     @abstractmethod
     def close(self) -> None:
-        """Stop watching, and wait for a sync that runs, 10 seconds at most. Closing twice is fine."""
+        """Stop watching, and wait at most 10 seconds for a running sync. Closing twice is allowed."""
 
     @abstractmethod
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until it is closed; return False if that takes longer than ``timeout_s``.
+        """Wait until it is closed; return False after ``timeout_s``.
 
         Raises:
-            EntryError: ``timeout_s`` is no number from 0 to a day.
+            EntryError: ``timeout_s`` is not a number from 0 to 86,400.
         """
 
     def __enter__(self) -> Watcher:
@@ -99,8 +99,7 @@ class FolderWatcher(Watcher):
 
     Args:
         sync: `Vault.sync`.
-        events: yields what happened to paths, as pairs of something and a path, until ``stop_event`` is set; the
-            system's own if None.
+        events: yields batches of (change, path) until ``stop_event`` is set; None for the system's events.
     """
 
     def __init__(
@@ -126,15 +125,15 @@ class FolderWatcher(Watcher):
         self._event_fault: str | None = None
         self._wake = threading.Condition()
         self._closing, self._process = False, os.getpid()
-        #: Paths that something happened to: when to look at each at the latest, and when unless more happens.
+        #: By changed path: the latest time to check it, and the time unless it changes again.
         self._hints: dict[str, tuple[float, float]] = {}
-        #: Everything is to be compared at this time.
+        #: Time of the next full comparison.
         self._look_at = time.monotonic()
-        #: When that was done last, and how long it took.
+        #: Time and duration of the last full comparison.
         self._looked_at, self._took = -math.inf, 0.0
-        #: A root is not there, and this is when to see whether it is back.
+        #: Next time to check for a missing root.
         self._peek_at = math.inf
-        #: What is watched, with the numbers that the system has for it; set anew when they change.
+        #: Watched paths with their device and inode numbers; replaced when these change.
         self._watched: Mapping[str, tuple[int, int] | None] = {}
         self._renew = threading.Event()
         self._threads = [
@@ -155,13 +154,13 @@ class FolderWatcher(Watcher):
         return self._closing or self._process != os.getpid()
 
     def know(self, paths: Iterable[str]) -> None:
-        """Watch roots that came after it was started."""
+        """Watch newly added roots."""
         if not self.closed and any(path not in self._watched for path in paths):
             self._soon(0)
 
     def end(self) -> None:
-        """Stop watching, and do not wait."""
-        # In a forked child another thread may have held the lock.
+        """Stop watching without waiting."""
+        # In a forked child the lock may be held by a thread of the parent.
         if self._process != os.getpid():
             return
         with self._wake:
@@ -186,39 +185,39 @@ class FolderWatcher(Watcher):
         with self._wake:
             return self._wake.wait_for(lambda: self._closing, limit)
 
-    # -- what the system tells -----------------------------------------------------------------------------------------
+    # -- events --------------------------------------------------------------------------------------------------------
 
     def _listen(self) -> None:
-        """Take hints from the system, of the folders that are there now."""
+        """Receive events of the existing folders."""
         while True:
             self._renew.clear()
-            # Not before: who sets it has said before what it is for.
+            # After the clear: `end` sets `_closing` before `_renew`.
             if self._closing:
                 return
-            there = [path for path, number in self._watched.items() if number is not None]
-            if not there:
+            present = [path for path, number in self._watched.items() if number is not None]
+            if not present:
                 self._renew.wait()
                 continue
-            first, heard = True, False
+            first, received = True, False
             try:
-                for changes in self._events(*there, stop_event=self._renew):
+                for changes in self._events(*present, stop_event=self._renew):
                     if first:
-                        self._event_fault, heard = None, True
-                        # What happened before events came is seen by a look.
+                        self._event_fault, received = None, True
+                        # A comparison finds the changes before the first event.
                         self._soon(0)
                         first = False
                     if changes:
                         self._hint(path for _, path in changes)
             except Exception as fault:  # noqa: BLE001 - the system may refuse in many ways
-                if heard:
-                    # Such as a name that is no UTF-8: what happened meanwhile is seen by the look that comes first.
-                    log.say("sync", log.INFO, "%s: events are lost: %s", self._store.path, fault)
+                if received:
+                    # For example a name that is not UTF-8; the next comparison finds the missed changes.
+                    log.say("sync", log.INFO, "%s: file system events were lost: %s", self._store.path, fault)
                     self._renew.wait(RETURN_S)
                     continue
-                said = f"no events come, so everything is compared again and again: {type(fault).__name__}: {fault}"
-                if said != self._event_fault:
-                    log.say("sync", log.WARNING, "%s: %s", self._store.path, said)
-                self._event_fault = said
+                problem = f"no file system events, comparing all files periodically: {type(fault).__name__}: {fault}"
+                if problem != self._event_fault:
+                    log.say("sync", log.WARNING, "%s: %s", self._store.path, problem)
+                self._event_fault = problem
                 self._soon(POLL_S)
                 self._renew.wait(RETRY_S)
 
@@ -229,7 +228,7 @@ class FolderWatcher(Watcher):
                 wait = self._session_debounce if is_session(path) else self._debounce
                 last, _ = self._hints.get(path, (now + PATIENCE * wait, now))
                 if is_session(path):
-                    # A transcript that is being written would never rest.
+                    # A transcript being written would reset the debounce for ever.
                     last = min(last, now + wait)
                 self._hints[path] = (last, min(last, now + wait))
             if len(self._hints) > MOST_PATHS:
@@ -237,7 +236,7 @@ class FolderWatcher(Watcher):
                 self._hints.clear()
             self._wake.notify_all()
 
-    # -- what is done about it -----------------------------------------------------------------------------------------
+    # -- syncing -------------------------------------------------------------------------------------------------------
 
     def _work(self) -> None:
         while (task := self._task()) is not None:
@@ -254,7 +253,7 @@ class FolderWatcher(Watcher):
             self._sync_fault = fault
 
     def _task(self) -> tuple[list[str], bool] | None:
-        """Wait for something to do: paths to look at, and whether to compare everything. None ends it."""
+        """Wait for work: paths to check, and True to compare everything. None at the end."""
         with self._wake:
             while not self._closing:
                 now = time.monotonic()
@@ -274,27 +273,27 @@ class FolderWatcher(Watcher):
             return due, everything
 
     def _pause(self) -> float:
-        """Return how long it is until everything is compared again."""
-        wanted = MOST_WAIT_S if self._interval is None else self._interval
+        """Return the seconds until the next full comparison."""
+        pause = MOST_WAIT_S if self._interval is None else self._interval
         if self._event_fault is not None:
-            wanted = min(wanted, POLL_S)
-        return min(max(wanted, SHARE * self._took), MOST_WAIT_S)
+            pause = min(pause, POLL_S)
+        return min(max(pause, SHARE * self._took), MOST_WAIT_S)
 
     def _act(self, due: list[str], everything: bool) -> str | None:
-        """Look at paths, or at everything, and sync what changed; return what is wrong."""
+        """Check paths, or everything, and sync the changes; return a problem or None."""
         with self._store.reading() as read:
             followed = [followed_of(row) for row in files.roots(read)]
         if any(self._watched.get(path) is not None and not os.path.isfile(path) for path in due):
-            # A folder that was removed and made again may have its number again, but not its events.
+            # A recreated folder may get the same inode number but no events.
             self._watched = {}
         back = self._watch(followed)
-        missing = [one.root.path for one in followed if self._watched[one.root.path] is None]
-        # One that cannot be read, or is not mounted, is seen by a whole look alone.
+        missing = [root.root.path for root in followed if self._watched[root.root.path] is None]
+        # Only a full comparison detects a root that is unreadable or not mounted.
         unknown = len(self._catch_up.unknown) > len(missing)
         began = time.monotonic()
         much = any(self._is_much(path, followed) for path in due)
         if much and not (everything or back or unknown) and began < (rests := self._looked_at + SHARE * self._took):
-            # The others wait with it: one of them may be what is gone, under its new name.
+            # Delay all paths: one of them may be the new name of a missing one.
             self._soon(rests - began)
             due = []
         elif everything or back or unknown or much:
@@ -302,12 +301,12 @@ class FolderWatcher(Watcher):
             self._looked_at = time.monotonic()
             self._took = self._looked_at - began
             for report in self._catch_up.bring(drifts):
-                self._told(report)
-        elif wanted := [path for path in due if self._is_ours(path, followed)]:
-            self._told(self._sync(paths=wanted))
-        said = [f"{shown(path)} is not there" for path in missing] or self._catch_up.unknown
-        self._peek_at = time.monotonic() + max(RETURN_S, SHARE * self._took) if said else math.inf
-        return f"{', and '.join(said)}: what was read of it stays in the vault" if said else None
+                self._count_sync(report)
+        elif changed := [path for path in due if self._is_ours(path, followed)]:
+            self._count_sync(self._sync(paths=changed))
+        problems = [f"{shown(path)} is not there" for path in missing] or self._catch_up.unknown
+        self._peek_at = time.monotonic() + max(RETURN_S, SHARE * self._took) if problems else math.inf
+        return f"{', and '.join(problems)}: its files stay in the vault" if problems else None
 
     def _soon(self, wait_s: float) -> None:
         with self._wake:
@@ -315,47 +314,47 @@ class FolderWatcher(Watcher):
             self._wake.notify_all()
 
     def _watch(self, followed: list[Followed]) -> bool:
-        """Have events come of what is there; return whether that is something else than before."""
-        there = {path: _number(path) for one in followed for path in places(one.root)}
-        if there == self._watched:
+        """Watch the existing paths; return True if they changed."""
+        present = {path: _number(path) for root in followed for path in places(root.root)}
+        if present == self._watched:
             return False
-        self._watched = there
+        self._watched = present
         self._renew.set()
         return True
 
     def _is_much(self, path: str, followed: list[Followed]) -> bool:
-        """Say whether a path stands for several files: a folder, rules for others, or what was one or the other.
+        """Return True if a path may affect several files: a folder, an ignore file, a link, or a missing path.
 
-        A file that is gone may have another name now.
+        A missing file may have been renamed.
         """
         if os.path.basename(path) in IGNORE_FILES:
             return True
-        below = [(one, inside) for one in followed if (inside := one.below(path)) is not None]
-        if not below or all(_is_hidden(one, inside) for one, inside in below):
+        places_in = [(root, relative) for root in followed if (relative := root.below(path)) is not None]
+        if not places_in or all(_is_hidden(root, relative) for root, relative in places_in):
             return False
         if os.path.isdir(path):
             return True
         if not os.path.lexists(path):
             with self._store.reading() as read:
-                return any(files.of_root(read, one.number, shown_path(inside)[0]) for one, inside in below)
-        return any(one.root.follow_symlinks for one, _ in below)
+                return any(files.of_root(read, root.number, shown_path(relative)[0]) for root, relative in places_in)
+        return any(root.root.follow_symlinks for root, _ in places_in)
 
     def _is_ours(self, path: str, followed: list[Followed]) -> bool:
-        """Say whether a file is, or was, one of a root, and is worth reading now."""
+        """Return True if a file is or was in a root, and is due for a sync."""
         from septet.files.drift import drift_of
         from septet.files.sources import Scan, found_at
 
-        for one in followed:
-            if (inside := one.below(path)) is None:
+        for root in followed:
+            if (relative := root.below(path)) is None:
                 continue
-            found = found_at(one.root, inside)
+            file = found_at(root.root, relative)
             with self._store.reading() as read:
-                rows = list(files.at(read, one.number, [inside if found is None else found.path]).values())
-            if drift_of(one, rows, Scan([] if found is None else [found], [])).due:
+                rows = list(files.at(read, root.number, [relative if file is None else file.path]).values())
+            if drift_of(root, rows, Scan([] if file is None else [file], [])).due:
                 return True
         return False
 
-    def _told(self, report: SyncReport) -> None:
+    def _count_sync(self, report: SyncReport) -> None:
         self.syncs += 1
         if not report.complete:
             self._soon(max(RETURN_S, SHARE * self._took))
@@ -364,7 +363,7 @@ class FolderWatcher(Watcher):
 
 
 def _number(path: str) -> tuple[int, int] | None:
-    """Return what tells a file or folder from another one of the same path; None if there is none."""
+    """Return device and inode of a path, to detect its replacement; None if it does not exist."""
     try:
         about = os.stat(path)
     except OSError:
@@ -373,5 +372,5 @@ def _number(path: str) -> tuple[int, int] | None:
 
 
 def _is_hidden(followed: Followed, path: str) -> bool:
-    """Say whether a path is in a hidden folder, where the layout does not look."""
+    """Return True if a path is in a hidden folder that the layout skips."""
     return followed.root.layout == "folder" and any(part.startswith(".") and part != ".." for part in path.split("/"))
