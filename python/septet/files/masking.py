@@ -19,8 +19,8 @@ from septet.sqlite.tables.files import CHUNK
 
 __all__ = [
     "HIDDEN",
+    "AssembledText",
     "Counts",
-    "Laid",
     "Masker",
     "checked_texts",
     "cut_texts",
@@ -150,7 +150,7 @@ class Masker:
                 after[name] = self.text(value, counts)
         return text if after == before else json.dumps(after, ensure_ascii=False, separators=(",", ":"))
 
-    def document(self, laid: Laid, counts: Counts) -> dict[int, str]:
+    def document(self, laid: AssembledText, counts: Counts) -> dict[int, str]:
         """Return the masked pieces of a text that contain a secret or a part of one, by number."""
         secrets = [*self._spans(laid.text, counts)]
         # Search again with wrapped lines joined; a secret found both ways counts once.
@@ -183,7 +183,7 @@ class Masker:
 Cut: TypeAlias = tuple[int, int, str]
 
 
-class Laid(NamedTuple):
+class AssembledText(NamedTuple):
     """A text reassembled from its pieces.
 
     Attributes:
@@ -201,7 +201,7 @@ class Laid(NamedTuple):
     soft: tuple[Sequence[Cut], ...] = ()
 
 
-def laid_out(pieces: Sequence[tuple[str, int, int]], *, is_session: bool = False) -> Laid:
+def laid_out(pieces: Sequence[tuple[str, int, int]], *, is_session: bool = False) -> AssembledText:
     """Reassemble the chunks of a file from texts with first and last lines, in order.
 
     A chunk may begin with the end of the previous one. Pieces of the same line are joined without a line break.
@@ -229,10 +229,10 @@ def laid_out(pieces: Sequence[tuple[str, int, int]], *, is_session: bool = False
     soft = tuple(
         [(offset, offset + 1, "") for offset in sorted(breaks)] for breaks in (early_breaks, late_breaks) if breaks
     )
-    return Laid("".join(parts), tuple(text for text, _, _ in pieces), tuple(starts), is_session, soft)
+    return AssembledText("".join(parts), tuple(text for text, _, _ in pieces), tuple(starts), is_session, soft)
 
 
-def laid_parts(whole: str, pieces: Sequence[str]) -> Laid:
+def laid_parts(whole: str, pieces: Sequence[str]) -> AssembledText:
     """Return a text with its parts; a part that is not in the text is placed at its end."""
     starts, position = [], 0
     for text in pieces:
@@ -240,10 +240,10 @@ def laid_parts(whole: str, pieces: Sequence[str]) -> Laid:
         start = whole.find(text) if start < 0 else start
         starts.append(len(whole) if start < 0 else start)
         position = position if start < 0 else start + len(text)
-    return Laid(whole, (whole, *pieces), (0, *starts))
+    return AssembledText(whole, (whole, *pieces), (0, *starts))
 
 
-def cut_texts(rows: Sequence[EntryRow]) -> tuple[Laid, list[int]] | None:
+def cut_texts(rows: Sequence[EntryRow]) -> tuple[AssembledText, list[int]] | None:
     """Return the text that entries with one parent were split from, and their numbers; None if they were not.
 
     A split text is first, before its parts.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["rehearse_roots"]
 
 
-def rehearse_roots(store: Store, asked: Asked, *, clock: Callable[[], float]) -> SyncReport:
+def rehearse_roots(store: Store, request: Asked, *, clock: Callable[[], float]) -> SyncReport:
     """Return the report of a sync without writing.
 
     Files are read, chunked and compared as in a sync; chunks are neither stored nor embedded.
@@ -34,19 +34,19 @@ def rehearse_roots(store: Store, asked: Asked, *, clock: Callable[[], float]) ->
     """
     started = time.perf_counter()
     tally = Tally()
-    for followed in asked.followed:
-        _Rehearsal(store, asked, followed, tally, clock).run()
-    return tally.report([followed.name for followed in asked.followed], time.perf_counter() - started, dry_run=True)
+    for followed in request.followed:
+        _Rehearsal(store, request, followed, tally, clock).run()
+    return tally.report([followed.name for followed in request.followed], time.perf_counter() - started, dry_run=True)
 
 
 class _Rehearsal(Run):
     """The sync of one root that counts its writes instead of making them."""
 
     def __init__(
-        self, store: Store, asked: Asked, followed: Followed, tally: Tally, clock: Callable[[], float]
+        self, store: Store, request: Asked, followed: Followed, tally: Tally, clock: Callable[[], float]
     ) -> None:
         # Without taking the lease: other processes may sync at the same time.
-        super().__init__(store, asked, followed, tally, Lease(store), clock, lambda: None, None)
+        super().__init__(store, request, followed, tally, Lease(store), clock, lambda: None, None)
         #: Paths of changed files, which a rebuild need not count again.
         self._changed: set[str] = set()
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from septet.embedding.report import Tally as Embedded
     from septet.files.sources import Found
 
-__all__ = ["EmbedAhead", "Progress", "Rebuild", "Unused", "clean"]
+__all__ = ["EmbedAhead", "Progress", "Rebuild", "StaleStaging", "clean"]
 
 #: Maximum chunks, and seconds of gathering, per transaction.
 MOST_CHUNKS = 2_000
@@ -55,7 +55,7 @@ EmbedAhead: TypeAlias = "Callable[[Callable[[], bool], set[str]], Embedded | Non
 Progress: TypeAlias = Literal["done", "again", "left"]
 
 
-class Unused(Exception):
+class StaleStaging(Exception):
     """The staged chunks belong to another rebuild."""
 
 
@@ -132,7 +132,7 @@ class Rebuild:
             if not self._stage(found, late, progress) or not self._embed(late):
                 return "again"
             return "done" if self._switch() else "again"
-        except Unused:
+        except StaleStaging:
             return "left"
 
     # -- staging -------------------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ class Rebuild:
         if ready:
             with self._store.bookkeeping() as write:
                 if not self._is_current(write):
-                    raise Unused
+                    raise StaleStaging
                 staged.put(write, ready, hashes)
                 self._lease.renew(write)
             tally.add("files_staged", len(ready))
@@ -237,7 +237,7 @@ class Rebuild:
         many = self._many_leave()
         with self._store.writing() as write:
             if not self._is_current(write):
-                raise Unused
+                raise StaleStaging
             if self._lacking(write):
                 return False
             rows, staged_files = files.of_root(write, of.number), staged.files(write, of.number)

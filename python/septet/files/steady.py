@@ -8,7 +8,7 @@ import stat
 from hashlib import sha256
 from typing import Any, BinaryIO, NamedTuple, cast
 
-__all__ = ["Print", "ReadBytes", "decoded", "mtime_ns_of", "open_file", "print_of", "read_steadily"]
+__all__ = ["Fingerprint", "ReadBytes", "decoded", "mtime_ns_of", "open_file", "print_of", "read_steadily"]
 
 #: Maximum attempts to read a file that is being written; then it is left to the next sync.
 ATTEMPTS = 3
@@ -104,7 +104,7 @@ def read_steadily(path: str) -> ReadBytes | str:
     return "changing"
 
 
-class Print(NamedTuple):
+class Fingerprint(NamedTuple):
     """Identity of a transcript without reading all of it: a digest of its size and both ends."""
 
     digest: str
@@ -112,7 +112,7 @@ class Print(NamedTuple):
     mtime_ns: int
 
 
-def print_of(path: str) -> Print | str:
+def print_of(path: str) -> Fingerprint | str:
     """Return the fingerprint of a transcript, or why it cannot be read: ``vanished``, ``unreadable``."""
     try:
         with open_file(path) as file:
@@ -124,7 +124,7 @@ def print_of(path: str) -> Print | str:
         return "vanished"
     except OSError:
         return "unreadable"
-    return Print(digest, about.st_size, mtime_ns_of(about))
+    return Fingerprint(digest, about.st_size, mtime_ns_of(about))
 
 
 def decoded(data: bytes) -> tuple[str, str | None]:

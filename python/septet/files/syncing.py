@@ -31,7 +31,7 @@ from septet.watch import log
 if TYPE_CHECKING:
     from septet.files.sources import Found, Skipped
 
-__all__ = ["Run", "Seen", "sync_roots"]
+__all__ = ["DiskState", "Run", "sync_roots"]
 
 #: Maximum chunks, bytes and seconds of gathering per transaction: FTS5 has little to merge, and other writers wait only
 #: briefly. A file is never split between transactions.
@@ -45,7 +45,7 @@ _NO_OTHERS: Mapping[str, int] = {}
 
 def sync_roots(
     store: Store,
-    asked: Asked,
+    request: Asked,
     *,
     clock: Callable[[], float],
     written: Callable[[], None],
@@ -64,27 +64,27 @@ def sync_roots(
     started = time.perf_counter()
     tally, lease = Tally(), Lease(store)
     try:
-        if lease.take(asked.late):
+        if lease.take(request.late):
             # The options of a root may have changed while another process held the lease.
-            for followed in followed_now(store, asked.followed):
-                Run(store, asked, followed, tally, lease, clock, written, embed_ahead).run()
+            for followed in followed_now(store, request.followed):
+                Run(store, request, followed, tally, lease, clock, written, embed_ahead).run()
         else:
             tally.complete = False
             tally.problems.append(
                 "the vault is being closed"
-                if asked.ending()
+                if request.ending()
                 else "another process is syncing this vault: sync again when it is done"
             )
     finally:
         lease.release()
-    report = tally.report([followed.name for followed in asked.followed], time.perf_counter() - started)
+    report = tally.report([followed.name for followed in request.followed], time.perf_counter() - started)
     log.say("sync", log.INFO if report.count or report.problems else log.DEBUG, "%s: %s", store.path, report)
     if tally.no_room:
         raise StoreError("; ".join(tally.no_room))
     return report
 
 
-class Seen(NamedTuple):
+class DiskState(NamedTuple):
     """The files of a root on the disk, the skipped ones, and why the root cannot be compared, if it cannot."""
 
     found: Sequence[Found]
@@ -99,7 +99,7 @@ class Run:
     def __init__(
         self,
         store: Store,
-        asked: Asked,
+        request: Asked,
         followed: Followed,
         tally: Tally,
         lease: Lease,
@@ -107,7 +107,7 @@ class Run:
         written: Callable[[], None],
         embed_ahead: EmbedAhead | None,
     ) -> None:
-        self._store, self._asked, self._of, self._tally, self._lease = store, asked, followed, tally, lease
+        self._store, self._request, self._of, self._tally, self._lease = store, request, followed, tally, lease
         self._clock, self._written, self._embed_ahead = clock, written, embed_ahead
         self._prepare = Preparer(followed, clock())
         self._problems: list[str] = []
@@ -122,8 +122,8 @@ class Run:
 
     def run(self) -> None:
         """Sync the root."""
-        of, paths = self._of, None if self._asked.paths is None else self._asked.paths.get(self._of.number, ())
-        if self._asked.paths is not None and not paths:
+        of, paths = self._of, None if self._request.paths is None else self._request.paths.get(self._of.number, ())
+        if self._request.paths is not None and not paths:
             return
         going_on = self._begin(paths is None)
         while True:
@@ -143,10 +143,10 @@ class Run:
         self._tally.complete &= self._whole and not self._left
         self._note(whole=self._whole and paths is None and not self._left)
 
-    def _update(self, paths: Sequence[str] | None) -> Seen:
+    def _update(self, paths: Sequence[str] | None) -> DiskState:
         """Store the differences from the disk, and return the scan."""
         # A rebuild reads all files by itself.
-        reread = self._asked.force and (paths is not None or not self._of.is_read_otherwise)
+        reread = self._request.force and (paths is not None or not self._of.is_read_otherwise)
         seen = self._look(paths)
         rows = [] if seen.why else self._known(seen.found, paths)
         tasks, same, missing = compared(seen.found, seen.skipped, rows, reread=reread)
@@ -201,7 +201,7 @@ class Run:
         )  # fmt: skip
         if not whole:
             return False
-        no_room = self._rebuild.begin(restart=self._asked.force)
+        no_room = self._rebuild.begin(restart=self._request.force)
         if no_room is not None:
             self._problem(no_room)
             self._tally.no_room.append(no_room)
@@ -214,13 +214,13 @@ class Run:
         until = time.monotonic() + max(LOOK_S, LOOK_SHARE * look_s)
 
         def late() -> bool:
-            return time.monotonic() >= until or self._asked.late()
+            return time.monotonic() >= until or self._request.late()
 
-        progress = self._rebuild.step({file.path: file for file in present}, late, self._asked.progress)
+        progress = self._rebuild.step({file.path: file for file in present}, late, self._request.progress)
         if progress == "done":
             self._written()
             return False
-        if progress == "again" and not self._asked.late():
+        if progress == "again" and not self._request.late():
             return True
         self._left += self._rebuild.left
         self._whole = False
@@ -228,7 +228,7 @@ class Run:
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
-    def _look(self, paths: Sequence[str] | None) -> Seen:
+    def _look(self, paths: Sequence[str] | None) -> DiskState:
         """Scan the disk."""
         from septet.files.sources import found_at, scan, unknown_at
 
@@ -242,11 +242,11 @@ class Run:
             skipped = [reason for path in absent if (reason := unknown_at(root, path))]
         why: str | None = None
         if not present or len(present) < len(paths or ()):
-            why = why_unknown(root.path, None if self._asked.force else self._device)
+            why = why_unknown(root.path, None if self._request.force else self._device)
         whole = next((entry for entry in skipped if entry.reason == "unreadable" and not entry.path), None)
         if whole is not None and why is None:
             why = f"cannot be read ({whole.detail})"
-        return Seen(present, skipped, why, others)
+        return DiskState(present, skipped, why, others)
 
     def _known(self, present: Sequence[Found], paths: Sequence[str] | None) -> list[FileRow]:
         """Return the files of the vault; at the first sync also files of imported chunks."""
@@ -261,7 +261,7 @@ class Run:
     def _erase(self, missing: Sequence[FileRow]) -> None:
         """Remove deleted files from the vault, some hundreds per transaction."""
         for start in range(0, len(missing), 500):
-            if self._asked.late():
+            if self._request.late():
                 self._left += len(missing) - start
                 return
             rows = missing[start : start + 500]
@@ -279,7 +279,7 @@ class Run:
         batch: list[Prepared] = []
         chunks = size = done = 0
         since = time.monotonic()
-        for file in ahead(prepare, tasks, self._asked.late):
+        for file in ahead(prepare, tasks, self._request.late):
             done += 1
             batch.append(file)
             chunks += len(file.drafts or ())
@@ -287,15 +287,15 @@ class Run:
             if chunks >= MOST_CHUNKS or size >= MOST_BYTES or time.monotonic() - since >= MOST_S:
                 self._store_batch(batch)
                 batch, chunks, size = [], 0, 0
-                if self._asked.progress is not None:
-                    self._asked.progress(done, len(tasks))
+                if self._request.progress is not None:
+                    self._request.progress(done, len(tasks))
                 since = time.monotonic()
-                if self._asked.ending():
+                if self._request.ending():
                     break
         if batch:
             self._store_batch(batch)
-            if self._asked.progress is not None:
-                self._asked.progress(done, len(tasks))
+            if self._request.progress is not None:
+                self._request.progress(done, len(tasks))
         self._left += len(tasks) - done
 
     def _store_batch(self, batch: Sequence[Prepared]) -> None:
@@ -396,5 +396,5 @@ class Run:
                 files.set_device(write, self._of.number, device)
 
 
-def _moving(tasks: Iterable[Task], rows: Sequence[FileRow], seen: Seen) -> list[Found]:
+def _moving(tasks: Iterable[Task], rows: Sequence[FileRow], seen: DiskState) -> list[Found]:
     return moved_meanwhile([task.found for task in tasks if task.before is None], rows, seen.found, seen.skipped)

@@ -48,7 +48,7 @@ class Asked(NamedTuple):
 class _LastSync(NamedTuple):
     """The last sync: its arguments, its start and its report."""
 
-    asked: tuple[Any, ...]
+    request: tuple[Any, ...]
     began: float
     report: SyncReport
 
@@ -77,7 +77,7 @@ def alone(store: Store) -> AbstractContextManager[object]:
     return turn
 
 
-def in_turn(store: Store, asked: Asked, run: Run) -> SyncReport:
+def in_turn(store: Store, request: Asked, run: Run) -> SyncReport:
     """Run a sync after the running ones, and return its report; callers with equal arguments share one.
 
     Only a sync that began after this call is shared: an earlier one may have missed a file changed since.
@@ -90,18 +90,18 @@ def in_turn(store: Store, asked: Asked, run: Run) -> SyncReport:
     """
     arrived = time.monotonic()
     turns = _TURNS.setdefault(store, _Turns())
-    remaining = None if asked.deadline is None else max(0.0, asked.deadline - arrived)
+    remaining = None if request.deadline is None else max(0.0, request.deadline - arrived)
     hold = _hold(store, turns, remaining)
     if hold is None:
         from septet.files.report import SyncReport
 
-        names = tuple(followed.name for followed in asked.followed)
+        names = tuple(followed.name for followed in request.followed)
         busy = "another sync of this vault is running: sync again when it is done"
         return SyncReport(roots=names, problems=(busy,), took_s=time.monotonic() - arrived, complete=False)
     with hold:
-        key = (tuple(asked.followed), asked.paths, asked.force)
+        key = (tuple(request.followed), request.paths, request.force)
         last = turns.last
-        if last is not None and last.asked == key and last.began >= arrived and last.report.complete:
+        if last is not None and last.request == key and last.began >= arrived and last.report.complete:
             return last.report
         began = time.monotonic()
         report = run(lambda: turns.ending)
