@@ -160,7 +160,7 @@ def test_a_text_that_entries_are_to_be_like_is_compared_by_its_words(tmp_path):
 def test_what_is_done_where_the_file_is_is_an_error_of_a_remote_tier(tmp_path, url, call):
     with Vault(tmp_path / "a.db") as agent, Client(url) as client:
         both = Federation({"agent": agent, "team": client})
-        with pytest.raises(TierError, match="no vault of this machine"):
+        with pytest.raises(TierError, match="is on a server of Septet"):
             call(both, tmp_path)
 
 

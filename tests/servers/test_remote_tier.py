@@ -155,7 +155,7 @@ def test_a_remote_tier_is_written_by_its_name(tmp_path):
             lambda: both.rename_tag("a", "b", tier="team"),
             lambda: both.import_([], tier="team"),
         ):
-            with pytest.raises(TierError, match="no vault of this machine"):
+            with pytest.raises(TierError, match="is on a server of Septet"):
                 elsewhere()
 
 

@@ -1,4 +1,4 @@
-"""What only a file can do, as methods of a vault on a server that say what to do instead."""
+"""Methods that a vault on a server does not support; each raises an error that names the alternative."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _P = ParamSpec("_P")
 _S = TypeVar("_S")
 
 _FOLDERS = (
-    "a vault on a server follows no folders, as not every machine that opens it has them: sync a Vault in a file, "
-    "and copy it with `septet push`"
+    "a vault on a server cannot follow folders, which other machines may not have: sync a Vault in a file, and copy "
+    "it with `septet push`"
 )
 
 
@@ -43,8 +43,8 @@ class OnlyFiles:
     watch_files = _absent(Vault.watch_files, _FOLDERS)
     redact = _absent(
         Vault.redact,
-        "a server keeps what was overwritten in its log and its backups, where nothing of ours reaches it: copy the "
-        "vault to a file with `backup`, redact that, and `septet push` it to a new vault",
+        "a server keeps overwritten data in its log and backups, out of reach: copy the vault to a file with `backup`, "
+        "redact that, and `septet push` it to a new vault",
     )
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Entries that are alike: when two are, and what one entry is made of both."""
+"""Near-duplicates: the options, and the merge of two entries."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from septet.model.fields import OnSimilar
 from septet.ranking.pool import Candidate
 from septet.sqlite.tables.entries import EntryRow
 
-__all__ = ["KEEP", "SIMILARITY", "Near", "chars", "merged_fields", "nearness", "row_entry", "said_again"]
+__all__ = ["KEEP", "SIMILARITY", "Near", "chars", "merged_fields", "nearness", "repeated_changes", "row_entry"]
 
-#: Without a word entries are not compared.
+#: The default: entries are not compared.
 KEEP: OnSimilar = "keep"
-#: From this cosine on two entries are alike.
+#: Default minimum cosine of near-duplicates.
 SIMILARITY = 0.95
 
 
 class Near(NamedTuple):
-    """What is done about near-duplicates, and from which similarity on two entries are such."""
+    """The action for near-duplicates, and their minimum similarity."""
 
     what: str
     least: float
 
 
 def nearness(on_similar: object, similarity: object) -> Near | None:
-    """Return what is done about near-duplicates; None where nothing is.
+    """Return the checked options; None if entries are not compared.
 
     Raises:
-        EntryError: no such way, or the similarity is no number from 0 to 1.
+        EntryError: an unknown action, or a similarity outside 0 to 1.
     """
-    least, given = real(similarity, "similarity", EntryError, 0, 1), exact(on_similar)
-    if not isinstance(given, str) or given not in get_args(OnSimilar):
+    least, action = real(similarity, "similarity", EntryError, 0, 1), exact(on_similar)
+    if not isinstance(action, str) or action not in get_args(OnSimilar):
         raise EntryError(f"on_similar is {shown(on_similar)}: wanted one of {', '.join(get_args(OnSimilar))}")
-    return None if given == "keep" else Near(given, least)
+    return None if action == "keep" else Near(action, least)
 
 
 def row_entry(row: EntryRow) -> Entry:
-    """Return a row on its way in as an entry."""
+    """Convert a row to be stored to an entry."""
     columns: Any = (0, *row[:9], row.attrs, *row[11:21])
     return Candidate._make(columns).to_entry()
 
@@ -50,12 +50,12 @@ def merged_fields(old: Entry, new: Entry, *, longer: bool) -> Mapping[str, Any]:
     """Return the fields of an entry that change when another one is merged into it.
 
     Args:
-        longer: the text of the other one takes the place of its own, with the lines and the source that it is from.
+        longer: True if the new text is longer and replaces the old one, with its span and source.
     """
-    own = ("title", "description", "context", "span", "source") if longer else ()
+    replaced = ("title", "description", "context", "span", "source") if longer else ()
     starts, ends = (old.valid_from, new.valid_from), (old.valid_until, new.valid_until)
     return {
-        **{name: getattr(new, name) for name in own},
+        **{name: getattr(new, name) for name in replaced},
         "tags": tuple(dict.fromkeys((*old.tags, *new.tags))),
         "attrs": merged_attrs(old.attrs, new.attrs),
         "severity": min(old.severity, new.severity, key=SEVERITIES.index),
@@ -67,20 +67,20 @@ def merged_fields(old: Entry, new: Entry, *, longer: bool) -> Mapping[str, Any]:
 
 
 def chars(entry: Entry) -> int:
-    """Return how long the texts of an entry are."""
+    """Return the length of an entry's texts."""
     return len(entry.title) + len(entry.description) + len(entry.context)
 
 
-def said_again(known: Entry, made: Entry, given: Mapping[str, object]) -> dict[str, Any] | None:
-    """Return what an entry of a known text becomes by the fields that are given with it; None if its text is another.
+def repeated_changes(known: Entry, entry: Entry, fields: Mapping[str, object]) -> dict[str, Any] | None:
+    """Return the changes to an entry when the same text is stored again; None if the text differs.
 
-    What is not given stays: a text that is only repeated gets no more trust than it had, and keeps its end.
+    Fields that are not passed stay: repeating a text changes neither its trust nor its validity.
 
     Args:
-        made: the entry that the text and the fields would make.
-        given: fields by name; None is not given, and neither are no tags.
+        entry: the new entry.
+        fields: the passed fields by name; None and empty tags count as not passed.
     """
-    if (known.title, known.description) != (made.title, made.description):
+    if (known.title, known.description) != (entry.title, entry.description):
         return None
-    names = [name for name, value in given.items() if value is not None] + ["tags"] * bool(made.tags)
-    return {name: getattr(made, name) for name in names if getattr(known, name) != getattr(made, name)}
+    names = [name for name, value in fields.items() if value is not None] + ["tags"] * bool(entry.tags)
+    return {name: getattr(entry, name) for name in names if getattr(known, name) != getattr(entry, name)}

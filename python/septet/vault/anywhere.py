@@ -1,4 +1,4 @@
-"""What a vault is wherever it is kept: everything but how it is opened, and what only a file can do."""
+"""The base of all vaults, in files and on servers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AnyVault"]
 
-#: So many earlier versions of an entry may be kept.
+#: Maximum earlier versions per entry.
 MOST_VERSIONS = 1_000_000
 
 
@@ -47,16 +47,16 @@ class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, 
     _store: Store
     _tier: Tier
     _now: Callable[[], float]
-    #: Looks at the disk before searches; None unless it was asked for.
+    #: Syncs folders before searches; None by default.
     _on_search: tuple[OnSearch, float] | None = None
 
     @property
     def path(self) -> str:
-        """Where the vault is: the path of its file as given, or its address on a server without a password."""
+        """Path of the file as passed, or address on a server without the password."""
         return self._store.path
 
     def __repr__(self) -> str:
-        # One that could not be opened is in the traceback that says why.
+        # A vault that failed to open appears in the traceback.
         return f"{type(self).__name__}({self.path if '_store' in self.__dict__ else '?'!r})"
 
     def __enter__(self) -> Self:
@@ -76,7 +76,7 @@ class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, 
 
     @abstractmethod
     def optimize(self) -> Optimized:
-        """Do now what makes searches fast."""
+        """Build what makes searches fast, now."""
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -89,15 +89,15 @@ class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, 
         telemetry: bool | None,
         where: str,
     ) -> None:
-        """Check and keep what vaults of all kinds are opened with."""
+        """Check and store the options of all kinds of vaults."""
         self._now = time.time if clock is None else called(clock, "clock", StoreError)
         self._watch = watch_of(*hooks, telemetry, StoreError, where)
         self._profile = resolve(profile)
         self._versions = whole(history, "history", StoreError, 0, MOST_VERSIONS)
 
     def _begin_embedding(self) -> None:
-        """Report a malformed configuration here, rather than by the first search."""
-        if any(given is not None for given in self._embedding):
+        """Raise on a malformed configuration now, not in the first search."""
+        if any(option is not None for option in self._embedding):
             self.__dict__["_embeddings"] = self._make_embeddings()
 
     def _check_writable(self, to: str) -> None:
@@ -105,12 +105,11 @@ class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, 
             raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to {to} it")
 
     def _clock(self) -> float:
-        # Without a call more: every search asks.
+        # Inlined, since every search calls this.
         now = self._now()
         return now if type(now) is float and BEGIN_OF_DATES <= now < END_OF_DATES else clock_time(now, StoreError)
 
     def _embeds(self) -> bool:
-        # Every search asks this.
         return "_embeddings" in self.__dict__ and self._embeddings.affects_searches
 
     def _embeds_now(self) -> bool:
@@ -126,7 +125,7 @@ class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, 
     def _as_tier(self, name: str, priority: float) -> ServedTier: ...
 
     def _settle(self) -> None:
-        """Make what the next search would have to do without, and would say so."""
+        """Build what the next search would otherwise lack."""
 
     def _feedback_counts(self) -> Mapping[str, int]:
         with self._store.reading() as read:

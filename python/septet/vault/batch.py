@@ -1,4 +1,4 @@
-"""Batch: what one transaction stores. Here a long text becomes linked parts."""
+"""Batch: the entries of one transaction. Long texts are split into linked parts here."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ __all__ = [
 #: has little to merge, small enough that other writers wait only briefly.
 BATCH_ROWS = 5_000
 BATCH_BYTES = 32 << 20
-#: So many ids, or links, one call takes: they are one text to SQLite, which takes a billion bytes.
+#: Maximum ids or links per call: they are passed to SQLite as one text of at most a billion bytes.
 MOST_IDS = 2_000_000
 #: Words of a part with ``split="auto"``; a text of as many stays whole.
 PART_WORDS = 150
 
 
 class Batch:
-    """What one transaction stores: rows of entries, the parts of those that are split, and vectors given with them.
+    """Rows of one transaction: entries, parts of split entries, and the vectors passed with them.
 
     Attributes:
-        rows: of the entries, in the order in which they came.
-        parts: those that a split entry becomes, by its id.
+        rows: entries in input order.
+        parts: the parts of each split entry by its id.
     """
 
     def __init__(self) -> None:
@@ -62,18 +62,18 @@ class Batch:
 
     @property
     def full(self) -> bool:
-        """Whether the transaction should end."""
+        """True if the transaction should end."""
         return len(self.rows) >= BATCH_ROWS or self.size_bytes >= BATCH_BYTES
 
     def gather(
         self, fields: Mapping[str, Any], vector: Any, model: Any, *, now: float, words: int | None, again: bool = True
     ) -> None:
-        """Check an entry and take it in.
+        """Check an entry and append it.
 
         Args:
             now: epoch seconds.
-            words: split a text of more words into parts of at most so many; None to leave it whole.
-            again: split also an entry that says it was split before, having its own id for parent.
+            words: maximum words per part; None to keep the text whole.
+            again: also split an entry that was split before (its parent is its own id).
 
         Raises:
             EntryError: a field cannot be stored.
@@ -85,21 +85,21 @@ class Batch:
             words = words or PART_WORDS
         fields = with_clean_id(fields)
         row = checked_row(fields, now=now)
-        found = None if words is None else windows(row.description, words)
-        if found is None or len(found) < 2:
+        cuts = None if words is None else windows(row.description, words)
+        if cuts is None or len(cuts) < 2:
             plain = vector is None and model is None
             self.take(row, {} if plain else checked(vector, model, row.id))
             return
         if row.parent is not None:
-            raise EntryError(f"{row.id!r} has the parent {row.parent!r}: what is split cannot be a part itself")
+            raise EntryError(f"{row.id!r} has the parent {row.parent!r}: a part cannot be split itself")
         if vector is not None:
-            raise EntryError(f"vector of {row.id!r} is of the whole text, which is split: leave it out, or split=None")
-        self.take(row._replace(parent=row.id), {}, _parts(row, fields, found, now))
+            raise EntryError(f"vector of {row.id!r} describes the whole text, which is split: omit it, or split=None")
+        self.take(row._replace(parent=row.id), {}, _parts(row, fields, cuts, now))
 
     def take(self, row: EntryRow, vectors: Mapping[str, NDArray[np.float32]], parts: Sequence[EntryRow] = ()) -> None:
-        """Take in a checked row, the vectors given with it, and the parts that it is split into."""
+        """Append a checked row, its vectors and its parts."""
         self.rows.append(row)
-        self.size_bytes += sum(one.size for one in (row, *parts))
+        self.size_bytes += row.size + sum(part.size for part in parts)
         # If an id comes twice, its last text wins.
         self.parts.pop(row.id, None)
         if parts:
@@ -111,7 +111,7 @@ class Batch:
     def take_block(
         self, items: Sequence[object], vectors: NDArray[np.float32] | None, model: str | None, *, now: float
     ) -> bool:
-        """Take in dicts of plain fields, with rows of a checked matrix beside them; False if one wants other checks."""
+        """Append dicts of plain fields with the rows of a checked matrix; False if any needs the full checks."""
         rows = plain_rows(with_clean_ids(items), now=now)
         if not rows or any(row.parent == row.id for row in rows if row.parent is not None):
             return False
@@ -123,7 +123,7 @@ class Batch:
                 (named,) = checked(vectors[0], model, rows[0].id)
             except EntryError:
                 return False
-            self.vectors += [GivenVectors(row.id, row.text_hash, {named: one}) for row, one in zip(rows, vectors)]
+            self.vectors += [GivenVectors(row.id, row.text_hash, {named: vector}) for row, vector in zip(rows, vectors)]
             size += vectors.nbytes
         for row in rows if self.parts else ():
             self.parts.pop(row.id, None)
@@ -132,15 +132,15 @@ class Batch:
         return True
 
     def prepare(self, prepare: Callable[[Sequence[EntryRow]], object]) -> None:
-        """Have a store do what it can before the transaction; nothing may be taken in any more."""
+        """Precompute index rows outside the transaction; the batch must not change afterwards."""
         self._prepared = prepare(self._all())
 
     def store(self, write: Writing, keeping: Keeping, *, one_per_entry: bool) -> None:
-        """Store everything; parts that an entry had before, and has no more, are deleted.
+        """Write the batch, and delete the previous parts of its entries.
 
         Args:
-            keeping: how earlier versions of the entries are kept; those of parts are not.
-            one_per_entry: vectors of the last write replace all others of an entry.
+            keeping: options for earlier versions of the entries; parts have none.
+            one_per_entry: True if vectors of the last write replace all others of an entry.
 
         Raises:
             EntryError: the id of a part belongs to another entry.
@@ -156,20 +156,20 @@ class Batch:
         if self._prepared is not None:
             write.tables.indexing.take(write, self._prepared)
         write.tables.entries.upsert(write, rows, self.rows, keeping)
-        for own in self.parts.values():
-            write.tables.links.put(write, (Link(one.id, other.id, NEXT, "") for one, other in pairwise(own)))
-        # Only vectors given with the last text of an id are kept.
-        given = [one for one in self.vectors if hashes[one.entry_id] == one.text_hash]
-        if given:
-            write.tables.vectors.put(write, given, one_per_entry=one_per_entry, now=keeping.at)
+        for parts in self.parts.values():
+            write.tables.links.put(write, (Link(first.id, other.id, NEXT, "") for first, other in pairwise(parts)))
+        # If an id occurs twice, only vectors of its last text are stored.
+        vectors = [v for v in self.vectors if hashes[v.entry_id] == v.text_hash]
+        if vectors:
+            write.tables.vectors.put(write, vectors, one_per_entry=one_per_entry, now=keeping.at)
 
     def _all(self) -> list[EntryRow]:
-        """Return the rows, and behind them those of parts."""
+        """Return the rows followed by the parts."""
         return [*self.rows, *chain.from_iterable(self.parts.values())]
 
     def _check_ids(self, write: Writing) -> None:
-        """Raise if the id of a part is that of an entry which is none."""
-        parents = {part.id: parent for parent, own in self.parts.items() for part in own}
+        """Raise if a part would overwrite an entry that is not a part of the same parent."""
+        parents = {part.id: parent for parent, parts in self.parts.items() for part in parts}
         taken = [row.id for row in self.rows if row.id in parents and row.parent != parents[row.id]]
         taken = taken or write.tables.parts.taken(write, parents)
         if taken:
@@ -180,23 +180,24 @@ class Batch:
 
 
 def words_a_part(split: object) -> int | None:
-    """Return of how many words a part has at most; None if nothing is split.
+    """Return the maximum words per part; None if texts are not split.
 
     Raises:
         EntryError: neither None, ``auto`` nor a whole number of at least 1.
     """
     if split is None:
         return None
-    given = exact(split)
-    if isinstance(given, str) and given == "auto":
+    value = exact(split)
+    if isinstance(value, str) and value == "auto":
         return PART_WORDS
-    if isinstance(given, str):
+    if isinstance(value, str):
         raise EntryError(f"split is {shown(split)}: wanted None, 'auto', or the words of a part, at least 1")
+    # The native splitter takes an int32.
     return min(whole(split, "split, the words of a part,", EntryError, 1), 2**31 - 1)
 
 
 def fields_of(entry: Entry) -> dict[str, Any]:
-    """Return an entry as the fields that store it."""
+    """Return the fields of an entry as arguments of `add`."""
     fields = {name: getattr(entry, name) for name in FIELDS}
     for name in ("created_at", "updated_at"):
         # 0 means not set: the clock decides.
@@ -206,49 +207,49 @@ def fields_of(entry: Entry) -> dict[str, Any]:
 
 
 def ids_of(values: object) -> list[str]:
-    """Return a collection of ids as a list, each of them text.
+    """Return a collection of ids as a list of text.
 
     Raises:
-        EntryError: no collection, too many, or one of them is not text.
+        EntryError: not a collection, too many ids, or an id that is not text.
     """
-    # A dict by id gives its ids, as it gives them to a loop.
+    # Iterating a dict yields its keys.
     values = values.keys() if isinstance(values, Mapping) else values
-    given = listed(values, "ids", EntryError, "ids, as text", MOST_IDS, of=str)
-    return [one if type(one) is str and one.isascii() else utf8(one, "an id") for one in given]
+    ids = listed(values, "ids", EntryError, "ids, as text", MOST_IDS, of=str)
+    return [id if type(id) is str and id.isascii() else utf8(id, "an id") for id in ids]
 
 
-def ids_to_delete(given: tuple[object, ...]) -> list[str]:
-    """Return ids, and those in collections of ids, as one list.
+def ids_to_delete(arguments: tuple[object, ...]) -> list[str]:
+    """Flatten ids and collections of ids to one list.
 
     Raises:
-        EntryError: one of them is no id; a filter above all, whose keys are fields and not what is to be deleted.
+        EntryError: a value is not an id; dicts are refused, since a filter's keys are fields, not ids.
     """
-    for one in given:
-        if isinstance(one, Mapping):
-            raise EntryError(f"{shown(one)} is a dict: ids are text, and a filter goes by its name, where={{...}}")
-    return ids_of([i for one in given for i in ([one] if isinstance(one, str) else ids_of(one))])
+    for value in arguments:
+        if isinstance(value, Mapping):
+            raise EntryError(f"{shown(value)} is a dict: ids are text; pass a filter as where={{...}}")
+    return ids_of([i for value in arguments for i in ([value] if isinstance(value, str) else ids_of(value))])
 
 
 def items_of(items: object) -> Iterator[Any]:
-    """Return what is to be stored, one after the other, whatever length the collection says that it has.
+    """Return an iterator over items to store; `len` of the collection is not trusted.
 
     Raises:
-        EntryError: the items cannot be listed.
+        EntryError: the items are not iterable.
     """
-    wanted = "wanted a list of entries, or of dicts with a title"
+    expected = "wanted a list of entries, or of dicts with a title"
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
-        raise EntryError(f"items is {shown(items)}: {wanted}")
+        raise EntryError(f"items is {shown(items)}: {expected}")
     try:
         return iter(items)
     except TypeError:
-        raise EntryError(f"items is {shown(items)}: {wanted}") from None
+        raise EntryError(f"items is {shown(items)}: {expected}") from None
 
 
 def item_fields(item: object) -> dict[str, Any]:
     """Return an item of `septet.Vault.add_many` as fields.
 
     Raises:
-        EntryError: neither an entry nor a dict.
+        EntryError: the item is neither an entry nor a dict.
     """
     if isinstance(item, Entry):
         return fields_of(item)
@@ -258,30 +259,30 @@ def item_fields(item: object) -> dict[str, Any]:
 
 
 def stopped(written: int, index: int, fault: Exception) -> BatchError:
-    """Return the error about an item that could not be stored, with those before it."""
-    said = cut(str(fault)) or type(fault).__name__
-    # Of a server that was lost nobody knows what it did last; the fault says so.
+    """Return the error for a failed item, with the number of entries stored before it."""
+    cause = cut(str(fault)) or type(fault).__name__
+    # A lost server may have committed the last transaction; its error says so.
     others = "" if isinstance(fault, Unreachable) else ", the others are not"
     return BatchError(
-        f"item {index} could not be stored: {said}; the {written} entries before it are stored{others}",
+        f"item {index} could not be stored: {cause}; the {written} entries before it are stored{others}",
         written=written,
         index=index,
     )
 
 
 def _parts(
-    row: EntryRow, fields: Mapping[str, Any], found: Sequence[tuple[int, int, int, int]], now: float
+    row: EntryRow, fields: Mapping[str, Any], cuts: Sequence[tuple[int, int, int, int]], now: float
 ) -> list[EntryRow]:
-    """Return an entry's parts: each has its fields, a window of its description, and the lines that come from it."""
+    """Return the parts of an entry: its fields with a window of the description and the lines of that window."""
     path, before = (row.id, 0) if row.path is None else (row.path, (row.first_line or 1) - 1)
-    made = []
-    for number, (start, end, first_line, last_line) in enumerate(found, start=1):
-        own = {
+    rows = []
+    for number, (start, end, first_line, last_line) in enumerate(cuts, start=1):
+        changes = {
             "id": f"{row.id}#{number}",
-            # The indentation of a first line stays.
+            # Keeps the indentation of the first line.
             "description": row.description[start:end].strip("\r\n").rstrip(),
             "span": Span(path, before + first_line, before + last_line),
             "parent": row.id,
         }
-        made.append(checked_row({**fields, **own}, now=now))
-    return made
+        rows.append(checked_row({**fields, **changes}, now=now))
+    return rows

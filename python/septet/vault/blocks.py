@@ -1,4 +1,4 @@
-"""Entries in blocks: lists and frames of plain rows, with a matrix of vectors beside them."""
+"""Bulk loading in blocks: lists and frames of plain rows, with a matrix of vectors."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ BLOCK = 500
 
 
 def checked_matrix(vectors: object, count: int) -> NDArray[np.generic]:
-    """Return vectors as a matrix of numbers, one row for each of so many entries; its values are not looked at.
+    """Return vectors as a numeric matrix of ``count`` rows; values are not checked.
 
     Raises:
-        VectorError: another shape, or no numbers.
+        VectorError: a wrong shape, or not numeric.
     """
-    wanted = f"an array of shape ({count}, d), a vector for each entry"
-    matrix = numbers(vectors, "vectors", wanted)  # type: ignore[arg-type]
+    expected = f"an array of shape ({count}, d), a vector for each entry"
+    matrix = numbers(vectors, "vectors", expected)  # type: ignore[arg-type]
     if matrix.ndim != 2 or len(matrix) != count or not 0 < matrix.shape[1] <= MOST_DIMENSIONS:
-        raise VectorError(f"vectors has shape {matrix.shape}: wanted {wanted}, of at most {MOST_DIMENSIONS:,} numbers")
+        at_most = f"of at most {MOST_DIMENSIONS:,} numbers"
+        raise VectorError(f"vectors has shape {matrix.shape}: wanted {expected}, {at_most}")
     return matrix
 
 
@@ -44,14 +45,13 @@ def add_blocks(
     write: Callable[[Batch], None],
     prepare: Callable[[Sequence[EntryRow]], object] | None,
 ) -> Iterator[list[str]]:
-    """Store items with the vectors beside them; yield the ids of each transaction.
+    """Store items with their vectors; yield the ids of each transaction.
 
-    A block whose every row is plain is checked by one native call a row and nothing else; any other one goes through
-    the same checks as single entries.
+    A block of plain rows is checked by one native call per row; other blocks take the checks of single entries.
 
     Args:
-        items: a list, or what else gives slices of known length.
-        prepare: see `septet.store.protocol.Store`; a thread does it for the next batches while one is written.
+        items: a list, or another sequence with slices and a length.
+        prepare: see `septet.store.protocol.Store`; a thread prepares the next batches during a write.
 
     Raises:
         BatchError: as `septet.Vault.add_many`.
@@ -72,13 +72,13 @@ def add_blocks(
 
 
 def each_of(items: Any) -> Iterator[Any]:
-    """Yield items, one after the other, of a list or what else gives slices of known length."""
+    """Yield the items of a list, or of another sequence with slices and a length."""
     for start in range(0, len(items), BLOCK):
         yield from items[start : start + BLOCK]
 
 
 def gather_item(batch: Batch, item: object, row: Any, model: Any, words: int | None, now: float) -> int | None:
-    """Take an item into a batch, with a row of numbers beside it or None; return of how many words its parts are.
+    """Append an item to a batch, with its row of the matrix or None; return the maximum words per part.
 
     Raises:
         EntryError: it cannot be stored.
@@ -87,18 +87,18 @@ def gather_item(batch: Batch, item: object, row: Any, model: Any, words: int | N
     fields = item_fields(item)
     vector, own_model = fields.pop("vector", None), fields.pop("model", None)
     if row is not None and (vector is not None or own_model is not None):
-        raise VectorError("it has a vector or a model of its own beside vectors=: leave one out")
+        raise VectorError("it has its own vector or model, and vectors= is passed: omit one of them")
     if row is not None:
         vector, own_model = row, model
-    own = words_a_part(fields.pop("split")) if "split" in fields else words
-    batch.gather(fields, vector, own_model, now=now, words=own)
-    return own
+    item_words = words_a_part(fields.pop("split")) if "split" in fields else words
+    batch.gather(fields, vector, own_model, now=now, words=item_words)
+    return item_words
 
 
 def _batches(
     items: Any, matrix: NDArray[np.generic] | None, model: str | None, words: int | None, clock: Callable[[], float]
 ) -> Iterator[Batch]:
-    """Yield items by the transactions that they are stored in."""
+    """Yield one batch per transaction."""
     before, batch = 0, Batch()
     for start in range(0, len(items), BLOCK):
         block = items[start : start + BLOCK]
@@ -125,11 +125,11 @@ def _batches(
 
 
 def _keep(batch: Batch) -> None:
-    """Do nothing for a batch that is not wanted any more."""
+    """Discard a batch: nothing to release."""
 
 
 def _float32(rows: NDArray[np.generic]) -> NDArray[np.float32] | None:
-    """Return rows of numbers as float32; None if one of them is no vector, which the checks of a single one name."""
+    """Return rows as float32; None if a row is not a valid vector, for the checks of single entries to report."""
     with np.errstate(all="ignore"):
         if not np.abs(rows).max() <= MOST:
             return None

@@ -1,4 +1,4 @@
-"""Changing many entries of a vault at once, deleting them, and clearing away what is left of them."""
+"""Changing, deleting and purging entries of a vault by filter."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Changeable", "chosen"]
 
-#: So many names a call of `merge_domains` takes.
+#: Maximum domains per call of `merge_domains`.
 MOST_NAMES = 100_000
 _CHANGED = frozenset(BulkChanges.__annotations__)
 _EVERYTHING = 'say {"id": {"$exists": True}} to mean every entry'
@@ -46,20 +46,19 @@ class Changeable(Writable):
     ) -> int:
         """Change some fields of every entry that passes a filter; return how many entries passed.
 
-        It is one transaction: an error or a crash leaves every entry as it was. Parts of split entries change with
-        them. Texts stay, so no vector is made anew.
+        It is one transaction: an error or a crash leaves every entry unchanged. Parts of split entries change with
+        them. Texts do not change, so no vector is computed again.
 
         Args:
             where: a filter, as for `search`; memories and entries outside their validity pass too.
             merge_attrs: as for `update`.
             dry_run: change nothing; only count.
-            **changes: ``kind``, ``type``, ``domain``, ``severity``, ``tags``, ``attrs`` (both replace what was there),
+            **changes: ``kind``, ``type``, ``domain``, ``severity``, ``tags``, ``attrs`` (both replace the old value),
                 ``source``, ``trust``, and times. ``updated_at`` is now unless given.
 
         Raises:
-            QueryError: there is no filter, or it cannot be understood.
-            EntryError: nothing is to be changed, a value cannot be stored, or an entry cannot take it; nothing was
-                changed.
+            QueryError: the filter is missing or malformed.
+            EntryError: no change is passed, or a value cannot be stored; nothing was changed.
             StoreError: the vault cannot be written.
         """
         flag(dry_run, "dry_run", EntryError)
@@ -78,21 +77,21 @@ class Changeable(Writable):
                 _merge(write, rows, patch, keeping)
             return len(rows)
 
-        found = self._change("update_many", act)
+        count = self._change("update_many", act)
         self._written()
-        return found
+        return count
 
     def rename_tag(
         self, old: str, new: str, *, where: Mapping[str, object] | None = None, dry_run: bool = False
     ) -> int:
-        """Give every entry that has a tag another one in its place; return how many had it.
+        """Rename a tag of every entry that has it; return the number of entries.
 
-        ``updated_at`` stays, so ages do not change. It is one transaction.
+        ``updated_at`` does not change, so ages stay. It is one transaction.
 
         Args:
-            old: the tag as it is.
-            new: the tag as it shall be; an entry that has both keeps one.
-            where: only entries that pass this filter too.
+            old: the current tag.
+            new: the new tag; an entry that has both keeps one.
+            where: only entries that pass this filter.
             dry_run: change nothing; only count.
 
         Raises:
@@ -109,16 +108,18 @@ class Changeable(Writable):
         def act(write: Writing, keeping: Keeping) -> int:
             rows = write.tables.changing.rows_where(write, filters)
             tags = write.tables.entries.tags_at(write, rows)
-            renamed = [json_text(list(dict.fromkeys(after if t == before else t for t in own))) for own in tags]
+            renamed = [
+                json_text(list(dict.fromkeys(after if t == before else t for t in held_tags))) for held_tags in tags
+            ]
             write.tables.changing.set_tags(write, rows, renamed, keeping)
             return len(rows)
 
         return self._change("rename_tag", act)
 
     def merge_domains(self, sources: str | Strings, into: str, *, dry_run: bool = False) -> int:
-        """Move every entry of some domains into one; return how many were moved.
+        """Move every entry of some domains into one; return the number of moved entries.
 
-        ``updated_at`` stays, so ages do not change. It is one transaction.
+        ``updated_at`` does not change, so ages stay. It is one transaction.
 
         Args:
             sources: the domains to empty.
@@ -130,10 +131,10 @@ class Changeable(Writable):
             StoreError: the vault cannot be written.
         """
         flag(dry_run, "dry_run", EntryError)
-        given: Any = [sources] if isinstance(sources, str) else sources
-        named = listed(given, "sources", EntryError, "domains, as text", MOST_NAMES, of=str)
+        values: Any = [sources] if isinstance(sources, str) else sources
+        named = listed(values, "sources", EntryError, "domains, as text", MOST_NAMES, of=str)
         target = _columns({"domain": _label(into, "into")})
-        names = {_columns({"domain": _label(one, "a domain")})["domain"] for one in named} - {target["domain"]}
+        names = {_columns({"domain": _label(domain, "a domain")})["domain"] for domain in named} - {target["domain"]}
         if not names:
             return 0
         filters = chosen({"domain": {"$in": sorted(map(str, names))}})
@@ -150,27 +151,27 @@ class Changeable(Writable):
     def delete(
         self, *ids: str | Iterable[str], where: Mapping[str, object] | None = None, dry_run: bool = False
     ) -> int:
-        """Delete entries, their parts, links, earlier versions and the vectors given with them; return how many.
+        """Delete entries, their parts, links, earlier versions and vectors stored with them; return the number deleted.
 
-        The text is erased at once, from `history` too. `purge` removes the empty rows, words that the full-text index
-        still holds, and vectors that a provider made of texts that no entry has any more; until then, adding the same
-        text again costs no request. It is one transaction: an error or a crash leaves every entry as it was.
+        The text is erased at once, from `history` too. `purge` removes the empty rows, their words in the full-text
+        index, and embedded vectors of deleted texts; until then, adding the same text again costs no request. It is one
+        transaction: an error or a crash leaves every entry unchanged.
 
         Args:
-            *ids: ids, or lists of ids; those that do not exist are ignored.
-            where: in place of ids, a filter, as for `search`; memories and entries outside their validity pass too.
+            *ids: ids, or lists of ids; unknown ids are ignored.
+            where: instead of ids, a filter, as for `search`; memories and entries outside their validity pass too.
             dry_run: delete nothing; only count.
 
         Raises:
-            QueryError: the filter cannot be understood, or is empty.
-            EntryError: an id is not text, or there are ids and a filter.
+            QueryError: the filter is malformed or empty.
+            EntryError: an id is not text, or both ids and a filter are passed.
             StoreError: the vault cannot be written.
         """
         flag(dry_run, "dry_run", EntryError)
         if where is None:
             return self._delete_ids(ids_to_delete(ids), dry_run)
         if ids:
-            raise EntryError('delete takes ids or where, not both: say where={"id": {"$in": ids}, ...} for both')
+            raise EntryError('delete takes ids or where, not both: pass where={"id": {"$in": ids}, ...}')
         filters = chosen(where)
         if dry_run:
             return self._count(filters)
@@ -185,11 +186,11 @@ class Changeable(Writable):
     def forget(
         self, *ids: str | Iterable[str], where: Mapping[str, object] | None = None, dry_run: bool = False
     ) -> int:
-        """Delete memories by id, or those that pass a filter, as `delete` does; return how many.
+        """Delete memories by id or by filter, as `delete` does; return the number deleted.
 
         Args:
-            *ids: ids, or lists of ids; those of other entries are ignored, as those that do not exist.
-            where: in place of ids, a filter; only memories pass.
+            *ids: ids, or lists of ids; unknown ids and ids of other entries are ignored.
+            where: instead of ids, a filter; only memories pass.
             dry_run: delete nothing; only count.
 
         Raises:
@@ -212,61 +213,63 @@ class Changeable(Writable):
         where: Mapping[str, object] | None = None,
         dry_run: bool = False,
     ) -> int:
-        """Remove for good what nobody reads any more; return how many rows were removed.
+        """Permanently remove deleted data; return the number of removed rows.
 
-        Always the empty rows of deleted entries, vectors of texts that are gone, and the words of such texts in the
-        full-text index, which is written anew for that: some tenths of a second for 100,000 entries.
+        Removes the empty rows of deleted entries, vectors of deleted texts, and their words from the full-text index,
+        which is rebuilt for that: some tenths of a second for 100,000 entries.
 
         Args:
-            expired: delete also entries whose validity has ended, as `delete` does.
-            older_than: with ``expired``, only those whose validity ended at least so long ago: seconds or a timedelta.
-            history_older_than: remove also versions that were replaced at least so long ago; 0 removes all of them.
-            where: with either, only of entries that pass this filter.
+            expired: also delete entries whose validity has ended, as `delete` does.
+            older_than: with ``expired``, minimum time since the end of the validity: seconds or a timedelta.
+            history_older_than: also remove versions replaced at least this long ago; 0 removes all of them.
+            where: with either, only entries that pass this filter.
             dry_run: remove nothing; only count.
 
         Returns:
-            The empty rows, the expired entries with their parts, and the versions.
+            Number of empty rows, expired entries with their parts, and versions.
 
         Raises:
-            QueryError: the filter cannot be understood, or is empty.
-            EntryError: an age is no number of seconds of at least 0, or nothing that an argument could apply to.
+            QueryError: the filter is malformed or empty.
+            EntryError: an age is not a number of seconds of at least 0, or an argument has nothing to apply to.
             StoreError: the vault cannot be written.
         """
         for name, value in (("expired", expired), ("dry_run", dry_run)):
             flag(value, name, EntryError)
         if older_than is not None and not expired:
-            raise EntryError("older_than says which expired entries are removed: give expired=True with it")
+            raise EntryError("older_than requires expired=True: it selects expired entries")
         if where is not None and not expired and history_older_than is None:
-            raise EntryError("where says whose versions, or which expired entries: give expired=True with it")
+            raise EntryError(
+                "where requires expired=True or history_older_than=: it selects expired entries or versions"
+            )
         filters, now = {} if where is None else chosen(where), self._clock()
         ended = now - _seconds(older_than, "older_than")
         replaced = None
         if history_older_than is not None:
             age = _seconds(history_older_than, "history_older_than")
-            # All of them means those too that a clock ahead of this one stamped, or another process just now.
+            # 0 also removes versions stamped in the future: by a faster clock, or by another process just now.
             replaced = now - age if age else math.inf
 
         if dry_run:
             with self._store.reading() as read:
-                gone = read.tables.changing.expired(read, ended, filters) if expired else []
-                found = len(read.tables.parts.with_parts(read, gone)) + read.tables.changing.erased(read)
+                ended_rows = read.tables.changing.expired(read, ended, filters) if expired else []
+                count = len(read.tables.parts.with_parts(read, ended_rows)) + read.tables.changing.erased(read)
                 if replaced is not None:
-                    found += read.tables.history.count_older(
+                    count += read.tables.history.count_older(
                         read, replaced, read.tables.changing.rows_where(read, filters) if where else None
                     )
-                return found
+                return count
 
         def act(write: Writing, _: Keeping) -> int:
-            found = 0
+            count = 0
             if replaced is not None:
-                # Those of the entries that are deleted are counted too.
-                found = write.tables.history.drop_older(
+                # Before the deletion, so that versions of deleted entries are counted too.
+                count = write.tables.history.drop_older(
                     write, replaced, write.tables.changing.rows_where(write, filters) if where else None
                 )
             write.tables.changing.erase(write, write.tables.changing.expired(write, ended, filters) if expired else [])
-            found += write.tables.entries.purge(write)
+            count += write.tables.entries.purge(write)
             write.tables.indexing.merge(write)
-            return found
+            return count
 
         return self._change("purge", act)
 
@@ -277,7 +280,7 @@ class Changeable(Writable):
             return act(write, self._keeping(call))
 
     def _delete_ids(self, ids: Sequence[str], dry_run: bool, kind: str | None = None) -> int:
-        """Delete the entries that have the ids, or those of a kind; return how many."""
+        """Delete entries by id, optionally of one kind; return the number deleted."""
         if dry_run:
             with self._store.reading() as read:
                 return len(read.tables.entries.rows_of(read, ids, kind))
@@ -290,7 +293,7 @@ class Changeable(Writable):
         return self._change("delete", act)
 
     def _holds(self, ids: Sequence[str], kind: str | None = None) -> set[str]:
-        """Return those of the ids that entries have, or entries of a kind."""
+        """Return the ids that exist, optionally of one kind."""
         with self._store.reading() as read:
             rows = read.tables.entries.rows_of(read, ids, kind)
             return set(read.tables.entries.ids_at(read, rows))
@@ -301,12 +304,12 @@ class Changeable(Writable):
 
 
 def chosen(where: object) -> Mapping[str, Filter]:
-    """Return a filter that says which entries are to be changed.
+    """Return the parsed filter of a bulk change.
 
     Raises:
-        QueryError: it is empty, or cannot be understood.
+        QueryError: the filter is empty or malformed.
     """
-    # Here, because most programs change entries by id.
+    # Imported late: most programs change entries by id.
     from septet.query.filters import parse_where
 
     if not isinstance(where, Mapping) or not where:
@@ -315,19 +318,19 @@ def chosen(where: object) -> Mapping[str, Filter]:
 
 
 def _named(filters: Mapping[str, Filter]) -> dict[str, Filter]:
-    """Return filters under names that no other has."""
-    return {f"and {name}": one for name, one in filters.items()}
+    """Prefix the names of filters, so that they do not collide with others."""
+    return {f"and {name}": condition for name, condition in filters.items()}
 
 
 def _columns(changes: Mapping[str, object]) -> dict[str, object]:
     """Return checked changes as columns.
 
     Raises:
-        EntryError: a field that entries cannot share, or a value that cannot be stored.
+        EntryError: a field that cannot be set in bulk, or a value that cannot be stored.
     """
     for name in changes:
         if name not in _CHANGED:
-            raise EntryError(f"update_many() cannot set {shown(name)}: known are {', '.join(sorted(_CHANGED))}")
+            raise EntryError(f"update_many() cannot set {shown(name)}: available: {', '.join(sorted(_CHANGED))}")
     if not changes:
         return {}
     row = row_of(draft({"title": "-", **changes}, now=0.0))
@@ -336,8 +339,8 @@ def _columns(changes: Mapping[str, object]) -> dict[str, object]:
 
 def _merge(write: Writing, rows: Sequence[int], patch: Mapping[str, Any], keeping: Keeping) -> None:
     stored = write.tables.changing.attrs_at(write, rows)
-    made = [(row, json_text(merged_attrs(json.loads(text), patch))) for row, text in stored]
-    write.tables.changing.set_attrs(write, made, keeping)
+    changed = [(row, json_text(merged_attrs(json.loads(text), patch))) for row, text in stored]
+    write.tables.changing.set_attrs(write, changed, keeping)
 
 
 def _tag(value: object, name: str) -> tuple[str, ...]:
@@ -355,7 +358,7 @@ def _label(value: object, name: str) -> str:
 def _seconds(value: object, name: str) -> float:
     if value is None:
         return 0.0
-    given = exact(value)
-    if isinstance(given, timedelta):
-        given = given.total_seconds()
-    return real(given, f"{name}, in seconds,", EntryError, 0)
+    age = exact(value)
+    if isinstance(age, timedelta):
+        age = age.total_seconds()
+    return real(age, f"{name}, in seconds,", EntryError, 0)

@@ -1,4 +1,4 @@
-"""Copies of a vault: everything as JSON lines, and what comes in from other programs."""
+"""Export of a vault as JSON lines, and import from exports and other programs."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ __all__ = ["Copied"]
 
 
 class Copied(Historic, Judged):
-    """A store that can be copied whole, and filled from a copy."""
+    """A store with export and import."""
 
     def export(self, target: str | os.PathLike[str] | IO[str]) -> int:
         """Write everything (entries, memories, vectors, links, feedback) as JSON lines; return the number of lines.
 
         Args:
-            target: an open stream, or a file, which appears when it is complete; a new one is its owner's alone.
+            target: an open stream, or a file, which appears when complete; a new file is readable by its owner only.
 
         Raises:
             StoreError: the vault cannot be read, or the target cannot be written: it belongs to a vault or a database
-                in use, or is no file.
+                in use, or is not a file.
         """
         from septet.exchange.export import export
 
@@ -52,37 +52,36 @@ class Copied(Historic, Judged):
         split: Split | None = None,
         progress: Progress | None = None,
     ) -> Imported:
-        """Store what a source holds: an export, or records and texts of other programs.
+        """Import an export, or records and texts of other programs.
 
-        A record becomes an entry. Its fields are those of `add`, after ``map``; a title that is missing is made of the
-        first line of the text. Times may be ISO dates (without a zone UTC, which ``notes`` say) or epoch seconds, tags
-        one text with commas; links and feedback of an export come last. Ids are those of the source, or made from
-        title and text, so importing the same source again changes nothing: entries that are stored already just as they
-        are, are counted as ``unchanged`` and not written. After an interrupt, import the source again.
+        Each record becomes an entry. Its fields are those of `add`, after ``map``; a missing title is taken from the
+        first line of the text. Times may be ISO dates (UTC without a zone, with a note) or epoch seconds, tags one
+        comma-separated text; links and feedback of an export come last. Ids are those of the source, or derived from
+        title and text, so importing the same source again changes nothing: entries that are already stored are
+        counted as ``unchanged`` and not written. After an interrupt, import the source again.
 
-        What `export` wrote comes back as it was. Other entries are stored with the ``source`` ``import:`` and the name
-        of the file, and ``unverified`` for ``trust``, unless they say otherwise; `update` raises them once somebody has
-        read them.
+        An `export` is restored exactly. Other entries are stored with ``import:`` and the file name as ``source``, and
+        ``unverified`` as ``trust``, unless the record has these fields; raise the trust with `update` after a review.
 
         Args:
             source: a file; a folder of texts (each file an entry, its path in the folder the id); an open stream; lines
                 of JSON; dicts and entries, also from an iterator; or a data frame of pandas, polars or Arrow.
-            format: ``jsonl`` (an object a line), ``json`` (an array, or objects one behind the other, read piece by
-                piece), ``csv`` (with a header; the delimiter is found), ``tsv``, or ``text``; None goes by the name of
-                the file, else by its beginning. All are UTF-8.
+            format: ``jsonl`` (an object per line), ``json`` (an array, or concatenated objects, read incrementally),
+                ``csv`` (with a header; the delimiter is detected), ``tsv``, or ``text``; None detects it by the file
+                name, else by the first bytes. All are UTF-8.
             map: fields of the source to those of an entry: ``{"body": "description", "meta.author": "attrs.author",
-                "junk": None}``; None leaves one out.
-            rest: fields that an entry does not have go to ``attrs``, are left out (``drop``), or are an ``error``.
-            on_error: what happens at a record that cannot be stored: ``stop``, ``skip``, or a function that is called
-                with the `ImportFault`, after which it is skipped.
-            vectors: numbers of shape ``(n, d)``, a row for each record of a list or a frame, in turn.
-            model: the model that made ``vectors``.
+                "junk": None}``; None drops a field.
+            rest: unknown fields are stored in ``attrs``, dropped (``drop``), or raise an error (``error``).
+            on_error: action for a record that cannot be stored: ``stop``, ``skip``, or a function that is called with
+                the `ImportFault`; the record is then skipped.
+            vectors: numbers of shape ``(n, d)``, one row per record of a list or a frame, in order.
+            model: the model that produced ``vectors``.
             split: as for `add_many`.
             progress: called after each transaction with the number of entries stored and the total, which is estimated
                 from the part of a file that was read, or None; True shows a bar, as of `embed`.
 
         Returns:
-            What was stored and what was not.
+            Counts of stored, unchanged and skipped records.
 
         Raises:
             BatchError: a record cannot be stored; the ``written`` entries before it are.

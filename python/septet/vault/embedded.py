@@ -23,7 +23,7 @@ __all__ = ["Embedded"]
 
 #: The longest wait, in seconds: a year.
 MOST_WAIT_S = 366 * 86_400.0
-#: So long chunks made in another way wait until those of entries have been embedded, in seconds.
+#: Maximum time that rebuilt chunks wait for pending entries to be embedded, in seconds.
 AHEAD_WAIT_S = 5.0
 
 
@@ -36,27 +36,27 @@ class Embedded:
 
     @with_progress("texts", EmbeddingConfigError)
     def embed(self, *, progress: Progress | None = None, batch: bool = False, wait: bool = True) -> EmbedReport:
-        """Embed every text that has no vector of the embedder's model yet, now.
+        """Embed every text that has no vector of the embedder's model, now.
 
-        A text is the title, description and context of an entry; those of memories too, unless the vault's profile
-        fixes their score. Each batch of 100 is stored as soon as its answer arrives, so nothing paid for is lost: after
-        a failure, an interrupt or a crash the next run continues. Processes that embed the same vault share the work.
+        A text is the title, description and context of an entry; memories are included unless the vault's profile fixes
+        their score. Each batch of 100 is stored as soon as its response arrives: after a failure, an interrupt or a
+        crash the next run continues. Processes that embed the same vault share the work.
 
         Vectors of another model keep answering searches until the new ones are complete; then they are removed,
-        unless the profile keeps vectors ``per-model``. Where the embedder has fallbacks of other models, the next one
-        embeds into its own space while those before it fail; nobody removes what they have embedded.
+        unless the profile keeps vectors ``per-model``. If the embedder has fallbacks of other models, each fallback
+        embeds into its own space while those before it fail; these vectors are not removed.
 
         Args:
-            progress: called after each batch with the number of texts done and the total; True shows a bar, by tqdm or
-                rich where one is installed, else as a line on standard error.
+            progress: called after each batch with the number of texts done and the total; True shows a bar with tqdm or
+                rich if installed, else a line on standard error.
             batch: use the provider's batch API (OpenAI, Voyage, Gemini), which costs half and may take a day. The
-                vault keeps the jobs, so after a crash the next ``embed(batch=True)`` collects them. Texts that a job
-                leaves out are embedded request by request, and after two failed jobs in a row so are all others.
-                Open the vault with ``EmbeddingOptions(automatic=False)``, or its writes are embedded at once.
-            wait: wait until every job is done; False submits jobs and leaves them to a later call.
+                vault stores the jobs, so after a crash the next ``embed(batch=True)`` collects them. Texts missing from
+                a job are embedded by single requests; after two failed jobs in a row, so are all others. Open the vault
+                with ``EmbeddingOptions(automatic=False)``, or its writes are embedded at once.
+            wait: wait until every job is done; False submits jobs for a later call to collect.
 
         Returns:
-            What was embedded; it counts and notes the failures of providers instead of raising them.
+            Counts of embedded texts; failures of providers are counted and noted, not raised.
 
         Raises:
             EmbeddingConfigError: the vault has no embedder, with the reason.
@@ -69,13 +69,13 @@ class Embedded:
         """Wait until automatic embedding has nothing left to do; return False if that takes longer than ``timeout_s``.
 
         Raises:
-            EmbeddingConfigError: ``timeout_s`` is no number from 0 to a year; None waits for providers without end.
+            EmbeddingConfigError: ``timeout_s`` is not a number from 0 to a year; None waits without limit.
         """
         most_s = None if timeout_s is None else real(timeout_s, "timeout_s", EmbeddingConfigError, 0, MOST_WAIT_S)
         return self._embeddings.wait(most_s)
 
     def spaces(self) -> list[SpaceStatus]:
-        """Return each space (a model and its dimension) and how complete it is, those that answer searches first.
+        """Return each space (a model and its dimension) with its coverage, those that answer searches first.
 
         Raises:
             StoreError: the vault cannot be read.
@@ -83,7 +83,7 @@ class Embedded:
         return self._embeddings.spaces()
 
     def embedding_status(self) -> EmbeddingStatus:
-        """Return what automatic embedding is doing, and what went wrong."""
+        """Return the state of automatic embedding, and its last error."""
         return self._embeddings.status()
 
     @cached_property
@@ -91,7 +91,7 @@ class Embedded:
         return self._make_embeddings()
 
     def _make_embeddings(self) -> Embeddings:
-        # Programs without an embedder do not load the embedding package.
+        # Imported late: programs without an embedder do not load the embedding package.
         from septet.embedding.embeddings import Embeddings
 
         embedder, previous, cache, options = self._embedding
@@ -116,5 +116,5 @@ class Embedded:
             self._embeddings.written()
 
     def _embed_ahead(self, stopped: Callable[[], bool], skip: set[str]) -> Tally | None:
-        """Embed the texts of chunks that will take the place of others; None where nothing is embedded."""
+        """Embed the texts of rebuilt chunks before they replace the old ones; None without an embedder."""
         return self._embeddings.run_ahead(stopped, wait_s=AHEAD_WAIT_S, skip=skip) if self._has_embeddings else None

@@ -1,4 +1,4 @@
-"""A vault that follows its folders by itself: on search, when it is opened, and while a watcher runs."""
+"""Automatic sync of folders: before searches, on opening, and by a watcher."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ __all__ = ["Following"]
 
 
 class Following(Synced, Searchable):
-    """A store that keeps itself in step with the folders it follows."""
+    """A store that syncs its folders automatically."""
 
-    #: Looks at the disk before searches; None unless it was asked for.
+    #: Syncs folders before searches; None by default.
     _on_search: tuple[OnSearch, float] | None = None
     _watchers: tuple[FolderWatcher, ...] = ()
 
     def sync_status(self) -> SyncStatus:
-        """Compare the folders that the vault follows with the disk, by size and time of their files.
+        """Compare the followed folders with the disk, by size and time of their files.
 
         Returns:
-            Of each folder how many files, chunks and bytes are in the vault, which files are new, changed or gone, and
-            when the last sync was; whether a sync or a watcher runs; the last error.
+            For each folder the number of files, chunks and bytes in the vault, the new, changed and deleted files, and
+            the time of the last sync; the running sync and watcher, if any; the last error.
 
         Raises:
             StoreError: the vault cannot be read.
@@ -45,8 +45,8 @@ class Following(Synced, Searchable):
         faults = [watcher.last_error for watcher in running]
         if self._on_search is not None:
             faults.append(self._on_search[0].last_error)
-        fault = next((one for one in faults if one is not None), None)
-        return status_of(self._store, self._clock(), watching=bool(running), last_error=fault)
+        last_error = next((fault for fault in faults if fault is not None), None)
+        return status_of(self._store, self._clock(), watching=bool(running), last_error=last_error)
 
     def watch_files(
         self,
@@ -56,22 +56,21 @@ class Following(Synced, Searchable):
         interval_s: float | None = 60.0,
         on_sync: Callable[[SyncReport], object] | None = None,
     ) -> Watcher:
-        """Keep the vault in step with its folders until the watcher, or the vault, is closed.
+        """Sync the followed folders on changes until the watcher, or the vault, is closed.
 
-        Two threads do it. What the system tells of changes is a hint of when to look; everything is compared at the
-        beginning, every ``interval_s``, and when a folder went away and came back, so an event that is lost only costs
-        time. Transcripts are read when 100,000 bytes or 50 lines of one are new. What goes wrong is the watcher's
-        ``last_error``, and tried again. It needs the package watchfiles (extra ``watch``).
+        The watcher runs two threads. File system events only trigger a comparison; all folders are compared at the
+        start, every ``interval_s``, and when a missing folder reappears, so a lost event only causes a delay.
+        Transcripts are read after 100,000 new bytes or 50 new lines. An error is kept as the watcher's ``last_error``,
+        and the sync is retried. Requires the package watchfiles (extra ``watch``).
 
         Args:
-            debounce_s: a file is looked at when nothing happened to it for so many seconds, 0 to 86,400; at the latest
-                after ten times as many.
-            session_debounce_s: a transcript is looked at so many seconds after something happened to it.
-            interval_s: how often everything is compared, 0.01 to 86,400 seconds; None for the beginning alone.
+            debounce_s: seconds without changes before a file is read, 0 to 86,400; at most ten times as long.
+            session_debounce_s: seconds from a change of a transcript to its reading.
+            interval_s: interval of full comparisons, 0.01 to 86,400 seconds; None for only the one at the start.
             on_sync: called with the report of each sync, on a thread of the watcher.
 
         Raises:
-            EntryError: an argument is out of range, or the package is not installed; the message says how to get it.
+            EntryError: an argument is out of range, or the package is not installed (with the command to install it).
             ReadOnly: the vault was opened for reading.
             Closed: the vault was closed.
         """
@@ -89,23 +88,23 @@ class Following(Synced, Searchable):
             interval_s=interval_s,
             on_sync=on_sync,
         )
-        self._watchers = (*(one for one in self._watchers if not one.closed), watcher)
+        self._watchers = (*(known_watcher for known_watcher in self._watchers if not known_watcher.closed), watcher)
         return watcher
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _synced(self, asked: Asked, root: str | os.PathLike[str] | None) -> SyncReport:
-        report = super()._synced(asked, root)
+    def _synced(self, request: Asked, root: str | os.PathLike[str] | None) -> SyncReport:
+        report = super()._synced(request, root)
         for watcher in self._watchers:
-            watcher.know([one.root.path for one in asked.followed])
+            watcher.know([followed.root.path for followed in request.followed])
         return report
 
     @staticmethod
     def _search_budget(sync_on_search: bool | float) -> float | None:
-        """Return how many seconds a search may wait for a look at the disk; None for no look.
+        """Return the seconds that a search may wait for a sync; None for no sync.
 
         Raises:
-            StoreError: it is no budget.
+            StoreError: an invalid budget.
         """
         if sync_on_search is False:
             return None
@@ -114,7 +113,7 @@ class Following(Synced, Searchable):
         return budget_of(sync_on_search)
 
     def _follow_by_itself(self, budget: float | None, on_open: bool) -> None:
-        """Have searches look at the disk first, and look at it now.
+        """Sync before searches, and now.
 
         Raises:
             ReadOnly: the vault was opened for reading.
@@ -126,7 +125,7 @@ class Following(Synced, Searchable):
         looks = OnSearch(self._store, self.sync, self._clock)
         if budget is not None:
             self._on_search = looks, budget
-            # The method itself stays as it is for all other vaults: a search without this makes no call more.
+            # Patched per instance, so that searches of other vaults make no additional call.
             self.__dict__["_plan"] = self._plan_in_step
         if on_open:
             looks.ask()
@@ -150,5 +149,5 @@ class Following(Synced, Searchable):
 
 
 def within(plan: Plan, budget_s: float) -> float:
-    """Return how long a search may wait for the disk: half of what time it has left, if it has a limit."""
+    """Return the seconds that a search may wait for a sync: at most half of its remaining time."""
     return budget_s if plan.deadline is None else min(budget_s, plan.deadline.left_s / 2)

@@ -1,4 +1,4 @@
-"""What searches use beside a vault's file: built on demand, and kept there after loads."""
+"""The search index beside a vault's file: built on demand, and written after bulk loads."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ __all__ = ["Indexed"]
 
 
 class Indexed(AnyVault):
-    """A vault with a folder beside its file for what searches use."""
+    """A vault with a search index in a folder beside its file."""
 
     _store: Store
     _tier: LocalTier
-    #: Rows that loads brought since the index was brought up to date.
+    #: Rows loaded since the index was last updated.
     _loaded_rows = 0
-    #: Whether the index is to be up to date when the vault is closed.
+    #: True if the index must be updated when the vault is closed.
     _keeps_up = False
 
     def optimize(self) -> Optimized:
-        """Build what searches use now, rather than in the background, and write it beside the file.
+        """Build the search index now instead of in the background, and write it beside the file.
 
-        Loads of 2,000 entries and more do so themselves. Call it before the file moves to a read-only medium: the next
-        process opens what is there, and its first search is as fast as any. Files that are up to date are not written
-        again. Token counts are built if the vault's own profile, or a search so far, uses them.
+        Loads of 2,000 or more entries do this themselves. Call it before moving the file to a read-only medium: the
+        next process maps the index, and its first search is as fast as any other. Up-to-date files are not written
+        again. Token counts are built if the vault's profile, or a search so far, uses them.
 
         Returns:
-            How many entries it covers, and the file it wrote.
+            Number of indexed entries, and the written file.
 
         Raises:
             ReadOnly: the vault was opened for reading.
@@ -48,15 +48,15 @@ class Indexed(AnyVault):
         from septet.model.stats import Optimized
         from septet.sqlite.snapshot.optimize import optimize
 
-        made = optimize(self._tier.manager, self._store, self._clock(), terms=self._uses_terms)
-        return Optimized(len(self), None, 0) if made is None else Optimized(len(self), str(made[0]), made[1])
+        written = optimize(self._tier.manager, self._store, self._clock(), terms=self._uses_terms)
+        return Optimized(len(self), None, 0) if written is None else Optimized(len(self), str(written[0]), written[1])
 
     def close(self) -> None:
-        """Close the vault, with an index that is up to date after a load."""
+        """Close the vault, after updating the index if a load requires it."""
         try:
             if self._keeps_up and not self._store.closed:
                 self._keeps_up = False
-                # The load itself is stored, and searches do without.
+                # The load is stored, and searches work without an index.
                 with suppress(SeptetError, MemoryError), self._tier.manager.foreground():
                     self._keep_up()
         finally:
@@ -74,7 +74,7 @@ class Indexed(AnyVault):
         load(self._tier.manager, self._store, self._clock(), terms=self._uses_terms)
 
     def _keep_up(self) -> None:
-        """Write what searches use if it is worth it; the caller has the manager's turn."""
+        """Write the index if that pays; the caller has the manager's turn."""
         from septet.sqlite.snapshot.optimize import keep_up
 
         keep_up(self._tier.manager, self._store, self._clock(), terms=self._uses_terms)

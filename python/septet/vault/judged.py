@@ -1,4 +1,4 @@
-"""Feedback: what became of the results of a vault."""
+"""Feedback on the results of a vault."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ __all__ = ["Judged"]
 
 
 class Judged(Writable):
-    """A store that records what became of results."""
+    """A store that records feedback on results."""
 
     def feedback(self, query: str, id: str, action: Action) -> None:
-        """Record what became of a result: ``accepted``, ``modified``, ``dismissed``, or ``failed`` (never counted).
+        """Record the outcome of a result: ``accepted``, ``modified``, ``dismissed``, or ``failed`` (never counted).
 
-        From 30 counted rows on, the weights adapt; see `weights`.
+        The weights adapt after 30 counted rows; see `weights`.
 
         Raises:
             EntryError: an unknown action.
             EntryNotFound: no entry has this id.
             StoreError: the vault cannot be written.
         """
-        given = checked(query, id, action, self._clock())
+        row = checked(query, id, action, self._clock())
         with self._store.writing() as write:
-            if not write.tables.entries.find(write, [given.entry_id]):
-                raise self._missing(given.entry_id)
-            write.tables.feedback.record(write, given)
+            if not write.tables.entries.find(write, [row.entry_id]):
+                raise self._missing(row.entry_id)
+            write.tables.feedback.record(write, row)
 
     def reset_feedback(self) -> int:
-        """Delete all feedback, which restores the profile's weights; return how many rows were deleted.
+        """Delete all feedback, which restores the profile's weights; return the number of deleted rows.
 
         Raises:
             StoreError: the vault cannot be written.
@@ -45,12 +45,12 @@ class Judged(Writable):
             return write.tables.feedback.clear(write)
 
     def _feedback_days(self) -> list[tuple[int, str, int]]:
-        """Return how many rows of each action each day has: whole days since 1970, in order."""
+        """Return ``(day, action, rows)`` in order; days since 1970."""
         with self._store.reading() as read:
             return read.tables.feedback.by_day(read)
 
     def _restore_feedback(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Store feedback rows of an export, with their times."""
+        """Store feedback rows of an export with their times."""
         with self._store.writing() as write:
             for row in rows:
                 at = as_epoch(row.get("created_at"), "created_at", EntryError)

@@ -42,24 +42,24 @@ class Listed(ABC):
     ) -> Page:
         """List entries without a query, page by page.
 
-        All live entries are listed, valid or not, memories too. Pages are stable: whatever is written in between, each
-        entry whose place in the order did not change comes once. They are found by what stands last on the page before,
-        so the last page costs no more than the first.
+        Lists all live entries, valid or not, including memories. Pages are stable: an entry whose position in the order
+        does not change is listed once, regardless of writes between pages. A page continues after the last entry of the
+        previous one, so the last page costs no more than the first.
 
         Args:
             where: a filter, as for `search`.
             order_by: a field, ``(field, "desc")``, or a list of these: ``id``, ``kind``, ``type``, ``domain``,
                 ``severity`` (the most severe last), ``trust`` (the most trusted last), ``source``, ``title``,
                 ``parent``, ``path``, ``first_line``, ``last_line``, the four times, or a path into attrs (numbers, then
-                texts, then False and True). Texts are compared by their characters. Equal entries come in the order
-                of their ids. Those without a value come last, those with a list in attrs too; a ``valid_from`` that is
-                not set stands before all, a ``valid_until`` behind all.
-            limit: how many entries a page has; None for all, which are in memory together then.
-            after: the ``next`` of the page before, with the same ``where``, ``order_by`` and ``as_of``.
+                texts, then False and True). Texts are compared by code point. Ties are ordered by id. Entries without
+                a value, or with a list in attrs, come last; an unset ``valid_from`` sorts first, an unset
+                ``valid_until`` last.
+            limit: maximum entries per page; None for all, in memory at once.
+            after: ``next`` of the previous page, with the same ``where``, ``order_by`` and ``as_of``.
             as_of: only entries that are valid at this time.
 
         Raises:
-            QueryError: an argument cannot be understood, or ``after`` belongs to another listing.
+            QueryError: an argument is malformed, or ``after`` belongs to another listing.
             StoreError: the vault cannot be read.
         """
         from septet.listing import Request
@@ -70,7 +70,7 @@ class Listed(ABC):
         return the_page(self._listed(PageAsked(request), None)[0], request)
 
     def count(self, where: Mapping[str, Any] | None = None, *, as_of: Time | None = None) -> int:
-        """Return how many entries pass a filter, valid or not, memories too.
+        """Return the number of entries that pass a filter, valid or not, including memories.
 
         Args:
             where: a filter, as for `search`; None counts all.
@@ -94,16 +94,16 @@ class Listed(ABC):
         limit: int | None = 100,
         as_of: Time | None = None,
     ) -> Facets:
-        """Return how many entries have each value of a field, the most frequent value first, equal ones by value.
+        """Return the number of entries per value of a field, the most frequent first, ties by value.
 
         Args:
             field: ``domain``, ``type``, ``severity``, ``kind``, ``tags``, ``source``, ``trust``, ``parent``, ``path``,
-                a path into attrs (``attrs.team``), or one of the four times. Each value of a list counts, once for an
-                entry; objects count as no value, and so do times outside the years 1 to 9999.
+                a path into attrs (``attrs.team``), or one of the four times. Each value of a list counts once per
+                entry; objects, and times outside the years 1 to 9999, do not count.
             where: count only entries that pass this filter, as for `search`.
-            by: gather times by ``"day"`` (the default), ``"month"`` or ``"year"``, UTC: ``2026-11-23``, ``2026-11``,
+            by: group times by ``"day"`` (the default), ``"month"`` or ``"year"``, UTC: ``2026-11-23``, ``2026-11``,
                 ``2026``.
-            limit: at most so many values; None for all.
+            limit: maximum number of values; None for all.
             as_of: only entries that are valid at this time.
 
         Raises:
@@ -119,27 +119,27 @@ class Listed(ABC):
         return facets_of(what, [self._listed(CountsAsked(what, request, most), None)[0]], most)
 
     def __iter__(self) -> Iterator[Entry]:
-        """Go through all entries in the order in which they were first stored, some hundred in memory at a time.
+        """Iterate over all entries in the order in which they were first stored, some hundred in memory at a time.
 
-        Each part is read by itself, so the vault may be written meanwhile: what is added is not visited, what is
-        deleted or changed is visited as it then is. The first part and the last entry are of one moment.
+        Each part is a read of its own, so the vault may be written in between: added entries are not visited, changes
+        and deletions are seen. The first part and the last entry are of one moment.
         """
         for part in self._parts():
             yield from part
 
     def _parts(self) -> Iterator[list[Entry]]:
         """Yield all entries, some hundred at a time."""
-        last, found = self._part(0, None)
-        while found:
-            yield [candidate.to_entry() for candidate in found]
-            last, found = self._part(found[-1].row, last)
+        last, candidates = self._part(0, None)
+        while candidates:
+            yield [candidate.to_entry() for candidate in candidates]
+            last, candidates = self._part(candidates[-1].row, last)
 
     def _part(self, row: int, last: int | None) -> tuple[int, list[Candidate]]:
-        """Return some hundred entries behind a row, none where there is no more, and the last row that counts.
+        """Return some hundred entries after a row, and the last row to visit; empty at the end.
 
         Args:
-            last: that row; None for the last one of now, which is of the same moment as the entries: what is written
-                anew between the two would be missing.
+            last: that row; None to read it in the same transaction as the entries, so that no rewritten entry is missed
+                between the two.
         """
         with self._store.reading() as read:
             end = read.tables.listings.last_row(read) if last is None else last
@@ -147,26 +147,26 @@ class Listed(ABC):
 
     @abstractmethod
     def _listed(
-        self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+        self, query: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
     ) -> tuple[_Answer, Shadowing | None]:
-        """Return what is asked of the listing; see `septet.federation.member.Member`."""
+        """Run a query on the listing; see `septet.federation.member.Member`."""
 
     def _asked_listings(
-        self, asked: AskedListing[_Answer], as_of: float | None, tiers: frozenset[str] | None
+        self, query: AskedListing[_Answer], as_of: float | None, tiers: frozenset[str] | None
     ) -> list[tuple[str, _Answer]]:
-        """Return what the listing of each tier answers by its name; a vault is the tier ``vault``."""
-        return [("vault", self._listed(asked, None)[0])]
+        """Return the results of each tier's listing with its name; a vault is the tier ``vault``."""
+        return [("vault", self._listed(query, None)[0])]
 
     def _held(self, ids: Sequence[str]) -> frozenset[str]:
-        """Return those of the ids that are live."""
+        """Return the ids of live entries."""
         with self._store.reading() as read:
             return read.tables.listings.held(read, ids)
 
 
 class ListedByArrays(Listed):
-    """A file whose entries are listed by arrays that follow it.
+    """A file whose entries are listed from arrays in memory.
 
-    They are made by the first call, in some tenths of a second for 100,000 entries.
+    The first call builds them, in some tenths of a second for 100,000 entries.
     """
 
     _tier: LocalTier
@@ -176,12 +176,12 @@ class ListedByArrays(Listed):
         return self._tier.listings.made
 
     def _listed(
-        self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+        self, query: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
     ) -> tuple[_Answer, Shadowing | None]:
-        """Return what is asked of the listing; see `septet.federation.member.Member`."""
+        """Run a query on the listing; see `septet.federation.member.Member`."""
         with self._listings.reading() as view:
             if hidden is None:
-                return asked(view), None
-            # Those below are compared with them when this is no longer read.
+                return query(view), None
+            # Load the ids now: lower tiers are compared with them after this read has ended.
             view.listing.ids(view.read)
-            return asked(view._replace(hidden=hidden(view.listing))), view.listing
+            return query(view._replace(hidden=hidden(view.listing))), view.listing

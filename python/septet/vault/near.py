@@ -1,4 +1,4 @@
-"""Near-duplicates: what is stored of an entry when the vault holds one like it."""
+"""Storing entries with a comparison against near-duplicates."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 __all__ = ["KnowsNear"]
 
-#: The type of the link from an entry to the one that it is like.
+#: The type of the link from an entry to its near-duplicate.
 SIMILAR = "similar"
-#: So many similar entries are asked for at first: some may be parts of other entries.
+#: Initial limit of similar entries; some may be parts of other entries.
 FEW = 16
-#: Equal texts and equal vectors have cosines that differ from 1 by less.
+#: Maximum distance from 1 of the cosine of equal texts or equal vectors.
 ROUNDING = 1e-6
 _END = object()
 
 
 class _Found(NamedTuple):
-    """An entry that is like the one to be stored: its similarity, and what was compared."""
+    """A near-duplicate of the entry to be stored: its similarity, and the compared feature."""
 
     id: str
     similarity: float
@@ -51,45 +51,44 @@ class _Found(NamedTuple):
 
 
 class KnowsNear(FindsSimilar, Writable, ABC):
-    """A store that is asked for near-duplicates before it takes an entry.
+    """A store that compares a new entry with its near-duplicates.
 
-    It is asked outside the write transaction. So of two writers at the same moment both may find nothing, and both
-    entries are stored, as without a look.
+    The comparison runs outside the write transaction, so two concurrent writers may both store similar entries.
     """
 
     @abstractmethod
     def vectors(self, ids: Any, model: str | None = None) -> NDArray[np.float32]:
-        """Return the vectors of entries, NaN where there is none."""
+        """Return the vectors of entries, NaN for missing ones."""
 
     def _add_near(self, batch: Batch, near: Near, words: int | None, call: str) -> str:
-        """Store the one entry of a batch, unless it is to give way to one that is like it; return the id of either."""
+        """Store the only entry of a batch, or keep or merge its near-duplicate; return the id of the result."""
         row = batch.rows[0]
         if self._store.read_only:
-            # Also where nothing would be written: what a call may do does not depend on what is there.
+            # Raise even if nothing would be written: permission must not depend on the stored entries.
             with self._store.writing():
                 pass
-        found = self._near(batch, near.least)
-        if found is None or (found.id == row.id and near.what == "note"):
+        match = self._near(batch, near.least)
+        if match is None or (match.id == row.id and near.what == "note"):
             self._write(batch, call)
         elif near.what == "skip":
-            return found.id
+            return match.id
         elif near.what == "note":
             with self._store.writing() as write:
                 self._store_batch(write, batch, call)
-                if write.tables.entries.find(write, [found.id]):
-                    note = f"{found.compared} {found.similarity:.4f}"
-                    write.tables.links.put(write, [Link(row.id, found.id, SIMILAR, note)])
+                if write.tables.entries.find(write, [match.id]):
+                    note = f"{match.compared} {match.similarity:.4f}"
+                    write.tables.links.put(write, [Link(row.id, match.id, SIMILAR, note)])
             self._written()
         else:
             with self._store.writing() as write:
-                # As it is now: it may have been changed, or deleted, since it was found.
-                old = write.tables.entries.find(write, [found.id]).get(found.id)
+                # Read again: the match may have been changed or deleted since the comparison.
+                old = write.tables.entries.find(write, [match.id]).get(match.id)
                 if old is not None and TRUSTS.index(row_entry(row).trust) < TRUSTS.index(old.to_entry().trust):
-                    # What anybody may have written takes no part of what is relied on.
-                    return found.id
+                    # Untrusted text must not change a trusted entry.
+                    return match.id
                 self._store_batch(write, batch if old is None else self._merged(write, old, batch, words), call)
             self._written()
-            return row.id if old is None else found.id
+            return row.id if old is None else match.id
         return row.id
 
     def _add_each_near(
@@ -102,7 +101,7 @@ class KnowsNear(FindsSimilar, Writable, ABC):
         near: Near,
         report: Report | None,
     ) -> list[str]:
-        """Store items one after the other, each compared with those before it; see `septet.Vault.add_many`."""
+        """Store items one by one, each compared with those before it; see `septet.Vault.add_many`."""
         ids: list[str] = []
         while True:
             batch = Batch()
@@ -111,12 +110,12 @@ class KnowsNear(FindsSimilar, Writable, ABC):
                 if item is _END:
                     return ids
                 vector = None if matrix is None else matrix[len(ids)]
-                own = gather_item(batch, item, vector, model, words, self._clock())
+                item_words = gather_item(batch, item, vector, model, words, self._clock())
             except Exception as fault:
                 # The source may raise anything; the caller must learn how many are stored.
                 raise stopped(len(ids), len(ids), fault) from fault
             try:
-                ids.append(self._add_near(batch, near, own, "add_many"))
+                ids.append(self._add_near(batch, near, item_words, "add_many"))
             except SeptetError as fault:
                 raise stopped(len(ids), len(ids), fault) from fault
             if report is not None:
@@ -125,32 +124,32 @@ class KnowsNear(FindsSimilar, Writable, ABC):
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _near(self, batch: Batch, least: float) -> _Found | None:
-        """Return the entry that is most like the one of a batch, the oldest of equals; None if none is like it."""
+        """Return the nearest duplicate of the entry of a batch, the oldest of equals; None if there is none."""
         row, now = batch.rows[0], self._clock()
         if not _valid(row, now):
             return None
         with self._store.reading() as read:
-            held = read.tables.entries.find(read, [row.id]).get(row.id)
-        if held is not None:
-            return _Found(row.id, 1.0, "text") if _valid(held, now) and _same(row, held) else None
+            stored = read.tables.entries.find(read, [row.id]).get(row.id)
+        if stored is not None:
+            return _Found(row.id, 1.0, "text") if _valid(stored, now) and _same(row, stored) else None
         if row.parent == row.id:
             return None
         words = searched_text(row.title, row.description, row.context, row.tags)
         like = Like(words, joined((row.title, row.description, row.context)))
-        found = []
+        matches = []
         for model, vector in batch.vectors[0].by_model.items() if batch.vectors else [(None, None)]:
-            given = None if vector is None else query_vector(vector)
-            found += self._nearest_of(row, like._replace(vector=given, model=model), least)
-        return min(found, key=lambda one: -one.similarity, default=None)
+            unit = None if vector is None else query_vector(vector)
+            matches += self._nearest_of(row, like._replace(vector=unit, model=model), least)
+        return min(matches, key=lambda match: -match.similarity, default=None)
 
     def _nearest_of(self, row: EntryRow, like: Like, least: float) -> list[_Found]:
-        """Return what is most like an entry by the vectors of a model; by words, what has no such vector."""
+        """Return the nearest entry by the vectors of a model; else, by words, the nearest without such a vector."""
         compared, hits, _ = self._alike(row, like, least, None)
         if not hits and compared == "cosine":
             by_words = Like(like.words)
-            compared, hits, left = self._alike(row, by_words, least, like.model, without_vector=True)
-            if left and not hits:
-                # They may have got their vectors since vectors were compared.
+            compared, hits, has_vectors = self._alike(row, by_words, least, like.model, without_vector=True)
+            if has_vectors and not hits:
+                # Their vectors may have arrived since the comparison of vectors.
                 compared, hits, _ = self._alike(row, like, least, None)
         if not hits:
             return []
@@ -160,26 +159,25 @@ class KnowsNear(FindsSimilar, Writable, ABC):
     def _alike(
         self, row: EntryRow, like: Like, least: float, model: str | None, *, without_vector: bool = False
     ) -> tuple[str, list[Hit], bool]:
-        """Return what was compared, and what an entry is like that may take its place; equals of the best all.
-
-        And whether others were left out, as they have a vector.
+        """Return the compared feature, the near-duplicates (all ties of the best), and True if hits with vectors were
+        dropped.
         """
         limit = FEW
         while True:
             results = self._like_new(like, limit, max(0.0, least - ROUNDING), memories=row.kind == MEMORY)
-            # Not by a filter: all that one passes is read again after each write.
-            kept = [hit for hit in results if hit.kind == row.kind and hit.parent == row.parent and not _part(hit)]
-            left = False
-            if without_vector and kept:
-                lacking = self._lacking(kept, model)
-                kept, left = lacking, len(lacking) < len(kept)
+            # Not by a filter, whose mask would be rebuilt after each write.
+            matches = [hit for hit in results if hit.kind == row.kind and hit.parent == row.parent and not _part(hit)]
+            has_vectors = False
+            if without_vector and matches:
+                lacking = self._lacking(matches, model)
+                matches, has_vectors = lacking, len(lacking) < len(matches)
             more = len(results) == limit < MOST_SIMILAR
-            if not more or (kept and kept[0].score > results[-1].score + ROUNDING):
-                return next(iter(results.weights), ""), kept, left
+            if not more or (matches and matches[0].score > results[-1].score + ROUNDING):
+                return next(iter(results.weights), ""), matches, has_vectors
             limit = min(limit * FEW, MOST_SIMILAR)
 
     def _lacking(self, hits: Sequence[Hit], model: str | None) -> list[Hit]:
-        """Return those of the hits that have no vector of a model."""
+        """Return the hits that have no vector of a model."""
         try:
             rows = self.vectors([hit.id for hit in hits], model)
         except VectorError:
@@ -187,33 +185,33 @@ class KnowsNear(FindsSimilar, Writable, ABC):
         return [hit for hit, row in zip(hits, rows) if np.isnan(row[0])]
 
     def _merged(self, write: Writing, old: Candidate, batch: Batch, words: int | None) -> Batch:
-        """Return what stores an entry together with one that it is like."""
+        """Return the batch that stores an entry merged into its near-duplicate."""
         entry, row = old.to_entry(), batch.rows[0]
         new = row_entry(row)
         longer = chars(new) > chars(entry)
         vector = batch.vectors[0].by_model if batch.vectors and (longer or _same(row, old)) else None
         changed = revise(entry, merged_fields(entry, new, longer=longer), now=self._clock())
-        made = Batch()
-        # The vector of a text that is split would describe none of its parts.
+        merged = Batch()
+        # A vector of the whole text would describe none of its parts.
         vector = None if entry.parent == entry.id else vector
-        made.gather(fields_of(changed.entry), vector, None, now=self._clock(), words=words)
-        return made
+        merged.gather(fields_of(changed.entry), vector, None, now=self._clock(), words=words)
+        return merged
 
 
-def _valid(one: EntryRow | Candidate, now: float) -> bool:
-    begun = one.valid_from is None or one.valid_from <= now
-    return begun and (one.valid_until is None or one.valid_until > now)
+def _valid(row: EntryRow | Candidate, now: float) -> bool:
+    begun = row.valid_from is None or row.valid_from <= now
+    return begun and (row.valid_until is None or row.valid_until > now)
 
 
-def _same(row: EntryRow, held: Candidate) -> bool:
-    """Say whether an id is that of the text, and both have this text."""
+def _same(row: EntryRow, stored: Candidate) -> bool:
+    """Return True if the stored id was derived from the text, and both texts are equal."""
     texts = (row.title, row.description, row.context)
-    made = id_of_text(row.kind, row.title, row.text_hash)
-    return held.id == made and texts == (held.title, held.description, held.context)
+    derived = id_of_text(row.kind, row.title, row.text_hash)
+    return stored.id == derived and texts == (stored.title, stored.description, stored.context)
 
 
 def _part(hit: Hit) -> bool:
-    """Say whether an entry was made by splitting another one, which makes it anew when it is stored again."""
+    """Return True if an entry is a part of a split entry, which is replaced when that entry is stored again."""
     head, mark, number = hit.id.rpartition("#")
     return hit.parent is not None and bool(mark) and head == hit.parent and number.isdecimal()
 

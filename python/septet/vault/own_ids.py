@@ -1,4 +1,4 @@
-"""Ids that are made from texts: what is masked as a secret is in none of them."""
+"""Ids derived from texts, without masked secrets."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 __all__ = ["id_of_text", "with_clean_id", "with_clean_ids"]
 
-#: What titles with a secret have: a sign before the value, digits among letters, a word too long to be spoken, or the
-#: word before a password of a `.netrc` file.
+#: A necessary condition of a title with a secret: a separator before the value, digits among letters, a very long word,
+#: or the keyword before a password in a `.netrc` file.
 _SUSPECT = re.compile(r"[=:：@]|(?:^|\s)-|[^\W\d_]\d|\d[^\W\d_]|[\w/+.-]{16,}|\bpassword\b", re.IGNORECASE)
 
 
-#: Characters of a title that an id is made from, and more than enough around them.
+#: Maximum characters of a title that are scanned; an id uses far fewer.
 LOOKED_AT = 4_096
 
 
 def id_of_text(kind: str, title: str, digest: str) -> str:
-    """Return the id of an entry that is given none; of a title with a secret, from the words that the mask leaves.
+    """Return the id of an entry without one, derived from the title with secrets masked.
 
     Args:
-        digest: of title, description and context, 32 hexadecimal digits; the end of the id comes from it.
+        digest: hash of title, description and context, 32 hexadecimal digits; its start ends the id.
     """
     title = title[:LOOKED_AT]
     return made_id(kind, _rules().redact(title).text if _SUSPECT.search(title) else title, digest)
 
 
 def with_clean_id(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the fields of an entry; where no id is given and the title holds a secret, with an id without it."""
+    """Return the fields of an entry, with an id if it has none and its title contains a secret."""
     title = fields.get("title")
     if fields.get("id") is not None or not isinstance(title, str) or not _SUSPECT.search(title[:LOOKED_AT]):
         return fields
@@ -42,38 +42,38 @@ def with_clean_id(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def with_clean_ids(items: Sequence[object]) -> Sequence[object]:
-    """Return entries, as `with_clean_id` does each of those that are dicts."""
-    # No function of Python is called for each item.
+    """Apply `with_clean_id` to every dict of a block."""
+    # No Python call per item, for speed.
     titles = {
         at: title[:LOOKED_AT]
-        for at, one in enumerate(items)
-        if type(one) is dict
-        and one.get("id") is None
-        and type(title := one.get("title")) is str
+        for at, item in enumerate(items)
+        if type(item) is dict
+        and item.get("id") is None
+        and type(title := item.get("title")) is str
         and _SUSPECT.search(title[:LOOKED_AT])
     }
     if not titles:
         return items
     places = list(titles)
-    made: list[Any] = list(items)
+    cleaned: list[Any] = list(items)
     for number, _ in _rules().redact_all(list(titles.values())):
-        made[places[number]] = _cleaned(made[places[number]])
-    return made
+        cleaned[places[number]] = _cleaned(cleaned[places[number]])
+    return cleaned
 
 
 def _cleaned(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    texts = ["" if (one := fields.get(name)) is None else one for name in ("title", "description", "context")]
+    texts = ["" if (text := fields.get(name)) is None else text for name in ("title", "description", "context")]
     kind = "entry" if fields.get("kind") is None else fields["kind"]
     try:
         return {**fields, "id": id_of_text(kind, texts[0], text_hash(*texts))}
     except (TypeError, UnicodeEncodeError):
-        # The checks of an entry say what is wrong.
+        # The checks of the entry report the malformed field.
         return fields
 
 
 @lru_cache(1)
 def _rules() -> Redactor:
-    # They take 70 ms to make ready, and most titles need none.
+    # Compiling the rules takes 70 ms, and most titles need none.
     from septet.files.redaction import Redactor
 
     return Redactor()

@@ -14,20 +14,20 @@ __all__ = ["entry_at", "is_like_place"]
 
 #: ``a.md``, ``a.md#L3``, ``a.md#L3-L9``, ``a.pdf#p3``.
 _PLACE = re.compile(r"(.+?)(?:#[Lp](\d{1,9})(?:-[Lp]?(\d{1,9}))?)?", re.DOTALL)
-#: So many ids are listed that a place may mean.
+#: Maximum candidate ids in an error.
 MOST_CANDIDATES = 10
 
 
 def is_like_place(text: str) -> bool:
-    """Say whether a text looks like a place, so that an id which is missing costs no look at the paths of all."""
+    """Return True if a text looks like a place; other missing ids need no scan of the paths."""
     return "\n" not in text and any(sign in text for sign in "./#")
 
 
 def entry_at(vault: Any, text: str, **tier: Any) -> Entry | None:
-    """Return the first chunk of the file with a path, or with ``#L10`` behind it the chunk that holds the line.
+    """Return the first chunk of the file with a path, or, with a suffix ``#L10``, the chunk with that line.
 
     Args:
-        vault: what lists its entries, as `Vault.entries` does; a path is below its folder, as in ``span``.
+        vault: has a method `entries` like `Vault`; paths are relative to the root, as in ``span``.
 
     Raises:
         EntryError: several files have the path; the message lists them.
@@ -42,17 +42,17 @@ def entry_at(vault: Any, text: str, **tier: Any) -> Entry | None:
         chunks, first_line = _chunks_at(vault, place[1], tier), int(place[2])
     if not chunks:
         return None
-    files = {(one.source, one.parent): one for _, one in reversed(chunks)}
+    files = {(entry.source, entry.parent): entry for _, entry in reversed(chunks)}
     if len(files) > 1:
-        several = ", ".join(f"{one.id!r} of {one.source}" for one in list(files.values())[::-1][:MOST_CANDIDATES])
-        raise EntryError(f"{text!r} may be {several}: say its id")
+        several = ", ".join(f"{entry.id!r} of {entry.source}" for entry in list(files.values())[::-1][:MOST_CANDIDATES])
+        raise EntryError(f"{text!r} is ambiguous: {several}; use the id of a chunk")
     if first_line is None:
         return chunks[0][1]
     lines = (first_line, int(place[3] or first_line))
-    exact = [one for span, one in chunks if (span.first_line, span.last_line) == lines]
-    # Chunks overlap: the last that holds a line does not only repeat it.
-    held = exact[:1] or [one for span, one in chunks if span.first_line <= first_line <= span.last_line]
-    return held[-1] if held else None
+    exact = [entry for span, entry in chunks if (span.first_line, span.last_line) == lines]
+    # Chunks overlap: only the last one with a line also has the text after it.
+    holding = exact[:1] or [entry for span, entry in chunks if span.first_line <= first_line <= span.last_line]
+    return holding[-1] if holding else None
 
 
 def _chunks_at(vault: Any, path: str, tier: dict[str, Any]) -> list[tuple[Span, Entry]]:

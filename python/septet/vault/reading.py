@@ -21,63 +21,61 @@ __all__ = ["Readable"]
 
 
 class Readable:
-    """A store of entries that can be read, at one state in each call."""
+    """A store with methods that read entries; each call reads one state."""
 
     _store: Store
 
     def get(self, id: str) -> Entry | None:
         """Return the entry with this id, or None.
 
-        A path below its folder is an id too, ``a.md`` of the first chunk of the file, ``a.md#L10`` of the chunk that
-        holds the line. An entry that has the text for its id comes first.
+        A path relative to its root works as an id: ``a.md`` is the first chunk of the file, ``a.md#L10`` the chunk with
+        that line. An entry with this id takes precedence.
 
         Raises:
             EntryError: no entry has the id, and several files have the path; the message lists their chunks.
             StoreError: the vault cannot be read.
         """
-        if found := self.load([utf8(id, "id")]):
-            return found[0]
+        if entries := self.load([utf8(id, "id")]):
+            return entries[0]
         return entry_at(self, id) if is_like_place(id) else None
 
     def load(self, ids: Iterable[str]) -> list[Entry]:
-        """Return whole entries in the order of the ids; ids that do not exist are left out.
+        """Return whole entries in the order of the ids; unknown ids are skipped.
 
         Raises:
             StoreError: the vault cannot be read.
         """
-        wanted = ids_of([ids] if isinstance(ids, str) else ids)
+        wanted_ids = ids_of([ids] if isinstance(ids, str) else ids)
         with self._store.reading() as read:
-            found = read.tables.entries.find(read, wanted)
-        return [found[i].to_entry() for i in wanted if i in found]
+            rows = read.tables.entries.find(read, wanted_ids)
+        return [rows[i].to_entry() for i in wanted_ids if i in rows]
 
     def get_many(self, ids: Iterable[str]) -> list[Entry | None]:
-        """Return one entry for each id, None for ids that do not exist, so that positions stay.
-
-        `load` leaves out what does not exist.
+        """Return one entry per id, in order; None for unknown ids, which `load` skips.
 
         Raises:
             EntryError: an id is not text.
             StoreError: the vault cannot be read.
         """
-        wanted = ids_of([ids] if isinstance(ids, str) else ids)
-        found = {entry.id: entry for entry in self.load(wanted)}
-        return [found.get(i) for i in wanted]
+        wanted_ids = ids_of([ids] if isinstance(ids, str) else ids)
+        entries = {entry.id: entry for entry in self.load(wanted_ids)}
+        return [entries.get(i) for i in wanted_ids]
 
     def ids_beginning(self, text: str, *, limit: int = 20) -> list[str]:
-        """Return the ids that begin with a text, in order: what a shortened id may mean.
+        """Return the ids that begin with a text, in order: the completions of a shortened id.
 
         Args:
-            text: how they begin; capitals count.
-            limit: at most so many, 1 or more.
+            text: the prefix; case-sensitive.
+            limit: maximum number of ids, at least 1.
 
         Raises:
-            EntryError: an argument cannot be understood.
+            EntryError: an argument is malformed.
             StoreError: the vault cannot be read.
         """
-        wanted, most = utf8(text, "text"), whole(limit, "limit", EntryError, 1)
+        prefix, most = utf8(text, "text"), whole(limit, "limit", EntryError, 1)
         with self._store.reading() as read:
-            # No store counts further.
-            return read.tables.entries.ids_beginning(read, wanted, min(most, sys.maxsize))
+            # No store supports larger limits.
+            return read.tables.entries.ids_beginning(read, prefix, min(most, sys.maxsize))
 
     def links(self, id: str) -> list[Link]:
         """Return the links from and to an entry.
@@ -89,7 +87,7 @@ class Readable:
             return read.tables.links.links_of(read, utf8(id, "id"))
 
     def stats(self) -> Stats:
-        """Count what the vault holds.
+        """Return counts of the vault's contents.
 
         Raises:
             StoreError: the vault cannot be read.
@@ -110,7 +108,7 @@ class Readable:
             )
 
     def __bool__(self) -> bool:
-        # An empty vault is a vault: `vault or Vault(...)` must not open another.
+        # An empty vault must be true: `vault or Vault(...)` must not open another one.
         return True
 
     def __len__(self) -> int:

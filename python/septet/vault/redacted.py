@@ -1,4 +1,4 @@
-"""Taking secrets out of a vault that holds them."""
+"""Masking secrets in stored entries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Redactable"]
 
 
 class Redactable(Embedded):
-    """A store from whose files secrets can be taken."""
+    """A store whose secrets can be masked."""
 
     _store: Store
     _tier: LocalTier
@@ -35,36 +35,34 @@ class Redactable(Embedded):
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> RedactReport:
-        """Mask the secrets in everything that the vault holds already, so that no byte of them is left in its files.
+        """Mask the secrets in all stored data, and erase every byte of them from the vault's files.
 
-        Titles, descriptions, contexts, tags, sources, attrs at any depth, earlier versions, notes of links and queries
-        of feedback are masked. The vectors of what they were are removed, in the vault and in its embedding cache; the
-        next embedding makes those of the masked texts. Chunks of a file, and parts of a split entry, are put together
-        for a look at the whole, so no secret hides at a border. At the end the full-text index, the file and its log
-        are written anew and the sidecar is removed, so texts that were changed or deleted earlier are gone too.
+        Masks titles, descriptions, contexts, tags, sources, attrs at any depth, earlier versions, notes of links and
+        queries of feedback. The vectors of the old texts are removed from the vault and its embedding cache; the next
+        embedding computes those of the masked texts. Chunks of a file, and parts of a split entry, are joined before
+        the scan, so a secret across a border is detected. At the end the full-text index, the file and its log are
+        rewritten and the sidecar is removed, so texts that were changed or deleted earlier are erased too.
 
-        Files on the disk are never changed. A folder in whose files a secret was found is remembered as one that is
-        masked (``redact="all"``, or True where only transcripts held any), and those files are read again at the next
-        sync. Ids stay, since links and other programs name entries by them: the report lists those with a secret.
+        Files on the disk are never changed. A root with a secret in its files is masked from then on
+        (``redact="all"``, or True if only transcripts had secrets), and these files are read again by the next sync.
+        Ids do not change, since links and other programs use them: the report lists ids that contain a secret.
 
-        Each transaction is small, but for the last ones, which write the index and the file anew: other writers wait
-        some seconds for each gigabyte, and the disk must have room for twice the file. Searches go on. After a crash
-        the vault is whole, and redacting it again finishes. Backups, exports, and entries that others store meanwhile,
-        are not looked at.
+        Transactions are small, except the last ones, which rewrite the index and the file: other writers wait some
+        seconds per gigabyte, and the disk needs room for twice the file. Searches continue. After a crash the vault is
+        intact; redact it again to finish. Backups, exports, and entries stored during the run are not scanned.
 
         Args:
-            redactor: what is a secret; None for a `Redactor` with its default rules.
+            redactor: defines secrets; None for a `Redactor` with its default rules.
             where: only entries that pass this filter, with their versions, links and feedback.
-            dry_run: change nothing; only look.
-            progress: called with the number of entries looked at so far and their total; True shows a bar, as of
-                `embed`.
+            dry_run: change nothing; only scan.
+            progress: called with the number of scanned entries and their total; True shows a bar, as of `embed`.
 
         Returns:
-            What was masked, by rule, and what could not be.
+            Counts of masked secrets by rule, and the places that could not be masked.
 
         Raises:
-            EntryError: no redactor is given as one.
-            QueryError: the filter cannot be understood, or is empty.
+            EntryError: ``redactor`` is not a `Redactor`.
+            QueryError: the filter is malformed or empty.
             ReadOnly: the vault was opened for reading.
             StoreError: the vault cannot be read or written.
         """
@@ -77,8 +75,8 @@ class Redactable(Embedded):
         if self._store.read_only and not dry_run:
             raise ReadOnly(f"{self._store.path} was opened with read_only=True: open it for writing to redact it")
         rows = None if where is None else self._rows_where(where)
-        made = Wanted(redactor or Redactor(), rows, dry_run, self._clock, self._forget_vectors, reporter(progress))
-        report = redact_store(self._store, made, self._erase_arrays)
+        request = Wanted(redactor or Redactor(), rows, dry_run, self._clock, self._forget_vectors, reporter(progress))
+        report = redact_store(self._store, request, self._erase_arrays)
         if report.entries and not dry_run:
             self._written()
         return report
@@ -102,6 +100,6 @@ class Redactable(Embedded):
         else:
             from septet.sqlite.snapshot.sidecar import Sidecar
 
-            # Other processes may have written one.
+            # Another process may have written one.
             Sidecar(self._store.file).erase()
         manager.forget()

@@ -20,7 +20,7 @@ __all__ = ["Retrievable"]
 
 
 class Retrievable(ABC):
-    """Entries that can be retrieved from, beside other corpora."""
+    """Creates retrievers."""
 
     _watch: Watch | None
 
@@ -42,28 +42,27 @@ class Retrievable(ABC):
         on_retrieval: Callable[[Envelope], object] | None = None,
         secrets: Resolver | None = None,
     ) -> Retriever:
-        """Return what retrieves from several corpora: plans, asks them side by side, fuses, and judges the evidence.
+        """Return a retriever over several corpora: it plans, queries them in parallel, fuses, and grades the evidence.
 
-        Keep it: it remembers phrasings, budgets and what is known of slow corpora. Nothing is sent to a network unless
-        the configuration names a server, or ``expander`` or ``corpora`` do it.
+        Reuse it: it caches phrasings, budgets and the state of slow corpora. No network is used unless the
+        configuration names a server, or ``expander`` or ``corpora`` use one.
 
         Args:
             config: the name of a profile (``septet``, ``recall``, ``planned-retrieval``), a dict, a `RetrievalConfig`,
                 or a file with the blocks of one.
-            expander: says a query in other words; see `Expander`. None for the one that the configuration names.
-            corpora: more of them by name, which plans may name too; a name that the profile has replaces its own. Each
-                is a `Corpus`, another vault or federation, an `ExternalFirst`, or a function of a query and a number
-                that returns dicts with the fields of an entry.
-            policy: a `Policy`, or a dict of knobs, in place of that of the configuration.
-            timeout_s: how many seconds a retrieval takes at most, 0.01 to 86,400, unless it names another limit; None
-                for that of the configuration.
-            on_retrieval: called with the `Envelope` of each retrieval, on the thread that retrieved. What it raises is
-                logged, and harms nothing.
-            secrets: what knows keys by name; None for the environment.
+            expander: rephrases queries; see `Expander`. None for the one of the configuration.
+            corpora: additional corpora by name, available to plans; a name of the profile is overridden. Each is a
+                `Corpus`, another vault or federation, an `ExternalFirst`, or a function of a query and a number that
+                returns dicts with the fields of an entry.
+            policy: a `Policy`, or a dict of its fields, instead of the configuration's.
+            timeout_s: default limit of a retrieval in seconds, 0.01 to 86,400; None for that of the configuration.
+            on_retrieval: called with the `Envelope` of each retrieval, on the thread that retrieved. Its exceptions are
+                logged and ignored.
+            secrets: resolves keys by name; None for the environment.
 
         Raises:
             ProfileError: the configuration or the policy is malformed.
-            QueryError: an argument is none of these.
+            QueryError: an argument has a wrong type.
             StoreError: a vault that the configuration names cannot be opened.
         """
         from septet.retrieval.making import retriever_of

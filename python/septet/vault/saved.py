@@ -19,14 +19,14 @@ class Saved:
 
     @with_progress("pages", StoreError)
     def backup(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
-        """Copy the vault to another file while it is in use; the copy appears when it is complete.
+        """Copy the vault to another file while it is in use; the copy appears when complete.
 
         Args:
             progress: called with the number of pages copied and the total; True shows a bar, as of `embed`.
 
         Raises:
-            StoreError: the vault cannot be read, or the copy cannot be written: its name belongs to a vault or a
-                database in use, or is no file.
+            StoreError: the vault cannot be read, or the copy cannot be written: the path belongs to a vault or a
+                database in use, or is not a file.
         """
         from septet.sqlite.snapshot.optimize import keep_beside
 
@@ -42,22 +42,22 @@ class Saved:
         *,
         progress: Progress | None = None,
     ) -> int:
-        """Put a copy of a backup in the place of a vault, which may be damaged or missing.
+        """Replace a vault, which may be damaged or missing, by a copy of a backup.
 
-        The backup is copied and checked before anything is touched. A crash leaves the old vault or the new one, whole.
-        Stale logs and the folder beside the old vault are removed. Nobody may have the vault open, this process
-        neither; open it afterwards.
+        The backup is copied and checked first. A crash leaves either the old vault or the new one, intact. Stale logs
+        and the folder beside the old vault are removed. The vault must be closed in all processes, including this one;
+        open it afterwards.
 
         Args:
-            backup: a file that `backup` wrote, or any other vault that is sound.
+            backup: a file written by `backup`, or any other intact vault.
             path: the vault.
             progress: called with the number of pages copied and the total; True shows a bar, as of `embed`.
 
         Returns:
-            How many entries the vault now holds.
+            Number of entries in the vault.
 
         Raises:
-            NotAVault: the backup is damaged or no vault, or ``path`` is something else than a vault.
+            NotAVault: the backup is damaged or not a vault, or ``path`` is not a vault.
             SchemaTooNew: the backup was written by a newer Septet.
             StoreBusy: the vault is open.
             StoreError: the backup cannot be read, or the vault cannot be written.

@@ -1,4 +1,4 @@
-"""Entries of a vault that are like another one."""
+"""Search for similar entries."""
 
 from __future__ import annotations
 
@@ -33,38 +33,38 @@ class Similar(FindsSimilar):
         model: str | None = None,
         mode: Mode = "full",
     ) -> Results:
-        """Find entries like an entry, a text or a vector, most similar first: near-duplicates, and more of a kind.
+        """Return entries similar to an entry, a text or a vector, most similar first.
 
-        An entry is compared by its vector. One without a vector, and a text, are embedded as entries are, if the vault
-        has an embedder that answers; otherwise words are compared. All scores of one result are of one kind, which
-        ``results.weights`` names, and absolute: they depend on neither the limit nor the other results.
+        An entry is compared by its vector. An entry without a vector, or a text, is embedded if the vault has a working
+        embedder; otherwise words are compared. All scores of a result are of one kind, named in ``results.weights``,
+        and absolute: they depend on neither the limit nor the other results.
 
-        ``cosine``: the cosine of two vectors, of all entries that have one of the model; 1 is the same direction.
-        ``tfidf``: the cosine of two texts (title, description, context and tags of an entry) as TF-IDF vectors, the
-        weight of a word being its share of the text's words times ``ln((N + 1) / (n + 1)) + 1``, where ``n`` of ``N``
-        entries hold it; 1 is the same words in the same proportions. Both are exact, over every entry that passes the
-        filters. What has a cosine under 0.000001 is not similar, and never comes back.
+        ``cosine``: the cosine of two vectors, over all entries with a vector of the model; 1 is the same direction.
+        ``tfidf``: the cosine of two texts (title, description, context and tags of an entry) as TF-IDF vectors; the
+        weight of a word is its share of the text's words times ``ln((N + 1) / (n + 1)) + 1``, where ``n`` of ``N``
+        entries contain it; 1 is the same words in the same proportions. Both are exact, over every entry that passes
+        the filters. Entries with a cosine below 0.000001 are never returned.
 
         Args:
-            id: an entry, which is left out itself, as are the parts that it was split into.
-            text: a text; to compare an entry that is not stored, its title, description and context, one a line.
+            id: an entry; it and its parts are not returned.
+            text: a text; for an entry that is not stored, its title, description and context, one per line.
             vector: a vector ``(d,)``.
-            limit: at most so many, 1 to 1,000,000.
-            min_similarity: only those of at least this score, 0 to 1.
+            limit: maximum number of results, 1 to 1,000,000.
+            min_similarity: minimum score, 0 to 1.
             where: a filter, as for `search`.
             kinds: only these kinds of entries, as for `search`.
-            include_expired: entries outside their validity too.
-            include_memories: memories too.
-            model: whose vectors to compare; None for those that searches use.
+            include_expired: include entries outside their validity.
+            include_memories: include memories.
+            model: the model of the vectors; None for the one that searches use.
             mode: ``full`` or ``scan``, as for `search`.
 
         Returns:
             The similar entries; ``score`` is the similarity, 0 to 1.
 
         Raises:
-            QueryError: an argument cannot be understood, or not exactly one of id, text and vector is given.
+            QueryError: an argument is malformed, or not exactly one of id, text and vector is passed.
             EntryNotFound: no entry has this id.
-            VectorError: the vector fits no vectors of the vault.
+            VectorError: the vector matches no vectors of the vault.
             StoreError: the vault cannot be read.
         """
         options = {

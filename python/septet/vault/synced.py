@@ -1,4 +1,4 @@
-"""Keeping a vault in step with folders on the disk."""
+"""Syncing a vault with folders on the disk."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Synced:
     _written: Callable[[], None]
     _loading: Callable[[], AbstractContextManager[None]]
     _embed_ahead: Callable[[Callable[[], bool], set[str]], Tally | None]
-    #: Whether it was synced by this object, and so may have a sync to come to an end.
+    #: True once this object has synced, so that `close` may have to wait for a sync.
     _has_synced = False
 
     @with_progress("files", EntryError)
@@ -60,52 +60,53 @@ class Synced:
         timeout_s: float | None = None,
         progress: Progress | None = None,
     ) -> SyncReport:
-        """Bring the vault in step with a folder of Markdown, text and transcripts, or with all that it follows.
+        """Sync the vault with a folder of Markdown, text and transcripts, or with all followed folders.
 
-        With the extra ``files``, PDF and HTML are read too; ``span`` of a PDF has its pages.
+        The extra ``files`` adds PDF and HTML; ``span`` of a PDF counts pages.
 
-        The folder is remembered with its options. Each of its files is an entry for each of its chunks, of kind
-        ``chunk``, with the file's id as ``parent``, the folder's name as ``source`` and its lines as ``span``. Files
-        are compared by size and time, and read where these differ (``force=True`` finds a change that keeps both); only
-        what has changed is made into chunks. A chunk whose text stays keeps its id, links, feedback and vector, also
-        when its file is renamed. What is deleted on the disk is erased here; what cannot be read stays, and so does all
-        of a folder that is not there, or that is empty and on another file system than before. Each transaction holds
-        whole files, so no search sees half of one. One sync of a vault runs at a time, in all processes; who waited for
-        another is not kept longer than for a look at the disk.
+        The folder and its options are stored in the vault. Each chunk of a file is an entry of kind ``chunk``, with
+        the file's id as ``parent``, the folder's name as ``source`` and its lines as ``span``. Files are compared by
+        size and time, and read if these differ (``force=True`` detects a change that keeps both); only changed files
+        are chunked. A chunk with an unchanged text keeps its id, links, feedback and vector, even if its file is
+        renamed. Chunks of deleted files are erased; chunks of unreadable files stay, and so do those of a folder that
+        is missing, or that is empty and on a different file system than before. Each transaction contains whole
+        files, so no search sees half of one. Only one sync of a vault runs at a time, across processes; a caller that
+        waited for another sync only adds a comparison with the disk.
 
-        A chunk that is changed by `update` becomes what its file says when the file changes; one that is deleted comes
-        back then. ``force=True`` does so at once.
+        A chunk changed by `update`, or deleted, is restored from its file when the file changes; ``force=True`` does so
+        at once.
 
-        With another ``chunking``, ``redact`` or ``trust``, or a version of Septet that cuts otherwise, the chunks of
-        all files are made anew beside those that answer, and their texts embedded; then one transaction puts them in
-        their place. Files that change meanwhile are brought in at once, in the new way. A sync that ends before that
-        leaves what it has made to the next one.
+        After a change of ``chunking``, ``redact`` or ``trust``, or an upgrade of Septet with other cuts, all files are
+        chunked again beside the live chunks, and the new texts embedded; then one transaction swaps them. Files
+        that change in between are updated at once, with the new options. An interrupted sync is continued by the next
+        one.
 
         Args:
-            root: a folder, or one file; None for all that the vault follows.
-            paths: only these files, absolute or seen from the working directory, of folders that the vault follows.
-            name: what the chunks have as ``source``; the folder's name unless given. It cannot be changed.
+            root: a folder, or one file; None for all followed folders.
+            paths: only these files of followed folders, absolute or relative to the working directory.
+            name: ``source`` of the chunks; default: the folder's name. It cannot be changed.
             layout: ``folder`` for all texts below it; ``memory`` for MEMORY.md, memory.md, USER.md and ``memory/``.
-            include: globs; other files are left out.
-            exclude: globs to leave out, beside what .gitignore and .septetignore do.
-            extra: more files, folders and globs, seen from the root.
-            follow_symlinks: look at what links lead to; otherwise they are reported.
-            chunking: how files are cut; `Chunking` has the defaults.
-            redact: mask secrets in every file (``"all"``, as in a new root), in transcripts (True), or in none (False).
-            trust: of the chunks, as for `add`; those of transcripts are ``unverified`` unless given.
-            force: read every file and make its chunks anew.
-            dry_run: write nothing, embed nothing, and remember no folder; the report says what a sync would do.
-            timeout_s: stop between two files after so many seconds; the report says how many are left.
+            include: globs; other files are skipped.
+            exclude: globs to skip, in addition to .gitignore and .septetignore.
+            extra: more files, folders and globs, relative to the root.
+            follow_symlinks: read the targets of symbolic links; otherwise links are reported.
+            chunking: chunk sizes; `Chunking` has the defaults.
+            redact: mask secrets in every file (``"all"``, the default of a new root), in transcripts (True), or in none
+                (False).
+            trust: of the chunks, as for `add`; default for transcripts: ``unverified``.
+            force: read and chunk every file.
+            dry_run: write nothing, embed nothing, and store no folder; the report describes what a sync would do.
+            timeout_s: stop between two files after this many seconds; the report has the number of remaining files.
             progress: called with the number of files read so far and their total; True shows a bar, as of `embed`.
 
-        Options that are not given stay as they were.
+        Omitted options do not change.
 
         Raises:
-            EntryError: an option does not fit, there is no such folder, the root is neither a folder nor a regular
-                file, or no folder that the vault follows has a path.
-            ReadOnly: the vault was opened for reading, and this is no dry run.
-            StoreError: the vault cannot be written, or its disk has too little room for chunks made anew: these are not
-                begun, and all else is done. A file that cannot be read is no error, but in the report.
+            EntryError: an option does not fit, the folder does not exist, the root is neither a folder nor a regular
+                file, or a path is not below a followed folder.
+            ReadOnly: the vault was opened for reading, and this is not a dry run.
+            StoreError: the vault cannot be written, or its disk has too little room to chunk all files again: that is
+                skipped, everything else is done. A file that cannot be read is not an error; it is in the report.
         """
         from septet.files.tracking import by_root, follow, would_follow
         from septet.files.turns import Asked
@@ -121,9 +122,9 @@ class Synced:
             "follow_symlinks": follow_symlinks,
         }
         more = {"chunking": chunking, "redact": redact, "trust": trust}
-        given = [key for key, value in {"name": name, **options, **more}.items() if value is not None]
-        if root is None and given:
-            raise EntryError(f"{given[0]} is an option of a root: name the root, as in sync('notes', ...)")
+        options_set = [key for key, value in {"name": name, **options, **more}.items() if value is not None]
+        if root is None and options_set:
+            raise EntryError(f"{options_set[0]} is an option of a root: pass the root, as in sync('notes', ...)")
         if self._store.read_only and not dry_run:
             raise ReadOnly(f"{self._store.path} was opened with read_only=True: open it for writing to sync it")
         if root is not None and dry_run:
@@ -132,18 +133,18 @@ class Synced:
             if root is not None:
                 follow(self._store, root, name, options, more)
             followed = self._followed(root)
-        wanted = None if paths is None else by_root(paths, followed)
+        files = None if paths is None else by_root(paths, followed)
         deadline = None if limit is None else time.monotonic() + limit
-        asked = Asked(followed, wanted, force, deadline, reporter(progress))
+        request = Asked(followed, files, force, deadline, reporter(progress))
         if dry_run:
             from septet.files.rehearsing import rehearse_roots
 
-            return rehearse_roots(self._store, asked, clock=self._clock)
+            return rehearse_roots(self._store, request, clock=self._clock)
         with self._loading():
-            return self._synced(asked, root)
+            return self._synced(request, root)
 
     def roots(self) -> list[RootInfo]:
-        """Return the folders that the vault follows.
+        """Return the followed folders.
 
         Raises:
             StoreError: the vault cannot be read.
@@ -166,13 +167,13 @@ class Synced:
             ]
 
     def forget_root(self, name: str | os.PathLike[str]) -> int:
-        """Stop following a folder, and erase its chunks, as `delete` does; return how many. The disk stays as it is.
+        """Stop following a folder and erase its chunks, as `delete` does; return their number. The disk is not changed.
 
         Args:
-            name: of the root, or its path.
+            name: name or path of the root.
 
         Raises:
-            EntryError: the vault follows no such folder.
+            EntryError: the folder is not followed.
             StoreError: the vault cannot be written.
         """
         from septet.files.tracking import forget
@@ -189,20 +190,20 @@ class Synced:
         from septet.sqlite.tables import files
 
         with self._store.reading() as read:
-            found = [followed_of(row) for row in files.roots(read)]
+            followed = [followed_of(row) for row in files.roots(read)]
         if root is None:
-            return found
+            return followed
         path = root_at(root).path
-        return [one for one in found if one.root.path == path]
+        return [folder for folder in followed if folder.root.path == path]
 
-    def _synced(self, asked: Asked, root: str | os.PathLike[str] | None) -> SyncReport:
+    def _synced(self, request: Asked, root: str | os.PathLike[str] | None) -> SyncReport:
         from septet.files.syncing import sync_roots
         from septet.files.turns import in_turn
 
         def run(ending: Callable[[], bool]) -> SyncReport:
-            # While others synced, a root may have been forgotten, or made anew.
-            now = asked._replace(followed=self._followed(root), ending=ending)
+            # A root may have been forgotten or recreated during the wait.
+            now = request._replace(followed=self._followed(root), ending=ending)
             return sync_roots(self._store, now, clock=self._clock, written=self._written, embed_ahead=self._embed_ahead)
 
         self._has_synced = True
-        return in_turn(self._store, asked, run)
+        return in_turn(self._store, request, run)

@@ -35,38 +35,36 @@ class Vault(ListedByArrays, Indexed, Redactable, Saved, Following):
     """One SQLite file of knowledge. Threads and processes may share it.
 
     Args:
-        path: the file, created on first use; ``":memory:"`` for a vault that lives as long as the process.
+        path: the file, created on first use; ``":memory:"`` for a vault that is lost when it is closed.
         read_only: open for reading; the file must exist.
         clock: returns the current time in epoch seconds.
-        profile: how searches rank unless they name another profile, and how many vectors each entry keeps.
-        history: how many earlier versions of each entry are kept when it is changed; 0 keeps none.
-        embedder: what turns entries and queries into vectors: an `Embedder`, or its configuration (a dict, a file, a
-            provider's name; see `embedder_from`), or a list of them, of which the next one is used while those before
-            it fail. Entries are then embedded in the background after each write, and searches embed their query.
-            Nothing is sent before that.
-        previous_embedder: the embedder of the model used before; its vectors answer until the new ones are complete.
+        profile: default ranking of searches; also sets the number of vectors per entry.
+        history: maximum earlier versions per entry; 0 keeps none.
+        embedder: an `Embedder`, or its configuration (a dict, a file, a provider's name; see `embedder_from`), or a
+            list of them, each a fallback for those before it. Entries are then embedded in the background after each
+            write, and searches embed their query. Nothing is sent before that.
+        previous_embedder: the embedder of the previous model, whose vectors are used until the new ones are complete.
         embedding_cache: an `EmbeddingCache`, or the path of one; vaults may share it.
         embedding_options: timeouts and sizes.
-        sidecar: keep what searches need in a folder beside the file, ``<file>.septet``, so that other processes share
-            it instead of building it again. It is written for vaults of 2,000 entries or more, after loads (`close`
-            waits for it), by `backup` and `restore`, and in the background of searches; it may be deleted at any time.
-            False keeps everything in memory.
-        mapped: map the files in that folder, so that processes share their pages. False reads them into memory, as is
-            done anyway on file systems of other machines. A file that another program cuts or overwrites is made anew.
+        sidecar: store the search index in a folder beside the file, ``<file>.septet``, for other processes to share.
+            It is written for vaults of 2,000 or more entries, after loads (`close` waits for it), by `backup` and
+            `restore`, and in the background of searches; it may be deleted at any time. False keeps the index in
+            memory.
+        mapped: map the files of that folder, so that processes share their pages. False reads them into memory, which
+            is always done on network file systems. A file that another program truncates or overwrites is rebuilt.
         on_search: called with a `SearchEvent` after each search, on the thread that searched.
-        on_write: called with a `WriteEvent` after each call that writes. What hooks raise is logged, and harms nothing.
-        sync_on_search: before each search (`search`, `search_many`, `recall`, `explain`), look at the folders that the
-            vault follows (`sync`), and bring in what changed, for so many seconds at most, 0 to 3,600; True for 0.25.
-            What is not done by then goes on in the background, and the results have a note ``index_behind``. Tools that
-            search often should rather watch.
-        sync_on_open: begin to do so when the vault is opened, in the background.
-        telemetry: make spans of OpenTelemetry; None makes them if the program has set a tracer provider before.
+        on_write: called with a `WriteEvent` after each call that writes. Exceptions of hooks are logged and ignored.
+        sync_on_search: sync the followed folders (`sync`) before each search (`search`, `search_many`, `recall`,
+            `explain`); maximum seconds, 0 to 3,600; True for 0.25. A longer sync continues in the background, and the
+            results have a note ``index_behind``. Tools that search often should use `watch_files` instead.
+        sync_on_open: start such a sync in the background when the vault is opened.
+        telemetry: create OpenTelemetry spans; None creates them if the program has set a tracer provider.
 
     Raises:
-        StoreError: the file cannot be used; the subclass says why.
+        StoreError: the file cannot be used; the subclass is the reason.
         ProfileError: an unknown or malformed profile.
         EmbeddingConfigError: a malformed configuration. A missing key or model does not raise: searches run without
-            vectors and note why.
+            vectors and add a note.
     """
 
     _store: Store
@@ -116,8 +114,8 @@ class Vault(ListedByArrays, Indexed, Redactable, Saved, Following):
     def close(self) -> None:
         """Close the file; using the vault afterwards raises `Closed`. Closing twice is fine.
 
-        After a load of 2,000 entries and more, what searches use is written beside the file first. Waits for automatic
-        embedding, ``close_wait_s`` at most; the next process that opens the vault embeds the rest.
+        After a load of 2,000 or more entries, the search index is written beside the file first. Waits for automatic
+        embedding, at most ``close_wait_s``; the next process that opens the vault embeds the rest.
         """
         self._stop_following()
         super().close()

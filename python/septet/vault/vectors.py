@@ -1,4 +1,4 @@
-"""Vectors back from a vault, as they were given."""
+"""Reading stored vectors."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ class Vectors:
     """A store whose vectors can be read."""
 
     _store: Store
-    #: Returns the answer to a question about the store, asked once for each state of it.
+    #: Caches the result of a read per state of the store.
     _remembered: Remembered
 
     def vectors(self, ids: Iterable[str], model: str | None = None) -> NDArray[np.float32]:
-        """Return the vectors of entries as they were given or came from a provider, a row for each id.
+        """Return the vectors of entries as stored or received from a provider, one row per id.
 
         Args:
-            ids: of entries, in any order; one may come several times.
-            model: whose vectors; None takes the model that most entries have a vector of, the older one of equals.
+            ids: of entries, in any order, possibly repeated.
+            model: the model of the vectors; None for the one with the most entries, the older one of equals.
 
         Returns:
-            Array ``(n, d)``, float32, of any length, not normalised. A row is NaN where the entry does not exist or has
-            no vector: it came without one, was not embedded yet, or was split (its parts have vectors).
+            Array ``(n, d)``, float32, not normalised. A row is NaN if the entry does not exist or has no vector: it was
+            stored without one, is not embedded yet, or was split (its parts have vectors).
 
         Raises:
             EntryError: an id is not text.
             VectorError: the vault has no vectors, or none of this model.
             StoreError: the vault cannot be read.
         """
-        wanted, name = ids_of([ids] if isinstance(ids, str) else ids), asked_model(model)
+        wanted_ids, name = ids_of([ids] if isinstance(ids, str) else ids), asked_model(model)
         layout = fullest([self._layouts()], name, self._store.path)
-        return rows_of(wanted, layout, self._vectors_of(wanted, layout))
+        return rows_of(wanted_ids, layout, self._vectors_of(wanted_ids, layout))
 
     def _layouts(self) -> Mapping[Layout, int]:
-        """Return how many entries have a vector of each model and number of dimensions."""
+        """Return the number of entries with a vector, by model and dimensions."""
         with self._store.reading() as read:
-            found = self._remembered(read, "spaces", lambda: read.tables.vectors.spaces(read))
+            rows = self._remembered(read, "spaces", lambda: read.tables.vectors.spaces(read))
         counts: dict[Layout, int] = {}
-        for space in sorted(found, key=lambda s: s.space):
+        for space in sorted(rows, key=lambda s: s.space):
             layout = (space.model, space.dimensions)
             counts[layout] = counts.get(layout, 0) + space.entries
         return counts
 
     def _vectors_of(self, ids: Sequence[str], layout: Layout) -> dict[str, bytes]:
-        """Return the vectors of those ids that have one, little-endian float32; given ones before a provider's."""
+        """Return the vectors by id, little-endian float32; stored ones take precedence over a provider's."""
         with self._store.reading() as read:
             return read.tables.vectors.of_ids(read, *layout, ids)
 
@@ -74,15 +74,15 @@ def asked_model(model: object) -> str | None:
     return None if model is None else utf8(model, "model", VectorError)
 
 
-def fullest(found: Collection[Mapping[Layout, int]], model: str | None, place: str) -> Layout:
-    """Return the layout that most entries have a vector of, in all of the stores.
+def fullest(stores: Collection[Mapping[Layout, int]], model: str | None, place: str) -> Layout:
+    """Return the layout with the most entries, summed over all stores.
 
     Raises:
-        VectorError: there is none, or none of the model.
+        VectorError: there are no vectors, or none of the model.
     """
     counts: dict[Layout, int] = {}
-    for one in found:
-        for layout, entries in one.items():
+    for store in stores:
+        for layout, entries in store.items():
             counts[layout] = counts.get(layout, 0) + entries
     named = {layout: entries for layout, entries in counts.items() if model in (None, layout[0])}
     if named:
@@ -90,15 +90,15 @@ def fullest(found: Collection[Mapping[Layout, int]], model: str | None, place: s
     if not counts:
         raise VectorError(f"{place} has no vectors: add entries with vector=, or an embedder")
     known = ", ".join(f"{shown(name)} ({dimensions})" for name, dimensions in counts)
-    raise VectorError(f"{place} has no vectors of model {shown(model)}: known are {known}")
+    raise VectorError(f"{place} has no vectors of model {shown(model)}; available: {known}")
 
 
-def rows_of(ids: Sequence[str], layout: Layout, found: Mapping[str, bytes]) -> NDArray[np.float32]:
-    """Return a row for each id ``(n, d)``, NaN where nothing was found."""
+def rows_of(ids: Sequence[str], layout: Layout, vectors: Mapping[str, bytes]) -> NDArray[np.float32]:
+    """Return one row per id ``(n, d)``, NaN for missing vectors."""
     import numpy as np
 
     rows = np.full((len(ids), layout[1]), np.nan, dtype=np.float32)
     for place, entry_id in enumerate(ids):
-        if entry_id in found:
-            rows[place] = np.frombuffer(found[entry_id], dtype="<f4")
+        if entry_id in vectors:
+            rows[place] = np.frombuffer(vectors[entry_id], dtype="<f4")
     return rows

@@ -16,7 +16,7 @@ from septet.profiles import ProfileLike, resolve
 from septet.sqlite.tables.history import Keeping
 from septet.sqlite.tables.links import Link, checked
 from septet.store.protocol import Store, Writing
-from septet.vault.alike import KEEP, SIMILARITY, Near, nearness, said_again
+from septet.vault.alike import KEEP, SIMILARITY, Near, nearness, repeated_changes
 from septet.vault.batch import MOST_IDS, Batch, fields_of, item_fields, items_of, stopped, words_a_part
 from septet.vault.own_ids import with_clean_id
 from septet.watch.progress import Progress, Report, reporter, with_progress
@@ -43,13 +43,13 @@ __all__ = ["Writable"]
 
 
 class Writable(ABC):
-    """A store of entries that can be changed; each call is one transaction unless it says otherwise."""
+    """A store with methods that write entries; each call is one transaction unless documented otherwise."""
 
     _store: Store
     _profile: ProfileLike
     _versions: int
     _clock: Callable[[], float]
-    #: Begins a load of many entries; what may wait is done at its end.
+    #: Context manager around a bulk load; deferrable work runs at its end.
     _loading: Callable[[], Any]
 
     @overload
@@ -90,34 +90,34 @@ class Writable(ABC):
         """Store an entry and return its id; an entry with the same id is overwritten (``created_at`` stays).
 
         Args:
-            entry: a whole `Entry`; leave it out to name the fields instead.
-            vector: its embedding, shape ``(d,)``, or a dict of embeddings by model. It belongs to this text: changing
-                title, description or context without a new vector drops it. Unless the vault's profile keeps one
-                ``per-model``, the vectors of the last write replace all others of the entry.
-            model: the model that made the vector; only vectors of the same model are compared.
-            split: for a long ``description`` of many subjects: parts of at most so many words (``auto``: 150), cut at
-                ends of paragraphs, lines or sentences, become entries of their own. Part 2 of ``ID`` is ``ID#2``; it
-                has the fields of the entry, ``parent=ID``, the lines it comes from as ``span``, and a link ``next`` to
-                ``ID#3``. Searches find the parts in place of the entry, which has its own id for ``parent``; `load`
-                gives it whole. Storing it again replaces its parts, and deleting it deletes them.
-            on_similar: what to do when the vault holds an entry like it: a valid one of the same kind and ``parent``,
-                not split. ``keep`` does not look. ``note`` stores the entry and links it to the most similar one (the
-                oldest of equals) by a link ``similar``, whose note is the similarity. ``skip`` stores nothing and
-                returns the id of that one. ``merge`` puts both into that one and returns its id: the longer text
-                stays, with its span, source and vector; tags are united, ``attrs`` merged as by `update`; of severity
-                and validity the graver and the longer count, and the first ``created_at`` and the last ``updated_at``;
-                `history` keeps what it was. What is trusted less than the one there leaves it as it is. An entry with
-                an id that is there is overwritten all the same, unless that id was made of the text and both texts are
-                the same.
-            similarity: from when on two entries are alike, 0 to 1: by the cosine of their vectors or, where one has
-                none, of their words, as `similar` compares them. What is to be split, or is not valid now, is stored
-                without a look. So are both of two that are stored at the same moment.
-            **fields: ``title`` (required), ``id`` (made from title and content if missing), ``description``,
+            entry: a whole `Entry`; omit it to pass the fields instead.
+            vector: its embedding, shape ``(d,)``, or a dict of embeddings by model. Changing title, description or
+                context without a new vector drops it. Unless the vault's profile keeps vectors ``per-model``, the
+                vectors of the last write replace all others of the entry.
+            model: the model that produced the vector; only vectors of the same model are compared.
+            split: maximum words per part of a long ``description`` with many subjects (``auto``: 150). Parts are cut
+                at ends of paragraphs, lines or sentences, and stored as separate entries. Part 2 of ``ID`` is ``ID#2``;
+                it has the fields of the entry, ``parent=ID``, its lines as ``span``, and a link ``next`` to ``ID#3``.
+                Searches return the parts instead of the entry, whose ``parent`` is its own id; `load` returns it
+                whole. Storing it again replaces its parts, and deleting it deletes them.
+            on_similar: action if the vault has a similar entry: a valid one of the same kind and ``parent``, not split.
+                ``keep`` does not compare. ``note`` stores the entry and links it to the most similar one (the oldest of
+                equals) by a link ``similar``, with the similarity as its note. ``skip`` stores nothing and returns the
+                id of the existing entry. ``merge`` merges the new entry into the existing one and returns its id: keeps
+                the longer text with its span, source and vector, the union of the tags, the higher severity, the longer
+                validity, the earlier ``created_at`` and the later ``updated_at``; merges ``attrs`` as `update` does;
+                `history` keeps the previous version. An entry with a lower trust does not change the existing one. An
+                entry whose id exists is overwritten anyway, unless the id was derived from the text and both texts are
+                equal.
+            similarity: minimum similarity, 0 to 1: the cosine of the vectors or, if either has none, of the words, as
+                in `similar`. An entry that is split, or not valid now, is stored without a comparison. Two entries
+                stored at the same moment do not see each other.
+            **fields: ``title`` (required), ``id`` (derived from title and content if missing), ``description``,
                 ``context``, ``type``, ``domain``, ``severity`` (critical, warning, suggestion), ``tags``, ``kind``,
-                ``attrs`` (a JSON-ready dict), ``span``, ``parent``, ``source`` (where the text comes from), ``trust``
+                ``attrs`` (a JSON-ready dict), ``span``, ``parent``, ``source`` (origin of the text), ``trust``
                 (trusted, unverified, untrusted; trusted if missing), and the times ``created_at``, ``updated_at``,
-                ``valid_from``, ``valid_until`` (epoch seconds or aware datetimes). With ``entry``, the fields that
-                differ from it.
+                ``valid_from``, ``valid_until`` (epoch seconds or aware datetimes). With ``entry``, the fields to
+                override.
 
         Raises:
             EntryError: a field cannot be stored; nothing was written.
@@ -154,19 +154,19 @@ class Writable(ABC):
 
         Args:
             items: entries, or dicts with the arguments of `add`; or a data frame of pandas, polars or Arrow whose
-                columns are these arguments (`import_` maps others). What is missing in a frame is left out.
-            vectors: numbers of shape ``(n, d)``, a row for each of the items in turn; they are a list or a frame then,
-                and have no vectors of their own.
-            model: the model that made ``vectors``.
-            split: as for `add`, for items that do not say it themselves.
+                columns are these arguments (`import_` maps others). Missing values of a frame are omitted.
+            vectors: numbers of shape ``(n, d)``, one row per item, in order. Requires a list or a frame whose items
+                have no ``vector``.
+            model: the model that produced ``vectors``.
+            split: as for `add`, for items without ``split``.
             progress: called after each transaction with the number stored and the total, None if unknown; or True.
-            on_similar: as for `add`, compared with the items before it too. Unless ``keep``, each item is a transaction
-                of its own, and each has its id among those returned, or that of the entry in its place.
+            on_similar: as for `add`; each item is also compared with the items before it. Unless ``keep``, each item is
+                a separate transaction, and the result has its id or the id of the existing entry.
             similarity: as for `add`.
 
         Raises:
-            BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored,
-                ``index`` which item failed, ``__cause__`` why.
+            BatchError: an item could not be stored, or ``items`` raised; ``written`` is the number of stored entries,
+                ``index`` the position of the failed item, ``__cause__`` the cause.
             VectorError: ``vectors`` has another shape.
         """
         words, report = words_a_part(split), reporter(progress)
@@ -177,10 +177,10 @@ class Writable(ABC):
 
             rows = frame_rows(items)
         if model is not None and vectors is None:
-            raise EntryError(f"model is {shown(model)} without vectors: it says who made vectors=")
+            raise EntryError(f"model={shown(model)} requires vectors=: it names the model that produced them")
         if rows is None:
             if vectors is not None:
-                raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
+                raise EntryError("vectors= requires a list or a frame of items: pass list(items)")
             if near is not None:
                 return self._add_each_near(items_of(items), None, None, None, words, near, report)
             with self._loading():
@@ -209,8 +209,8 @@ class Writable(ABC):
                 for item in source:
                     fields = item_fields(item)
                     vector, model = fields.pop("vector", None), fields.pop("model", None)
-                    own = words_a_part(fields.pop("split")) if "split" in fields else words
-                    batch.gather(fields, vector, model, now=self._clock(), words=own)
+                    item_words = words_a_part(fields.pop("split")) if "split" in fields else words
+                    batch.gather(fields, vector, model, now=self._clock(), words=item_words)
                     if batch.full:
                         break
             except Exception as fault:
@@ -236,15 +236,15 @@ class Writable(ABC):
         merge_attrs: Mapping[str, object] | None = None,
         **changes: Unpack[EntryChanges],
     ) -> Entry:
-        """Change some fields of an entry and return the changed entry; `history` keeps what it was.
+        """Change some fields of an entry and return the changed entry; `history` keeps the previous version.
 
         Args:
             id: the entry to change.
             vector: as for `add`.
             model: as for `add`.
-            split: as for `add`; None splits again what was split, as ``auto`` does.
-            merge_attrs: what to change in ``attrs``, where ``attrs`` itself replaces all of them: values by name, None
-                to remove one; dicts are merged in the same way (JSON Merge Patch, RFC 7396).
+            split: as for `add`; None splits an entry that was split before, as ``auto`` does.
+            merge_attrs: changes to ``attrs`` by name, None to remove one; nested dicts are merged too (JSON Merge
+                Patch, RFC 7396). ``attrs`` itself replaces all of them.
             **changes: the fields of `add`, apart from the id; ``updated_at`` is now unless given.
 
         Raises:
@@ -256,10 +256,10 @@ class Writable(ABC):
         words, batch = words_a_part(split), Batch()
         patch = None if merge_attrs is None else checked_patch(merge_attrs, changes)
         with self._store.writing() as write:
-            found = write.tables.entries.find(write, [id]).get(id)
-            if found is None:
+            row = write.tables.entries.find(write, [id]).get(id)
+            if row is None:
                 raise self._missing(id)
-            now, old = self._clock(), found.to_entry()
+            now, old = self._clock(), row.to_entry()
             merged = {} if patch is None else {"attrs": merged_attrs(old.attrs, patch)}
             changed = revise(old, {**changes, **merged}, now=now)
             batch.gather(fields_of(changed.entry), vector, model, now=now, words=words)
@@ -284,41 +284,42 @@ class Writable(ABC):
     ) -> str:
         """Store a memory (a fact, a lesson, a preference, a session) and return its id.
 
-        A memory is an entry of the kind ``memory``. `recall` finds memories; searches find them among entries, with
-        ``include_memories=True``. The same text and details again are the same memory: what is not given of it stays.
+        A memory is an entry of the kind ``memory``. `recall` returns memories; searches return them among entries with
+        ``include_memories=True``. The same text and details are the same memory: only the passed fields change.
 
         Args:
-            text: what to remember, such as "Bob owns the billing service"; the title of the entry.
-            details: more about it; the description of the entry.
-            topics: what it is about, in single words; the tags of the entry.
+            text: the fact, such as "Bob owns the billing service"; the title of the entry.
+            details: the description of the entry.
+            topics: single words; the tags of the entry.
             context, summary: other names of ``text`` and ``details``.
-            id: made from text and details if missing.
+            id: derived from text and details if missing.
             vector, model: as for `add`.
             on_similar: as for `add`; only memories are compared.
             similarity: as for `add`.
             **fields: the other fields of `add`; ``trust`` is ``unverified`` unless given.
 
         Raises:
-            EntryError: a field cannot be stored, there is no text, or both names of an argument; nothing was written.
+            EntryError: a field cannot be stored, the text is missing, or an argument is passed by both of its names;
+                nothing was written.
             VectorError: as for `add`.
             StoreError: the vault cannot be written.
         """
-        given = [one for one in (details, summary) if one is not None and not (isinstance(one, str) and one == "")]
-        if (text is None) == (context is None) or len(given) > 1:
+        descriptions = [d for d in (details, summary) if d is not None and not (isinstance(d, str) and d == "")]
+        if (text is None) == (context is None) or len(descriptions) > 1:
             raise EntryError("remember() takes text (or context, its other name) and details (or summary), each once")
-        title, more = context if text is None else text, given[0] if given else ""
-        named = {"title": title, "description": more, "tags": topics, "kind": "memory", "type": "session", "id": id}
-        said = {name: value for name, value in fields.items() if value is not None}
-        whole: Any = with_clean_id({**named, "trust": "unverified", **said})
-        made = draft(whole, now=self._clock()).entry
+        title, description = context if text is None else text, descriptions[0] if descriptions else ""
+        memory = {"title": title, "description": description, "tags": topics, "kind": "memory", "type": "session"}
+        options = {name: value for name, value in fields.items() if value is not None}
+        whole: Any = with_clean_id({**memory, "id": id, "trust": "unverified", **options})
+        entry = draft(whole, now=self._clock()).entry
         with self._store.bookkeeping() as write:
-            row = write.tables.entries.find(write, [made.id]).get(made.id)
-        changes: Any = None if row is None else said_again(row.to_entry(), made, fields)
+            row = write.tables.entries.find(write, [entry.id]).get(entry.id)
+        changes: Any = None if row is None else repeated_changes(row.to_entry(), entry, fields)
         if changes is None:
             return self.add(vector=vector, model=model, on_similar=on_similar, similarity=similarity, **whole)
         if changes or vector is not None or model is not None:
-            self.update(made.id, vector=vector, model=model, **changes)
-        return made.id
+            self.update(entry.id, vector=vector, model=model, **changes)
+        return entry.id
 
     def link(self, source: str, target: str, type: str = "related", *, note: str = "") -> None:
         """Link two entries; an existing link gets the new type and note.
@@ -340,19 +341,19 @@ class Writable(ABC):
             EntryError: as for `link`; nothing was written.
             StoreError: the vault cannot be written.
         """
-        given = listed(items, "items", EntryError, "a list of links (source, target[, type[, note]])", MOST_IDS)
-        wanted = [checked(item) for item in given]
+        rows = listed(items, "items", EntryError, "a list of links (source, target[, type[, note]])", MOST_IDS)
+        links = [checked(item) for item in rows]
         with self._store.writing() as write:
-            ends = [end for link in wanted for end in link[:2]]
+            ends = [end for link in links for end in (link.source, link.target)]
             known = write.tables.entries.find(write, list(set(ends)))
             for end in ends:
                 if end not in known:
                     raise self._missing(end)
-            write.tables.links.put(write, wanted)
-        return len(wanted)
+            write.tables.links.put(write, links)
+        return len(links)
 
     def unlink(self, source: str, target: str) -> bool:
-        """Remove a link; return whether it existed.
+        """Remove a link; return True if it existed.
 
         Raises:
             EntryError: an id is not text.
@@ -381,7 +382,7 @@ class Writable(ABC):
 
     @abstractmethod
     def _written(self) -> None:
-        """Do what follows a write of entries: their texts may lack vectors."""
+        """Run the follow-up of a write: new texts may need vectors."""
 
     def _write(self, batch: Batch, call: str) -> None:
         with self._store.writing() as write:
@@ -392,7 +393,7 @@ class Writable(ABC):
         batch.store(write, self._keeping(call), one_per_entry=resolve(self._profile).vectors == "one")
 
     def _keeping(self, call: str) -> Keeping:
-        """Return how a call keeps the earlier versions of what it changes."""
+        """Return the version-keeping options of a call."""
         return Keeping(call, self._clock(), self._versions)
 
     def _missing(self, id: str) -> EntryNotFound:
