@@ -1,4 +1,4 @@
-"""Filling a federation: one of its tiers is written."""
+"""Import into a tier of a federation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["CopiedTiers"]
 
 
 class CopiedTiers(Parts):
-    """Vaults of which one is filled from files."""
+    """Tiers with import."""
 
     def import_(
         self,
@@ -35,27 +35,27 @@ class CopiedTiers(Parts):
         progress: Progress | None = None,
         tier: str | None = None,
     ) -> Imported:
-        """Store what a source holds in one tier; see `Vault.import_`, whose arguments these are.
+        """Import a source into one tier; see `Vault.import_`.
 
         Args:
             source: a file, a folder of texts, a stream, lines, or dicts.
-            format: what the source holds; None finds out.
+            format: format of the source; None detects it.
             map: fields of the source to those of an entry.
-            rest: what becomes of fields that an entry does not have.
-            on_error: what happens at a record that cannot be stored.
-            vectors: a row for each record of a list or a frame.
-            model: the model that made ``vectors``.
-            split: how long texts become parts.
+            rest: action for unknown fields.
+            on_error: action for a record that cannot be stored.
+            vectors: one row per record of a list or a frame.
+            model: the model that produced ``vectors``.
+            split: as for `Vault.add_many`.
             progress: called with the number of entries stored and the total.
-            tier: the tier to store it in; None takes the highest.
+            tier: the tier to write; None for the highest.
 
         Returns:
-            What was stored and what was not.
+            Counts of stored, unchanged and skipped records.
 
         Raises:
             BatchError: a record cannot be stored; the ``written`` entries before it are.
             EntryError: the source cannot be read, or an option is unknown.
-            TierError: there is no such tier, or none at all.
+            TierError: there is no such tier, or the federation has no tier.
         """
         vault = self._local(self._first() if tier is None else self._named(tier))
         options: dict[str, Any] = {"format": format, "map": map, "rest": rest, "on_error": on_error}

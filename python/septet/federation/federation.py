@@ -40,24 +40,24 @@ MAX_PRIORITY = 2.0
 
 @watched
 class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, FollowingTiers, Retrievable, OfOneProcess):
-    """Several vaults, each a tier with a priority, searched together: slow ones side by side on threads.
+    """Several vaults, each a tier with a priority, searched together; slow ones in parallel on threads.
 
-    When tiers hold entries with the same id, the copy of the tier with the highest priority replaces the others before
-    anything is cut, even if only a lower tier's copy matches; copies outside their validity do not count. Equal scores
-    are ordered by priority. Otherwise priority does not change a score: full-text scores are brought to one scale
-    first, so an exact match in a small vault is not buried by many weak matches in a large one.
+    If tiers have entries with the same id, the copy of the tier with the highest priority replaces the others before
+    any cut, even if only a lower tier's copy matches; copies outside their validity do not count. Ties of scores are
+    ordered by priority. Otherwise priority does not change a score: full-text scores are put on one scale first, so an
+    exact match in a small vault is not buried under many weak matches of a large one.
 
     Args:
         tiers: vaults by tier name: a `Vault`, a `PostgresVault`, or a `Client` of a server of Septet.
         weights: priorities by tier name, 0 to 2; the defaults are agent 1.0, project 0.8, team 0.6, others 0.5.
         clock: returns the current time in epoch seconds; None uses the clock of the highest tier.
-        profile: how searches rank unless they name another profile.
-        on_search: as for `Vault`; hooks of the tiers are not told of searches of the federation.
-        on_write: as for `Vault`; hooks of the tier that is written are told as well.
+        profile: default ranking of searches.
+        on_search: as for `Vault`; hooks of the tiers are not called for searches of the federation.
+        on_write: as for `Vault`; hooks of the written tier are called too.
         telemetry: as for `Vault`.
 
     Raises:
-        TierError: no dict of vaults and clients, a priority out of range, or one for an unknown tier.
+        TierError: ``tiers`` is not a dict of vaults and clients, or a priority is out of range or for an unknown tier.
         ProfileError: an unknown or malformed profile.
     """
 
@@ -79,15 +79,15 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
         self._profile = resolve(profile)
         self._vaults: dict[str, tuple[Member, float]] = {}
         self._threads = TierThreads()
-        for said, value in (("tiers", tiers), ("weights", weights)):
-            if not isinstance(value, Mapping) and (value is not None or said == "tiers"):
-                raise TierError(f"{said} is {shown(value)}: wanted a dict by tier name")
-        given = {} if weights is None else dict(weights)
+        for argument, value in (("tiers", tiers), ("weights", weights)):
+            if not isinstance(value, Mapping) and (value is not None or argument == "tiers"):
+                raise TierError(f"{argument} is {shown(value)}: wanted a dict by tier name")
+        priorities = {} if weights is None else dict(weights)
         for name, vault in tiers.items():
-            self.connect(name, vault, given.pop(name, TIER_PRIORITIES.get(name, CONNECTED_PRIORITY)))
-        if given:
+            self.connect(name, vault, priorities.pop(name, TIER_PRIORITIES.get(name, CONNECTED_PRIORITY)))
+        if priorities:
             known = ", ".join(map(shown, self._vaults))
-            raise TierError(f"weights name the unknown tier {shown(next(iter(given)))}: known are {known}")
+            raise TierError(f"unknown tier {shown(next(iter(priorities)))} in weights; available: {known}")
 
     def _clock(self) -> float:
         if self._given_clock is not None:
@@ -110,10 +110,11 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
         self._threads.close()
 
     def connect(self, name: str, vault: Member, priority: float = CONNECTED_PRIORITY) -> None:
-        """Add a vault as a tier: one of this machine, one on PostgreSQL, or, as a `Client`, that of a server.
+        """Add a `Vault`, a `PostgresVault` or a `Client` as a tier.
 
         Raises:
-            TierError: the name is taken, the vault is none, and no `Client`, or the priority is outside 0 to 2.
+            TierError: the name is taken, ``vault`` is neither a vault nor a `Client`, or the priority is outside 0 to
+                2.
         """
         name = utf8(name, "tier name", TierError, MAX_ID_CHARS)
         if not name.strip():
@@ -128,7 +129,7 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
             self._look_first()
 
     def disconnect(self, name: str) -> bool:
-        """Remove a tier and return whether it existed; its vault stays open.
+        """Remove a tier; return True if it existed. Its vault stays open.
 
         Raises:
             TierError: the name is not text.
@@ -155,8 +156,8 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
 
     def _beside(self, path: str) -> Vault:
         for vault in self._here().values():
-            found: Vault = vault._beside(path)
-            return found
+            opened: Vault = vault._beside(path)
+            return opened
         return Vault(path, read_only=True, clock=self._clock)
 
     def _embeds(self) -> bool:

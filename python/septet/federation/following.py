@@ -1,4 +1,4 @@
-"""A federation whose vaults follow folders of their own."""
+"""Automatic sync of the tiers of a federation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["FollowingTiers"]
 
 
 class FollowingTiers(Searchable, SyncedTiers):
-    """Vaults of which each keeps itself in step with its folders."""
+    """Tiers that sync their folders automatically."""
 
     def sync_status(self, *, tier: str | None = None) -> SyncStatus:
         """Compare the folders of a tier, the highest unless named, with the disk; see `Vault.sync_status`.
@@ -41,7 +41,7 @@ class FollowingTiers(Searchable, SyncedTiers):
         on_sync: Callable[[SyncReport], object] | None = None,
         tier: str | None = None,
     ) -> Watcher:
-        """Keep a tier, the highest unless named, in step with its folders; see `Vault.watch_files`.
+        """Sync the folders of a tier, the highest unless named, on changes; see `Vault.watch_files`.
 
         Raises:
             TierError: there is no such tier.
@@ -52,7 +52,7 @@ class FollowingTiers(Searchable, SyncedTiers):
         )
 
     def _look_first(self) -> None:
-        """Have searches look at the disks of those tiers that do so alone; without such tiers it costs nothing."""
+        """Sync before searches, in tiers with ``sync_on_search``; federations without such tiers pay nothing."""
         self.__dict__["_plan"] = self._plan_in_step
 
     def _plan_in_step(self, query: str, options: Mapping[str, Any], method: str = "search") -> Plan:
@@ -64,12 +64,12 @@ class FollowingTiers(Searchable, SyncedTiers):
         ]
         if not following:
             return plan
-        # All look at their disks at the same time.
+        # Start all syncs before waiting for the first.
         began = time.monotonic()
-        asked = [(name, looks, looks.ask(), within(plan, budget)) for name, (looks, budget) in following]
+        requests = [(name, looks, looks.ask(), within(plan, budget)) for name, (looks, budget) in following]
         notes = [
             replace(note, tier=name)
-            for name, looks, look, budget in asked
+            for name, looks, look, budget in requests
             for note in looks.notes_of(look, max(0.0, began + budget - time.monotonic()))
         ]
         return plan._replace(notes=(*plan.notes, *notes))

@@ -41,8 +41,8 @@ class ListedTiers(Parts):
     ) -> Page:
         """List entries without a query, page by page; see `Vault.entries`.
 
-        Each id comes once, with the copy of the highest tier that has it; with ``as_of``, of those that are valid then.
-        Whether that copy passes ``where`` decides, not whether a lower one does. Tiers that fail are skipped.
+        Each id is listed once, with the copy of the highest tier that has it; with ``as_of``, of the copies valid then.
+        Only that copy is compared with ``where``, not lower ones. Tiers that fail are skipped.
 
         Args:
             where: as for a vault.
@@ -53,7 +53,7 @@ class ListedTiers(Parts):
             tier: only this tier; None for all.
 
         Raises:
-            QueryError: an argument cannot be understood, or ``after`` belongs to another listing.
+            QueryError: an argument is malformed, or ``after`` belongs to another listing.
             TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
@@ -62,13 +62,13 @@ class ListedTiers(Parts):
         from septet.listing.paging import in_order, the_page
 
         request = Request.of(where, as_of).paged(order_by, limit, after)
-        found = self._listings(tier, request.as_of, PageAsked(request))
-        return the_page(in_order([one for part in found for one in part], request), request)
+        pages = self._listings(tier, request.as_of, PageAsked(request))
+        return the_page(in_order([row for part in pages for row in part], request), request)
 
     def count(
         self, where: Mapping[str, Any] | None = None, *, as_of: Time | None = None, tier: str | None = None
     ) -> int:
-        """Return how many entries pass a filter, each id once; see `entries`.
+        """Return the number of entries that pass a filter, each id once; see `entries`.
 
         Args:
             where: as for a vault.
@@ -96,7 +96,7 @@ class ListedTiers(Parts):
         as_of: Time | None = None,
         tier: str | None = None,
     ) -> Facets:
-        """Return how many entries have each value of a field, each id once; see `Vault.facets`.
+        """Return the number of entries per value of a field, each id once; see `Vault.facets`.
 
         Args:
             field: as for a vault.
@@ -117,13 +117,13 @@ class ListedTiers(Parts):
         from septet.listing.request import limit_of
 
         what, request, most = Faceted.of(field, by), Request.of(where, as_of), limit_of(limit)
-        # What is rare in each of several tiers may be frequent in all.
-        own = most if tier is not None or len(self._vaults) == 1 else None
-        parts = self._listings(tier, request.as_of, CountsAsked(what, request, own))
+        # No limit per tier: a value rare in each of several tiers may be frequent in the sum.
+        tier_limit = most if tier is not None or len(self._vaults) == 1 else None
+        parts = self._listings(tier, request.as_of, CountsAsked(what, request, tier_limit))
         return facets_of(what, parts, most)
 
     def __iter__(self) -> Iterator[Entry]:
-        """Go through all entries, each id once, tier by tier from the highest down, some hundred in memory at a time.
+        """Iterate over all entries, each id once, from the highest tier down, some hundred in memory at a time.
 
         See `Vault.__iter__`; tiers that fail are skipped.
 
@@ -142,7 +142,6 @@ class ListedTiers(Parts):
             raise failures[0]
 
     def __bool__(self) -> bool:
-        # An empty federation is a federation.
         return True
 
     def __len__(self) -> int:
@@ -151,21 +150,21 @@ class ListedTiers(Parts):
     def __contains__(self, id: object) -> bool:
         return any(has for _, has in self._each(lambda vault: id in vault))
 
-    def _listings(self, tier: str | None, as_of: float | None, asked: AskedListing[_Answer]) -> list[_Answer]:
-        """Ask the listing of one tier, or those of all from the highest down.
+    def _listings(self, tier: str | None, as_of: float | None, query: AskedListing[_Answer]) -> list[_Answer]:
+        """Query the listing of one tier, or of all tiers from the highest down.
 
         Args:
-            as_of: copies that are not valid then hide no others.
-            asked: of each without the entries that are hidden by those of higher tiers.
+            as_of: copies that are not valid at this time hide no others.
+            query: run on each listing without the entries hidden by higher tiers.
         """
         if tier is not None:
-            return [self._named(tier)._listed(asked, None)[0]]
-        return [answer for _, answer in self._asked_listings(asked, as_of, None)]
+            return [self._named(tier)._listed(query, None)[0]]
+        return [answer for _, answer in self._asked_listings(query, as_of, None)]
 
     def _asked_listings(
-        self, asked: AskedListing[_Answer], as_of: float | None, tiers: frozenset[str] | None
+        self, query: AskedListing[_Answer], as_of: float | None, tiers: frozenset[str] | None
     ) -> list[tuple[str, _Answer]]:
-        """Do the same with the names of the tiers; ``tiers`` are the only ones that are asked, None for all."""
+        """Return the results with the names of the tiers; ``tiers`` limits the tiers, None for all."""
         from septet.listing.shadows import Shadows
 
         shadows = self._known_shadows = self._known_shadows or Shadows()
@@ -177,21 +176,21 @@ class ListedTiers(Parts):
         names = {id(vault): name for name, (vault, _) in self._vaults.items() if tiers is None or name in tiers}
         several = hidden if len(names) > 1 else None
         answers: list[tuple[str, _Answer]] = []
-        for vault, found in self._each(lambda vault: vault._listed(asked, several) if id(vault) in names else None):
-            if found is None:
+        for vault, result in self._each(lambda vault: vault._listed(query, several) if id(vault) in names else None):
+            if result is None:
                 continue
-            answers.append((names[id(vault)], found[0]))
-            if found[1] is not None:
-                higher.append(found[1])
+            answers.append((names[id(vault)], result[0]))
+            if result[1] is not None:
+                higher.append(result[1])
         return answers
 
 
 def _held(ids: list[str], vaults: list[Member]) -> set[str]:
-    """Return those of the ids that one of the vaults has; those that fail have none."""
-    found: set[str] = set()
+    """Return the ids that any of the vaults has; failing vaults are skipped."""
+    live: set[str] = set()
     for vault in vaults:
         try:
-            found |= vault._held(ids)
+            live |= vault._held(ids)
         except SeptetError:
             continue
-    return found
+    return live

@@ -1,4 +1,4 @@
-"""What can be a tier of a federation: a vault here, or anything else that answers the same."""
+"""The interface of a tier of a federation."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ _Answer = TypeVar("_Answer")
 class Member(Protocol):
     """A store of entries that a federation searches, reads and writes as one of its tiers.
 
-    It is searched by the sessions of its `Tier`, and written by the methods of `Vault`, whose arguments, results and
-    errors these are. A member that fails raises a `SeptetError`: the others answer.
+    Searches use the sessions of its `Tier`; the other methods have the arguments, results and errors of those of
+    `Vault`. A failing member raises a `SeptetError`, and the others are used.
     """
 
     # -- searching -----------------------------------------------------------------------------------------------------
 
     def _as_tier(self, name: str, priority: float) -> Tier:
-        """Return what is searched, by the name and the priority that it has in the federation."""
+        """Return the tier to search, with its name and priority in the federation."""
 
     def _clock(self) -> float:
-        """Return the time now, epoch seconds."""
+        """Return the current time in epoch seconds."""
 
     def _embeds(self) -> bool:
-        """Return whether queries may be embedded for it; asked by every search, so it must not take long."""
+        """Return True if queries may be embedded for it; called by every search, so it must be fast."""
 
     def _embeds_now(self) -> bool:
-        """Return whether a query would be embedded now."""
+        """Return True if a query would be embedded now."""
 
     def _feedback_counts(self) -> Mapping[str, int]:
         """Return the number of feedback rows by action."""
@@ -72,27 +72,27 @@ class Member(Protocol):
     def __contains__(self, id: object) -> bool: ...
 
     def _held(self, ids: Sequence[str]) -> frozenset[str]:
-        """Return those of the ids that are live."""
+        """Return the ids of live entries."""
 
     def _holds(self, ids: Sequence[str], kind: str | None = None) -> set[str]:
-        """Return those of the ids that entries have, or entries of a kind."""
+        """Return the ids that exist, optionally of one kind."""
 
     def _parts(self) -> Iterator[list[Entry]]:
         """Yield all entries, some hundred at a time."""
 
     def _layouts(self) -> Mapping[Layout, int]:
-        """Return how many entries have a vector of each model and number of dimensions."""
+        """Return the number of entries with a vector, by model and dimensions."""
 
     def _vectors_of(self, ids: Sequence[str], layout: Layout) -> dict[str, bytes]:
-        """Return the vectors of those ids that have one, little-endian float32."""
+        """Return the vectors by id, little-endian float32."""
 
     def _listed(
-        self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+        self, query: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
     ) -> tuple[_Answer, Shadowing | None]:
-        """Return what is asked of the listing, and what the listings of lower tiers are compared with.
+        """Run a query on the listing; return the result, and the listing to compare those of lower tiers with.
 
         Args:
-            hidden: says which entries are hidden by those of higher tiers; None where no other tier is asked.
+            hidden: returns the mask of entries hidden by higher tiers; None if no other tier is queried.
         """
 
     # -- writing -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The members of a federation: asked one after the other, or one by name."""
+"""The members of a federation, by priority and by name."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _Answer = TypeVar("_Answer")
 
 
 class Parts:
-    """What is searched by tier name, each with its priority."""
+    """Members by tier name, each with its priority."""
 
     _vaults: Mapping[str, tuple[Member, float]]
 
     def _each(self, ask: Callable[[Member], _Answer]) -> Iterator[tuple[Member, _Answer]]:
-        """Ask the vaults from the highest priority down; skip those that fail, unless all do."""
+        """Call each member from the highest priority down; skip failures, unless all fail."""
         failures: list[SeptetError] = []
         for vault in self._by_priority():
             try:
@@ -37,19 +37,19 @@ class Parts:
         return [v for v, _ in sorted(self._vaults.values(), key=lambda vp: -vp[1])]
 
     def _here(self) -> dict[str, AnyVault]:
-        """Return the vaults that this process has open by tier name, from the highest priority down."""
+        """Return the vaults opened in this process by tier name, from the highest priority down."""
         named = sorted(self._vaults.items(), key=lambda item: -item[1][1])
         return {name: vault for name, (vault, _) in named if isinstance(vault, AnyVault)}
 
     def _local(self, member: Member) -> AnyVault:
-        """Return a member that is a vault which this process has open.
+        """Return a member that is a vault of this process.
 
         Raises:
-            TierError: it is none.
+            TierError: the member is a client of a server.
         """
         if not isinstance(member, AnyVault):
-            name = next(name for name, (one, _) in self._vaults.items() if one is member)
-            raise TierError(f"tier {shown(name)} is no vault of this machine: do this where it is kept")
+            name = next(name for name, (vault, _) in self._vaults.items() if vault is member)
+            raise TierError(f"tier {shown(name)} is on a server of Septet: run this on that machine")
         return member
 
     def _named(self, tier: str) -> Member:
@@ -58,11 +58,11 @@ class Parts:
         Raises:
             TierError: there is no such tier.
         """
-        found = self._vaults.get(tier) if isinstance(tier, str) else None
-        if found is None:
+        connected = self._vaults.get(tier) if isinstance(tier, str) else None
+        if connected is None:
             known = ", ".join(map(shown, self._vaults)) or "none"
-            raise TierError(f"there is no tier {shown(tier)}: known are {known}")
-        return found[0]
+            raise TierError(f"there is no tier {shown(tier)}; available: {known}")
+        return connected[0]
 
     def _holding(self, id: str, tier: str | None) -> Member:
         """Return the vault of a tier, or that of the highest tier that has the entry.
@@ -97,5 +97,5 @@ class Parts:
         """
         if tier is None:
             known = ", ".join(map(shown, self._vaults)) or "none"
-            raise TierError(f"what concerns many entries wants the tier that it is for: give tier=, one of {known}")
+            raise TierError(f"a call that changes many entries requires tier=; available: {known}")
         return self._named(tier)

@@ -26,15 +26,15 @@ __all__ = ["ReadableTiers"]
 
 
 class ReadableTiers(ListedTiers):
-    """Vaults that are read as one."""
+    """Tiers read as one store."""
 
     def load(self, ids: Iterable[str], *, tier: str | None = None) -> list[Entry]:
         """Return whole entries in the order of the ids, each from the highest tier that has it.
 
-        Ids that do not exist are left out, and tiers that fail are skipped.
+        Unknown ids and failing tiers are skipped.
 
         Args:
-            ids: what is wanted.
+            ids: of entries.
             tier: only this tier; None for all.
 
         Raises:
@@ -42,19 +42,19 @@ class ReadableTiers(ListedTiers):
             TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
-        wanted = ids_of([ids] if isinstance(ids, str) else ids)
+        wanted_ids = ids_of([ids] if isinstance(ids, str) else ids)
         if tier is not None:
-            return self._named(tier).load(wanted)
-        found: dict[str, Entry] = {}
-        for _, entries in self._each(lambda vault: vault.load([i for i in wanted if i not in found])):
-            found.update((e.id, e) for e in entries)
-        return [found[i] for i in wanted if i in found]
+            return self._named(tier).load(wanted_ids)
+        by_id: dict[str, Entry] = {}
+        for _, entries in self._each(lambda vault: vault.load([i for i in wanted_ids if i not in by_id])):
+            by_id.update((e.id, e) for e in entries)
+        return [by_id[i] for i in wanted_ids if i in by_id]
 
     def get(self, id: str, *, tier: str | None = None) -> Entry | None:
-        """Return the entry with this id from the highest tier that has it, or None; a path is an id as in `Vault.get`.
+        """Return the entry with this id from the highest tier that has it, or None; paths work as in `Vault.get`.
 
         Args:
-            id: what is wanted.
+            id: of an entry.
             tier: only this tier; None for all.
 
         Raises:
@@ -62,15 +62,15 @@ class ReadableTiers(ListedTiers):
             TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
-        if found := self.load([utf8(id, "id")], tier=tier):
-            return found[0]
+        if entries := self.load([utf8(id, "id")], tier=tier):
+            return entries[0]
         return entry_at(self, id, tier=tier) if is_like_place(id) else None
 
     def get_many(self, ids: Iterable[str], *, tier: str | None = None) -> list[Entry | None]:
-        """Return one entry for each id, from the highest tier that has it, None for ids that do not exist.
+        """Return one entry per id, from the highest tier that has it; None for unknown ids.
 
         Args:
-            ids: what is wanted.
+            ids: of entries.
             tier: only this tier; None for all.
 
         Raises:
@@ -78,37 +78,36 @@ class ReadableTiers(ListedTiers):
             TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
-        wanted = ids_of([ids] if isinstance(ids, str) else ids)
-        found = {entry.id: entry for entry in self.load(wanted, tier=tier)}
-        return [found.get(i) for i in wanted]
+        wanted_ids = ids_of([ids] if isinstance(ids, str) else ids)
+        by_id = {entry.id: entry for entry in self.load(wanted_ids, tier=tier)}
+        return [by_id.get(i) for i in wanted_ids]
 
     def ids_beginning(self, text: str, *, limit: int = 20, tier: str | None = None) -> list[str]:
         """Return the ids that begin with a text, in order, of all tiers.
 
         Args:
-            text: how they begin; capitals count.
-            limit: at most so many, 1 or more.
+            text: the prefix; case-sensitive.
+            limit: maximum number of ids, at least 1.
             tier: only this tier; None for all.
 
         Raises:
-            EntryError: an argument cannot be understood.
+            EntryError: an argument is malformed.
             TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
         if tier is not None:
             return self._named(tier).ids_beginning(text, limit=limit)
-        found = {id for _, ids in self._each(lambda vault: vault.ids_beginning(text, limit=limit)) for id in ids}
-        return sorted(found)[:limit]
+        matching = {id for _, ids in self._each(lambda vault: vault.ids_beginning(text, limit=limit)) for id in ids}
+        return sorted(matching)[:limit]
 
     def vectors(self, ids: Iterable[str], model: str | None = None, *, tier: str | None = None) -> NDArray[np.float32]:
-        """Return the vectors of entries, a row for each id, from the highest tier that has the entry.
+        """Return the vectors of entries, one row per id, from the highest tier that has the entry.
 
-        See `Vault.vectors`. Without a model it is the one that most entries of all tiers have a vector of. A row is NaN
-        where the highest copy has no vector, whatever a lower one has.
+        See `Vault.vectors`. A row is NaN if the highest copy has no vector, even if a lower one has.
 
         Args:
-            ids: what is wanted.
-            model: as for a vault.
+            ids: of entries.
+            model: as for a vault; None for the model with the most entries in all tiers.
             tier: only this tier; None for all.
 
         Raises:
@@ -119,21 +118,21 @@ class ReadableTiers(ListedTiers):
         """
         if tier is not None:
             return self._named(tier).vectors(ids, model)
-        wanted, name = ids_of([ids] if isinstance(ids, str) else ids), asked_model(model)
-        layout = fullest([found for _, found in self._each(lambda vault: vault._layouts())], name, "the federation")
-        found: dict[str, bytes] = {}
-        left = [*dict.fromkeys(wanted)]
+        wanted_ids, name = ids_of([ids] if isinstance(ids, str) else ids), asked_model(model)
+        layout = fullest([layouts for _, layouts in self._each(lambda vault: vault._layouts())], name, "the federation")
+        blobs: dict[str, bytes] = {}
+        remaining = [*dict.fromkeys(wanted_ids)]
 
-        def asked(vault: Member) -> tuple[dict[str, bytes], frozenset[str]]:
-            return vault._vectors_of(left, layout), vault._held(left)
+        def read(vault: Member) -> tuple[dict[str, bytes], frozenset[str]]:
+            return vault._vectors_of(remaining, layout), vault._held(remaining)
 
-        for _, (own, held) in self._each(asked):
-            found.update(own)
-            left = [i for i in left if i not in held]
-        return rows_of(wanted, layout, found)
+        for _, (stored, live) in self._each(read):
+            blobs.update(stored)
+            remaining = [i for i in remaining if i not in live]
+        return rows_of(wanted_ids, layout, blobs)
 
     def links(self, id: str, *, tier: str | None = None) -> list[Link]:
-        """Return the links from and to an entry, in all tiers; of one that several tiers have, that of the highest.
+        """Return the links from and to an entry, in all tiers; a link in several tiers is that of the highest.
 
         Args:
             id: the entry.
@@ -145,17 +144,17 @@ class ReadableTiers(ListedTiers):
         """
         if tier is not None:
             return self._named(tier).links(id)
-        found: dict[tuple[str, str], Link] = {}
+        by_ends: dict[tuple[str, str], Link] = {}
         for _, links in self._each(lambda vault: vault.links(id)):
             for link in links:
-                found.setdefault((link.source, link.target), link)
-        return [found[ends] for ends in sorted(found)]
+                by_ends.setdefault((link.source, link.target), link)
+        return [by_ends[ends] for ends in sorted(by_ends)]
 
     def stats(self, *, tier: str | None = None) -> Stats:
-        """Count what the tiers hold.
+        """Return counts of the tiers' contents.
 
         Entries and kinds count each id once. Links, feedback, spaces, sizes and generations are sums over the tiers;
-        ``tiers`` has the figures of each. Tiers that fail are left out.
+        ``tiers`` has the figures of each. Tiers that fail are skipped.
 
         Args:
             tier: only this tier; None for all.

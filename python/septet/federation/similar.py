@@ -1,4 +1,4 @@
-"""Entries of several tiers that are like another one."""
+"""Search for similar entries across tiers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["SimilarInTiers"]
 
 
 class SimilarInTiers(FindsSimilar, Parts):
-    """Entries of tiers that can be compared with each other."""
+    """Tiers whose entries can be compared with each other."""
 
     def similar(
         self,
@@ -35,32 +35,32 @@ class SimilarInTiers(FindsSimilar, Parts):
         mode: Mode = "full",
         tier: str | None = None,
     ) -> Results:
-        """Find entries like an entry, a text or a vector, most similar first: near-duplicates, and more of a kind.
+        """Return entries similar to an entry, a text or a vector, most similar first.
 
-        Entries are compared, and scores mean, as in `Vault.similar`; ``results.weights`` names ``cosine`` or ``tfidf``.
+        Comparison and scores are those of `Vault.similar`; ``results.weights`` names ``cosine`` or ``tfidf``.
 
         Args:
-            id: an entry, which is left out itself, as are the parts that it was split into.
-            text: a text; to compare an entry that is not stored, its title, description and context, one a line.
+            id: an entry; it and its parts are not returned.
+            text: a text; for an entry that is not stored, its title, description and context, one per line.
             vector: a vector ``(d,)``.
-            limit: at most so many, 1 to 1,000,000.
-            min_similarity: only those of at least this score, 0 to 1.
+            limit: maximum number of results, 1 to 1,000,000.
+            min_similarity: minimum score, 0 to 1.
             where: a filter, as for `search`.
             kinds: only these kinds of entries, as for `search`.
-            include_expired: entries outside their validity too.
-            include_memories: memories too.
-            model: whose vectors to compare; None for those that searches use.
+            include_expired: include entries outside their validity.
+            include_memories: include memories.
+            model: the model of the vectors; None for the one that searches use.
             mode: ``full`` or ``scan``, as for `search`.
-            tier: only the entries of this tier, the one that is named by ``id`` among them; None for all tiers, and the
-                copy of the highest one of equal ids. Vectors are compared in tiers that have some of the model.
+            tier: only this tier, also for ``id``; None for all tiers, with the highest copy of each id. Vectors are
+                compared in tiers that have some of the model.
 
         Returns:
             The similar entries; ``score`` is the similarity, 0 to 1.
 
         Raises:
-            QueryError: an argument cannot be understood, or not exactly one of id, text and vector is given.
+            QueryError: an argument is malformed, or not exactly one of id, text and vector is passed.
             EntryNotFound: no entry has this id.
-            VectorError: the vector fits no vectors of the vault.
+            VectorError: the vector matches no vectors of the vault.
             TierError: there is no such tier.
             StoreError: the vault cannot be read.
         """

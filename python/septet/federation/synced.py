@@ -1,4 +1,4 @@
-"""Keeping the vaults of a federation in step with folders: each folder belongs to one of them."""
+"""Syncing the tiers of a federation with folders; each folder belongs to one tier."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["SyncedTiers"]
 
 
 class SyncedTiers(Parts):
-    """Vaults of which each follows folders of its own."""
+    """Tiers that sync with folders."""
 
     def sync(
         self,
@@ -48,7 +48,7 @@ class SyncedTiers(Parts):
         progress: Progress | None = None,
         tier: str | None = None,
     ) -> SyncReport:
-        """Bring a tier, the highest unless named, in step with folders; see `Vault.sync`.
+        """Sync a tier, the highest unless named, with folders; see `Vault.sync`.
 
         Raises:
             TierError: there is no such tier.
@@ -70,7 +70,7 @@ class SyncedTiers(Parts):
         return self._synced_one(tier).roots()
 
     def forget_root(self, name: str | os.PathLike[str], *, tier: str | None = None) -> int:
-        """Have a tier, the highest unless named, stop following a folder; see `Vault.forget_root`.
+        """Stop following a folder in a tier, the highest unless named; see `Vault.forget_root`.
 
         Raises:
             TierError: there is no such tier.
@@ -87,7 +87,7 @@ class SyncedTiers(Parts):
         progress: Progress | None = None,
         tier: str | None = None,
     ) -> RedactReport:
-        """Mask the secrets in everything that a tier holds; see `Vault.redact`.
+        """Mask the secrets in all data of a tier; see `Vault.redact`.
 
         Raises:
             TierError: no tier is named, or there is no such tier.
@@ -99,15 +99,13 @@ class SyncedTiers(Parts):
         return self._filed(self._first() if tier is None else self._named(tier))
 
     def _filed(self, member: Member) -> Vault:
-        """Return a member that is a file of this machine.
+        """Return a member that is a vault in a file.
 
         Raises:
-            TierError: it is none.
+            TierError: the tier is on a server.
         """
-        found = self._local(member)
-        if not isinstance(found, Vault):
-            name = next(name for name, (one, _) in self._vaults.items() if one is member)
-            raise TierError(
-                f"tier {shown(name)} is kept on a server, which this cannot be done to: name a tier in a file"
-            )
-        return found
+        vault = self._local(member)
+        if not isinstance(vault, Vault):
+            name = next(name for name, (tier_vault, _) in self._vaults.items() if tier_vault is member)
+            raise TierError(f"tier {shown(name)} is on a server, which does not support this: name a tier in a file")
+        return vault

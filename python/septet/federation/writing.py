@@ -1,4 +1,4 @@
-"""Writing to a federation: into the tier that is named, or that has the entry."""
+"""Writing to a federation: into the named tier, or the tier that has the entry."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ __all__ = ["WritableTiers"]
 
 
 class WritableTiers(Parts):
-    """Vaults that are written as one.
+    """Tiers written as one store.
 
-    What is new goes into the highest tier, unless ``tier`` names one; its copy stands before those of lower tiers. What
-    is there already is changed in the highest tier that has it, and what is changed by filter, in the tier named.
-    Arguments and errors are those of the methods of `Vault`; a tier that does not exist is a `TierError`.
+    New entries are stored in the highest tier, unless ``tier`` names one. An existing entry is changed in the highest
+    tier that has it; changes by filter require ``tier``. Arguments and errors are those of the methods of `Vault`; an
+    unknown tier raises a `TierError`.
     """
 
     def add(
@@ -66,8 +66,8 @@ class WritableTiers(Parts):
             TierError: there is no such tier.
             SeptetError: as that method.
         """
-        given: Any = {"vector": vector, "model": model, "split": split, **fields}
-        return self._into(tier).add(entry, on_similar=on_similar, similarity=similarity, **given)
+        options: Any = {"vector": vector, "model": model, "split": split, **fields}
+        return self._into(tier).add(entry, on_similar=on_similar, similarity=similarity, **options)
 
     def add_many(
         self,
@@ -87,8 +87,8 @@ class WritableTiers(Parts):
             TierError: there is no such tier.
             SeptetError: as that method.
         """
-        given: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress}
-        return self._into(tier).add_many(items, on_similar=on_similar, similarity=similarity, **given)
+        options: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress}
+        return self._into(tier).add_many(items, on_similar=on_similar, similarity=similarity, **options)
 
     def remember(
         self,
@@ -112,8 +112,8 @@ class WritableTiers(Parts):
             TierError: there is no such tier.
             SeptetError: as that method.
         """
-        given: Any = {"context": context, "summary": summary, "id": id, "vector": vector, "model": model, **fields}
-        return self._into(tier).remember(text, details, topics, on_similar=on_similar, similarity=similarity, **given)
+        options: Any = {"context": context, "summary": summary, "id": id, "vector": vector, "model": model, **fields}
+        return self._into(tier).remember(text, details, topics, on_similar=on_similar, similarity=similarity, **options)
 
     def update(
         self,
@@ -132,8 +132,8 @@ class WritableTiers(Parts):
             TierError: there is no such tier.
             SeptetError: as that method.
         """
-        given: Any = {"vector": vector, "model": model, "split": split, "merge_attrs": merge_attrs, **changes}
-        return self._holding(utf8(id, "id"), tier).update(id, **given)
+        options: Any = {"vector": vector, "model": model, "split": split, "merge_attrs": merge_attrs, **changes}
+        return self._holding(utf8(id, "id"), tier).update(id, **options)
 
     def update_many(
         self,
@@ -144,7 +144,7 @@ class WritableTiers(Parts):
         dry_run: bool = False,
         **changes: Unpack[BulkChanges],
     ) -> int:
-        """Change every entry of a tier that passes a filter; return how many passed; see `Vault.update_many`.
+        """Change every entry of a tier that passes a filter; return their number; see `Vault.update_many`.
 
         Raises:
             TierError: no tier is named, or there is no such tier.
@@ -161,7 +161,7 @@ class WritableTiers(Parts):
         where: Mapping[str, object] | None = None,
         dry_run: bool = False,
     ) -> int:
-        """Rename a tag in a tier; return how many entries had it; see `Vault.rename_tag`.
+        """Rename a tag in a tier; return the number of changed entries; see `Vault.rename_tag`.
 
         Raises:
             TierError: no tier is named, or there is no such tier.
@@ -172,7 +172,7 @@ class WritableTiers(Parts):
     def merge_domains(
         self, sources: str | Strings, into: str, *, tier: str | None = None, dry_run: bool = False
     ) -> int:
-        """Move every entry of some domains of a tier into one; return how many; see `Vault.merge_domains`.
+        """Move every entry of some domains of a tier into one; return their number; see `Vault.merge_domains`.
 
         Raises:
             TierError: no tier is named, or there is no such tier.
@@ -187,9 +187,10 @@ class WritableTiers(Parts):
         dry_run: bool = False,
         tier: str | None = None,
     ) -> int:
-        """Delete entries, each from the highest tier that has it, or from the tier named; return how many existed.
+        """Delete entries, each from the highest tier that has it, or from the named tier; return the number deleted.
 
-        A copy in a lower tier stays, and is found from then on. ``where`` wants a tier. See `Vault.delete`.
+        A copy in a lower tier stays, and searches return it from then on. ``where`` requires ``tier``. See
+        `Vault.delete`.
 
         Raises:
             TierError: there is no such tier.
@@ -207,9 +208,9 @@ class WritableTiers(Parts):
         dry_run: bool = False,
         tier: str | None = None,
     ) -> int:
-        """Delete memories, each from the highest tier that has it as one, or from the tier named; return how many.
+        """Delete memories, each from the highest tier that has it, or from the named tier; return the number deleted.
 
-        ``where`` wants a tier. See `Vault.forget`.
+        ``where`` requires ``tier``. See `Vault.forget`.
 
         Raises:
             TierError: there is no such tier.
@@ -232,7 +233,7 @@ class WritableTiers(Parts):
         where: Mapping[str, object] | None = None,
         dry_run: bool = False,
     ) -> int:
-        """Remove for good what nobody reads any more in a tier; return how many rows; see `Vault.purge`.
+        """Permanently remove deleted data of a tier; return the number of removed rows; see `Vault.purge`.
 
         Raises:
             TierError: no tier is named, or there is no such tier.
@@ -262,9 +263,9 @@ class WritableTiers(Parts):
         *,
         tier: str | None = None,
     ) -> str:
-        """Put an entry in the place of another one, in the tier of that one; see `Vault.supersede`.
+        """Replace an entry by another one, in the tier of the old one; see `Vault.supersede`.
 
-        A copy of the old one in a lower tier stays valid, and searches find it from then on.
+        A copy of the old one in a lower tier stays valid, and searches return it from then on.
 
         Raises:
             TierError: there is no such tier.
@@ -290,8 +291,8 @@ class WritableTiers(Parts):
         """
         ends = [utf8(source, "source"), utf8(target, "target")]
         if tier is None:
-            for vault, found in self._each(lambda vault: len(vault.load(ends))):
-                if found == len(set(ends)):
+            for vault, count in self._each(lambda vault: len(vault.load(ends))):
+                if count == len(set(ends)):
                     return vault.link(source, target, type, note=note)
             raise EntryNotFound(
                 f"no tier has both {shown(source)} and {shown(target)}: a link joins entries of one tier; "
@@ -305,7 +306,7 @@ class WritableTiers(Parts):
         *,
         tier: str | None = None,
     ) -> int:
-        """Store many links in a tier; return how many; see `Vault.link_many`.
+        """Store many links in a tier; return their number; see `Vault.link_many`.
 
         Raises:
             TierError: no tier is named, or there is no such tier.
@@ -314,7 +315,7 @@ class WritableTiers(Parts):
         return self._meant(tier).link_many(items)
 
     def unlink(self, source: str, target: str, *, tier: str | None = None) -> bool:
-        """Remove a link from the highest tier that has it, or from the tier named; return whether it existed.
+        """Remove a link from the highest tier that has it, or from the named tier; return True if it existed.
 
         Raises:
             TierError: there is no such tier.
@@ -326,13 +327,13 @@ class WritableTiers(Parts):
         return any(removed for _, removed in self._each(lambda vault: vault.unlink(source, target)))
 
     def feedback(self, query: str, id: str, action: Action, *, tier: str | None = None) -> None:
-        """Record what became of a result, in the highest tier that has the entry; see `Vault.feedback`.
+        """Record the outcome of a result, in the highest tier that has the entry; see `Vault.feedback`.
 
         Args:
-            query: what was searched for.
+            query: the text of the search.
             id: the entry.
-            action: what became of it.
-            tier: the tier to record it in; None finds the highest that has the entry.
+            action: the outcome.
+            tier: the tier to write; None for the highest that has the entry.
 
         Raises:
             EntryNotFound: no tier has the entry.
@@ -340,11 +341,11 @@ class WritableTiers(Parts):
             TierError: there is no such tier.
             StoreError: the tier cannot be written, or every tier failed.
         """
-        given = feedback.checked(query, id, action, 0.0)
-        self._holding(given.entry_id, tier).feedback(given.query, given.entry_id, action)
+        row = feedback.checked(query, id, action, 0.0)
+        self._holding(row.entry_id, tier).feedback(row.query, row.entry_id, action)
 
     def reset_feedback(self, *, tier: str | None = None) -> int:
-        """Delete all feedback of a tier; return how many rows were deleted; see `Vault.reset_feedback`.
+        """Delete all feedback of a tier; return the number of deleted rows; see `Vault.reset_feedback`.
 
         Raises:
             TierError: no tier is named, or there is no such tier.
@@ -358,13 +359,13 @@ class WritableTiers(Parts):
         return self._first() if tier is None else self._named(tier)
 
     def _delete_each(self, ids: list[str], dry_run: bool, *, memories: bool = False) -> int:
-        """Delete entries, or memories alone, each from the highest tier that has it; return how many."""
+        """Delete entries, or only memories, each from the highest tier that has it; return the number deleted."""
         kind = "memory" if memories else None
-        gone = 0
+        count = 0
         done: set[str] = set()
-        for vault, found in self._each(lambda vault: vault._holds(ids, kind)):
-            mine = found - done
+        for vault, known in self._each(lambda vault: vault._holds(ids, kind)):
+            mine = known - done
             if mine:
-                gone += (vault.forget if memories else vault.delete)(mine, dry_run=dry_run)
+                count += (vault.forget if memories else vault.delete)(mine, dry_run=dry_run)
             done |= mine
-        return gone
+        return count
