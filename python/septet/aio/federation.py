@@ -32,16 +32,16 @@ __all__ = ["AsyncFederation"]
 
 
 class AsyncFederation(Mirror[Federation], of=Federation):
-    """A `Federation` for asyncio: the same methods with the same arguments, awaited, as `AsyncVault` has those of one.
+    """A `Federation` for asyncio: the same methods with the same arguments, awaited, as in `AsyncVault`.
 
     Args:
-        tiers: vaults by tier name, each of them a `Vault` or an `AsyncVault` that is open, or a `Client`. They stay
-            open: they belong to the caller.
-        weights: as for `Federation`, as are all but the last.
-        max_workers: as for `AsyncVault`; threads of its own.
+        tiers: open vaults by tier name, each a `Vault`, an `AsyncVault` or a `Client`. They stay open: they belong to
+            the caller.
+        weights: as for `Federation`, as are all arguments but the last.
+        max_workers: as for `AsyncVault`; not shared with the tiers.
 
     Raises:
-        StoreError: ``max_workers`` is out of range. Errors of `Federation` are raised when it is opened.
+        StoreError: ``max_workers`` is out of range. Errors of `Federation` are raised on opening.
     """
 
     def __init__(
@@ -70,26 +70,26 @@ class AsyncFederation(Mirror[Federation], of=Federation):
 
     @classmethod
     def of(cls, federation: Federation, *, max_workers: int | None = None) -> Self:
-        """Return a federation for asyncio; both may be used. Closing what is returned leaves ``federation`` as it is.
+        """Wrap a federation for asyncio; both may be used. Closing the wrapper does not close ``federation``.
 
         Raises:
-            TierError: no federation.
+            TierError: ``federation`` is not a `Federation`.
             StoreError: ``max_workers`` is out of range.
         """
         if not isinstance(federation, Federation):
             raise TierError(f"federation is {shown(federation)}: wanted a Federation")
-        made = cls.__new__(cls)
-        super().__init__(made, workers_of(max_workers), federation)
-        return made
+        wrapper = cls.__new__(cls)
+        super().__init__(wrapper, workers_of(max_workers), federation)
+        return wrapper
 
     def __repr__(self) -> str:
-        return f"AsyncFederation({', '.join(self._made._vaults) if self._made is not None else ''})"
+        return f"AsyncFederation({', '.join(self._target._vaults) if self._target is not None else ''})"
 
     def _make(self) -> Federation:
         return self._make_federation()
 
-    def _discard(self, made: Federation) -> None:
-        made.close()
+    def _discard(self, target: Federation) -> None:
+        target.close()
 
     # -- tiers ---------------------------------------------------------------------------------------------------------
 
@@ -97,7 +97,7 @@ class AsyncFederation(Mirror[Federation], of=Federation):
         """Add a vault as a tier; see `Federation.connect`.
 
         Raises:
-            TierError: the name is taken, the vault is no vault, or the priority is outside 0 to 2.
+            TierError: the name is taken, ``vault`` is not a vault, or the priority is outside 0 to 2.
             Closed: the vault is not open.
         """
         await self._connect(name, _plain(vault), priority)
@@ -152,20 +152,20 @@ class AsyncFederation(Mirror[Federation], of=Federation):
         similarity: float = SIMILARITY,
         tier: str | None = None,
     ) -> list[str]:
-        """Store many entries; see `Federation.add_many`. The items may come from an async iterable too.
+        """Store many entries, also from an async iterable; see `Federation.add_many`.
 
         Raises:
-            BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored.
-            EntryError: ``progress`` is no plain function, or ``vectors`` stand beside an async iterable.
+            BatchError: an item could not be stored, or ``items`` raised; ``written`` is the number of stored entries.
+            EntryError: ``progress`` is not a plain function, or ``vectors`` is passed with an async iterable.
             TierError: there is no such tier.
         """
         if isinstance(items, AsyncIterable):
             if vectors is not None or model is not None:
-                raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
+                raise EntryError("vectors= requires a list or a frame of items: collect the items first")
             add_many = partial(self._add_many, on_similar=on_similar, similarity=similarity, tier=tier)
             return await add_many_from(items, add_many, progress, split=split)
-        given: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress, "tier": tier}
-        return await self._add_many(items, on_similar=on_similar, similarity=similarity, **given)
+        options: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress, "tier": tier}
+        return await self._add_many(items, on_similar=on_similar, similarity=similarity, **options)
 
     _add_many = mirrored(Federation.add_many)
     update = mirrored(Federation.update)

@@ -1,4 +1,4 @@
-"""Storing what an async iterable gives."""
+"""Bulk loading from async iterables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from septet.watch.progress import Progress, Report, shown_progress
 
 __all__ = ["add_many_from"]
 
-#: The loop may do something else after so many items, also if their source never waits.
+#: Items between yields to the event loop, in case the source never waits.
 PAUSE = 64
 
 
@@ -23,17 +23,17 @@ async def add_many_from(
     progress: Progress | None,
     **options: Any,
 ) -> list[str]:
-    """Store what comes, a transaction at a time, and return the ids. No thread waits for the source meanwhile.
+    """Store the items of an async iterable by transactions; return the ids. No thread is blocked by the source.
 
     Raises:
         BatchError: as for `septet.Vault.add_many`.
-        EntryError: ``progress`` is no plain function, nor True.
+        EntryError: ``progress`` is neither a plain function nor True.
     """
     with shown_progress(progress, "add_many", "entries", EntryError) as report:
-        return await _added(source, add_many, report, options)
+        return await _add_each(source, add_many, report, options)
 
 
-async def _added(
+async def _add_each(
     source: AsyncIterable[Any],
     add_many: Callable[..., Awaitable[list[str]]],
     report: Report | None,
@@ -73,7 +73,7 @@ async def _added(
 
 
 def _size(item: object) -> int:
-    """Return about how many bytes an item takes; what is no item is refused later."""
+    """Return the approximate size of an item in bytes; 0 for other values, which `add_many` refuses."""
     if isinstance(item, Entry):
         return len(item.title) + len(item.description) + len(item.context)
     if not isinstance(item, dict):

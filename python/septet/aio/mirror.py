@@ -1,4 +1,4 @@
-"""Methods that await what a method of the same name does on a thread."""
+"""Async twins of methods, run on threads."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ __all__ = ["Mirror", "Mirrored", "mirrored", "mirrored_static"]
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _S = TypeVar("_S")
-_Made = TypeVar("_Made", bound="Mirror[Any]")
+_Mirror = TypeVar("_Mirror", bound="Mirror[Any]")
 
 
 class Mirrored(Generic[_P, _R]):
-    """What type checkers see of a method that is awaited: the parameters and the result of the other one."""
+    """The static type of an async twin: the parameters and the awaited result of the plain method."""
 
     @overload
     def __get__(self, instance: None, owner: type) -> Self: ...
     @overload
     def __get__(self, instance: object, owner: type) -> Callable[_P, Coroutine[Any, Any, _R]]: ...
     def __get__(self, instance: object, owner: type) -> Any:
-        """Bind the method; functions, which stand here when the program runs, do that themselves."""
+        """Bind the method; at run time the attribute is a function, which binds itself."""
 
 
 def mirrored(method: Callable[Concatenate[_S, _P], _R]) -> Mirrored[_P, _R]:
-    """Return the method of a `Mirror` that does on a thread what ``method`` does, with the same arguments."""
+    """Return a method of a `Mirror` that runs ``method`` on a thread, with the same arguments."""
     plain = cast("Callable[..., Any]", method)
 
     @wraps(plain)
     async def twin(self: Mirror[Any], *args: Any, **named: Any) -> Any:
-        # By name: vaults of another kind have methods of their own.
+        # By name: other kinds of vaults override methods.
         return await self._workers.run(getattr(self.blocking, plain.__name__), *args, **named)
 
     twin.__module__ = __name__
@@ -53,7 +53,7 @@ def mirrored(method: Callable[Concatenate[_S, _P], _R]) -> Mirrored[_P, _R]:
 
 
 def mirrored_static(function: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, Any, _R]]:
-    """Return what does the same on a thread of its own; nothing is open yet that would have threads."""
+    """Return an async function that runs ``function`` on a new thread; nothing is open that would have threads."""
 
     @wraps(function)
     async def twin(*args: _P.args, **named: _P.kwargs) -> _R:
@@ -64,10 +64,10 @@ def mirrored_static(function: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, A
 
 
 class Mirror(OfOneProcess, ABC, Generic[_S]):
-    """Something that is opened, asked and closed on threads.
+    """An object whose methods run on threads.
 
-    A subclass says in its body which methods it has, so that type checkers see them. Those of the other class that it
-    does not name are there all the same.
+    A subclass lists its methods in its body, for type checkers. Other public methods of the mirrored class are added
+    automatically.
     """
 
     _elsewhere = "open it in the other process"
@@ -79,51 +79,51 @@ class Mirror(OfOneProcess, ABC, Generic[_S]):
             if not name.startswith("_") and isfunction(plain) and not hasattr(cls, name):
                 setattr(cls, name, mirrored(plain))
 
-    def __init__(self, workers: Workers, made: _S | None = None) -> None:
-        self._workers, self._made = workers, made
-        #: What was given is left open: it belongs to the caller.
-        self._given = made is not None
+    def __init__(self, workers: Workers, target: _S | None = None) -> None:
+        self._workers, self._target = workers, target
+        #: True if the target belongs to the caller, and stays open.
+        self._borrowed = target is not None
         self._opening: Future[_S] | None = None
 
     @classmethod
-    async def open(cls: Callable[_P, _Made], *args: _P.args, **named: _P.kwargs) -> _Made:
-        """Return a new one, open; the arguments are those of the class, and the errors those of the other class."""
-        made = cls(*args, **named)
-        await made._open()
-        return made
+    async def open(cls: Callable[_P, _Mirror], *args: _P.args, **named: _P.kwargs) -> _Mirror:
+        """Create and open an object; the arguments are those of the class, the errors those of the mirrored class."""
+        mirror = cls(*args, **named)
+        await mirror._open()
+        return mirror
 
     @abstractmethod
     def _make(self) -> _S:
-        """Open it; called on a thread."""
+        """Open the target; called on a thread."""
 
     @abstractmethod
-    def _discard(self, made: _S) -> None:
-        """Close what `_make` made; called on a thread."""
+    def _discard(self, target: _S) -> None:
+        """Close a target that `_make` returned; called on a thread."""
 
     @property
     def blocking(self) -> _S:
-        """What is asked, for code without a loop; both may be used at the same time.
+        """The synchronous object; both may be used at the same time.
 
         Raises:
-            Closed: it was closed, or is not open yet.
+            Closed: the object was closed, or is not open yet.
         """
-        if self._made is None or self._workers.closing is not None:
+        if self._target is None or self._workers.closing is not None:
             state = "is not open yet" if self._workers.closing is None else "was closed"
             raise Closed(f"{self!r} {state}: use `async with`, or `await {type(self).__name__}.open(...)`")
-        return self._made
+        return self._target
 
     @property
     def max_workers(self) -> int:
-        """How many threads work at most."""
+        """Maximum number of threads."""
         return self._workers.most
 
     async def on_thread(self, work: Callable[[_S], _R]) -> _R:
-        """Return what ``work`` returns, called on a thread with what is asked: several calls as one.
+        """Call ``work`` on a thread with the synchronous object, and return its result: several calls as one.
 
         Cancelled like a method; errors of ``work`` are raised unchanged.
 
         Raises:
-            Closed: it was closed, or is not open yet.
+            Closed: the object was closed, or is not open yet.
         """
         return await self._workers.run(work, self.blocking)
 
@@ -137,31 +137,31 @@ class Mirror(OfOneProcess, ABC, Generic[_S]):
         await self.close()
 
     async def close(self) -> None:
-        """Close it; using it afterwards raises `Closed`. Closing twice is fine.
+        """Close the object; using it afterwards raises `Closed`. Closing twice is fine.
 
-        Calls that no thread has begun raise `Closed`. Those that run are waited for, for 10 seconds at most. Closing
-        goes on if the wait for it is cancelled.
+        Queued calls raise `Closed`. Running calls have at most 10 seconds to finish. Closing continues if its await is
+        cancelled.
         """
         await ended(self._workers.close(self._finish))
 
     async def _open(self) -> None:
-        if self._made is not None or self._workers.closing is not None:
+        if self._target is not None or self._workers.closing is not None:
             self.blocking  # noqa: B018 - raises if it was closed
             return
         if self._opening is None:
             self._opening = self._workers.submit(self._make)
         try:
-            self._made = await ended(self._opening)
+            self._target = await ended(self._opening)
         except BaseException:
-            # It may come to be open all the same, and nobody would close it.
+            # The open may still complete after a cancellation; close it then, or it leaks.
             self._workers.close(self._finish)
             raise
 
     def _finish(self) -> None:
-        if self._given:
+        if self._borrowed:
             return
         if self._opening is not None:
-            # At once; or on the thread that opens it, where that takes too long.
+            # Runs now, or on the opening thread if that has not finished.
             self._opening.add_done_callback(self._discard_opened)
 
     def _discard_opened(self, opened: Future[_S]) -> None:

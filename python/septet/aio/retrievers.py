@@ -1,4 +1,4 @@
-"""The method that makes a retriever for asyncio; what it makes is loaded when it is called."""
+"""The asyncio form of methods that return a retriever; the retrieval package is imported on first use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _S = TypeVar("_S")
 
 
 def mirrored_retriever(method: Callable[Concatenate[_S, _P], Retriever]) -> Mirrored[_P, AsyncRetriever]:
-    """Return the method of a `Mirror` that makes on a thread what ``method`` makes, and returns it for asyncio."""
+    """Return a method of a `Mirror` that calls ``method`` on a thread and wraps the retriever for asyncio."""
     plain = cast("Callable[..., Any]", method)
 
     @wraps(plain)

@@ -22,10 +22,10 @@ class AsyncRetriever(OfOneProcess):
     `AsyncVault.retriever` and `AsyncFederation.retriever` return it.
 
     Attributes:
-        blocking: the retriever, for code without a loop; both may be used at the same time.
+        blocking: the synchronous retriever; both may be used at the same time.
     """
 
-    _elsewhere = "make it in the other process, of a vault opened there"
+    _elsewhere = "create it in the other process, from a vault opened there"
 
     def __init__(self, retriever: Retriever, workers: Workers) -> None:
         self.blocking = retriever

@@ -35,22 +35,22 @@ __all__ = ["AsyncVault"]
 
 
 class AsyncVault(Mirror[Vault], of=Vault):
-    """A `Vault` for asyncio: the same methods with the same arguments, awaited. Nothing is done on the loop's thread.
+    """A `Vault` for asyncio: the same methods with the same arguments, awaited. The event loop is never blocked.
 
-    Open it by ``async with AsyncVault(path) as vault`` or ``vault = await AsyncVault.open(path)``. Tasks, threads and
-    loops may share it. ``async for entry in vault`` iterates; `count` and `get` stand for ``len`` and ``in``.
+    Open it with ``async with AsyncVault(path) as vault`` or ``vault = await AsyncVault.open(path)``. Tasks, threads and
+    loops may share it. ``async for entry in vault`` iterates; use `count` and `get` instead of ``len`` and ``in``.
 
-    Functions that you pass (``progress``, ``clock``, hooks, an embedder), and iterables, are called on a thread without
-    a loop. A call that is cancelled ends at once. It is dropped if no thread has begun it; otherwise it goes on to its
-    end, so that a transaction is stored whole or not at all. Which of the two, the caller cannot know.
+    Callbacks (``progress``, ``clock``, hooks, an embedder) and iterables run on a thread without a loop. A cancelled
+    call raises at once. It is dropped if it is still queued; otherwise it runs to its end, so that a transaction is
+    stored whole or not at all. The caller cannot know which of the two happened.
 
     Args:
         path: as for `Vault`, as are all arguments but the last.
-        max_workers: at most so many threads work at a time, 1 to 256, and other calls wait in the order in which they
-            came; None for the number of cores and two more, at most 8.
+        max_workers: maximum number of threads, 1 to 256; further calls queue in order. None for the number of cores
+            plus two, at most 8.
 
     Raises:
-        StoreError: ``max_workers`` is out of range. Errors of `Vault` are raised when it is opened.
+        StoreError: ``max_workers`` is out of range. Errors of `Vault` are raised on opening.
     """
 
     def __init__(
@@ -98,23 +98,23 @@ class AsyncVault(Mirror[Vault], of=Vault):
 
     @classmethod
     def of(cls, vault: Vault | PostgresVault, *, max_workers: int | None = None) -> Self:
-        """Return an open vault, of a file or on a server, for asyncio; both may be used.
+        """Wrap an open vault, in a file or on a server, for asyncio; both may be used.
 
-        Closing what is returned leaves ``vault`` open.
+        Closing the wrapper does not close ``vault``.
 
         Raises:
-            StoreError: no vault, or ``max_workers`` is out of range.
+            StoreError: ``vault`` is not a vault, or ``max_workers`` is out of range.
         """
         if not isinstance(vault, AnyVault):
             raise StoreError(f"vault is {shown(vault)}: wanted an open Vault")
-        made = cls.__new__(cls)
-        super().__init__(made, workers_of(max_workers), cast("Vault", vault))
-        made._path = vault.path
-        return made
+        wrapper = cls.__new__(cls)
+        super().__init__(wrapper, workers_of(max_workers), cast("Vault", vault))
+        wrapper._path = vault.path
+        return wrapper
 
     @property
     def path(self) -> str:
-        """The path of the file, as given."""
+        """The path of the file, as passed."""
         return os.fspath(self._path)
 
     def __repr__(self) -> str:
@@ -123,8 +123,8 @@ class AsyncVault(Mirror[Vault], of=Vault):
     def _make(self) -> Vault:
         return self._make_vault()
 
-    def _discard(self, made: Vault) -> None:
-        made.close()
+    def _discard(self, target: Vault) -> None:
+        target.close()
 
     # -- searching -----------------------------------------------------------------------------------------------------
 
@@ -197,19 +197,19 @@ class AsyncVault(Mirror[Vault], of=Vault):
         on_similar: OnSimilar = KEEP,
         similarity: float = SIMILARITY,
     ) -> list[str]:
-        """Store many entries; see `Vault.add_many`. The items may come from an async iterable too.
+        """Store many entries, also from an async iterable; see `Vault.add_many`.
 
         Raises:
-            BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored.
-            EntryError: ``progress`` is no plain function, or ``vectors`` stand beside an async iterable.
+            BatchError: an item could not be stored, or ``items`` raised; ``written`` is the number of stored entries.
+            EntryError: ``progress`` is not a plain function, or ``vectors`` is passed with an async iterable.
         """
         if isinstance(items, AsyncIterable):
             if vectors is not None or model is not None:
-                raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
+                raise EntryError("vectors= requires a list or a frame of items: collect the items first")
             add_many = partial(self._add_many, on_similar=on_similar, similarity=similarity)
             return await add_many_from(items, add_many, progress, split=split)
-        given: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress}
-        return await self._add_many(items, on_similar=on_similar, similarity=similarity, **given)
+        options: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress}
+        return await self._add_many(items, on_similar=on_similar, similarity=similarity, **options)
 
     _add_many = mirrored(Vault.add_many)
     update = mirrored(Vault.update)

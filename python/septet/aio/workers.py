@@ -1,4 +1,4 @@
-"""Threads that do what a loop waits for, so many at most, whatever is cancelled."""
+"""A bounded thread pool for event loops, which stays bounded under cancellation."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ Item = TypeVar("Item")
 
 #: More threads than this only wait for each other.
 MOST_WORKERS = 256
-#: So many without a number of the caller's: a search computes, so threads beyond the cores gain little.
+#: Maximum default number of threads: searches are CPU-bound, so threads beyond the cores gain little.
 DEFAULT_MOST = 8
-#: How long closing waits for work that runs.
+#: Maximum wait of `close` for running work, in seconds.
 CLOSE_WAIT_S = 10.0
-#: What is iterated over comes from its thread in pieces of so many.
+#: Items per round trip to the thread of an iteration.
 CHUNK = 256
 
 
 def workers_of(max_workers: int | None) -> Workers:
-    """Return threads of their own.
+    """Create a thread pool.
 
     Raises:
-        StoreError: ``max_workers`` is no whole number from 1 to 256, nor None.
+        StoreError: ``max_workers`` is neither a whole number from 1 to 256 nor None.
     """
     if max_workers is None:
         return Workers(min(DEFAULT_MOST, (os.cpu_count() or 1) + 2))
@@ -44,13 +44,13 @@ def workers_of(max_workers: int | None) -> Workers:
 
 
 class Workers:
-    """At most so many threads, none of which is started before it is needed; loops of several threads may share them.
+    """A pool of threads, started on demand; event loops of several threads may share it.
 
-    Work begins in the order in which it was asked for. What is cancelled before it begins is dropped; what has begun
-    goes on to its end, and keeps its thread until then, so that there are never more.
+    Work starts in the order of submission. Queued work is dropped on cancellation; running work goes on to its end and
+    keeps its thread until then, so the number of threads never grows.
 
     Args:
-        most: threads.
+        most: maximum number of threads.
     """
 
     def __init__(self, most: int) -> None:
@@ -61,45 +61,45 @@ class Workers:
 
     def _renew(self) -> None:
         self._executor = ThreadPoolExecutor(self.most, thread_name_prefix="septet-async")
-        #: What no thread has begun. To pop it is to claim it: of a thread, `close` and a cancellation, one does.
+        #: Queued work. Popping claims it, so only one of a thread, `close` and a cancellation gets it.
         self._waiting: dict[Future[Any], Callable[[], Any]] = {}
         self._running: set[Future[Any]] = set()
 
     def after_fork(self) -> None:
-        """Begin with other threads in a forked child: the parent's are not there."""
+        """Create new threads in a forked child, which does not inherit the parent's."""
         self._renew()
 
     async def run(self, work: Callable[..., Result], *args: Any, **named: Any) -> Result:
-        """Return what ``work`` returns, called on a thread, with the caller's context variables.
+        """Call ``work`` on a thread with the caller's context variables, and return its result.
 
         Raises:
-            Closed: `close` was called before a thread began. Errors of ``work`` are raised unchanged.
+            Closed: `close` was called before the work started. Errors of ``work`` are raised unchanged.
         """
         return await _ended_or_cancelled(self.submit(partial(work, *args, **named)))
 
     async def iterate(self, make: Callable[[], Iterator[Item]]) -> Any:
-        """Yield what an iterator gives; it is made, asked and closed on threads, a piece at a time."""
-        found: Iterator[Item] = await self.run(make)
-        asked: Future[list[Item]] | None = None
+        """Yield the items of an iterator, which is created, advanced and closed on threads, chunk by chunk."""
+        source: Iterator[Item] = await self.run(make)
+        pending: Future[list[Item]] | None = None
         try:
             while True:
-                asked = self.submit(lambda: list(islice(found, CHUNK)))
-                if not (piece := await _ended_or_cancelled(asked)):
+                pending = self.submit(lambda: list(islice(source, CHUNK)))
+                if not (chunk := await _ended_or_cancelled(pending)):
                     break
-                for item in piece:
+                for item in chunk:
                     yield item
         finally:
-            runs, asked = asked if asked is not None and not asked.done() else None, None
-            close = getattr(found, "close", None)
-            if close is not None and runs is not None:
-                # Cancelled while a thread asks: that thread closes it, as no other may.
-                runs.add_done_callback(lambda _: close())
+            running, pending = pending if pending is not None and not pending.done() else None, None
+            close = getattr(source, "close", None)
+            if close is not None and running is not None:
+                # Cancelled while a thread advances the iterator: only that thread may close it.
+                running.add_done_callback(lambda _: close())
             elif close is not None:
                 with suppress(Closed):
                     await self.run(close)
 
     def submit(self, work: Callable[[], Result]) -> Future[Result]:
-        """Have a thread do the work, and return the future of its result.
+        """Queue the work for a thread, and return the future of its result.
 
         Raises:
             Closed: `close` was called.
@@ -108,7 +108,7 @@ class Workers:
             raise _closed()
         future: Future[Result] = Future()
         self._waiting[future] = partial(copy_context().run, work)
-        # A future that is cancelled lets go of its work at once, not when a thread comes to it.
+        # A cancelled future releases its work at once, not when a thread reaches it.
         future.add_done_callback(self._forget)
         try:
             self._executor.submit(self._serve, future)
@@ -120,10 +120,10 @@ class Workers:
         return future
 
     def close(self, finish: Callable[[], None]) -> Future[None]:
-        """Drop what no thread has begun, wait for the rest, within bounds, and then do ``finish``, on another thread.
+        """Drop queued work, wait for running work (at most `CLOSE_WAIT_S`), then call ``finish``, on another thread.
 
         Returns:
-            The future of that, the same one when called again.
+            The future of the close, the same on every call.
         """
         if self.closing is None:
             self.closing = call_on_thread(partial(self._close, finish), "septet-async-close")
@@ -151,7 +151,7 @@ class Workers:
             self._running.discard(future)
             future.set_result(result)
         finally:
-            # As in `ended`.
+            # See `ended`.
             del future, work
 
     def _claimed(self, future: Future[Any]) -> Callable[[], Any] | None:
@@ -163,7 +163,7 @@ class Workers:
 
 
 async def ended(future: Future[Result]) -> Result:
-    """Return the result of a future of threads, when it has one; to cancel this leaves the future alone."""
+    """Await the result of a thread's future; cancelling the await does not cancel the future."""
     loop = asyncio.get_running_loop()
     woken: asyncio.Future[None] = loop.create_future()
 
@@ -171,29 +171,29 @@ async def ended(future: Future[Result]) -> Result:
         if not woken.done():
             woken.set_result(None)
 
-    def tell(_: Future[Result]) -> None:
-        # Of a loop that ended meanwhile nobody waits.
+    def notify(_: Future[Result]) -> None:
+        # The event loop may have closed; then nothing awaits the result.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(wake)
 
-    future.add_done_callback(tell)
+    future.add_done_callback(notify)
     try:
         await woken
         return future.result()
     finally:
-        # The traceback of an error holds this frame, and the future holds the error.
+        # Break the cycle: the error's traceback references this frame, and the future references the error.
         del future
 
 
 async def _ended_or_cancelled(future: Future[Result]) -> Result:
-    """Return the result of a future of threads; to cancel this cancels the future too, unless a thread has begun."""
+    """Await the result of a thread's future; cancelling the await cancels the future too, unless it is running."""
     try:
         return await ended(future)
     except BaseException:
         future.cancel()
         raise
     finally:
-        # As in `ended`.
+        # See `ended`.
         del future
 
 

@@ -84,13 +84,13 @@ class AsyncPostgresVault(AsyncVault, of=PostgresVault):
             connections=connections,
             prepare=prepare,
         )
-        # What every vault has is asked of it by name.
+        # Methods common to all vaults are called by name.
         self._make_vault = cast("Callable[[], Vault]", make)
 
     @property
     def path(self) -> str:
         """The address of the vault, without a password."""
-        return str(self._path) if self._made is None else self._made.path
+        return str(self._path) if self._target is None else self._target.path
 
     def __repr__(self) -> str:
         return f"AsyncPostgresVault({self.path!r})"
