@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    # What type checkers and editors see. `X as X` re-exports; the table below holds the same names, and a test says so.
+    # For type checkers and editors. `X as X` re-exports; a test compares the names with the table below.
     from septet import (
         embedding as embedding,
         errors as errors,
@@ -327,13 +327,13 @@ else:
         if name == "__version__":
             from importlib.metadata import version
 
-            found = version("septet")
+            value = version("septet")
         elif name in _HOMES:
-            found = getattr(import_module(f"septet.{_HOMES[name]}"), name)
+            value = getattr(import_module(f"septet.{_HOMES[name]}"), name)
         else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        globals()[name] = found
-        return found
+        globals()[name] = value
+        return value
 
     def __dir__():
         return sorted({*globals(), *__all__})

@@ -5,9 +5,9 @@
     SeptetError
     ├── EntryError (ValueError)         an entry, link or feedback row cannot be stored
     │   ├── VectorError                 a vector is NaN, infinite or zero, or has a wrong dimension
-    │   └── BatchError                  `add_many` or an import stopped in the middle; says how far it got
+    │   └── BatchError                  `add_many` or an import stopped in the middle; `written` entries are stored
     ├── EntryNotFound (KeyError)        the vault has no entry with this id
-    ├── QueryError (ValueError)         a search cannot be understood: limit, field, mode, leg, time
+    ├── QueryError (ValueError)         a malformed search: limit, field, mode, leg, time
     │   └── ProfileError                a profile is unknown or malformed
     ├── TierError (ValueError)          a tier of a federation is unknown or taken, or its weight out of range
     ├── EmbeddingError                  a provider did not return vectors
@@ -19,14 +19,14 @@
         ├── SchemaTooNew                written by a newer Septet
         ├── ReadOnly                    opened for reading, or the medium is read-only
         ├── StoreBusy                   another process held the lock for too long
-        ├── VaultReplaced               the file is not the one that was opened, or was deleted or restored
-        ├── ForkedInUse                 this process was forked in the middle of a read or a write of its parent
-        ├── Unreachable                 the server of a remote vault did not answer, or with nothing that can be read
-        ├── Unauthorized                the server of a remote vault does not take the token, or wants one
+        ├── VaultReplaced               the file was replaced, deleted or restored while it was open
+        ├── ForkedInUse                 this process was forked during a read or a write of its parent
+        ├── Unreachable                 the server of a remote vault did not respond, or sent an unreadable response
+        ├── Unauthorized                the server of a remote vault rejects the token, or requires one
         └── Closed                      the vault was closed
 
-Each message says what was found, what was wanted, and what to do. ``code`` is the name of the class in snake case, such
-as ``entry_not_found``: what MCP and HTTP send beside the message. Errors can be pickled and copied, with attributes and
+Each message has the value seen, the value expected, and a remedy. ``code``, sent by MCP and HTTP with the message, is
+the name of the class in snake case, such as ``entry_not_found``. Errors can be pickled and copied, with attributes and
 notes.
 """
 
@@ -67,7 +67,7 @@ __all__ = [
 
 
 def printable(value: object) -> str:
-    """Return the text of a value, such as a path, with what cannot be printed escaped."""
+    """Return the text of a value, such as a path, with unprintable characters escaped."""
     text = str(value)
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
@@ -86,19 +86,19 @@ class SeptetError(Exception):
         cls.code = "".join(f"_{c.lower()}" if c.isupper() else c for c in cls.__name__).lstrip("_")
 
     def __str__(self) -> str:
-        # Paths and ids in it may hold anything.
+        # Paths and ids in messages may contain control characters.
         return printable(self.args[0]) if self.args else ""
 
     def __reduce__(self) -> tuple[Callable[..., SeptetError], tuple[object, ...], dict[str, object]]:
-        # Exceptions call their class with the message alone, which those that want more refuse; in a pool of processes
-        # the parent then waits for ever.
-        return _again, (type(self), *self.args), self.__dict__
+        # By default, unpickling calls the class with the message only. Classes with more arguments raise then, and the
+        # parent of a process pool hangs.
+        return _rebuild, (type(self), *self.args), self.__dict__
 
 
-def _again(kind: type[SeptetError], *args: object) -> SeptetError:
-    """Make an error again that was pickled or copied; attributes and notes follow as its state."""
-    made: SeptetError = kind.__new__(kind, *args)
-    return made
+def _rebuild(kind: type[SeptetError], *args: object) -> SeptetError:
+    """Recreate a pickled or copied error; pickle restores attributes and notes as its state."""
+    error: SeptetError = kind.__new__(kind, *args)
+    return error
 
 
 class EntryError(SeptetError, ValueError):
@@ -113,8 +113,8 @@ class BatchError(EntryError):
     """A batch write stopped in the middle.
 
     Attributes:
-        written: how many entries are stored, in whole transactions.
-        index: the position, from 0, of the item that could not be stored, or of the first of a failed transaction.
+        written: number of stored entries, in whole transactions.
+        index: position, from 0, of the failed item, or of the first item of a failed transaction.
     """
 
     def __init__(self, message: str, *, written: int, index: int) -> None:
@@ -128,7 +128,7 @@ class EntryNotFound(SeptetError, KeyError):
 
 
 class QueryError(SeptetError, ValueError):
-    """A search cannot be understood."""
+    """A search is malformed."""
 
 
 class ProfileError(QueryError):
@@ -143,7 +143,7 @@ class EmbeddingError(SeptetError):
     """A provider did not return vectors. API keys never appear in messages, reprs or attributes.
 
     Attributes:
-        provider: the provider's name; empty if none was chosen yet.
+        provider: the provider's name; empty if none is selected yet.
         status: the HTTP status, or None.
         rows: float32 ``(m, d)``, the vectors of the first ``m`` texts, received before the failure; None if unknown.
     """
@@ -161,11 +161,11 @@ class EmbeddingConfigError(EmbeddingError, ValueError):
 
 
 class EmbeddingRefused(EmbeddingError):
-    """The provider rejects the request, and will again: a wrong key, no quota, a malformed request."""
+    """The provider permanently rejects the request: a wrong key, no quota, a malformed request."""
 
 
 class EmbeddingUnavailable(EmbeddingError):
-    """The provider did not answer in time, or failed; trying again later may help."""
+    """The provider did not respond in time, or failed; a retry may succeed."""
 
 
 class StoreError(SeptetError):
@@ -185,7 +185,7 @@ class ReadOnly(StoreError):
 
 
 class StoreBusy(StoreError):
-    """Another process held the write lock for too long, or a function that a sync calls asked for another one."""
+    """Another process held the write lock for too long, or a callback of a sync started another sync."""
 
 
 class VaultReplaced(StoreError):
@@ -193,14 +193,14 @@ class VaultReplaced(StoreError):
 
 
 class ForkedInUse(StoreError):
-    """This process was forked in the middle of a read or a write of its parent, and must leave the file alone."""
+    """This process was forked during a read or a write of its parent, and must not use the file."""
 
 
 class Unreachable(StoreError):
-    """The server of a remote vault did not answer, or answered with nothing that can be read.
+    """The server of a remote vault did not respond, or sent an unreadable response.
 
     Attributes:
-        status: the HTTP status, None where no answer came.
+        status: the HTTP status, None without a response.
     """
 
     def __init__(self, message: str, *, status: int | None = None) -> None:
@@ -209,7 +209,7 @@ class Unreachable(StoreError):
 
 
 class Unauthorized(StoreError):
-    """The server of a remote vault does not take the token, or wants one; trying again does not help."""
+    """The server of a remote vault rejects the token, or requires one; a retry does not help."""
 
 
 class Closed(StoreError):

@@ -1,68 +1,68 @@
-"""Notes: what a search, or a run of embedding, could not do or did differently.
+"""Notes: deviations and failures of a search or an embedding run.
 
-Codes, with what each means:
+Codes and their meanings:
 
 ==========================  =========================================================================================
-``approximate``             an index on the server chose what is near the query vector; it may have missed some
-``bad_vector``              a provider sent vectors that are all zero, or hold NaN or infinity
-``batch_failed``            a batch of texts was not embedded; the next run tries again
+``approximate``             an approximate index on the server was used; it may have missed near vectors
+``bad_vector``              a provider sent vectors that are all zero, or contain NaN or infinity
+``batch_failed``            a batch of texts was not embedded; the next run retries it
 ``batches_given_up``        two batch jobs in a row failed; the rest is embedded request by request
 ``bm25_unavailable``        this SQLite has no ``bm25()``; FTS5's default rank was used
-``cache_unusable``          the embedding cache cannot be opened or read; vectors are made without it
-``constants_of_fts5``       FTS5 ranked full text by its own k1 and b, not those of the profile
-``corpus_failed``           a corpus of a retrieval failed; the others answered
-``deadline``                something did not answer within ``timeout_s``; the search went on without it
-``did_you_mean``            no entry holds a word of the query; words near it are named, or were searched for instead
-``diversity_by_words``      candidates have no vector; their likeness was measured by words
-``embedding_fallback``      a model failed or lacks vectors; another one of its chain was used in its place
+``cache_unusable``          the embedding cache cannot be opened or read; texts are embedded without it
+``constants_of_fts5``       FTS5 ranked full text with its own k1 and b, not those of the profile
+``corpus_failed``           a corpus of a retrieval failed; the others were used
+``deadline``                a tier or provider exceeded ``timeout_s``; the search continued without it
+``did_you_mean``            no entry contains a word of the query; similar words are suggested, or were searched instead
+``diversity_by_words``      candidates have no vector; their similarity was computed from words
+``embedding_fallback``      a model failed or lacks vectors; another model of its chain was used
 ``embedding_refused``       the provider refused to embed the query; searched without vectors
-``embedding_stopped``       automatic embedding stopped because of an error; it is tried again
+``embedding_stopped``       automatic embedding stopped because of an error; it will be retried
 ``embedding_unavailable``   the provider did not embed the query in time; searched without vectors
-``expansion_failed``        a query was not said in other words; it was searched as it is, alone
-``external_failed``         the memory of another program failed, or cannot follow an option; the vault answered
-``filter_mismatch``         a comparison in ``where`` holds for no entry, as the field is absent or has another type
-``folder_cut``              a folder was not looked at as a whole; what was found of it was searched
+``expansion_failed``        rephrasing a query failed; only the query itself was searched
+``external_failed``         an external memory failed, or does not support an option; the vault was used
+``filter_mismatch``         a comparison in ``where`` matches no entry: the field is absent or has another type
+``folder_cut``              a folder was only partly read; that part was searched
 ``gave_up``                 five batches in a row failed; the run ended early
-``in_jobs``                 texts are in batch jobs that are not over
-``index_behind``            files on the disk are not as they are indexed, or a folder is not there
-``index_building``          full text is not in memory yet; FTS5 ranks it, without comparing the spelling of words
-``index_mismatch``          full text in memory disagrees with FTS5; FTS5 answers, more slowly
-``job_failed``              a batch job brought no vector
-``job_incomplete``          a batch job left out some of its texts
-``jobs_unreachable``        the provider does not say how its batch jobs stand
-``memories_left_out``       memories match the query too; searches leave them out unless they are asked for
+``in_jobs``                 texts are in unfinished batch jobs
+``index_behind``            files on the disk differ from the index, or a folder is missing
+``index_building``          the full-text index in memory is not built yet; FTS5 ranks, without comparing spelling
+``index_mismatch``          the full-text index in memory disagrees with FTS5; FTS5 is used, which is slower
+``job_failed``              a batch job returned no vector
+``job_incomplete``          some texts are missing from the result of a batch job
+``jobs_unreachable``        the provider does not return the status of its batch jobs
+``memories_left_out``       memories match the query too; pass ``include_memories=True`` to search them
 ``model_assumed``           vectors of several models fit the query vector; one was chosen
-``network_folder``          the vault is on a network file system; it is written without a log
+``network_folder``          the vault is on a network file system; it is written without a write-ahead log
 ``no_batch_api``            the provider has no batch API; texts are embedded request by request
-``no_embedder``             an embedder was asked for and there is none; searched without vectors
-``no_terms``                the query holds no letter or digit; of filters alone, what passes them is listed
+``no_embedder``             an embedder was requested but none is available; searched without vectors
+``no_terms``                the query has no letter or digit; a query of only filters lists the entries that pass
 ``no_vectors``              no entry has a vector; searched without vectors
-``not_all``                 texts are left that another process embeds, or that were just written
-``other_model``             the vectors are of a model that no embedder at hand has
-``over_budget``             results were left out, because ``max_tokens`` has no room for them
-``phrase_cut``              a word of the query is several to full text, and too many entries hold all of these
+``not_all``                 some texts are embedded by another process, or were just written
+``other_model``             the vectors are of a model that no available embedder has
+``over_budget``             results were dropped because they exceed ``max_tokens``
+``phrase_cut``              a word of the query is a phrase to full text, and too many entries contain its words
 ``provider_refuses``        the provider refuses every request; the run ended early
-``query_cut``               the query is too long; its last terms were left out
-``query_too_vague``         nothing but stop words is in the query, and the profile searches for nothing then
-``reranker_failed``         the reranker gave no usable scores in time; the order is that of the scores
-``rows_left_out``           rows hold what Septet does not write, damaged or of another program; the others answered
-``sidecar_damaged``         a file of the sidecar was damaged; it is made anew
+``query_cut``               the query is too long; its last terms were dropped
+``query_too_vague``         the query has only stop words, which the profile does not search for
+``reranker_failed``         the reranker returned no usable scores in time; hits are ordered by score
+``rows_left_out``           some rows are damaged or written by another program; they were skipped
+``sidecar_damaged``         a file of the sidecar was damaged; it is rebuilt
 ``space_incomplete``        some entries have no vector of the model yet
-``synchronised_folder``     a program synchronises the vault's folder; it is written without a log
-``tavily_budget_exhausted`` Tavily was not asked: its credits for this session are spent
+``synchronised_folder``     a program synchronises the vault's folder; it is written without a write-ahead log
+``tavily_budget_exhausted`` Tavily was skipped: its credits for this session are spent
 ``tavily_budget_low``       few credits are left for Tavily
-``tavily_no_key``           Tavily is switched on and has no key
-``text_refused``            the provider refuses this one text
-``tier_failed``             a tier failed; the other tiers answered
-``unknown_words``           no entry holds a word or phrase that results must have
-``vault_replaced``          the file was deleted or replaced; what was open before answered
-``vector_mismatch``         the query vector fits no vectors of the tier
-``vectors_disagree``        entries that share rare words are hardly nearer by vectors; words decide
-``vectors_incomplete``      some entries have no vector yet; how near they are to the query was estimated
-``web_failed``              a search service of the web failed or rests; the next one was asked, if there is one
-``web_not_kept``            a hit of the web could not be stored in the vault
-``web_page_unread``         pages that a web search found were not read; what it shows of them stands for them
-``words_relaxed``           no entry holds every word of the query, as the profile asks; those with fewer were searched
+``tavily_no_key``           Tavily is enabled but has no key
+``text_refused``            the provider refuses a single text
+``tier_failed``             a tier failed; the other tiers were used
+``unknown_words``           no entry contains a required word or phrase
+``vault_replaced``          the file was deleted or replaced; the file opened before was searched
+``vector_mismatch``         the query vector matches no vectors of the tier
+``vectors_disagree``        entries with common rare words are hardly nearer by vectors; words decide
+``vectors_incomplete``      some entries have no vector yet; their similarity to the query was estimated
+``web_failed``              a web search service failed or is paused; the next one was used, if any
+``web_not_kept``            a web hit could not be stored in the vault
+``web_page_unread``         pages of web hits were not read; their snippets are used instead
+``words_relaxed``           no entry contains every word of the query, as the profile requires; fewer were required
 ==========================  =========================================================================================
 """
 

@@ -73,7 +73,7 @@ def test_forget_deletes_the_highest_memory_and_no_other_entry(both, tiers):
 
 def test_changes_by_filter_want_a_tier(both, tiers):
     for call in (both.delete, both.forget):
-        with pytest.raises(TierError, match="give tier=, one of 'agent', 'project', 'team'"):
+        with pytest.raises(TierError, match="requires tier=; available: 'agent', 'project', 'team'"):
             call(where={"domain": "d"})
     for call in (both.update_many, both.delete, both.purge):
         with pytest.raises(TierError, match="no tier 'nobody'"):
@@ -106,7 +106,7 @@ def test_changes_by_filter_want_a_tier(both, tiers):
 )
 def test_what_concerns_many_entries_says_which_tiers_there_are(both, tiers, method, arguments):
     for given in ({}, {"tier": None}):
-        with pytest.raises(TierError, match="give tier=, one of 'agent', 'project', 'team'"):
+        with pytest.raises(TierError, match="requires tier=; available: 'agent', 'project', 'team'"):
             getattr(both, method)(*arguments, **given)
     with pytest.raises(TierError, match="no tier 'nobody'"):
         getattr(both, method)(*arguments, tier="nobody")

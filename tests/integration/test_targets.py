@@ -96,7 +96,7 @@ def test_another_vault_in_use_is_refused_with_all_that_belongs_to_it(vault, writ
 
 def test_a_file_beside_which_an_old_log_lies_is_refused(vault, write, tmp_path):
     (tmp_path / "copy.db-journal").write_bytes(b"old")
-    with pytest.raises(StoreError, match=r"copy\.db-journal lies beside it"):
+    with pytest.raises(StoreError, match=r"copy\.db-journal exists"):
         write(vault, tmp_path / "copy.db")
 
 

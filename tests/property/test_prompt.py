@@ -142,10 +142,10 @@ def test_a_boundary_is_random_and_one_that_a_text_holds_is_refused():
     one = results(hit(Entry(id="a", title="t", description=f"see {KEY}")))
     assert one.to_prompt() != one.to_prompt()
     for same in (KEY, KEY.upper(), "K3YQ7XW2"):
-        with pytest.raises(QueryError, match="which a passage holds"):
+        with pytest.raises(QueryError, match="which occurs in a passage"):
             one.to_prompt(boundary=same)
     for text in ("ｋ3ｙｑ7ｘｗ2", "k3\u200by q7\u00adxw2"):
-        with pytest.raises(QueryError, match="which a passage holds"):
+        with pytest.raises(QueryError, match="which occurs in a passage"):
             results(hit(Entry(id="a", title=text))).to_prompt(boundary=KEY)
     for bad in ("short", "", "has blanks in it", "ä" * 9, 12345678, "x" * 65, ">>>>>>>>"):
         with pytest.raises(QueryError, match="wanted 8 to 64"):

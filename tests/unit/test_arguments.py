@@ -94,7 +94,7 @@ def test_a_span_of_time_is_no_number():
 @pytest.mark.parametrize(("text", "most"), [("", 0), ("a", 1), ("é" * 10, 10)])
 def test_a_text_may_be_as_long_as_its_bound_and_no_longer(text, most):
     assert utf8(text, "note", EntryError, most) == text
-    with pytest.raises(EntryError, match=rf"note has {most + 1} characters: at most {most} are taken"):
+    with pytest.raises(EntryError, match=rf"note has {most + 1} characters: at most {most} are allowed"):
         utf8(text + "x", "note", EntryError, most)
 
 

@@ -242,7 +242,7 @@ def test_rules_that_enclose_no_fields_are_text(text):
         ("---\na: [b\n---\ntext", "is not valid YAML at line 3"),
         ("---\ndate: 2024-02-30\n---\ntext", "is not valid YAML"),
         ("---\na: &x [*x]\n---\ntext", "alias"),
-        ("---\n1: x\n---\ntext", "has a key that is no text but int 1"),
+        ("---\n1: x\n---\ntext", "has a key of type int 1"),
         ("+++\nb = \n+++\ntext", "is not valid TOML at line 2"),
     ],
 )

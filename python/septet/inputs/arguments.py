@@ -1,7 +1,4 @@
-"""Arguments as callers pass them: checked once where they come in, and taken as values of exactly the type meant.
-
-A subclass of `str`, `int` or `float` is taken for the value it is, whatever methods it has.
-"""
+"""Validation of arguments; subclasses of `str`, `int` and `float` are converted to the plain type."""
 
 from __future__ import annotations
 
@@ -39,12 +36,12 @@ __all__ = [
 
 #: The first second of the year 1.
 BEGIN_OF_DATES = -62_135_596_800
-#: The first second of the year 10000: no date in seconds is so late, every one in milliseconds from 1978 on is.
+#: The first second of the year 10000. Dates in seconds are earlier; dates in milliseconds since 1978 are later.
 END_OF_DATES = 253_402_300_800
-#: A path may be as long as Linux takes it.
+#: Limits of Linux.
 MOST_PATH_BYTES = 4_096
 MOST_NAME_BYTES = 255
-#: The flag of the code of an async function, as `inspect` calls it, which searches do not load.
+#: `inspect.CO_COROUTINE`; `inspect` is not imported in searches.
 CO_COROUTINE = 0x80
 
 _Called = TypeVar("_Called", bound="Callable[..., object] | None")
@@ -67,7 +64,7 @@ _SHOWN = _Shown()
 
 
 def shown(value: object) -> str:
-    """Return what an error shows of a value: its repr, cut, printable, whatever the value does."""
+    """Return a short, printable repr of any value for an error message; never raises."""
     try:
         if isinstance(value, int) and not isinstance(value, bool):
             text = _SHOWN.repr_int(value, 0)
@@ -80,12 +77,12 @@ def shown(value: object) -> str:
 
 
 def cut(text: str) -> str:
-    """Return what an error quotes of another one's message."""
+    """Truncate another error's message to 500 characters."""
     return text if len(text) <= 500 else text[:500] + "..."
 
 
 def exact(value: Any) -> Any:
-    """Return text and numbers of subclasses as plain ones, and anything else as it is."""
+    """Convert subclasses of `str`, `int` and `float` to the plain type; return other values unchanged."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
@@ -99,7 +96,7 @@ def utf8(value: object, name: str, error: type[Exception] = EntryError, most: in
     """Return the text if it can be encoded as UTF-8.
 
     Args:
-        most: so many characters at most.
+        most: maximum characters.
 
     Raises:
         error: the value is not text, has a lone surrogate, or is too long.
@@ -118,15 +115,15 @@ def utf8(value: object, name: str, error: type[Exception] = EntryError, most: in
                 "decode the source with the right encoding"
             ) from None
     if most is not None and len(value) > most:
-        raise error(f"{name} has {len(value):,} characters: at most {most:,} are taken; shorten it")
+        raise error(f"{name} has {len(value):,} characters: at most {most:,} are allowed; shorten it")
     return value
 
 
 def whole(value: object, name: str, error: type[Exception], least: int, most: int | None = None) -> int:
-    """Return a whole number as an `int`; one of numpy is taken too.
+    """Return a whole number, also of numpy, as an `int`.
 
     Raises:
-        error: no whole number, or out of range.
+        error: not a whole number, or out of range.
     """
     if type(value) is not int:
         number = exact(value)
@@ -135,7 +132,7 @@ def whole(value: object, name: str, error: type[Exception], least: int, most: in
         try:
             value = int(number)
         except TypeError:
-            # Spans of time of numpy say that they are whole numbers.
+            # numpy.timedelta64 is registered as Integral.
             raise error(f"{name} is {shown(value)}: wanted a whole number {_range(least, most)}") from None
     if value < least or (most is not None and value > most):
         raise error(f"{name} is {shown(value)}: wanted a whole number {_range(least, most)}")
@@ -145,27 +142,27 @@ def whole(value: object, name: str, error: type[Exception], least: int, most: in
 def real(
     value: object, name: str, error: type[Exception], least: float | None = None, most: float | None = None
 ) -> float:
-    """Return a finite number as a `float`; whole numbers, and those of numpy, are taken too.
+    """Return a finite number, also whole or of numpy, as a `float`.
 
     Raises:
-        error: no number, NaN, infinite, or out of range.
+        error: not a number, NaN, infinite, or out of range.
     """
     number = exact(value)
     if not isinstance(number, bool) and isinstance(number, Real):
         try:
-            found = float(number)
+            result = float(number)
         except (OverflowError, TypeError):
-            found = math.inf
-        if math.isfinite(found) and (least is None or found >= least) and (most is None or found <= most):
-            return found
+            result = math.inf
+        if math.isfinite(result) and (least is None or result >= least) and (most is None or result <= most):
+            return result
     raise error(f"{name} is {shown(value)}: wanted a number {_range(least, most)}".rstrip())
 
 
 def clock_time(now: object, error: type[Exception]) -> float:
-    """Return what a clock of the caller's returned as epoch seconds.
+    """Return the result of the caller's clock as epoch seconds.
 
     Raises:
-        error: no number, or no time in the years 1 to 9999, as one in milliseconds is not.
+        error: not a number, or outside the years 1 to 9999, as milliseconds are.
     """
     return real(now, "what clock() returned", error, BEGIN_OF_DATES, END_OF_DATES - 1)
 
@@ -177,42 +174,42 @@ def _range(least: float | None, most: float | None) -> str:
 
 
 def listed(
-    values: object, name: str, error: type[Exception], wanted: str, most: int | None = None, *, of: type = object
+    values: object, name: str, error: type[Exception], expected: str, most: int | None = None, *, of: type = object
 ) -> list[Any]:
-    """Return a collection, or what gives several values, as a list; text, bytes and dicts are none.
+    """Return a collection or iterable as a list; text, bytes and dicts are refused.
 
     Args:
-        wanted: what errors say of it, such as ``a list of ids``.
-        most: so many values at most.
-        of: stop behind the first value of another type, which the caller will refuse.
+        expected: description for errors, such as ``a list of ids``.
+        most: maximum number of values.
+        of: stop after the first value of another type, which the caller refuses.
 
     Raises:
-        error: the values cannot be listed, or are too many. What an iterator of the caller's raises is not changed.
+        error: not a collection, or too many values. Errors of the caller's iterator are raised unchanged.
     """
     if most is not None and _has_more(values, most):
         raise error(f"{name} has more than {most:,} values: split them into several calls")
     if type(values) in (list, tuple):
-        found: list[Any] = list(values)  # type: ignore[call-overload]
+        items: list[Any] = list(values)  # type: ignore[call-overload]
     elif isinstance(values, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(values, Iterable):
-        raise error(f"{name} is {shown(values)}: wanted {wanted}")
+        raise error(f"{name} is {shown(values)}: wanted {expected}")
     else:
         try:
-            # Not `list(values)`, which makes room for as many as the collection says that it has.
+            # Not `list(values)`, which preallocates by `len(values)`.
             source = iter(values)
         except TypeError:
-            raise error(f"{name} is {shown(values)}: wanted {wanted}") from None
-        found = []
+            raise error(f"{name} is {shown(values)}: wanted {expected}") from None
+        items = []
         for value in source:
-            found.append(value)
-            if not isinstance(value, of) or (most is not None and len(found) > most):
+            items.append(value)
+            if not isinstance(value, of) or (most is not None and len(items) > most):
                 break
-    if most is not None and len(found) > most:
+    if most is not None and len(items) > most:
         raise error(f"{name} has more than {most:,} values: split them into several calls")
-    return found
+    return items
 
 
 def _has_more(values: object, most: int) -> bool:
-    """Say whether a sequence or a set is too long, by what it says itself: before anything is taken from it."""
+    """Return True if the `len` of a collection exceeds the maximum, before any value is read."""
     if isinstance(values, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(values, Sized):
         return False
     try:
@@ -220,12 +217,12 @@ def _has_more(values: object, most: int) -> bool:
     except OverflowError:
         # A range of more than 64 bits.
         return True
-    except Exception:  # noqa: BLE001 - a collection of the caller's; taking its values says more
+    except Exception:  # noqa: BLE001 - the caller's `__len__` may raise anything; reading the values reports more
         return False
 
 
 def as_text(value: object) -> object:
-    """Return what a path is as text or bytes; any other value, and a path that is neither, as it is."""
+    """Convert a path-like object to text or bytes; return other values unchanged."""
     if not isinstance(value, str) and isinstance(value, os.PathLike):
         with suppress(TypeError):
             return os.fspath(value)
@@ -233,19 +230,19 @@ def as_text(value: object) -> object:
 
 
 def absolute(path: str) -> str:
-    """Return a path that names the same file after a change of the working directory.
+    """Return the absolute path.
 
     Raises:
         StoreError: the path is relative, and the working directory was deleted.
     """
-    # Not by pathlib, here and in a search: it takes 3 ms to load.
+    # Not pathlib, here and in searches: its import takes 3 ms.
     if os.path.isabs(path):  # noqa: PTH117
         return path
     try:
         return os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118
     except FileNotFoundError:
         raise StoreError(
-            f"{path} cannot be found: the working directory is gone; change to another, or name the whole path"
+            f"{path} cannot be found: the working directory is gone; change to another, or use an absolute path"
         ) from None
 
 
@@ -253,7 +250,7 @@ def file_path(value: object, name: str, error: type[Exception]) -> str:
     """Return a path as text.
 
     Raises:
-        error: neither text nor a path of text; empty, with NUL; longer than 4,096 bytes, or a name in it than 255.
+        error: neither text nor a path of text; empty; contains NUL; longer than 4,096 bytes, or a name longer than 255.
     """
     text = as_text(value)
     if not isinstance(text, str):
@@ -276,7 +273,7 @@ def flag(value: object, name: str, error: type[Exception]) -> None:
     """Check that a value is True or False.
 
     Raises:
-        error: it is neither.
+        error: the value is neither.
     """
     if not isinstance(value, bool):
         raise error(f"{name} is {shown(value)}: wanted True or False")
@@ -293,23 +290,23 @@ def flags(values: Mapping[str, object], error: type[Exception]) -> None:
 
 
 def called(value: _Called, name: str, error: type[Exception]) -> _Called:
-    """Return a function of the caller's, or None.
+    """Return the caller's function, or None.
 
     Raises:
-        error: it cannot be called, or only awaited.
+        error: not callable, or an async function.
     """
     if value is not None and not callable(value):
         raise error(f"{name} is {shown(value)}: wanted a function, or None")
     if getattr(getattr(value, "__code__", None), "co_flags", 0) & CO_COROUTINE:
-        raise error(f"{name} is an async function: wanted a plain one, as it is called on threads without a loop")
+        raise error(f"{name} is an async function: wanted a plain one, since it runs on threads without a loop")
     return value
 
 
 def variables(environment: object, error: type[Exception]) -> Mapping[str, str]:
-    """Return environment variables, those of the process for None; nothing of them is shown, as they hold keys.
+    """Return environment variables, those of the process for None. Errors never show values, which may be API keys.
 
     Raises:
-        error: no mapping, or one whose names and values are not all text.
+        error: not a mapping of text to text.
     """
     if environment is None:
         return os.environ
@@ -323,7 +320,7 @@ def variables(environment: object, error: type[Exception]) -> Mapping[str, str]:
 
 
 def as_epoch(value: object, name: str, error: type[Exception]) -> float | None:
-    """Return a time as epoch seconds; ``None`` stays ``None``.
+    """Convert a time to epoch seconds; ``None`` stays ``None``.
 
     Raises:
         error: the value is neither a finite number nor an aware `datetime`.
@@ -341,8 +338,8 @@ def as_epoch(value: object, name: str, error: type[Exception]) -> float | None:
             raise error(f"{name} is a datetime without a time zone: use datetime.now(timezone.utc) or epoch seconds")
     number = exact(value)
     if not isinstance(number, bool) and isinstance(number, Real):
-        # A whole number may be beyond a float.
+        # An int may be too large for a float.
         with suppress(OverflowError):
-            if math.isfinite(found := float(number)):
-                return found
+            if math.isfinite(seconds := float(number)):
+                return seconds
     raise error(f"{name} is {shown(value)}: wanted epoch seconds or a datetime with a time zone")

@@ -1,7 +1,7 @@
-"""Values that users may write themselves; pydantic checks their fields when they are made.
+"""Configuration values validated by pydantic.
 
-Loading pydantic takes 50 ms, longer than the rest of a first search. So Septet's own values (the built-in profiles) are
-made without it, by `Checked.known`, and a test checks them.
+Importing pydantic takes 50 ms, longer than the rest of a first search. So Septet's own values (the built-in profiles)
+are created without it, by `Checked.known`, and a test validates them.
 """
 
 from __future__ import annotations
@@ -26,21 +26,19 @@ else:
 
 __all__ = ["LARGE", "SMALL", "Bounds", "Checked"]
 
-#: Bounds of what a value may be made of: levels, members of a list, characters of a text.
+#: Maximum levels of nesting, members of a list, and characters of a text.
 MOST_DEPTH, MOST_ITEMS, MOST_CHARS = 64, 10_000, 10_000
 #: The validator of each class, built on first use.
 _CHECKS: dict[type, TypeAdapter[Any]] = {}
 
 
-#: Numbers of profiles are at most so large, and divisors at least so small: sums and products of them stay far from
-#: infinity.
+#: Maximum number, and minimum divisor, in a profile: sums and products stay far from infinity.
 LARGE = 1e9
 SMALL = 1e-9
 
 
 class Bounds:
-    """Limits of a number or a collection, as pydantic names them: ``ge``, ``gt``, ``le``, ``min_length``,
-    ``max_length``."""
+    """Limits of a number or a collection, by pydantic's names (``ge``, ``gt``, ``le``, ``min_length``, …)."""
 
     def __init__(self, **bounds: float) -> None:
         self._bounds = bounds
@@ -61,15 +59,15 @@ class Checked:
     __pydantic_config__: ClassVar[Mapping[str, Any]] = {"extra": "forbid", "allow_inf_nan": False}
 
     def __init_subclass__(cls) -> None:
-        # Generating methods per class would take longer than everything else about the class.
+        # Generating these methods would dominate the time to create the class.
         dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
 
-    def __init__(self, **given: Any) -> None:
-        self.__dict__.update(self.checked(given).__dict__)
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(self.checked(fields).__dict__)
 
     @classmethod
     def checked(cls, data: Mapping[Any, Any]) -> Self:
-        """Return the value that a mapping describes; nested values are dicts and lists.
+        """Return the value described by a mapping; nested values are dicts and lists.
 
         Raises:
             ProfileError: a field is unknown, missing or invalid; the message names it.
@@ -82,27 +80,27 @@ class Checked:
             raise ProfileError(
                 f"{cls.__name__} is {shown(data)}: wanted a dict of {', '.join(cls.__dataclass_fields__)}"
             )
-        given = _given(data, cls.__name__, 0)
+        plain = _given(data, cls.__name__, 0)
         try:
-            made: Self = _CHECKS[cls].validate_python(given)
+            value: Self = _CHECKS[cls].validate_python(plain)
         except ValidationError as fault:
             first = fault.errors(include_input=False, include_context=False)[0]
             where = cut(".".join(str(part) for part in first["loc"])) or "the top"
             where = where if where.isprintable() else shown(where)
             raise ProfileError(f"{cls.__name__} does not fit at {where}: {cut(first['msg'])}") from None
-        _check_kept(given, made, cls.__name__)
-        return made
+        _check_kept(plain, value, cls.__name__)
+        return value
 
     @classmethod
-    def known(cls, **given: Any) -> Self:
-        """Return a value of fields that are known to be valid, without checking or copying them."""
-        made = object.__new__(cls)
+    def known(cls, **fields: Any) -> Self:
+        """Return a value from valid fields, without checking or copying them."""
+        value = object.__new__(cls)
         for name, f in cls.__dataclass_fields__.items():
-            if name in given:
-                made.__dict__[name] = given[name]
+            if name in fields:
+                value.__dict__[name] = fields[name]
             else:
-                made.__dict__[name] = f.default if f.default_factory is MISSING else f.default_factory()
-        return made
+                value.__dict__[name] = f.default if f.default_factory is MISSING else f.default_factory()
+        return value
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; `checked` turns it back into an equal value."""
@@ -134,7 +132,7 @@ class Checked:
 
 
 def _given(value: Any, where: str, depth: int) -> Any:
-    """Return data as dicts, tuples, text and numbers of exactly these types."""
+    """Convert data to plain dicts, tuples, text and numbers."""
     if value is None or isinstance(value, (bool, Checked)):
         return value
     value = exact(value)
@@ -145,29 +143,29 @@ def _given(value: Any, where: str, depth: int) -> Any:
     if depth > MOST_DEPTH:
         raise ProfileError(f"{where} is nested deeper than {MOST_DEPTH} levels: make it flatter")
     if isinstance(value, Mapping):
-        found = {}
+        members = {}
         for key, inner in value.items():
             if not isinstance(key, str):
                 raise ProfileError(f"{where} has the key {shown(key)}: wanted text")
-            found[utf8(key, f"a key of {where}", ProfileError, MOST_CHARS)] = _given(inner, where, depth + 1)
-        return found
+            members[utf8(key, f"a key of {where}", ProfileError, MOST_CHARS)] = _given(inner, where, depth + 1)
+        return members
     if isinstance(value, (list, tuple)):
         items = listed(value, where, ProfileError, "a list", MOST_ITEMS)
         return tuple([_given(inner, where, depth + 1) for inner in items])
     raise ProfileError(f"{where} has {shown(value)}: wanted text, numbers, lists and dicts")
 
 
-def _check_kept(given: Any, made: Any, where: str) -> None:
-    """Raise where pydantic has made something else of a value: a number of text, or truth of a number."""
-    if isinstance(given, Mapping):
-        for name, inner in given.items():
-            found = getattr(made, name) if isinstance(made, Checked) else made[name]
-            _check_kept(inner, found, f"{where}.{name}")
-    elif isinstance(given, tuple):
-        for inner, found in zip(given, made):
-            _check_kept(inner, found, where)
-    elif any(isinstance(given, kind) != isinstance(made, kind) for kind in (str, bool)):
-        raise ProfileError(f"{where} is {shown(given)}: wanted {'text' if isinstance(made, str) else 'a number'}")
+def _check_kept(before: Any, after: Any, where: str) -> None:
+    """Raise if pydantic coerced a value: text to a number, or a number to a bool."""
+    if isinstance(before, Mapping):
+        for name, inner in before.items():
+            inner_after = getattr(after, name) if isinstance(after, Checked) else after[name]
+            _check_kept(inner, inner_after, f"{where}.{name}")
+    elif isinstance(before, tuple):
+        for inner, inner_after in zip(before, after):
+            _check_kept(inner, inner_after, where)
+    elif any(isinstance(before, kind) != isinstance(after, kind) for kind in (str, bool)):
+        raise ProfileError(f"{where} is {shown(before)}: wanted {'text' if isinstance(after, str) else 'a number'}")
 
 
 def _plain(value: Any) -> Any:

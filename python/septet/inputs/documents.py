@@ -1,4 +1,4 @@
-"""Documents: configuration files as plain values, within bounds of size, depth and number that no file can exceed."""
+"""Configuration files as plain values, with limits on size, depth and number of values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 #: A profile has two thousand bytes; YAML takes seconds for a megabyte.
 MAX_BYTES = 256 * 2**10
 MAX_DEPTH = 32
-#: The most values of a document, those that YAML's aliases repeat counted as often as they are repeated.
+#: Maximum values of a document; values behind a YAML alias count for each use.
 MAX_VALUES = 20_000
 MAX_INT_BITS = 64
 MAX_QUOTED = 300
@@ -41,7 +41,7 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-#: Strings and comments as a whole, and what nests: brackets, and the dots of TOML's keys.
+#: Whole strings and comments, brackets, and the dots of TOML's keys.
 _TOKENS = re.compile(
     r'"""(?:[^"\\]|\\.?|"(?!""))*(?:""")?'
     r"|'''(?:[^']|'(?!''))*(?:''')?"
@@ -54,33 +54,33 @@ _TOKENS = re.compile(
 
 
 class Unreadable(ValueError):
-    """A file is no document. The message begins with a verb, so that a caller can put the path before it.
+    """A file is not a valid document. The message begins with a verb, so that callers can prepend the path.
 
     Attributes:
-        line: where, from 1; 0 if that is unknown.
-        quoted: what the parser says; it may quote the file, and with it an API key.
+        line: line of the error, from 1; 0 if unknown.
+        quoted: the parser's message; it may quote the file, and with it an API key.
     """
 
-    def __init__(self, said: str, *, line: int = 0, quoted: str = "") -> None:
-        super().__init__(said)
+    def __init__(self, reason: str, *, line: int = 0, quoted: str = "") -> None:
+        super().__init__(reason)
         self.line = line
         self.quoted = " ".join(quoted.split())[:MAX_QUOTED]
 
 
 class NoReader(Unreadable):
-    """A document of a form that nothing installed here reads."""
+    """The package that reads this format is not installed."""
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a file for reading. Pipes and devices, which may have no end or none to write, are refused unopened.
+    """Open a regular file for reading. Pipes and devices are refused before opening, which might block.
 
     Raises:
-        Unreadable: it is no regular file, or the system refuses it.
+        Unreadable: not a regular file, or the system refuses to open it.
     """
     file = -1
     try:
         _expect_regular(path.stat().st_mode)
-        # Between the look and the opening, a pipe may have come in its place.
+        # Checked again: a pipe may have replaced the file since.
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         _expect_regular(os.fstat(file).st_mode)
         opened, file = os.fdopen(file, "rb"), -1
@@ -101,7 +101,7 @@ def read_bytes(path: Path, most: int) -> bytes:
     """Return the content of a file; see `open_regular`.
 
     Raises:
-        Unreadable: it cannot be opened or read, or has more than `most` bytes.
+        Unreadable: the file cannot be opened or read, or has more than `most` bytes.
     """
     with open_regular(path) as opened:
         try:
@@ -109,7 +109,7 @@ def read_bytes(path: Path, most: int) -> bytes:
         except OSError as fault:
             raise Unreadable(f"cannot be read: {fault.strerror or fault}") from None
     if len(content) > most:
-        raise Unreadable(f"has more than {most:,} bytes, the most that is read: is it the right file?")
+        raise Unreadable(f"has more than {most:,} bytes, the maximum: is it the right file?")
     return content
 
 
@@ -117,9 +117,9 @@ def read_document(path: Path) -> Any:
     """Return the value in a ``.toml``, ``.yaml``/``.yml`` or ``.json`` file.
 
     Raises:
-        Unreadable: see `read_bytes`; or the file is not UTF-8, malformed, nested too deeply, or too much; keys are
-            repeated or no text; an integer has more than 64 bits.
-        KeyError: the name has another ending.
+        Unreadable: see `read_bytes`; or the file is not UTF-8, malformed, nested too deeply, or has too many values; a
+            key is repeated or not text; an integer has more than 64 bits.
+        KeyError: an unknown file extension.
     """
     if path.suffix not in _READERS:
         raise KeyError(path.suffix)
@@ -133,10 +133,10 @@ def read_document(path: Path) -> Any:
 
 
 def read_settings(path: Path, error: type[SeptetError]) -> Mapping[str, Any]:
-    """Return the mapping in a file of settings, an empty one for an empty file.
+    """Return the mapping in a configuration file, empty for an empty file.
 
     Raises:
-        error: the file cannot be read, or holds something else. No line of it is quoted: it may hold a key.
+        error: the file cannot be read, or is not a mapping. No line is quoted: it may contain a key.
     """
     try:
         data = read_document(path)
@@ -152,11 +152,11 @@ def read_settings(path: Path, error: type[SeptetError]) -> Mapping[str, Any]:
 
 
 def parse_document(text: str, suffix: str) -> Any:
-    """Return the value in a text, given the ending of files of its form; the text is no longer than `MAX_BYTES`.
+    """Parse a text of at most `MAX_BYTES` by the file extension of its format.
 
     Raises:
         Unreadable: as `read_document`.
-        KeyError: another ending.
+        KeyError: an unknown file extension.
     """
     reader = _READERS[suffix]
     try:
@@ -164,14 +164,14 @@ def parse_document(text: str, suffix: str) -> Any:
     except RecursionError:
         raise _too_deep() from None
     except (LookupError, AttributeError, TypeError, ArithmeticError) as fault:
-        # What PyYAML raises of a value that is none of the tag before it, as `!!bool maybe`.
+        # PyYAML raises these for a value that does not fit its tag, such as `!!bool maybe`.
         raise _malformed(suffix.removeprefix(".").upper(), 0, f"{type(fault).__name__}: {fault}") from None
     except ValueError as fault:
         if isinstance(fault, Unreadable):
             raise
-        # Parsers know the line by different names; the exact words differ by version.
-        found = re.search(r"line (\d+)", str(fault))
-        line = getattr(fault, "lineno", 0) or (int(found[1]) if found else 0)
+        # Parsers report the line in different ways, which vary by version.
+        match = re.search(r"line (\d+)", str(fault))
+        line = getattr(fault, "lineno", 0) or (int(match[1]) if match else 0)
         kind = suffix.removeprefix(".").upper()
         raise _malformed(kind, line, str(fault)) from None
     bounded(data)
@@ -179,23 +179,23 @@ def parse_document(text: str, suffix: str) -> Any:
 
 
 def bounded(data: Any) -> None:
-    """Check values that came from a document.
+    """Check the limits of a document's values.
 
     Raises:
-        Unreadable: they are nested too deeply or too many, a key is no text, or an integer has more than 64 bits.
+        Unreadable: nested too deeply, too many values, a key that is not text, or an integer of more than 64 bits.
     """
-    left = MAX_VALUES
+    remaining = MAX_VALUES
     waiting = [iter((data,))]
     while waiting:
         value = next(waiting[-1], _END)
         if value is _END:
             waiting.pop()
             continue
-        left -= 1
-        if left < 0:
+        remaining -= 1
+        if remaining < 0:
             raise _too_many()
         if isinstance(value, int) and value.bit_length() > MAX_INT_BITS:
-            raise Unreadable(f"has an integer of {value.bit_length():,} bits: the most is {MAX_INT_BITS}")
+            raise Unreadable(f"has an integer of {value.bit_length():,} bits: the maximum is {MAX_INT_BITS}")
         inner = _inner(value)
         if inner is not None:
             if len(waiting) > MAX_DEPTH:
@@ -211,24 +211,24 @@ def _inner(value: Any) -> Iterator[Any] | None:
         odd = next((key for key in value if not isinstance(key, str)), None)
         if odd is not None or None in value:
             short = isinstance(odd, int) and odd.bit_length() <= MAX_INT_BITS
-            said = f"{type(odd).__name__}{f' {odd}' if short else ''}"
-            raise Unreadable(f"has a key that is no text but {said}: put it in quotes")
+            kind = f"{type(odd).__name__}{f' {odd}' if short else ''}"
+            raise Unreadable(f"has a key of type {kind}: put it in quotes")
         return iter(value.values())
     return iter(value) if isinstance(value, (list, tuple, set)) else None
 
 
 def _expect_regular(mode: int) -> None:
     if not stat.S_ISREG(mode):
-        kind = _KINDS.get(stat.S_IFMT(mode), "no file")
-        raise Unreadable(f"cannot be read: it is {kind}, where a regular file is wanted")
+        kind = _KINDS.get(stat.S_IFMT(mode), "not a file")
+        raise Unreadable(f"cannot be read: it is {kind}; a regular file is required")
 
 
 def _too_deep() -> Unreadable:
-    return Unreadable(f"is nested more than {MAX_DEPTH} levels deep: write it flatter")
+    return Unreadable(f"is nested more than {MAX_DEPTH} levels deep: flatten it")
 
 
 def _too_many() -> Unreadable:
-    return Unreadable(f"holds more than {MAX_VALUES:,} values, repeated ones included: write less")
+    return Unreadable(f"has more than {MAX_VALUES:,} values, including YAML aliases: shorten it")
 
 
 def _malformed(kind: str, line: int, quoted: str) -> Unreadable:
@@ -237,10 +237,10 @@ def _malformed(kind: str, line: int, quoted: str) -> Unreadable:
 
 
 def _expect_flat(text: str) -> None:
-    """Refuse JSON or TOML whose brackets, or whose keys with dots, nest deeply: parsers recurse over them."""
+    """Refuse JSON or TOML with deeply nested brackets or dotted keys, on which parsers recurse."""
     depth = dots = 0
-    for found in _TOKENS.finditer(text):
-        mark = found[0]
+    for match in _TOKENS.finditer(text):
+        mark = match[0]
         if mark in "[{":
             depth += 1
         elif mark in "]}":
@@ -267,14 +267,14 @@ def _json(text: str) -> Any:
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
                 raise _repeated(name)
             seen.add(name)
-    return found
+    return unique
 
 
 def _repeated(name: str, line: int = 0) -> Unreadable:
@@ -287,7 +287,7 @@ def _yaml(text: str) -> Any:
         import yaml
     except ImportError:
         raise NoReader("is YAML, which needs the extra: pip install 'septet[yaml]'; TOML and JSON do not") from None
-    # libyaml, which most builds have, takes a tenth of the time. Where it fails, the other one says what is wrong.
+    # libyaml, in most builds, takes a tenth of the time. If it fails, the pure Python loader reports the error.
     if fast := getattr(yaml, "CSafeLoader", None):
         with suppress(yaml.YAMLError):
             return _loaded(text, fast, yaml)
@@ -304,9 +304,9 @@ def _loaded(text: str, loader: Any, yaml: Any) -> Any:
 
 
 def _expect_small(events: Iterator[Any], yaml: Any) -> None:
-    """Refuse YAML that is deep, repeats keys, or becomes large by its aliases, before any of it is made.
+    """Refuse YAML with deep nesting, repeated keys, or aliases that expand too far, before loading it.
 
-    A collection is a row on a stack: its anchor, the values before it, and the keys if it is a mapping.
+    The stack has a row per open collection: its anchor, the number of values before it, and the keys of a mapping.
     """
     sizes: dict[str, int] = {}
     stack: list[tuple[str | None, int, set[str] | None]] = []
@@ -342,7 +342,7 @@ def _expect_small(events: Iterator[Any], yaml: Any) -> None:
 def _size_of(alias: Any, sizes: Mapping[str, int]) -> int:
     if alias.anchor not in sizes:
         line = alias.start_mark.line + 1
-        raise Unreadable(f"has an alias of nothing, or of itself, at line {line}: write the value", line=line)
+        raise Unreadable(f"has an undefined or recursive alias at line {line}: write the value", line=line)
     return sizes[alias.anchor]
 
 

@@ -1,4 +1,4 @@
-"""Times as people write them: ISO dates, with or without a zone, and epoch numbers."""
+"""Parsing of times: ISO dates, with or without a zone, and epoch numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 
 
 class Times:
-    """Makes epoch seconds of the times in records, and counts what it had to guess.
+    """Parses the times of records, and counts guesses.
 
     Attributes:
         zoneless: times without a zone, taken as UTC.
@@ -30,10 +30,10 @@ class Times:
         self.millis = 0
 
     def epoch(self, value: object, name: str) -> object:
-        """Return a time as epoch seconds or a datetime with a zone; what is none of these is left to the full checks.
+        """Return a time as epoch seconds or a datetime with a zone; other values are returned for the full checks.
 
         Raises:
-            EntryError: a text that is no time.
+            EntryError: a text that is not a time.
         """
         value = exact(value)
         if isinstance(value, str):
@@ -48,13 +48,13 @@ class Times:
         return self._seconds(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
     def notes(self) -> list[str]:
-        """Return what was guessed, as sentences."""
-        found = []
+        """Return the guesses as sentences."""
+        notes = []
         if self.zoneless:
-            found.append(f"{self.zoneless:,} times without a zone were taken as UTC")
+            notes.append(f"{self.zoneless:,} times without a zone were taken as UTC")
         if self.millis:
-            found.append(f"{self.millis:,} numbers past the year 9999 were taken as milliseconds")
-        return found
+            notes.append(f"{self.millis:,} numbers past the year 9999 were taken as milliseconds")
+        return notes
 
     def _aware(self, value: datetime) -> datetime:
         if value.tzinfo is not None:
@@ -79,9 +79,9 @@ def iso_time(epoch: float) -> str:
 
 def _parsed(text: str, name: str) -> datetime:
     # `datetime.fromisoformat` takes "Z" and short fractions only from Python 3.11 on.
-    found = _ISO.fullmatch(text)
-    if found is not None:
-        year, month, day, hour, minute, second, fraction, utc, sign, hours, minutes = found.groups()
+    match = _ISO.fullmatch(text)
+    if match is not None:
+        year, month, day, hour, minute, second, fraction, utc, sign, hours, minutes = match.groups()
         zone = timezone.utc if utc else None
         try:
             if sign:

@@ -1,4 +1,4 @@
-"""The checks that each entry passes on its way into a vault."""
+"""Validation of entries before they are stored."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ __all__ = [
     "revise",
 ]
 
-#: So many characters the texts and attrs of an entry may have together: SQLite takes rows of a billion bytes.
+#: Maximum characters of the texts and attrs of an entry together; SQLite's limit is a billion bytes per row.
 MOST_CHARS = 50_000_000
-#: So many tags an entry may have, each of 4,096 characters. `plain_row` knows all these bounds too.
+#: Maximum tags of an entry, each of at most 4,096 characters. `plain_row` has the same limits.
 MOST_TAGS = 10_000
 #: Lines are integers of SQLite.
 MOST_LINES, MOST_PATH_CHARS = 2**63 - 1, 4_096
@@ -41,8 +41,8 @@ class Draft(NamedTuple):
     """A checked entry, ready to be stored.
 
     Attributes:
-        created_given: whether the caller gave the creation time; otherwise it is the clock's.
-        text_hash: a digest of what is embedded: title, description and context.
+        created_given: True if the caller set the creation time; otherwise it is the clock's.
+        text_hash: a digest of the embedded text: title, description and context.
     """
 
     entry: Entry
@@ -53,16 +53,15 @@ class Draft(NamedTuple):
 def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
     """Check the fields of a new entry and fill in defaults.
 
-    A missing ``updated_at`` takes a given ``created_at`` (and the other way round), so that imported knowledge keeps
-    its age.
+    A missing ``updated_at`` is copied from ``created_at`` and vice versa, so that imported entries keep their age.
 
     Raises:
-        EntryError: a field is invalid; the message names it, its value and what is wanted.
+        EntryError: a field is invalid; the message has its name, its value and the expected value.
     """
     _known(fields)
     times = {name: as_epoch(fields.get(name), name, EntryError) for name in _TIMES}
     created, updated = times["created_at"], times["updated_at"]
-    given = created is not None
+    created_given = created is not None
     if created is None:
         created = updated if updated is not None else now
     if updated is None:
@@ -96,7 +95,7 @@ def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
     )
     _ordered(entry)
     _check_sizes(entry)
-    return Draft(entry, given, digest)
+    return Draft(entry, created_given, digest)
 
 
 def revise(entry: Entry, changes: Mapping[str, Any], *, now: float) -> Draft:
@@ -105,21 +104,21 @@ def revise(entry: Entry, changes: Mapping[str, Any], *, now: float) -> Draft:
     Raises:
         EntryError: as `draft`.
     """
-    kept = {f: getattr(entry, f) for f in FIELDS}
-    return draft({**kept, "updated_at": max(now, entry.created_at), **changes}, now=now)
+    current = {f: getattr(entry, f) for f in FIELDS}
+    return draft({**current, "updated_at": max(now, entry.created_at), **changes}, now=now)
 
 
 def checked_patch(patch: object, changes: Mapping[str, object]) -> dict[str, Any]:
-    """Return what is to be merged into attrs, as JSON gives it back.
+    """Return a checked patch of attrs.
 
     Args:
         changes: the other changes of the same call.
 
     Raises:
-        EntryError: it is no dict, cannot be stored as JSON, or attrs are to be replaced as well.
+        EntryError: not a dict, not serialisable as JSON, or ``attrs`` is changed too.
     """
     if "attrs" in changes:
-        raise EntryError("attrs and merge_attrs are both given: attrs replaces all of them, merge_attrs some")
+        raise EntryError("attrs and merge_attrs are mutually exclusive: attrs replaces all of them, merge_attrs some")
     if not isinstance(patch, Mapping):
         raise EntryError(f"merge_attrs is {shown(patch)}: wanted a dict with string keys")
     return checked_attrs(patch)
@@ -147,7 +146,7 @@ def _known(fields: Mapping[str, Any]) -> None:
     for name in fields:
         if name not in FIELDS:
             raise EntryError(
-                f"unknown field {shown(name)}: known are {', '.join(sorted(FIELDS))}; put anything else into attrs"
+                f"unknown field {shown(name)}; available: {', '.join(sorted(FIELDS))}; put anything else into attrs"
             )
 
 
@@ -173,20 +172,20 @@ def _label(fields: Mapping[str, Any], name: str, default: str) -> str:
 def _id(value: object, name: str) -> str:
     text = utf8(value, name)
     if not text.strip():
-        raise EntryError(f"{name} is empty: leave it out{' to have one made from title and content' * (name == 'id')}")
+        raise EntryError(f"{name} is empty: omit it{' to derive one from title and content' * (name == 'id')}")
     if len(text) > MAX_ID_CHARS:
-        raise EntryError(f"{name} has {len(text):,} characters: at most {MAX_ID_CHARS} are taken; shorten it")
+        raise EntryError(f"{name} has {len(text):,} characters: at most {MAX_ID_CHARS} are allowed; shorten it")
     if _CONTROL.search(text):
-        raise EntryError(f"{name} {shown(text)} contains a control character: leave it out")
+        raise EntryError(f"{name} {shown(text)} contains a control character: remove it")
     return text
 
 
 def _severity(value: object) -> Severity:
     if value is None:
         return "suggestion"
-    given = exact(value)
-    if isinstance(given, str) and given in SEVERITIES:
-        return SEVERITIES[SEVERITIES.index(given)]
+    label = exact(value)
+    if isinstance(label, str) and label in SEVERITIES:
+        return SEVERITIES[SEVERITIES.index(label)]
     raise EntryError(f"severity is {shown(value)}: wanted one of {', '.join(SEVERITIES)}")
 
 
@@ -200,19 +199,19 @@ def _source(value: object) -> str:
 def _trust(value: object) -> Trust:
     if value is None:
         return "trusted"
-    given = exact(value)
-    if isinstance(given, str) and given in TRUSTS:
-        return TRUSTS[TRUSTS.index(given)]
+    label = exact(value)
+    if isinstance(label, str) and label in TRUSTS:
+        return TRUSTS[TRUSTS.index(label)]
     raise EntryError(f"trust is {shown(value)}: wanted one of {', '.join(TRUSTS)}")
 
 
 def _tags(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
-    wanted = "a list of strings, for example ['auth', 'jwt']"
+    expected = "a list of strings, for example ['auth', 'jwt']"
     if not isinstance(value, (Sequence, set, frozenset)):
-        raise EntryError(f"tags is {shown(value)}: wanted {wanted}")
-    tags = [_tag(tag) for tag in listed(value, "tags", EntryError, wanted, MOST_TAGS)]
+        raise EntryError(f"tags is {shown(value)}: wanted {expected}")
+    tags = [_tag(tag) for tag in listed(value, "tags", EntryError, expected, MOST_TAGS)]
     return tuple(dict.fromkeys(sorted(tags) if isinstance(value, (set, frozenset)) else tags))
 
 
@@ -220,12 +219,12 @@ def _tag(value: object) -> str:
     if not isinstance(value, str) or not (tag := utf8(value, "a tag", EntryError, MOST_PATH_CHARS)).strip():
         raise EntryError(f"tags contain the tag {shown(value)}: wanted non-empty strings")
     if _CONTROL.search(tag):
-        raise EntryError(f"tags contain the tag {shown(tag)}, which has a control character: leave it out")
+        raise EntryError(f"tags contain the tag {shown(tag)}, which has a control character: remove it")
     return tag
 
 
 def checked_attrs(value: object) -> dict[str, Any]:
-    """Return attrs as JSON gives them back.
+    """Return attrs after a round trip through JSON.
 
     Raises:
         EntryError: the value is not a dict with string keys, or cannot be stored as JSON.
@@ -234,24 +233,24 @@ def checked_attrs(value: object) -> dict[str, Any]:
         return {}
     if not isinstance(value, Mapping):
         raise EntryError(f"attrs is {type(value).__name__}: wanted a dict with string keys")
-    given = dict(value)
-    _check_keys(given)
+    attrs = dict(value)
+    _check_keys(attrs)
     try:
-        text = json.dumps(given, allow_nan=False, ensure_ascii=False)
+        text = json.dumps(attrs, allow_nan=False, ensure_ascii=False)
         text.encode("utf-8")
         return dict(json.loads(text))
     except (TypeError, ValueError, RecursionError) as fault:
-        raise EntryError(f"attrs cannot be stored as JSON: {fault}; make it text, or leave it out") from None
+        raise EntryError(f"attrs cannot be stored as JSON: {fault}; convert the value to text, or omit it") from None
 
 
 def attrs_text(value: object) -> str:
-    """Return attrs as the text of a JSON object without blanks, the same as that of `checked_attrs`.
+    """Return attrs as compact JSON, equal to that of `checked_attrs`.
 
     Raises:
-        EntryError: as there.
+        EntryError: as `checked_attrs`.
     """
-    # Plain values of plain keys need no second look: JSON gives them back as they are.
-    plain = type(value) is dict and all(type(key) is str and _is_plain(one) for key, one in value.items())
+    # Plain keys and values survive a round trip through JSON, so they need no check.
+    plain = type(value) is dict and all(type(key) is str and _is_plain(inner) for key, inner in value.items())
     try:
         text = _AS_STORED(value if plain else checked_attrs(value))
         text.encode("utf-8")
@@ -262,7 +261,7 @@ def attrs_text(value: object) -> str:
 
 
 def _is_plain(value: object) -> bool:
-    return type(value) in _PLAIN or (type(value) is list and all(type(one) in _PLAIN for one in value))
+    return type(value) in _PLAIN or (type(value) is list and all(type(inner) in _PLAIN for inner in value))
 
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})
@@ -270,7 +269,7 @@ _AS_STORED = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=("
 
 
 def _check_keys(attrs: dict[Any, Any]) -> None:
-    # JSON would make text of other keys.
+    # JSON would convert other keys to text.
     level: list[Any] = [attrs]
     for _ in range(MOST_DEPTH):
         below: list[Any] = []
@@ -314,7 +313,7 @@ def _check_sizes(entry: Entry) -> None:
     size += len(json.dumps(entry.attrs, ensure_ascii=False)) if entry.attrs else 0
     if size > MOST_CHARS:
         raise EntryError(
-            f"texts and attrs have {size:,} characters: an entry has at most {MOST_CHARS:,}; make several of it"
+            f"texts and attrs have {size:,} characters: at most {MOST_CHARS:,} are allowed; split the entry"
         )
 
 

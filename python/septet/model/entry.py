@@ -1,4 +1,4 @@
-"""Entry: what a vault stores and a search returns."""
+"""Entry: the unit that a vault stores and a search returns."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ __all__ = [
 ]
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-#: From the least.
+#: In ascending order.
 TRUSTS: tuple[Trust, ...] = get_args(Trust)
 MAX_ID_CHARS = 256
-#: Of attrs. SQLite reads JSON to a depth of 1,000, and Python about as deep.
+#: Maximum nesting of attrs. SQLite reads JSON to a depth of 1,000, and Python to about the same.
 MOST_DEPTH = 500
 SNIPPET_CHARS = 120
 CHARS_A_TOKEN = 4
 
 _Json = TypeVar("_Json", dict[str, Any], list[Any])
 
-#: What `Vault.add` and `Vault.update` accept, beside ``vector`` and ``model``.
+#: Fields accepted by `Vault.add` and `Vault.update`, beside ``vector`` and ``model``.
 FIELDS = frozenset(EntryFields.__annotations__)
 
 
 class Shown:
-    """A value that a notebook shows as HTML."""
+    """A value with an HTML representation for notebooks."""
 
     __slots__ = ()
     #: Its name in `septet.model.notebook`.
@@ -59,12 +59,12 @@ class Shown:
 
 
 class Tabular(Shown):
-    """A value that is a table."""
+    """A value with rows."""
 
     __slots__ = ()
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return it as flat rows: a hit, an entry, a query or a measure each."""
+        """Return flat rows, one per hit, entry, query or measure."""
         from septet.model.notebook import rows_of
 
         return rows_of(self)
@@ -84,10 +84,10 @@ class Tabular(Shown):
 class Entry(Shown):
     """One piece of knowledge.
 
-    Times are epoch seconds (UTC). ``valid_from`` and ``valid_until`` are None when there is no limit. A ``created_at``
-    or ``updated_at`` of 0 is not set yet: the vault that stores the entry sets it from its clock. ``parent`` is the id
-    of the entry that this one is a part of; an entry that was split has its own id there. ``source`` says where the
-    text comes from, None where the program that stored it vouches for it alone; ``trust`` whether it may be relied on.
+    Times are epoch seconds (UTC). ``valid_from`` and ``valid_until`` are None if there is no limit. A ``created_at`` or
+    ``updated_at`` of 0 is unset: the vault sets it from its clock. ``parent`` is the id of the entry that this one is a
+    part of; for a split entry, its own id. ``source`` is the origin of the text, None if only the storing program
+    vouches for it; ``trust`` is its reliability.
     """
 
     _shown_as = "entry"
@@ -113,13 +113,13 @@ class Entry(Shown):
 
     @property
     def snippet(self) -> str:
-        """The first 120 characters of the description, followed by ``...`` if there are more."""
+        """The first 120 characters of the description, with ``...`` if it is longer."""
         cut = self.description[:SNIPPET_CHARS]
         return cut + "..." if len(self.description) > SNIPPET_CHARS else cut
 
     @property
     def citation(self) -> str | None:
-        """Where the text stands: ``path#L5-L20``, ``path#L7`` for a single line; None without a span."""
+        """Location of the text: ``path#L5-L20``, ``path#L7`` for a single line; None without a span."""
         return None if self.span is None else self.span.citation
 
     @property
@@ -136,7 +136,7 @@ class Entry(Shown):
         return len(self.title) + len(self.description) + len(self.context) + extra
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready dict without optional fields that are empty."""
+        """Return a JSON-ready dict without empty optional fields."""
         out: dict[str, Any] = {
             "id": self.id,
             "kind": self.kind,
@@ -166,10 +166,10 @@ class Version:
     """An earlier version of an entry; see `septet.Vault.history`.
 
     Attributes:
-        entry: the entry as it was.
-        replaced_at: when it was changed, epoch seconds.
+        entry: the earlier version.
+        replaced_at: time of the change, epoch seconds.
         call: the method that changed it, such as ``update`` or ``add_many``.
-        changed: the fields that were changed, ``updated_at`` not counted.
+        changed: the changed fields, except ``updated_at``.
     """
 
     entry: Entry
@@ -179,16 +179,16 @@ class Version:
 
 
 class _Filling(Shown):
-    """An `Entry` while its fields are filled in.
+    """A mutable `Entry` under construction.
 
-    The constructor of a frozen dataclass goes through ``object.__setattr__`` once a field: 2.6 us, of which this is a
-    tenth. A search makes ten entries.
+    The constructor of a frozen dataclass calls ``object.__setattr__`` for each field: 2.6 us, ten times as long as
+    this. A search constructs ten entries.
     """
 
     __slots__ = Entry.__slots__
 
 
-#: A row of the store: its number, and the fields of an entry; tags and attrs are JSON text.
+#: A row of the store: row number and the fields of an entry; tags and attrs are JSON text.
 StoredEntry: TypeAlias = tuple[
     int, str, str, str, str, str, str, str, str, str, str,
     "str | None", "int | None", "int | None", float, float, "float | None", "float | None", "str | None",
@@ -197,12 +197,12 @@ StoredEntry: TypeAlias = tuple[
 
 
 def entries_of(rows: Iterable[StoredEntry]) -> list[Entry]:
-    """Return rows of the store as entries.
+    """Convert rows of the store to entries.
 
     Raises:
-        StoreError: tags or attrs are no JSON of theirs.
+        StoreError: tags are not a JSON list of texts, or attrs not a JSON object.
     """
-    made = []
+    entries = []
     for (
         _, id, kind, type, domain, severity, title, description, context, tags_json, attrs_json,
         path, first_line, last_line, created_at, updated_at, valid_from, valid_until, parent,
@@ -220,63 +220,63 @@ def entries_of(rows: Iterable[StoredEntry]) -> list[Entry]:
         entry.valid_from, entry.valid_until = valid_from, valid_until
         entry.span = None if path is None else Span(path, first_line or 1, last_line or 1)
         entry.parent, entry.source, entry.trust = parent, source, trust
-        # Both have the same slots, so the one can become the other.
+        # Allowed because both classes have the same slots.
         entry.__class__ = Entry
-        made.append(entry)
-    return made
+        entries.append(entry)
+    return entries
 
 
 def previews(entries: Iterable[Entry], snippet_chars: int = SNIPPET_CHARS) -> list[tuple[str, int]]:
     """Return the first characters of the description and the token estimate of each entry."""
-    found = []
+    pairs = []
     for entry in entries:
-        # As the properties say; calls of theirs would be forty for ten entries.
+        # Inlined `text_chars` and `snippet`: forty calls less for ten entries.
         text = entry.description
         chars = entry.text_chars if entry.attrs else len(entry.title) + len(text) + len(entry.context)
         snippet = text if len(text) <= snippet_chars else text[:snippet_chars] + "..."
-        found.append((snippet, -(-chars // CHARS_A_TOKEN)))
-    return found
+        pairs.append((snippet, -(-chars // CHARS_A_TOKEN)))
+    return pairs
 
 
 def tags_of(tags_json: str) -> list[str]:
-    """Return tags as they were given. Where nothing is escaped, what stands between two tags is always the same.
+    """Decode tags. Without escapes the separator is constant, so a split is enough.
 
     Raises:
-        StoreError: it is no list of texts.
+        StoreError: not a JSON list of texts.
     """
     if tags_json == "[]":
         return []
     if "\\" in tags_json:
-        found: list[str] = json_of(tags_json, list)
-        if {*map(type, found)} == {str}:
-            return found
+        tags: list[str] = json_of(tags_json, list)
+        if {*map(type, tags)} == {str}:
+            return tags
     elif tags_json[:2] == '["' and tags_json[-2:] == '"]' and len(tags_json) > 3:
         return tags_json[2:-2].split('","')
     raise _no_json(tags_json, list)
 
 
 def json_of(text: str, kind: type[_Json]) -> _Json:
-    """Return what a vault holds as JSON.
+    """Decode a stored JSON text.
 
     Raises:
-        StoreError: it is no JSON of this type, or such as no vault takes: too deep, or with half a character.
+        StoreError: not JSON of this type, nested too deeply, or with a lone surrogate.
     """
     try:
         if type(text) is str:
-            found = json.loads(text)
-            # Few texts want the second look.
-            if type(found) is kind and not ("\\u" in text or "N" in text or "I" in text or len(text) > MOST_DEPTH):
-                return found
-            if type(found) is kind and _depth(text) <= MOST_DEPTH:
-                json.dumps(found, ensure_ascii=False, allow_nan=False).encode("utf-8")
-                return found
+            decoded = json.loads(text)
+            # Few texts need the full check.
+            if type(decoded) is kind and not ("\\u" in text or "N" in text or "I" in text or len(text) > MOST_DEPTH):
+                return decoded
+            if type(decoded) is kind and _depth(text) <= MOST_DEPTH:
+                json.dumps(decoded, ensure_ascii=False, allow_nan=False).encode("utf-8")
+                return decoded
     except (ValueError, RecursionError):
         pass
     raise _no_json(text, kind)
 
 
 def _depth(text: str) -> int:
-    """Return how deep lists and objects of a text in JSON are in each other."""
+    """Return the nesting depth of a JSON text."""
     depth = most = 0
     for sign in _SIGNS.findall(text):
         if len(sign) == 1:
@@ -285,17 +285,17 @@ def _depth(text: str) -> int:
     return most
 
 
-#: Texts, which may hold anything, and what lists and objects begin and end with.
+#: JSON strings, and brackets.
 _SIGNS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
 def _no_json(text: object, kind: type[Any]) -> StoreError:
-    wanted = "a JSON object" if kind is dict else "a JSON list of texts"
+    expected = "a JSON object" if kind is dict else "a JSON list of texts"
     return StoreError(
-        f"{shown(text)} is stored where {wanted} is wanted: damaged, or of another program than Septet; "
-        "`septet doctor` names all such rows"
+        f"{shown(text)} is stored instead of {expected}: damaged, or written by another program; "
+        "`septet doctor` lists all such rows"
     )
 
 
-#: Free text in attrs that the token estimate counts beside the three indexed fields.
+#: Attrs that the token estimate counts in addition to the three indexed fields.
 _LONG_ATTRS = frozenset({"example", "counter_example", "why"})

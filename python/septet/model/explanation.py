@@ -1,4 +1,4 @@
-"""What `explain` returns: why one entry ranks where it does."""
+"""The results of `explain`: the rank of one entry and its causes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["Explanation", "LegReport", "Remedy"]
 
 @dataclass(frozen=True, slots=True)
 class LegReport:
-    """Where an entry stands in one leg.
+    """The rank of an entry in one leg.
 
     Attributes:
-        leg: ``text``, ``vector``, ``memories`` where the profile fixes their score, or ``path`` where the query names
-            the file that the entry is a part of.
-        matched: whether the entry matches in this leg, filters aside.
+        leg: ``text``, ``vector``, ``memories`` if the profile fixes their score, or ``path`` if the query names the
+            file that the entry is a part of.
+        matched: True if the entry matches in this leg, ignoring filters.
         rank: its rank among the entries that match and pass the filters, from 1; None if it is not among them.
-        of: how many entries match and pass the filters.
-        taken: how many of them become candidates.
-        value: its score in the leg: BM25 with its sign flipped, the cosine, or how exactly the query names the file:
-            3 by its path, 2 by its name, 1 by the name without its ending.
-        detail: the matching words, or why nothing matched.
+        of: number of entries that match and pass the filters.
+        taken: number of entries that become candidates.
+        value: its score in the leg: BM25 with its sign flipped, the cosine, or for a named file 3 (by its path), 2 (by
+            its name) or 1 (by its stem).
+        detail: the matching words, or the reason for no match.
     """
 
     leg: str
@@ -39,12 +39,12 @@ class LegReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
-    """What brings an entry back that a search does not return: tried, not guessed.
+    """A change of the search that returns a missing entry; verified by a search.
 
     Attributes:
-        changes: the options of the search that change, with their new values; ``query`` is one of them. One where one
-            is enough.
-        rank: the place that the entry then has.
+        changes: the changed options of the search with their new values, which may include ``query``; as few as
+            possible.
+        rank: the resulting rank of the entry.
         text: the same in one sentence.
     """
 
@@ -59,20 +59,20 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation(Shown):
-    """Why an entry ranks where it does, or why a search does not return it.
+    """The reasons for the rank of an entry, or for its absence from the results.
 
     Attributes:
-        found: whether the search returns it.
-        rank: its place among all candidates, from 1, even beyond the limit; None if it is not a candidate.
-        limit: the most results of the search.
-        candidates: how many each leg takes; in a profile that takes them by the limit another one may change the order.
-        reason: the answer in one sentence.
+        found: True if the search returns it.
+        rank: its rank among all candidates, from 1, even beyond the limit; None if it is not a candidate.
+        limit: maximum results of the search.
+        candidates: candidates per leg; in profiles that derive them from the limit, another limit may change the order.
+        reason: the explanation in one sentence.
         estimated: the signals that are estimates, because the entry has no vector yet.
-        confidence: how likely the entry answers the query, 0 to 1; see `septet.model.results.Hit`.
-        raw: ``cosine``, ``bm25`` and ``tfidf``; None where unknown.
-        filters: each filter of the search, and whether the entry passes it.
-        remedy: the change that brings the entry back; None where it is found, where a reranker decides, and where
-            nothing that was tried brings it back.
+        confidence: the probability that the entry answers the query, 0 to 1; see `septet.model.results.Hit`.
+        raw: ``cosine``, ``bm25`` and ``tfidf``; None if unknown.
+        filters: True for each filter of the search that the entry passes.
+        remedy: a change that returns the entry; None if it is returned, if a reranker decides, or if no tried change
+            returns it.
     """
 
     _shown_as = "explanation"

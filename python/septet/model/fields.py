@@ -1,6 +1,6 @@
-"""Fields: what the methods that store entries take by name, for type checkers and editors.
+"""Types of the keyword arguments of methods that store entries.
 
-The checks themselves are in `septet.model.drafts`; the names that it accepts are those written here.
+`septet.model.drafts` validates the values, and accepts exactly these names.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ __all__ = [
     "VectorLike",
 ]
 
-#: How important an entry is.
+#: Importance of an entry.
 Severity: TypeAlias = Literal["critical", "warning", "suggestion"]
-#: What became of a result: see `septet.Vault.feedback`.
+#: Outcome of a result: see `septet.Vault.feedback`.
 Action: TypeAlias = Literal["accepted", "modified", "dismissed", "failed"]
-#: Whether the text of an entry may be relied on, from the least: ``untrusted`` < ``unverified`` < ``trusted``.
+#: Reliability of an entry's text, ascending: ``untrusted`` < ``unverified`` < ``trusted``.
 Trust: TypeAlias = Literal["untrusted", "unverified", "trusted"]
 #: Epoch seconds, or a datetime with a time zone.
 Time: TypeAlias = "float | datetime"
-#: How a long text becomes linked parts: ``auto``, or of how many words a part is at most.
+#: Splitting of long texts into linked parts: ``auto``, or the maximum words per part.
 Split: TypeAlias = "Literal['auto'] | int"
-#: What is done with an entry when there is one like it: see `septet.Vault.add`.
+#: Action for near-duplicates: see `septet.Vault.add`.
 OnSimilar: TypeAlias = Literal["keep", "note", "skip", "merge"]
 #: A vector ``(d,)``, or vectors by model.
 VectorLike: TypeAlias = "ArrayLike | Mapping[str, ArrayLike]"
@@ -52,7 +52,7 @@ VectorLike: TypeAlias = "ArrayLike | Mapping[str, ArrayLike]"
 class Strings(Protocol):
     """A collection of strings, such as a list, a tuple or a set, but not one string.
 
-    Type checkers tell the two apart by ``__contains__``: that of ``str`` takes strings only.
+    Type checkers distinguish the two by ``__contains__``: that of ``str`` takes only strings.
     """
 
     def __contains__(self, value: object, /) -> bool: ...
@@ -74,7 +74,7 @@ class FrameLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The lines of a file, or pages of a PDF, that an entry's text comes from, from 1, the last one included."""
+    """The lines of a file, or pages of a PDF, that contain an entry's text; from 1, inclusive."""
 
     path: str
     first_line: int
@@ -82,7 +82,7 @@ class Span:
 
     @property
     def citation(self) -> str:
-        """The lines as a reader looks them up: ``path#L5-L20``, ``path#L7`` for a single line; of a PDF ``path#p3``."""
+        """The location as text: ``path#L5-L20``, ``path#L7`` for a single line, ``path#p3`` for a page of a PDF."""
         sign = "p" if self.path[-4:].lower() == ".pdf" else "L"
         last = "" if self.last_line == self.first_line else f"-{sign}{self.last_line}"
         return f"{self.path}#{sign}{self.first_line}{last}"
@@ -97,7 +97,7 @@ class SpanFields(TypedDict):
 
 
 class MemoryFields(TypedDict, total=False):
-    """What `septet.Vault.remember` takes beside its own parameters; None stands for the default everywhere.
+    """Additional keyword arguments of `septet.Vault.remember`; None means the default.
 
     Attributes:
         kind: the kind of entry, such as ``entry``, ``memory``, ``chunk``.
@@ -105,15 +105,14 @@ class MemoryFields(TypedDict, total=False):
         domain: a subject to filter by; the signal ``domain_match`` compares it.
         severity: ``critical``, ``warning`` or ``suggestion``.
         attrs: anything else, as a JSON-ready dict; ``where`` filters on it.
-        span: the lines of a file that the text comes from.
-        source: where the text comes from, such as ``user``, ``agent``, ``import:notes.jsonl`` or a URL; None where the
-            program itself says it.
-        trust: ``trusted`` (the default), ``unverified`` or ``untrusted``: whether it may be relied on. ``where`` knows
-            the order.
-        created_at: epoch seconds, or a datetime with a time zone; None takes the clock.
+        span: the lines of a file that contain the text.
+        source: origin of the text, such as ``user``, ``agent``, ``import:notes.jsonl`` or a URL; None for the program
+            itself.
+        trust: reliability: ``trusted`` (the default), ``unverified`` or ``untrusted``; ordered in ``where``.
+        created_at: epoch seconds, or a datetime with a time zone; None for the current time.
         updated_at: as ``created_at``.
-        valid_from: searches leave the entry out before this time.
-        valid_until: searches leave the entry out after this time.
+        valid_from: searches skip the entry before this time.
+        valid_until: searches skip the entry after this time.
     """
 
     kind: str | None
@@ -131,7 +130,7 @@ class MemoryFields(TypedDict, total=False):
 
 
 class BulkChanges(TypedDict, total=False):
-    """What `septet.Vault.update_many` takes: fields that many entries may share."""
+    """Keyword arguments of `septet.Vault.update_many`: fields that many entries may share."""
 
     kind: str | None
     type: str | None
@@ -155,13 +154,13 @@ class _TextFields(MemoryFields, total=False):
 
 
 class EntryChanges(_TextFields, total=False):
-    """What `septet.Vault.update` takes: any field but the id."""
+    """Keyword arguments of `septet.Vault.update`: any field but the id."""
 
     title: str
 
 
 class EntryOverrides(EntryChanges, total=False):
-    """What `septet.Vault.add` takes beside a whole `septet.Entry`: fields that differ from it."""
+    """Keyword arguments of `septet.Vault.add` with a `septet.Entry`: fields that override it."""
 
     id: str | None
 
@@ -171,7 +170,7 @@ class _Identified(_TextFields, total=False):
 
 
 class EntryFields(_Identified):
-    """What `septet.Vault.add` takes: a title, and any other field.
+    """Keyword arguments of `septet.Vault.add`: a title, and any other field.
 
     Attributes:
         title: what the entry is about; required.

@@ -1,4 +1,4 @@
-"""When an agent should write down what it knows before its context is compacted: a pure rule, and the request."""
+"""The memory flush before an agent's context is compacted: a pure rule, and the prompt."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["FlushLimits", "flush_limits", "flush_prompt", "should_flush"]
 
 #: The largest count of tokens, bytes or rounds.
 MOST = 2**53
-#: Of a window, so much at most is held back for the answer; of what is left, so much at most for the flush.
+#: Maximum share of a window reserved for the answer, and maximum share of the rest reserved for the flush.
 MOST_RESERVED, MOST_SOFT = 0.25, 0.5
 MOST_PATH_CHARS = 4_096
 
@@ -30,9 +30,9 @@ class FlushLimits(NamedTuple):
     """The limits of a context window, in tokens.
 
     Attributes:
-        reserve: held back for the model's answer and its tools.
-        soft: held back for the flush itself.
-        threshold: a context with so many tokens is to be flushed; 0 means never.
+        reserve: reserved for the model's answer and its tools.
+        soft: reserved for the flush itself.
+        threshold: tokens of a context from which it should be flushed; 0 means never.
     """
 
     reserve: int
@@ -46,22 +46,22 @@ def flush_limits(
     """Return the limits of a context window; fractions are dropped.
 
     Args:
-        context_window: tokens that the model takes; 0 counts as 1.
-        reserve: tokens to hold back for the answer.
-        soft: tokens to hold back for the flush.
-        capped: hold back a quarter of the window for the answer at most, and half of the rest for the flush. False
-            holds back all that is named: windows that are not larger than that are never flushed.
+        context_window: the model's context window in tokens; 0 counts as 1.
+        reserve: tokens reserved for the answer.
+        soft: tokens reserved for the flush.
+        capped: cap ``reserve`` at a quarter of the window, and ``soft`` at half of the rest. Without caps, windows not
+            larger than the sum of both are never flushed.
 
     Raises:
         QueryError: a number is negative, not finite, or above 2**53.
     """
     window = max(1, _tokens(context_window, "context_window"))
-    kept, last = _tokens(reserve, "reserve"), _tokens(soft, "soft")
+    reserved, last = _tokens(reserve, "reserve"), _tokens(soft, "soft")
     flag(capped, "capped", QueryError)
     if capped:
-        kept = min(kept, floor(window * MOST_RESERVED))
-        last = min(last, floor((window - kept) * MOST_SOFT))
-    return FlushLimits(kept, last, max(0, window - kept - last))
+        reserved = min(reserved, floor(window * MOST_RESERVED))
+        last = min(last, floor((window - reserved) * MOST_SOFT))
+    return FlushLimits(reserved, last, max(0, window - reserved - last))
 
 
 def should_flush(
@@ -80,27 +80,27 @@ def should_flush(
     failures: int = 0,
     most_failures: int | None = 3,
 ) -> bool:
-    """Say whether an agent should be asked now to write down what it knows; see `flush_prompt`.
+    """Return True if the agent should flush its knowledge now; see `flush_prompt`.
 
-    True when the context has reached ``context_window - reserve - soft`` tokens, or the transcript ``most_bytes``, and
-    it was not flushed since it was last compacted. Store ``flushed_at=compactions`` after a flush that succeeded only.
+    True if the context has reached ``context_window - reserve - soft`` tokens, or the transcript ``most_bytes``, and it
+    was not flushed since the last compaction. Store ``flushed_at=compactions`` only after a successful flush.
 
     Args:
-        total_tokens: tokens of the context as last counted; None, NaN, 0 or less if that is unknown.
-        context_window: tokens that the model takes; see `flush_limits`, also for `reserve`, `soft` and `capped`.
-        coming_tokens: tokens that the next call adds to those: the last answer, if it is not counted yet, and the
-            prompt to come.
-        fresh: whether `total_tokens` counts the present context. An old count says nothing: the context may have been
+        total_tokens: tokens of the context as last counted; None, NaN, 0 or less if unknown.
+        context_window: the model's context window in tokens; see `flush_limits`, also for `reserve`, `soft` and
+            `capped`.
+        coming_tokens: tokens that the next call adds: the last answer, if it is not counted yet, and the next prompt.
+        fresh: True if `total_tokens` counts the current context. An old count is ignored: the context may have been
             compacted since.
-        transcript_bytes: the size of the conversation's file; None if it is unknown.
-        most_bytes: flush from that size on, whatever the tokens; None for no such limit.
-        compactions: how often the context was compacted.
-        flushed_at: what `compactions` was at the last flush that succeeded; None if there was none.
-        failures: flushes in a row that failed since the last compaction.
-        most_failures: after so many failures none is tried until the next compaction; None for no such limit.
+        transcript_bytes: the size of the conversation's file; None if unknown.
+        most_bytes: flush from this size on, regardless of tokens; None for no limit.
+        compactions: number of compactions of the context.
+        flushed_at: value of `compactions` at the last successful flush; None if there was none.
+        failures: consecutive failed flushes since the last compaction.
+        most_failures: maximum failures before the next compaction; None for no limit.
 
     Raises:
-        QueryError: a number is not one, or out of range.
+        QueryError: an argument is not a number, or out of range.
     """
     threshold = flush_limits(context_window, reserve=reserve, soft=soft, capped=capped).threshold
     counted, coming = _counted(total_tokens), _tokens(coming_tokens, "coming_tokens")
@@ -117,14 +117,14 @@ def should_flush(
 
 
 def flush_prompt(path: str, *, nothing: str = "DONE") -> str:
-    """Return what to ask the agent for when `should_flush` says so.
+    """Return the prompt to send to the agent if `should_flush` returns True.
 
     Args:
         path: the file to append to, such as ``memory/2026-11-23.md``.
         nothing: the answer that is not shown to the user.
 
     Raises:
-        QueryError: one of them is empty, no text, or longer than 4,096 characters.
+        QueryError: an argument is empty, not text, or longer than 4,096 characters.
     """
     for name, value in (("path", path), ("nothing", nothing)):
         if not utf8(value, name, QueryError, MOST_PATH_CHARS).strip():

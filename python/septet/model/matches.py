@@ -1,4 +1,4 @@
-"""Where the words of a query stand in an entry, and the passage around the best of them: made when it is asked for."""
+"""The matches of a query in an entry, and the passage around the best of them; computed on demand."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from septet.model.entry import SNIPPET_CHARS, Entry
 
 __all__ = ["Match", "Sought", "excerpt_of", "marks_of", "matches_of", "passage_of"]
 
-#: What stands where a passage leaves text out.
+#: Marks omitted text in a passage.
 CUT = "..."
-#: A stop word counts so much beside another word.
+#: Weight of a stop word; other words have 1.
 STOP_WORD = 0.1
-#: A passage has at most so many characters.
+#: Maximum characters of a passage.
 MOST_CHARS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A place in an entry where a word of the query stands, in any of its forms.
+    """A match of a query's word, in any of its forms, in an entry.
 
     Attributes:
         field: ``title``, ``description``, ``context``, ``tags`` or ``id``.
-        start: the first character of the place in the text of the field, as Python counts them.
-        end: the position behind the last character.
-        term: the word of the query: lower case; parts of words where these were searched.
-        item: which of the tags it is in, from 0; None in other fields.
+        start: index of the first character in the field's text.
+        end: index after the last character.
+        term: the word of the query, in lower case; a part of a word if parts were searched.
+        item: index of the tag; None in other fields.
     """
 
     field: str
@@ -41,29 +41,29 @@ class Match:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dict, without an ``item`` that is None."""
-        told = {"field": self.field, "start": self.start, "end": self.end, "term": self.term}
-        return told if self.item is None else {**told, "item": self.item}
+        row = {"field": self.field, "start": self.start, "end": self.end, "term": self.term}
+        return row if self.item is None else {**row, "item": self.item}
 
 
 class Sought(NamedTuple):
-    """What a query looks for in texts: its terms, beginnings of words, and whether grams count."""
+    """The terms and prefixes of a query; ``grams`` is True if character pairs count."""
 
     terms: tuple[str, ...]
     begun: tuple[str, ...]
     grams: bool
 
     def places(self, texts: Sequence[str]) -> list[list[tuple[int, int, int]]]:
-        """Return start, end and number of the term of each match, by text."""
+        """Return ``(start, end, term number)`` of each match, per text."""
         return spans(texts, self.all, len(self.terms), self.grams)
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Terms, then beginnings."""
+        """Terms, then prefixes."""
         return self.terms + self.begun
 
 
 def matches_of(entry: Entry, sought: Sought) -> tuple[Match, ...]:
-    """Return every place where an entry holds a term, by field and position."""
+    """Return every match in an entry, by field and position."""
     fields = ["title", "description", "context", *["tags"] * len(entry.tags), "id"]
     texts = [entry.title, entry.description, entry.context, *entry.tags, entry.id]
     items = [None, None, None, *range(len(entry.tags)), None]
@@ -76,22 +76,22 @@ def matches_of(entry: Entry, sought: Sought) -> tuple[Match, ...]:
 
 
 def marks_of(value: object) -> tuple[str, str] | None:
-    """Return what stands before and behind each match of a passage.
+    """Return the marks before and after each match of a passage.
 
     Raises:
         QueryError: neither None nor two texts.
     """
     if value is None:
         return None
-    wanted = "two texts, such as ('<b>', '</b>'), or None"
-    given = () if isinstance(value, str) else listed(value, "marks", QueryError, wanted, 2, of=str)
-    if len(given) != 2:
-        raise QueryError(f"marks is {shown(value)}: wanted {wanted}")
-    return utf8(given[0], "marks", QueryError), utf8(given[1], "marks", QueryError)
+    expected = "two texts, such as ('<b>', '</b>'), or None"
+    texts = () if isinstance(value, str) else listed(value, "marks", QueryError, expected, 2, of=str)
+    if len(texts) != 2:
+        raise QueryError(f"marks is {shown(value)}: wanted {expected}")
+    return utf8(texts[0], "marks", QueryError), utf8(texts[1], "marks", QueryError)
 
 
 def excerpt_of(entry: Entry, sought: Sought, chars: object, marks: object, escape: Callable[[str], str] | None) -> str:
-    """Return `passage_of` an entry, its arguments checked; see `septet.Hit.excerpt`."""
+    """Check the arguments and return the passage of an entry; see `septet.Hit.excerpt`."""
     escaped = called(escape, "escape", QueryError)
     return passage_of(entry, sought, whole(chars, "chars", QueryError, 1, MOST_CHARS), marks_of(marks), escaped)
 
@@ -103,7 +103,7 @@ def passage_of(
     marks: tuple[str, str] | None = None,
     escape: Callable[[str], str] | None = None,
 ) -> str:
-    """Return the passage of description or context that holds most of the query's terms; the beginning without any."""
+    """Return the passage of description or context with the most terms of the query; the beginning without matches."""
     texts = (entry.description, entry.context)
     of_description, of_context = sought.places(texts)
     weights = _weights(sought.all)
@@ -123,34 +123,31 @@ def _weights(terms: Sequence[str]) -> Mapping[int, float]:
 def _best(
     places: Sequence[tuple[int, int, int]], weights: Mapping[int, float], chars: int
 ) -> tuple[tuple[float, int], int, int]:
-    """Return the matches that fit into a passage: the weight of their terms and their number, start and end.
-
-    Of equals the first.
-    """
+    """Return the weight, number, start and end of the best window of matches; the first of equals."""
     best = (0.0, 0), 0, 0
-    held: dict[int, int] = {}
+    counts: dict[int, int] = {}
     weight, last = 0.0, 0
     for first, (start, end, term) in enumerate(places):
         while last < len(places) and (places[last][1] - start <= chars or last == first):
             other = places[last][2]
-            weight += 0.0 if held.get(other) else weights[other]
-            held[other] = held.get(other, 0) + 1
+            weight += 0.0 if counts.get(other) else weights[other]
+            counts[other] = counts.get(other, 0) + 1
             last += 1
         if (round(weight, 6), last - first) > best[0]:
             best = (round(weight, 6), last - first), start, max(end, places[last - 1][1])
-        held[term] -= 1
-        weight -= 0.0 if held[term] else weights[term]
+        counts[term] -= 1
+        weight -= 0.0 if counts[term] else weights[term]
     return best
 
 
 def _around(text: str, start: int, end: int, chars: int) -> tuple[int, int]:
-    """Return a passage around matches, the same before as behind, that ends between words where it can."""
+    """Return a passage centred on matches, cut between words if possible."""
     if len(text) <= chars:
         return 0, len(text)
     first = max(0, min(start - max(chars - (end - start), 0) // 2, len(text) - chars))
     last = first + chars
     if first and not (text[first - 1].isspace() or text[first].isspace()):
-        # Behind the next blank, unless a match begins before it.
+        # After the next blank, unless a match begins before it.
         blank = next((at for at in range(first, min(start, first + chars // 4)) if text[at].isspace()), None)
         first = first if blank is None else blank + 1
     if start > 0 and last < len(text) and not (text[last].isspace() or text[last - 1].isspace()):
@@ -167,23 +164,23 @@ def _written(
     marks: tuple[str, str],
     escape: Callable[[str], str] | None,
 ) -> str:
-    made, at = [CUT if start else ""], start
+    pieces, at = [CUT if start else ""], start
     written = escape or str
     for first, last in _merged(places, start, end):
-        made += (written(text[at:first]), marks[0], written(text[first:last]), marks[1])
+        pieces += (written(text[at:first]), marks[0], written(text[first:last]), marks[1])
         at = last
-    return "".join((*made, written(text[at:end]), CUT if end < len(text) else ""))
+    return "".join((*pieces, written(text[at:end]), CUT if end < len(text) else ""))
 
 
 def _merged(places: Sequence[tuple[int, int, int]], start: int, end: int) -> list[tuple[int, int]]:
-    """Return the matches inside a passage, those that overlap as one."""
+    """Return the matches inside a passage, merging overlaps."""
     merged: list[tuple[int, int]] = []
     for first, last, _ in places:
-        own = max(first, start), min(last, end)
-        if own[0] >= own[1]:
+        clipped = max(first, start), min(last, end)
+        if clipped[0] >= clipped[1]:
             continue
-        if merged and own[0] < merged[-1][1]:
-            merged[-1] = merged[-1][0], max(merged[-1][1], own[1])
+        if merged and clipped[0] < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], clipped[1])
         else:
-            merged.append(own)
+            merged.append(clipped)
     return merged

@@ -1,4 +1,4 @@
-"""What notebooks show: small tables in HTML, legible on a light and a dark ground, and rows for data frames."""
+"""Notebook output: small HTML tables, legible in light and dark themes, and rows for data frames."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["frame_of", "html_of", "rows_of"]
 PASSAGE = 160
 #: Hits and entries that a table shows.
 MOST_ROWS = 50
-#: Colours of signals that are told apart on white and on black.
+#: Colours of signals, distinguishable on white and on black.
 COLOURS = ("#3b82f6", "#10b981", "#f59e0b", "#ef4444", "#8b5cf6", "#14b8a6", "#ec4899", "#84cc16")
 _TABLE = "border-collapse:collapse;margin:0;font-size:90%;color:inherit;background:transparent"
-# A number or a heading stays on one line, wherever words of passages break.
+# Keeps numbers and headings on one line.
 _CELL = (
     "text-align:left;vertical-align:top;padding:.25em .6em;border-bottom:1px solid rgba(128,128,128,.35);"
     "overflow-wrap:normal;word-break:normal"
@@ -26,14 +26,14 @@ _CELL = (
 _MARKS = ('<mark style="background:rgba(250,190,0,.4);color:inherit">', "</mark>")
 _FAINT = "opacity:.7"
 _SWATCH = "display:inline-block;width:.7em;height:.7em"
-#: Long paths and names break, so that a table is not wider than its page.
+#: Breaks long paths and names, so that a table fits its page.
 _BROKEN = "overflow-wrap:anywhere;min-width:8em"
-#: Where a time is a time, not another number.
+#: Columns converted to times.
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
 
 
 def rows_of(shown: Any) -> list[dict[str, Any]]:
-    """Return what is shown as flat rows: a hit, an entry, a query or a measure each."""
+    """Return flat rows, one per hit, entry, query or measure."""
     return _ROWS[shown._shown_as](shown)
 
 
@@ -54,7 +54,7 @@ def frame_of(shown: Any) -> Any:
 
 
 def html_of(shown: Any) -> str:
-    """Return a value as a notebook shows it."""
+    """Return the HTML of a value."""
     return _HTML[shown._shown_as](shown)
 
 
@@ -71,8 +71,8 @@ def _query_rows(evaluation: Any) -> list[dict[str, Any]]:
 
 
 def _measure_rows(comparison: Any) -> list[dict[str, Any]]:
-    found = comparison.to_dict()["differences"].values()
-    return [{**one, "significant": comparison[one["measure"]].significant} for one in found]
+    rows = comparison.to_dict()["differences"].values()
+    return [{**row, "significant": comparison[row["measure"]].significant} for row in rows]
 
 
 def _hit_row(rank: int, hit: Any) -> dict[str, Any]:
@@ -219,11 +219,11 @@ def _bar(parts: Mapping[str, float], names: Sequence[str]) -> str:
 
 
 def _legend(names: Sequence[str]) -> str:
-    said = "&emsp;".join(
+    items = "&emsp;".join(
         f'<span style="{_SWATCH};background:{COLOURS[at % len(COLOURS)]}"></span> {escape(name)}'
         for at, name in enumerate(names)
     )
-    return f'<div style="font-size:85%">{said}</div>' if said else ""
+    return f'<div style="font-size:85%">{items}</div>' if items else ""
 
 
 def _notes(notes: Iterable[object]) -> str:

@@ -1,4 +1,4 @@
-"""What a listing returns: pages of entries, and how many entries have each value of a field."""
+"""Results of listings: pages of entries, and counts per value of a field."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Page(Sequence[Entry], Tabular):
 
     Attributes:
         entries: the entries.
-        next: what `Vault.entries` takes as ``after`` to go on behind this page; None behind the last one.
+        next: ``after`` of the next page in `Vault.entries`; None on the last page.
     """
 
     _shown_as = "page"

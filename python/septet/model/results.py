@@ -1,4 +1,4 @@
-"""What a search returns: hits, notes on what it could not do, and a report per tier."""
+"""Results of a search: hits, notes, and a report per tier."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Hit", "Hits", "Note", "Reranker", "Results", "TierReport", "hits_of"]
 
-#: The parts of a `septet.model.matches.Sought`, a module that most searches do without.
+#: The fields of a `septet.model.matches.Sought`; most searches do not import that module.
 SoughtParts: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool]
 
 
@@ -26,21 +26,20 @@ class Hit(Shown):
 
     Attributes:
         score: higher is better; it orders the hits of one query, relative to its best (``septet``: 0 to 1).
-        confidence: how likely this entry answers the query, 0 to 1, estimated by the same formula in every vault. In
-            the order of scores no hit has more than the one before it. Memories of a fixed score were compared with
-            nothing and have 0.
-        raw: ``cosine``, ``bm25`` and ``tfidf`` before signals were made of them; None where unknown or not asked for.
+        confidence: probability that this entry answers the query, 0 to 1, by the same formula in every vault. It never
+            increases in the order of scores. Memories with a fixed score were not compared, and have 0.
+        raw: ``cosine``, ``bm25`` and ``tfidf``, from which signals are computed; None if unknown or not requested.
         breakdown: weight × signal for each signal, in the profile's order; the values sum to ``score``.
-        signals: the raw signal values, each 0 to 1 unless the profile says otherwise; None where unknown.
-        tier: the name of the tier that the entry comes from.
+        signals: the raw signal values, each 0 to 1 unless the profile defines another range; None if unknown.
+        tier: the name of the entry's tier.
         entry: the whole entry in mode ``full``, None in mode ``scan``.
-        parent: the id of the entry that this one is a part of; None for none.
-        source: where the text comes from; None where nobody said.
-        trust: whether it may be relied on.
+        parent: the id of the entry that this one is a part of, or None.
+        source: origin of the text; None if unknown.
+        trust: reliability of the text.
         parts: with ``group_by``, the other hits with the same parent, best first.
-        snippet: characters around the best match in the description or the context, ``...`` where more stands before
-            or behind; the first ones of the description where nothing matches, and where the profile says so
-            (``text.snippet``): 120, unless its ``text.snippet_chars`` names another number. See `excerpt`.
+        snippet: the passage around the best match in the description or the context, with ``...`` for omitted text; the
+            beginning of the description if nothing matches or the profile requires it (``text.snippet``). 120
+            characters, or ``text.snippet_chars`` of the profile. See `excerpt`.
     """
 
     _shown_as = "hit"
@@ -70,7 +69,7 @@ class Hit(Shown):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            # Whoever does not look at the passage does not wait for it.
+            # Computed on first use.
             if name != "snippet" or self._origin is None:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             from septet.model.matches import Sought, passage_of
@@ -86,16 +85,16 @@ class Hit(Shown):
 
     @property
     def citation(self) -> str | None:
-        """Where the text stands: ``path#L5-L20``, ``path#L7`` for a single line; None without a span."""
+        """Location of the text: ``path#L5-L20``, ``path#L7`` for a single line; None without a span."""
         entry = self.entry if self._origin is None else self._origin[0]
         return None if entry is None else entry.citation
 
     @property
     def matches(self) -> tuple[Match, ...]:
-        """Where the words of the query stand in the entry, by field and position; computed when it is asked for.
+        """The matches of the query's words in the entry, by field and position; computed on access.
 
-        Words match as in the full text: in any form (stems), without accents, parts of identifiers, in scripts without
-        blanks pairs of characters. Empty for an entry that only its vector found.
+        Words match as in the full text: by stem, without accents, by parts of identifiers, and in scripts without
+        blanks by pairs of characters. Empty for an entry that only its vector matched.
         """
         if self._origin is None:
             return ()
@@ -111,20 +110,20 @@ class Hit(Shown):
         marks: tuple[str, str] | None = None,
         escape: Callable[[str], str] | None = None,
     ) -> str:
-        """Return the passage of the description, or the context, that holds most of the query's words.
+        """Return the passage of the description, or the context, with the most words of the query.
 
         Args:
-            chars: how many characters of the text at most; ``...`` and marks come on top.
-            marks: what stands before and behind each match, such as ``("<b>", "</b>")``; None for nothing.
+            chars: maximum characters of the text, without ``...`` and marks.
+            marks: texts before and after each match, such as ``("<b>", "</b>")``; None for no marks.
             escape: called with each piece of text between marks, such as `html.escape`.
 
         Raises:
-            QueryError: an argument that cannot be understood.
+            QueryError: an argument is malformed.
         """
         if self._origin is None:
             from septet.errors import QueryError
 
-            raise QueryError(f"hit {self.id!r} comes from no search: it knows no query")
+            raise QueryError(f"hit {self.id!r} has no query: only hits of a search have excerpts")
         from septet.model.matches import Sought, excerpt_of
 
         entry, parts, _ = self._origin
@@ -169,9 +168,9 @@ class Hit(Shown):
 
 
 class Reranker(Protocol):
-    """Scores hits anew: a function of the query and whole hits, best first, with one number for each, higher is better.
+    """Rescores hits: a function of the query and whole hits, best first, that returns a number per hit, best highest.
 
-    It runs on a thread of its own, at most ``rerank_timeout_s`` seconds, when the vaults were let go of: it may read
+    It runs on a separate thread, at most ``rerank_timeout_s`` seconds, after the vaults are released: it may read
     them. For a cross-encoder: ``lambda query, hits: model.predict([(query, hit.entry.description) for hit in hits])``.
     """
 
@@ -180,12 +179,12 @@ class Reranker(Protocol):
 
 
 class _Filling(Shown):
-    """A `Hit` while its fields are filled in; see `septet.model.entry`."""
+    """A mutable `Hit` under construction; see `septet.model.entry`."""
 
     __slots__ = Hit.__slots__
 
 
-#: What ranking says of a hit: its score, its tier, weight x signal, signals, confidence and raw values.
+#: The output of ranking per hit: score, tier, weight x signal, signals, confidence and raw values.
 Scored: TypeAlias = tuple[
     float, str, Mapping[str, float], Mapping[str, "float | None"], float, Mapping[str, "float | None"]
 ]
@@ -200,16 +199,17 @@ def hits_of(
     around: bool = False,
     snippet_chars: int = SNIPPET_CHARS,
 ) -> tuple[Hit, ...]:
-    """Return ranked entries as hits, with the whole entries if they are wanted.
+    """Convert ranked entries to hits.
 
     Args:
-        sought: what the query looks for in them.
-        around: their snippets are around the best match.
-        snippet_chars: how long these are.
+        full: include the whole entries.
+        sought: the terms of the query.
+        around: True if snippets are taken around the best match.
+        snippet_chars: maximum characters of a snippet.
     """
     hits = []
-    for entry, found, (snippet, tokens) in zip(entries, scored, previews(entries, snippet_chars)):
-        score, tier, breakdown, signals, confidence, raw = found
+    for entry, scores, (snippet, tokens) in zip(entries, scored, previews(entries, snippet_chars)):
+        score, tier, breakdown, signals, confidence, raw = scores
         hit: Any = _Filling()
         hit.id, hit.title, hit.score, hit.type = entry.id, entry.title, score, entry.type
         hit.domain, hit.severity, hit.tags, hit.kind = entry.domain, entry.severity, entry.tags, entry.kind
@@ -227,15 +227,15 @@ def hits_of(
 
 @dataclass(frozen=True, slots=True)
 class TierReport:
-    """What one tier did in a search.
+    """The part of one tier in a search.
 
     Attributes:
         name: the tier.
         priority: its priority in the federation.
-        candidates: how many candidates it found.
+        candidates: number of its candidates.
         generation: the state of the vault that it read; each write transaction adds 1.
-        took_ms: how long it took, in milliseconds.
-        error: why it failed; empty if it did not.
+        took_ms: its time in milliseconds.
+        error: the error; empty if it succeeded.
     """
 
     name: str
@@ -247,7 +247,7 @@ class TierReport:
 
 
 class Hits(Sequence[Hit], Tabular):
-    """Hits, best first, with notes: what a search and a retrieval return have in common."""
+    """Hits, best first, with notes: the common base of search and retrieval results."""
 
     _shown_as = "hits"
 
@@ -276,27 +276,27 @@ class Hits(Sequence[Hit], Tabular):
 
     @property
     def degraded(self) -> bool:
-        """True if a note says that a leg, a tier, a corpus, vectors or part of the query were missing."""
+        """True if a note reports a missing leg, tier, corpus, vectors or part of the query."""
         return any(n.code in DEGRADING for n in self.notes)
 
     def to_prompt(self, max_tokens: int | None = None, citations: bool = True, *, boundary: str | None = None) -> str:
         """Return the hits as text for the prompt of a language model, which retrieved text cannot break out of.
 
-        A first line says that passages are data, not instructions. Each stands between two lines with a boundary that
-        occurs in none of them; a line of JSON has its id, title, tier, source and trust, and of whole entries the place
-        in a file and the day of the last change; each line of its text begins with ``|``. Control characters and
-        invisible ones that steer are replaced. No text makes a model obey or ignore it: treat what a model does with
-        retrieved text as you would treat the text. Of a group (``group_by``) the best part is shown.
-        Where all are a line alone with an id made from it, such as short memories, they share one boundary.
+        The first line states that passages are data, not instructions. Each passage is enclosed by two lines with a
+        boundary that occurs in no passage; a line of JSON has its id, title, tier, source and trust, and for whole
+        entries the location in a file and the day of the last change; each line of its text begins with ``|``. Control
+        characters and invisible controls are replaced. No wrapping guarantees that a model ignores instructions in a
+        text: trust the model's output only as far as the text. For a group (``group_by``) the best part is included.
+        Single-line hits with derived ids, such as short memories, share one boundary.
 
         Args:
-            max_tokens: at most so many tokens, (characters of what is returned) / 4. A hit that has no room is left
-                out, a last line counts such hits, and the best one is cut if no hit fits as a whole (``"cut": true``).
-            citations: number the passages by their places among the hits, and ask for citations such as ``[1]``.
-            boundary: 8 to 64 letters and digits, to get the same text every time; None draws a random one.
+            max_tokens: maximum tokens, (characters of the result) / 4. Hits that do not fit are skipped, a last line
+                counts them, and the best hit is cut if no hit fits as a whole (``"cut": true``).
+            citations: number the passages by rank, and request citations such as ``[1]``.
+            boundary: 8 to 64 letters and digits, for a reproducible text; None draws a random one.
 
         Raises:
-            QueryError: an argument is none of these, a passage holds the boundary, or the budget has no room for the
+            QueryError: an argument is malformed, a passage contains the boundary, or the budget is too small for the
                 first line.
         """
         from septet.model.prompt import prompt_of
@@ -304,20 +304,20 @@ class Hits(Sequence[Hit], Tabular):
         return prompt_of(self.hits, max_tokens=max_tokens, citations=citations, boundary=boundary)
 
     def to_trec(self, qid: str, tag: str = "septet", *, parents: bool = False) -> str:
-        """Return the hits as lines of a TREC run, ``qid Q0 docid rank score tag``: what ``trec_eval`` reads.
+        """Return the hits as lines of a TREC run for ``trec_eval``: ``qid Q0 docid rank score tag``.
 
-        Ranks count from 1. Scores fall strictly, as ``trec_eval`` orders by them alone: where the next one would not
-        be lower as a float32, which is how it keeps them, it is written as the float32 below the last.
+        Ranks count from 1. Scores decrease strictly, since ``trec_eval`` orders only by score, as float32: a score that
+        is not lower than the previous one is written as the float32 below it.
 
         Args:
             qid: the id of the query in the judgements.
             tag: the name of the run.
-            parents: name the parents of hits that have one, for judgements of whole documents; with
-                ``group_by="parent"`` each comes once.
+            parents: write the parent's id for hits that have one, for judgements of whole documents; with
+                ``group_by="parent"`` each is written once.
 
         Raises:
-            QueryError: the query's id, the tag or the id of a hit is empty or has a blank, which separates columns;
-                or ``parents`` is neither True nor False.
+            QueryError: the query's id, the tag or the id of a hit is empty or contains a blank, which separates
+                columns; or ``parents`` is neither True nor False.
         """
         from septet.errors import QueryError
         from septet.inputs.arguments import flag
@@ -329,32 +329,32 @@ class Hits(Sequence[Hit], Tabular):
 
 @dataclass(frozen=True, slots=True)
 class Results(Hits):
-    """The hits of one search, best first, and how it went.
+    """The hits of one search, best first, with metadata.
 
     Attributes:
         hits: the results.
-        query: as it was given.
-        profile: the name of the profile that ranked them.
+        query: the query as passed.
+        profile: the name of the ranking profile.
         mode: ``full`` or ``scan``.
-        weights: the weight of each signal, as it counted for this query.
-        confidence: how likely an answer is there at all, 0 to 1: 0.5 is where it is as likely as none. Judged by the
-            best candidates, those that the limit leaves out too.
-        notes: what the search could not do, or did differently.
+        weights: the weight of each signal in this query.
+        confidence: probability that the vault has an answer, 0 to 1, estimated from the best candidates, including
+            those beyond the limit.
+        notes: deviations and failures of the search.
         tiers: a report per tier.
-        took_ms: how long the search took, in milliseconds.
-        total: how many entries hold a word of the query and pass the filters, however many are returned: exact, at the
-            state that was searched. In a federation the sum over the tiers that answered. None where vectors alone
-            were compared; what only they find is not counted. Cuts by score, confidence, tokens and groups do not
-            change it.
-        offset: how many results are left out before the first.
-        facets: with ``facets=``, how many of the entries that ``total`` counts have each value, by field: the 100 most
-            frequent. Where vectors alone were compared, all entries that pass the filters count. In a federation the
-            sum over the tiers that answered, as ``total``.
-        understood: with ``syntax="web"``, what the query was taken for: its ``text``, and what it asks of ``must``,
-            ``must_not`` (several words: in a row; a star: words that begin so), ``phrase``, ``prefix`` and ``where``.
-        matched_by: where the profile asks for all words, then fewer, then any (``text.match = "cascade"``), which of
-            these has an answer: ``all``, ``4 of 6``, ``any``; in a federation the strictest of a tier. None where no
-            entry holds a word, and with other profiles.
+        took_ms: the time of the search in milliseconds.
+        total: number of entries that contain a word of the query and pass the filters: exact, at the state that was
+            searched. In a federation, the sum over the tiers that succeeded. None if only vectors were compared;
+            entries matched only by vectors are not counted. Cuts by score, confidence, tokens and groups do not change
+            it.
+        offset: number of results skipped before the first.
+        facets: with ``facets=``, the number of entries of ``total`` per value, by field: the 100 most frequent. If only
+            vectors were compared, all entries that pass the filters count. In a federation, the sum over the tiers that
+            succeeded.
+        understood: with ``syntax="web"``, the parsed query: ``text``, ``must``, ``must_not`` (several words: in a row;
+            a star: a prefix), ``phrase``, ``prefix`` and ``where``.
+        matched_by: if the profile requires all words, then fewer, then any (``text.match = "cascade"``), the first step
+            with a result: ``all``, ``4 of 6``, ``any``; in a federation the strictest of a tier. None if no entry
+            contains a word, and for other profiles.
     """
 
     hits: tuple[Hit, ...]
@@ -391,7 +391,7 @@ class Results(Hits):
             "confidence": self.confidence,
             "total": self.total,
             "offset": self.offset,
-            **({"facets": {name: one.to_dict() for name, one in self.facets.items()}} if self.facets else {}),
+            **({"facets": {name: facets.to_dict() for name, facets in self.facets.items()}} if self.facets else {}),
             **({} if self.understood is None else {"understood": dict(self.understood)}),
             **({} if self.matched_by is None else {"matched_by": self.matched_by}),
             "hits": [h.to_dict() for h in self.hits],

@@ -14,19 +14,19 @@ __all__ = ["Optimized", "Stats"]
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a vault holds.
+    """Contents of a vault.
 
     Attributes:
         path: the file.
-        entries: how many entries, memories among them.
+        entries: number of entries, including memories.
         kinds: entries by kind.
-        links: how many links.
+        links: number of links.
         feedback: feedback rows by action.
         spaces: vectors by model and dimension.
         generation: the state of the vault; each write transaction adds 1.
-        size_bytes: the size of the file; 0 in memory, and of a file that was deleted.
-        notes: what there is to say of the folder that the vault lies in.
-        tiers: of a federation, what each tier holds.
+        size_bytes: the size of the file; 0 in memory or if the file was deleted.
+        notes: notes on the vault's folder.
+        tiers: stats by tier, in a federation.
     """
 
     path: str
@@ -58,11 +58,11 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """What `Vault.optimize` wrote.
+    """The result of `Vault.optimize`.
 
     Attributes:
-        entries: how many entries it covers.
-        path: the file; None if the vault keeps everything in memory.
+        entries: number of indexed entries.
+        path: the file; None if the index is in memory.
         size_bytes: the size of the file.
     """
 

@@ -11,7 +11,7 @@ from septet.inputs.arguments import shown, utf8
 
 __all__ = ["run_lines"]
 
-#: A name in a run has at most so many characters.
+#: Maximum characters of a name in a run.
 MOST_NAME_CHARS = 1_000
 
 
@@ -22,7 +22,7 @@ def run_lines(qid: object, ranked: Iterable[tuple[str, float]], tag: object) -> 
         ranked: ids and scores, best first.
 
     Raises:
-        QueryError: a name is empty, or has a blank, which would be taken for the end of its column.
+        QueryError: a name is empty, or contains a blank, which separates columns.
     """
     query, tag = _column(qid, "qid"), _column(tag, "tag")
     lines, last = [], inf
@@ -35,12 +35,12 @@ def run_lines(qid: object, ranked: Iterable[tuple[str, float]], tag: object) -> 
 def _column(name: object, what: str) -> str:
     text = utf8(name, what, QueryError, MOST_NAME_CHARS)
     if text.split() != [text]:
-        raise QueryError(f"{what} is {shown(text)}: wanted text without blanks, because they separate the columns")
+        raise QueryError(f"{what} is {shown(text)}: wanted text without blanks, which separate columns")
     return text
 
 
 def _below(score: float, last: float) -> float:
-    """Return the float32 nearest to a score that is less than the last one.
+    """Return the float32 nearest to a score that is below the last one.
 
     ``trec_eval`` keeps scores as float32 and orders by them alone; equal ones it orders by id.
     """
@@ -49,8 +49,8 @@ def _below(score: float, last: float) -> float:
 
 
 def _float32(value: float) -> float:
-    found: float = struct.unpack("<f", struct.pack("<f", value))[0]
-    return found
+    rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    return rounded
 
 
 def _float32_before(value: float) -> float:
@@ -58,6 +58,6 @@ def _float32_before(value: float) -> float:
     # Steps of a float64 until the rounding leaves the value: half a step of a float32, and a bit more.
     step = max(abs(value) * 2.0**-24, 2.0**-149)
     below = value - step
-    while (found := _float32(below)) >= value:
+    while (rounded := _float32(below)) >= value:
         below = nextafter(below - step / 2, -inf)
-    return found
+    return rounded

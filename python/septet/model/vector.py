@@ -14,7 +14,7 @@ from septet.inputs.arguments import shown
 
 __all__ = ["MOST", "MOST_DIMENSIONS", "QueryVector", "entry_vector", "numbers", "query_vector"]
 
-#: A vector has 1 to so many components.
+#: Maximum components of a vector.
 MOST_DIMENSIONS = 65_536
 
 #: The largest float32.
@@ -25,7 +25,7 @@ class QueryVector(NamedTuple):
     """A query as a vector.
 
     Attributes:
-        exact: as given, float64 ``(d,)``; cosines of candidates are computed from it.
+        exact: as passed, float64 ``(d,)``; cosines of candidates are computed from it.
         scan: scaled to unit length, float32 ``(d,)``; the scan that finds candidates uses it.
     """
 
@@ -34,10 +34,10 @@ class QueryVector(NamedTuple):
 
 
 def entry_vector(value: ArrayLike, name: str) -> NDArray[np.float32]:
-    """Return an entry's vector as float32 ``(d,)``; its length stays as given.
+    """Return an entry's vector as float32 ``(d,)``, not normalised.
 
     Args:
-        name: what errors call it.
+        name: its name in errors.
 
     Raises:
         VectorError: not a row of 1 to 65,536 numbers, NaN, infinite (also as float32), or all zero.
@@ -62,51 +62,49 @@ def query_vector(value: ArrayLike) -> QueryVector:
     Raises:
         VectorError: as `entry_vector`.
     """
-    # A step for numpy each would cost a search 20 us, behind a scan that has emptied the core's cache.
+    # The same steps in numpy cost a search 20 us, after a scan that evicts the core's cache.
     if (plain := _core.query_vector(value)) is not None:
         return QueryVector(*plain)
     row = _row(value, "query_vector")
     return QueryVector(row, _unit(row.astype(np.float32), "query_vector"))
 
 
-def numbers(value: ArrayLike, name: str, wanted: str) -> NDArray[np.generic]:
-    """Return what numpy reads of a value, if it is an array of whole or real numbers and nothing is lost.
+def numbers(value: ArrayLike, name: str, expected: str) -> NDArray[np.generic]:
+    """Convert a value to a numpy array of integers or floats, without loss.
 
     Args:
-        name: what errors call it.
-        wanted: what they say of its shape.
+        name: its name in errors.
+        expected: description of the shape for errors.
 
     Raises:
-        VectorError: text, complex numbers, times, booleans, objects, masked values, or no array at all.
+        VectorError: text, complex numbers, times, booleans, objects, masked values, or not an array.
     """
     if isinstance(value, np.ma.MaskedArray):
-        raise VectorError(f"{name} is a masked array: wanted {wanted}; fill in what is masked, with filled()")
+        raise VectorError(f"{name} is a masked array: wanted {expected}; fill the masked values with filled()")
     try:
         array: NDArray[np.generic] = np.asarray(value)
     except (TypeError, ValueError, OverflowError, MemoryError, RecursionError):
-        raise VectorError(f"{name} cannot be read as numbers: it is {shown(value)}, wanted {wanted}") from None
+        raise VectorError(f"{name} cannot be read as numbers: it is {shown(value)}, wanted {expected}") from None
     if array.dtype.kind not in "fiu":
         seen = f"an array of {array.dtype}" if isinstance(value, np.ndarray) else shown(value)
-        raise VectorError(f"{name} cannot be read as numbers: it is {seen}, wanted {wanted}")
+        raise VectorError(f"{name} cannot be read as numbers: it is {seen}, wanted {expected}")
     return array
 
 
 def _row(value: ArrayLike, name: str) -> NDArray[np.float64]:
-    wanted = f"a row of 1 to {MOST_DIMENSIONS:,} numbers"
+    expected = f"a row of 1 to {MOST_DIMENSIONS:,} numbers"
     long = isinstance(value, Sized) and not isinstance(value, np.ndarray) and len(value) > MOST_DIMENSIONS
-    array = None if long else numbers(value, name, wanted)
+    array = None if long else numbers(value, name, expected)
     if array is None or array.size > MOST_DIMENSIONS:
-        raise VectorError(f"{name} has more than {MOST_DIMENSIONS:,} components: wanted {wanted}")
+        raise VectorError(f"{name} has more than {MOST_DIMENSIONS:,} components: wanted {expected}")
     if array.ndim != 1 or not array.size:
-        raise VectorError(f"{name} has shape {array.shape}: wanted one dimension, {wanted}")
+        raise VectorError(f"{name} has shape {array.shape}: wanted one dimension, {expected}")
     with np.errstate(all="ignore"):
         row = np.array(array, dtype=np.float64)
     # Beyond the range of float32 the cast would give infinity, with a warning.
     # The maximum is NaN if any component is, and then the comparison is false.
     if not np.abs(row).max() <= MOST:
-        raise VectorError(
-            f"{name} contains NaN, infinity, or a number beyond the range of float32: leave the vector out"
-        )
+        raise VectorError(f"{name} contains NaN, infinity, or a number beyond the range of float32: omit the vector")
     return row
 
 

@@ -1,4 +1,4 @@
-"""What a vault and a federation share to find entries like an entry, a text or a vector."""
+"""Search for similar entries: the common base of vaults and federations."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 __all__ = ["FindsSimilar", "Like"]
 
-#: The least that is similar. Vectors are compared as float32: those at a right angle have cosines of up to 1e-7.
+#: Minimum similarity. In float32, orthogonal vectors have cosines of up to 1e-7.
 LEAST = 1e-6
-#: At most so many similar entries in one call.
+#: Maximum similar entries per call.
 MOST_SIMILAR = 1_000_000
 
 
 class Like(NamedTuple):
-    """What entries are compared with.
+    """The subject of a comparison.
 
     Attributes:
-        words: what full text sees of it.
-        document: what is embedded of it.
-        vector: its vector, compared if there is one; otherwise the document is embedded, if that can be.
-        model: whose vector it is, or who embeds; None for whoever fits.
-        left_out: entries that are not similar to themselves.
+        words: its text for full text.
+        document: its text to embed.
+        vector: its vector; without one, the document is embedded if possible.
+        model: the model of the vector, or to embed with; None for any.
+        left_out: ids to exclude: the entry itself and its parts.
     """
 
     words: str = ""
@@ -49,61 +49,66 @@ class Like(NamedTuple):
 
 
 class FindsSimilar(Searchable):
-    """Something in which entries like another one are found."""
+    """A store with a search for similar entries."""
 
     def _similar(
-        self, given: Mapping[str, object], limit: object, least: object, options: Mapping[str, object], tier: str | None
+        self,
+        subject: Mapping[str, object],
+        limit: object,
+        least: object,
+        options: Mapping[str, object],
+        tier: str | None,
     ) -> Results:
-        """Check the arguments of `Vault.similar` and answer it.
+        """Check the arguments of `Vault.similar` and run it.
 
         Args:
-            given: ``id``, ``text`` and ``vector``, of which one is not None.
-            tier: search this one alone.
+            subject: ``id``, ``text`` and ``vector``, exactly one not None.
+            tier: search only this tier.
         """
         base = self._like_plan(limit, least, options)
-        named = [name for name, value in given.items() if value is not None]
+        named = [name for name, value in subject.items() if value is not None]
         if len(named) != 1:
             seen = " and ".join(f"{name}=" for name in named) or "nothing"
             raise QueryError(f"similar() got {seen}: wanted exactly one of an id, text= and vector=")
         tiers, embeddings = [t for t in self._tiers() if tier in (None, t.name)], self._embeddings_of()
-        embeddings = {name: one for name, one in embeddings.items() if tier in (None, name)}
-        said = ""
-        if given["text"] is not None:
-            said = utf8(given["text"], "text", QueryError, MOST_QUERY_CHARS)
-            like = Like(said, said, model=base.model)
-        elif given["vector"] is not None:
-            like = Like(vector=query_vector(given["vector"]), model=base.model)  # type: ignore[arg-type]
+        embeddings = {name: embedder for name, embedder in embeddings.items() if tier in (None, name)}
+        subject_text = ""
+        if subject["text"] is not None:
+            subject_text = utf8(subject["text"], "text", QueryError, MOST_QUERY_CHARS)
+            like = Like(subject_text, subject_text, model=base.model)
+        elif subject["vector"] is not None:
+            like = Like(vector=query_vector(subject["vector"]), model=base.model)  # type: ignore[arg-type]
         else:
-            said = utf8(given["id"], "id", QueryError)
-            like = _of_entry(tiers, base, said)
-        return replace(self._nearest(like, base, tiers, embeddings), query=said)
+            subject_text = utf8(subject["id"], "id", QueryError)
+            like = _of_entry(tiers, base, subject_text)
+        return replace(self._nearest(like, base, tiers, embeddings), query=subject_text)
 
     def _like_new(self, like: Like, limit: int = 1, least: float | None = None, *, memories: bool = False) -> Results:
-        """Return what is similar to something that is not stored yet, for who is about to write it.
+        """Return the entries similar to one that is about to be stored.
 
-        By words where its vector fits no other: nothing is wrong with the first vector of a model. Not to be called
-        inside a write transaction, which would not be seen.
+        Compares words if the vector matches no stored ones: the first vector of a model is not an error. Must not be
+        called inside a write transaction, whose changes it does not see.
         """
         base = self._like_plan(limit, least, {"model": like.model, "include_memories": memories})
         try:
-            found = self._nearest(like, base)
+            results = self._nearest(like, base)
         except VectorError:
-            found = None
-        if found is None or (
-            like.vector is not None and any(n.code == "no_vectors" for n in found.notes) and not found
+            results = None
+        if results is None or (
+            like.vector is not None and any(n.code == "no_vectors" for n in results.notes) and not results
         ):
-            found = self._nearest(like._replace(vector=None, document=""), base)
-        return found
+            results = self._nearest(like._replace(vector=None, document=""), base)
+        return results
 
     def _like_plan(self, limit: object, least: object, options: Mapping[str, object]) -> Plan:
-        """Return the plan of a search for what is similar, without what it is similar to."""
+        """Return the plan of a search for similar entries, without its subject."""
         most = whole(limit, "limit", QueryError, 1, MOST_SIMILAR)
-        given = None if least is None else real(least, "min_similarity", QueryError, 0, 1)
+        minimum = None if least is None else real(least, "min_similarity", QueryError, 0, 1)
         plan = make_plan(
             "",
             now=self._clock(),
             profile=SIMILAR,
-            options={**DEFAULTS, **options, "limit": most, "min_score": max(given or 0.0, LEAST)},
+            options={**DEFAULTS, **options, "limit": most, "min_score": max(minimum or 0.0, LEAST)},
         )
         return plan._replace(limit=most)
 
@@ -114,7 +119,7 @@ class FindsSimilar(Searchable):
         tiers: Sequence[Tier] | None = None,
         embeddings: Mapping[str, Embeddings] | None = None,
     ) -> Results:
-        """Return what is similar, most similar first; by vectors if there is one, else by words."""
+        """Return similar entries, most similar first; by vectors if possible, else by words."""
         tiers = self._tiers() if tiers is None else tiers
         plan = self._by_vector(like, base, self._embeddings_of() if embeddings is None else embeddings)
         if not (plan.embeddings or plan.vector is not None):
@@ -128,11 +133,11 @@ class FindsSimilar(Searchable):
         most, more = base.most_hits, len(like.left_out)
         plan = plan._replace(limit=most + more, candidates=plan.candidates + more)
         results = run(tiers, [plan], self._tier_threads())[0]
-        kept = [hit for hit in results.hits if hit.id not in like.left_out]
-        return replace(results, hits=tuple(kept[:most]))
+        similar = [hit for hit in results.hits if hit.id not in like.left_out]
+        return replace(results, hits=tuple(similar[:most]))
 
     def _by_vector(self, like: Like, base: Plan, embeddings: Mapping[str, Embeddings]) -> Plan:
-        """Return the plan with the vector, or with the text embedded as entries are, if that can be."""
+        """Return the plan with the vector, or with the text embedded as a document if possible."""
         plan = base._replace(legs=frozenset({"vector"}), vector=like.vector, model=like.model)
         if like.vector is not None or not self._embeds():
             return plan
@@ -144,27 +149,27 @@ class FindsSimilar(Searchable):
 
 
 def _of_entry(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Like:
-    """Return what is compared with an entry, from the highest tier that has it.
+    """Return the subject for an entry, from the highest tier that has it.
 
     Raises:
-        EntryNotFound: no tier has it.
+        EntryNotFound: no tier has the entry.
         SeptetError: every tier failed; the first error.
     """
     failures: list[SeptetError] = []
     for tier in tiers:
         try:
-            found = _likeness(tier, plan, entry_id)
+            likeness = _likeness(tier, plan, entry_id)
         except SeptetError as fault:
             failures.append(fault)
             continue
-        if found is not None:
-            vector = None if found.vector is None else query_vector(found.vector)
-            model = plan.model if vector is None else found.model
-            return Like(found.words, found.document, vector, model, found.ids)
+        if likeness is not None:
+            vector = None if likeness.vector is None else query_vector(likeness.vector)
+            model = plan.model if vector is None else likeness.model
+            return Like(likeness.words, likeness.document, vector, model, likeness.ids)
     if failures and len(failures) == len(tiers):
         raise failures[0]
     raise EntryNotFound(
-        f"no entry {shown(entry_id)} in {', '.join(t.name for t in tiers)}: check the id, or give text="
+        f"no entry {shown(entry_id)} in {', '.join(t.name for t in tiers)}: check the id, or pass text="
     )
 
 

@@ -1,4 +1,4 @@
-"""Writing a file that appears under its name when it is complete, and never over a database in use."""
+"""Atomic writing of files, which refuses to overwrite a database in use."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ __all__ = [
     "unfinished",
 ]
 
-#: What SQLite keeps beside a database.
+#: Suffixes of SQLite's files beside a database.
 BESIDE = ("-wal", "-shm", "-journal")
-#: The folder of what searches need, beside a vault.
+#: Suffix of the folder with a vault's search index.
 ARRAYS = ".septet"
 _PART = re.compile(r"\.septet-[0-9a-f]{16}\.part")
-#: An unfinished file that nobody wrote for so long was left behind.
+#: Minimum age of an abandoned unfinished file.
 LEFT_S = 3_600.0
 
 
 class Part(NamedTuple):
-    """A new, empty file that only this process knows.
+    """A new, empty file with a random name.
 
     Attributes:
         path: in the folder of the target.
-        descriptor: open for writing; it is closed for you.
-        file: behind the descriptor.
+        descriptor: open for writing; closed automatically.
+        file: the file object of the descriptor.
     """
 
     path: Path
@@ -54,16 +54,16 @@ class Part(NamedTuple):
 
 @contextmanager
 def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "name a file instead") -> Iterator[Part]:
-    """Yield a file to write; it takes the target's name, and mode, at the end, and is removed on any failure.
+    """Yield a file to write; at the end it is renamed to the target and gets its mode; on failure it is removed.
 
-    Without a file of that name before, only its owner may read it. A symbolic link is replaced, not followed.
+    A new target is readable by its owner only. A symbolic link is replaced, not followed.
 
     Args:
-        of: the path of the vault that is written from; empty without a file.
-        cure: what to do instead, for a target that is no file.
+        of: the path of the source vault; empty without a file.
+        cure: the remedy in the error for a target that is not a file.
 
     Raises:
-        StoreError: the target is no file, belongs to a vault or a database in use, or cannot be written.
+        StoreError: the target is not a file, belongs to a vault or a database in use, or cannot be written.
     """
     if not os.fspath(target) or "\0" in os.fspath(target):
         raise StoreError(f"{target!r} is not a file name: {cure}")
@@ -73,7 +73,7 @@ def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "
         with unfinished(path.parent) as part:
             yield part
             complete(part, mode)
-            # Writing takes time, and another program may have begun to use a file of this name.
+            # Checked again: another program may have opened the target during the write.
             checked_target(path, of, cure)
             part.path.replace(path)
             sync_folder(path.parent)
@@ -84,26 +84,26 @@ def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "
 @contextmanager
 def unfinished(folder: Path) -> Iterator[Part]:
     """Yield a new file in a folder, which is removed at the end unless it was renamed."""
-    # New and exclusive, so that nobody's file is lost, under a name that nobody can know and put a link at.
+    # Exclusive, so that no file is overwritten, with a random name, so that no link can be placed there before.
     sweep(folder)
     part = folder / f".septet-{os.urandom(8).hex()}.part"
     ours = True
-    # A file object, as closing it twice is fine: nobody knows whether an interrupt came before or behind `os.close`.
-    made: IO[bytes] | None = None
+    # A file object, since closing it twice is safe: an interrupt may come before or after `os.close`.
+    file: IO[bytes] | None = None
     try:
         try:
-            made = open(part, "x+b", buffering=0, opener=_unfollowed)  # noqa: SIM115 - closed below
+            file = open(part, "x+b", buffering=0, opener=_unfollowed)  # noqa: SIM115 - closed below
         except FileExistsError:
             ours = False
             raise
-        _lock(made.fileno())
-        yield Part(part, made.fileno(), made)
+        _lock(file.fileno())
+        yield Part(part, file.fileno(), file)
     finally:
-        if made is not None:
+        if file is not None:
             with suppress(OSError, ValueError):
                 # Unless it was completed, and closed.
-                ours = os.path.samestat(part.lstat(), os.fstat(made.fileno()))
-            made.close()
+                ours = os.path.samestat(part.lstat(), os.fstat(file.fileno()))
+            file.close()
         if ours:
             for ending in ("", *BESIDE):
                 with suppress(OSError):
@@ -115,26 +115,26 @@ def _unfollowed(path: str, flags: int) -> int:
 
 
 def left_unfinished(folder: Path) -> list[Path]:
-    """Return the files in a folder that processes left unfinished when they were killed: old ones, which nobody locks.
+    """Return the unfinished files of killed processes in a folder: old and unlocked.
 
     Raises:
         OSError: the folder cannot be read.
     """
-    found = []
+    leftovers = []
     for file in [file for file in folder.iterdir() if _PART.fullmatch(file.name)]:
         with suppress(OSError):
             seen = file.lstat()
             if not stat.S_ISREG(seen.st_mode) or time.time() - seen.st_mtime < LEFT_S:
                 continue
-            # The lock died with its holder.
+            # The kernel released the lock of a killed process.
             with open(file, "r+b", buffering=0, opener=_unfollowed) as opened:
                 if _lock(opened.fileno()):
-                    found.append(file)
-    return found
+                    leftovers.append(file)
+    return leftovers
 
 
 def sweep(folder: Path) -> None:
-    """Remove such files; what cannot be removed stays."""
+    """Remove unfinished files of killed processes; ignore failures."""
     with suppress(OSError):
         for file in left_unfinished(folder):
             for ending in ("", *BESIDE):
@@ -143,7 +143,7 @@ def sweep(folder: Path) -> None:
 
 
 def _lock(descriptor: int) -> bool:
-    """Lock a file for as long as this process has it open, and say whether that succeeded."""
+    """Lock a file until this process closes it; return True on success."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -152,36 +152,36 @@ def _lock(descriptor: int) -> bool:
 
 
 def complete(part: Part, mode: int) -> None:
-    """Give a file that was written its mode, have it survive a power failure, and close it.
+    """Set the mode of a written file, sync it to disk, and close it.
 
     Raises:
-        StoreError: another file lies there now.
-        OSError: it cannot be written.
+        StoreError: another file is at its path now.
+        OSError: the file cannot be written.
     """
     if not os.path.samestat(part.path.lstat(), os.fstat(part.descriptor)):
-        raise StoreError(f"{part.path} was replaced by somebody while it was written: try again")
+        raise StoreError(f"{part.path} was replaced by another program during the write: try again")
     os.fchmod(part.descriptor, mode)
     os.fsync(part.descriptor)
     part.file.close()
 
 
 def target_fault(path: str | os.PathLike[str], reason: str, number: int | None = None) -> StoreError:
-    """Return the error that a file cannot be written, which names its folder where that is at fault."""
+    """Return the error for a file that cannot be written, naming its folder if that is the cause."""
     folder = Path(path).absolute().parent
     path, named = printable(path), printable(folder)
     if not folder.is_dir():
         return StoreError(f"{path} cannot be written: the folder {named} does not exist")
     if not os.access(folder, os.W_OK):
-        return StoreError(f"{path} cannot be written: the folder {named} does not take writes; name another")
+        return StoreError(f"{path} cannot be written: the folder {named} is not writable; name another")
     if "ulimit" in reason:
         return StoreError(f"{path} cannot be written ({reason}): raise that limit")
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or "full" in reason:
         return StoreError(f"{path} cannot be written ({reason}): free space in {named}, or name another place")
-    return StoreError(f"{path} cannot be written ({reason}): look after the folder {named}, or name another place")
+    return StoreError(f"{path} cannot be written ({reason}): check the folder {named}, or name another place")
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:
-    """Have the names in a folder survive a power failure, where the system can do that."""
+    """Sync the directory entries of a folder to disk, if the system supports it."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -191,7 +191,7 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def belongs(path: str | os.PathLike[str], vault: str | os.PathLike[str]) -> bool:
-    """Say whether a path is a vault's file, a log of it or in its folder of arrays, by name or as a link."""
+    """Return True if a path is a vault's file, its log, or in its index folder, by name or through links."""
     real, seen = Path(os.path.realpath(path)), _identity(path)
     for base in {os.path.abspath(vault), os.path.realpath(vault)}:  # noqa: PTH100 - no link is followed in one of them
         names = [Path(f"{base}{ending}") for ending in ("", *BESIDE)]
@@ -208,15 +208,15 @@ def belongs(path: str | os.PathLike[str], vault: str | os.PathLike[str]) -> bool
 
 
 def checked_target(path: Path, of: str, cure: str) -> int:
-    """Make sure that a target may be written over, and return the mode of the file that comes there.
+    """Check that a target may be overwritten, and return the mode of the new file.
 
     Args:
         path: absolute.
-        of: the path of the vault that is written from; empty without a file.
-        cure: what to do instead, for a target that is no file.
+        of: the path of the source vault; empty without a file.
+        cure: the remedy in the error for a target that is not a file.
 
     Raises:
-        StoreError: the target is no file, or belongs to a vault or a database in use.
+        StoreError: the target is not a file, or belongs to a vault or a database in use.
     """
     try:
         if of and belongs(path, of):
@@ -234,14 +234,14 @@ def checked_target(path: Path, of: str, cure: str) -> int:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Refuse a database in use, and what belongs to another database."""
+    """Refuse a database in use, and files of another database."""
     real = os.path.realpath(path)
     for place in {str(path), real}:
         for ending in BESIDE:
             if os.path.lexists(f"{place}{ending}"):
                 # SQLite would replay the old file's log over the new one.
                 raise StoreError(
-                    f"{path} is a database in use ({place}{ending} lies beside it): close it, or name another file"
+                    f"{path} is a database in use ({place}{ending} exists): close it, or name another file"
                 )
             base = place.removesuffix(ending)
             if base != place and Path(base).is_file():
@@ -249,16 +249,16 @@ def _refuse_foreign(path: Path) -> None:
     for folder in Path(real).parents:
         base = str(folder).removesuffix(ARRAYS)
         if base != str(folder) and Path(base).is_file():
-            raise StoreError(f"{path} is in the folder of arrays of {base}: name another place")
+            raise StoreError(f"{path} is in the index folder of {base}: name another place")
 
 
 def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:
-    """Return device and number of a file; None where there is none, or the system gives no numbers."""
+    """Return device and inode of a file; None if it does not exist, or the file system has no inodes."""
     try:
-        found = os.stat(path)  # noqa: PTH116 - any path
+        status = os.stat(path)  # noqa: PTH116 - any path
     except (OSError, ValueError):
         return None
-    return (found.st_dev, found.st_ino) if found.st_ino else None
+    return (status.st_dev, status.st_ino) if status.st_ino else None
 
 
 def _kind(mode: int) -> str:

@@ -1,4 +1,4 @@
-"""Work on a thread of its own, with its result or its error handed back."""
+"""Work on threads, with results and errors returned to the caller."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Result = TypeVar("Result")
 Item = TypeVar("Item")
 
 THREAD_NAME = "septet-worker"
-#: At most so many items wait beside those that threads work on: each may hold files open.
+#: Maximum queued items beyond one per thread: each may hold files open.
 MOST_WAITING = 4
-#: A thread that gets nothing to do for so long ends; the caller works on what comes then.
+#: Seconds after which an idle thread ends; the caller then works alone.
 IDLE_S = 1.0
 
 
 def call_on_thread(work: Callable[[], Result], name: str = THREAD_NAME) -> Future[Result]:
     """Run `work` on a new daemon thread and return the future of its result.
 
-    The thread sees the caller's context variables. The program's exit does not wait for it.
+    The thread has the caller's context variables. Interpreter exit does not wait for it.
 
     Raises:
         RuntimeError: no thread can be started.
@@ -43,19 +43,19 @@ def call_on_thread(work: Callable[[], Result], name: str = THREAD_NAME) -> Futur
 def worked_ahead(
     work: Callable[[Item], object], items: Iterable[Item], threads: int, *, discard: Callable[[Item], object]
 ) -> Generator[Item, None, None]:
-    """Yield each item when `work` was done on it, in order; threads work on the next items while the caller goes on.
+    """Yield each item after `work` on it, in order; threads work ahead on the next items.
 
-    The caller works too while what it wants next is not done, so that no more threads work than `threads`. An interrupt
-    of the caller leaves no thread and no item behind: nothing here holds a lock that Python code takes.
+    The caller works too until its next item is done, so the total is `threads`. An interrupt of the caller leaks no
+    thread and no item: nothing here holds a lock that Python code takes.
 
     Args:
-        work: cleans up after itself when it raises.
-        items: taken by the caller's thread, a few ahead.
-        threads: how many work, the caller's one of them.
-        discard: called with an item that is not wanted any more, after an error or an interrupt.
+        work: must clean up after itself if it raises.
+        items: read by the caller's thread, a few ahead.
+        threads: number of threads, including the caller's.
+        discard: called with each unused item after an error or an interrupt.
 
     Raises:
-        Exception: what `work` raised, or `items`, where its item would have come.
+        Exception: the error of `work` or `items`, at the position of its item.
     """
     if threads == 1:
         for item in items:
@@ -68,7 +68,7 @@ def worked_ahead(
     try:
         queue.feed(rest, coming, most)
         for _ in range(min(threads, len(coming)) - 1):
-            # `threading.Thread` waits for its thread to begin by a lock that an interrupt may leave held for ever.
+            # `threading.Thread.start` waits on a lock that an interrupt may leave locked forever.
             start_new_thread(contextvars.copy_context().run, (queue.serve,))
         while coming:
             task = coming[0]
@@ -80,7 +80,7 @@ def worked_ahead(
                 try:
                     raise task.fault
                 finally:
-                    # The error's traceback holds this frame, and the task holds the error.
+                    # Break the cycle: the error's traceback references this frame, and the task references the error.
                     del task
             queue.feed(rest, coming, most)
             yield task.item
@@ -89,15 +89,15 @@ def worked_ahead(
 
 
 class _Task(Generic[Item]):
-    """An item on its way through work."""
+    """An item and the state of its work."""
 
     __slots__ = ("_discards", "fault", "item", "ready", "unwanted")
 
     def __init__(self, item: Item, discard: Callable[[Item], object]) -> None:
         self.item = item
-        #: Why the work failed, or the item could not be taken.
+        #: The error of the work, or of reading the item.
         self.fault: BaseException | None = None
-        #: Nobody will ask for the item.
+        #: True if the caller will not use the item.
         self.unwanted = False
         #: Held until the work is done.
         self.ready = threading.Lock()
@@ -105,13 +105,13 @@ class _Task(Generic[Item]):
         self._discards = [discard]
 
     def discard(self) -> None:
-        """Discard the item; once, whoever comes first."""
+        """Discard the item, at most once."""
         with suppress(IndexError):
             self._discards.pop()(self.item)
 
 
 class _WorkQueue(Generic[Item]):
-    """Items that wait for a thread."""
+    """A queue of items for threads."""
 
     def __init__(self, work: Callable[[Item], object], discard: Callable[[Item], object], workers: int) -> None:
         self._work, self._discard, self._workers = work, discard, workers
@@ -120,7 +120,7 @@ class _WorkQueue(Generic[Item]):
         self._ended = False
 
     def feed(self, items: Iterator[Item], coming: deque[_Task[Any]], most: int) -> None:
-        """Take items, until so many are on their way."""
+        """Read items until ``most`` are queued or in work."""
         while len(coming) < most and not self._ended:
             try:
                 task = _Task(next(items), self._discard)
@@ -134,8 +134,8 @@ class _WorkQueue(Generic[Item]):
                 self._waiting.put(task)
 
     def serve(self) -> None:
-        """Work on items as they come, until no more will."""
-        # The caller works on what comes when nobody waits, so that nothing depends on how long one does.
+        """Work on items until the queue ends or stays empty for `IDLE_S`."""
+        # Ending early is safe: the caller works on items that no thread takes.
         with suppress(Empty):
             while (task := self._waiting.get(timeout=IDLE_S)) is not None:
                 try:
@@ -149,7 +149,7 @@ class _WorkQueue(Generic[Item]):
                 del task
 
     def work_on_next(self) -> bool:
-        """Work on the next item that no thread has begun; return whether there was one."""
+        """Work on the next queued item; return False if there is none."""
         try:
             task = self._waiting.get_nowait()
         except Empty:
@@ -166,12 +166,12 @@ class _WorkQueue(Generic[Item]):
             raise
         finally:
             task.ready.release()
-            # As in `worked_ahead`.
+            # See `worked_ahead`.
             del task
         return True
 
     def close(self, coming: deque[_Task[Any]]) -> None:
-        """Discard items that nobody will ask for: at once, or when the thread that works on one has done so."""
+        """Discard unused items: at once, or after the thread that works on one has finished."""
         for task in coming:
             task.unwanted = True
         with suppress(Empty):
@@ -198,12 +198,12 @@ def _failed(fault: Exception) -> _Task[None]:
 
 
 def call_within(timeout_s: float, work: Callable[[], Result], provider: str) -> Result:
-    """Return the result of `work`, or give up after `timeout_s`.
+    """Return the result of `work`, or raise after `timeout_s`.
 
     Host name lookups ignore every timeout, so the work runs on a thread. A late result is dropped.
 
     Raises:
-        EmbeddingUnavailable: the time is over. Errors of `work` are raised unchanged.
+        EmbeddingUnavailable: timeout. Errors of `work` are raised unchanged.
     """
     future = call_on_thread(work)
     if not wait([future], timeout_s).done:
@@ -214,7 +214,7 @@ def call_within(timeout_s: float, work: Callable[[], Result], provider: str) -> 
 def call_uninterrupted(work: Callable[[], Result]) -> Result:
     """Return the result of `work`, delaying a keyboard interrupt until it is done; a second one is raised at once.
 
-    Interrupts reach only the main thread, so there the work runs on another one.
+    Interrupts reach only the main thread, so the work runs on another thread if called there.
 
     Raises:
         KeyboardInterrupt: after the work, or at once for a second interrupt. Errors of `work` are raised unchanged.
@@ -226,7 +226,7 @@ def call_uninterrupted(work: Callable[[], Result]) -> Result:
         thread.start()
         wait([future])
     except BaseException:
-        # An interrupt, or what a signal handler raises; a thread that could not start is not waited for.
+        # An interrupt, or an exception of a signal handler; do not wait for a thread that failed to start.
         if thread.is_alive():
             wait([future])
         raise
@@ -248,5 +248,5 @@ def _fulfil(future: Future[Result], work: Callable[[], Result]) -> None:
     else:
         future.set_result(result)
     finally:
-        # The traceback of an error holds this frame, and the future holds the error.
+        # Break the cycle: the error's traceback references this frame, and the future references the error.
         del future, work
