@@ -87,7 +87,7 @@ def test_another_vault_in_use_is_refused_with_all_that_belongs_to_it(vault, writ
         other.optimize()
         (tmp_path / "link.db").symlink_to(other.path)
         for target in ("there/o.db", "there/o.db-wal", "there/o.db-shm", "there/o.db.septet/new", "link.db"):
-            with pytest.raises(StoreError, match=r"database in use|the log of|folder of arrays"):
+            with pytest.raises(StoreError, match=r"database in use|the log of|index folder"):
                 write(vault, tmp_path / target)
         other.add(id="y", title="word")
     with Vault(tmp_path / "there" / "o.db") as again:
@@ -164,7 +164,7 @@ def test_a_backup_that_is_interrupted_leaves_nothing(vault, tmp_path):
 
 
 def test_a_file_that_somebody_puts_in_place_of_the_unfinished_one_is_not_taken(tmp_path):
-    with pytest.raises(StoreError, match="replaced by somebody"), complete_file(tmp_path / "out") as part:
+    with pytest.raises(StoreError, match="replaced by another program"), complete_file(tmp_path / "out") as part:
         part.path.unlink()
         part.path.write_text("planted")
     assert not (tmp_path / "out").exists()

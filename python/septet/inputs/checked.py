@@ -62,8 +62,8 @@ class Checked:
         # Generating these methods would dominate the time to create the class.
         dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
 
-    def __init__(self, **fields: Any) -> None:
-        self.__dict__.update(self.checked(fields).__dict__)
+    def __init__(self, **given: Any) -> None:
+        self.__dict__.update(self.checked(given).__dict__)
 
     @classmethod
     def checked(cls, data: Mapping[Any, Any]) -> Self:
@@ -92,12 +92,12 @@ class Checked:
         return value
 
     @classmethod
-    def known(cls, **fields: Any) -> Self:
+    def known(cls, **given: Any) -> Self:
         """Return a value from valid fields, without checking or copying them."""
         value = object.__new__(cls)
         for name, f in cls.__dataclass_fields__.items():
-            if name in fields:
-                value.__dict__[name] = fields[name]
+            if name in given:
+                value.__dict__[name] = given[name]
             else:
                 value.__dict__[name] = f.default if f.default_factory is MISSING else f.default_factory()
         return value

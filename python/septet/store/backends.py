@@ -1,6 +1,6 @@
-"""What each backend gives, held against what is asked of it: by the type checker, as nothing here is ever run.
+"""Static checks that each backend implements the protocols; never run.
 
-A new backend adds its own two functions: one gives its store and its transactions, one the modules of its tables.
+A new backend adds two functions: one for its store and transactions, one for the modules of its tables.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from septet.store import table_protocols as of
 
     class _Given(NamedTuple):
-        """`septet.store.protocol.Tables`, of modules."""
+        """`septet.store.protocol.Tables` as modules."""
 
         changing: of.Changing
         claims: of.Claims
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     _Store: TypeAlias = tuple[protocol.Store, protocol.Reading, protocol.Writing]
 
-    def _file(kept: store.Store, read: store.Reading, write: store.Writing) -> _Store:
-        return kept, read, write
+    def _file(db: store.Store, read: store.Reading, write: store.Writing) -> _Store:
+        return db, read, write
 
     def _tables_of_a_file() -> protocol.Tables:
         from septet.sqlite.tables import (
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
         first = (changing, claims, entries, feedback, history, indexing, jobs)
         return _Given(*first, links, listings, marks, parts, texts, unchanged, vectors)
 
-    def _server(kept: PostgresStore, read: PostgresReading, write: PostgresWriting) -> _Store:
-        return kept, read, write
+    def _server(db: PostgresStore, read: PostgresReading, write: PostgresWriting) -> _Store:
+        return db, read, write
 
     def _tables_of_a_server() -> protocol.Tables:
         from septet.postgres.tables import (

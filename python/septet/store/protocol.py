@@ -1,7 +1,7 @@
-"""What a store is to those that do not know which one it is: transactions, and tables to ask through them.
+"""The backend-independent interface of a store: transactions and their tables.
 
-A backend gives a `Store`, whose transactions carry its `Tables`: one object a table, with the functions listed in
-`septet.store.table_protocols`. A local store is `septet.sqlite.store.store.Store`. `septet.store.backends` compares.
+A backend provides a `Store`, whose transactions have its `Tables`: an object per table, with the functions of
+`septet.store.table_protocols`. A local store is `septet.sqlite.store.store.Store`. `septet.store.backends` checks both.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Tables(Protocol):
 
     @property
     def changing(self) -> of.Changing:
-        """Changes of many entries at once, and their end."""
+        """Bulk changes and deletion of entries."""
 
     @property
     def claims(self) -> of.Claims:
-        """Which process embeds which texts."""
+        """Claims of processes on texts to embed."""
 
     @property
     def entries(self) -> of.Entries:
@@ -38,7 +38,7 @@ class Tables(Protocol):
 
     @property
     def feedback(self) -> of.FeedbackRows:
-        """What became of results."""
+        """Feedback on results."""
 
     @property
     def history(self) -> of.History:
@@ -46,7 +46,7 @@ class Tables(Protocol):
 
     @property
     def indexing(self) -> of.Indexing:
-        """The full-text index, as writes see it."""
+        """Writes to the full-text index."""
 
     @property
     def jobs(self) -> of.Jobs:
@@ -58,99 +58,99 @@ class Tables(Protocol):
 
     @property
     def listings(self) -> of.Runs:
-        """Entries one after the other."""
+        """Entries in order of rows."""
 
     @property
     def marks(self) -> of.Marks:
-        """What the vault keeps about itself, such as how far a copy into it has come."""
+        """Named values of the vault, such as the progress of a copy into it."""
 
     @property
     def parts(self) -> of.Parts:
-        """What entries were split into."""
+        """Parts of split entries."""
 
     @property
     def texts(self) -> of.Texts:
-        """Vectors that a provider makes of texts."""
+        """Embedded vectors of texts."""
 
     @property
     def unchanged(self) -> of.Unchanged:
-        """What an import would not change."""
+        """Detection of unchanged entries in an import."""
 
     @property
     def vectors(self) -> of.Vectors:
-        """Vectors as callers gave them, and the spaces of all vectors."""
+        """Vectors passed by callers, and the spaces of all vectors."""
 
 
 class Reading(Protocol):
-    """A read transaction: everything read through it belongs to one state of the store."""
+    """A read transaction: a snapshot of the store."""
 
     @property
     def generation(self) -> int:
-        """How far the clock of the store was when it began."""
+        """The store's generation at its start."""
 
     @property
     def state(self) -> Hashable:
-        """What it sees: equal only for transactions that see the same."""
+        """The snapshot's identity: equal only for transactions on the same state."""
 
     @property
     def tables(self) -> Tables:
-        """What it reads from."""
+        """The tables to read."""
 
 
 class Writing(Protocol):
     """A write transaction; rows written carry its generation.
 
-    What it reads of an entry stays so until its end, whoever else writes.
+    Entries it has read cannot be changed by other writers until its end.
     """
 
     @property
     def generation(self) -> int:
-        """The next number of the store's clock."""
+        """The generation of the rows it writes."""
 
     @property
     def tables(self) -> Tables:
-        """What it reads from and writes to."""
+        """The tables to read and write."""
 
 
 class Remembered(Protocol):
-    """Remembers what a store was asked, as long as it stays the same."""
+    """A cache of query results per state of a store."""
 
     def __call__(self, read: Any, key: object, ask: Callable[[], _Answer], /) -> _Answer:
-        """Return the answer to a question about the store; ask only once for each state of it."""
+        """Return the result of ``ask``, called once per key and state of the store."""
 
 
 class Store(Protocol):
-    """One vault, wherever it is kept; threads may share it."""
+    """The store of one vault; threads may share it."""
 
     @property
     def path(self) -> str:
-        """Where it is, as told to users; without a password."""
+        """Path or address for messages, without the password."""
 
     @property
     def file(self) -> str:
-        """The path of its file from the root; what has no file says where it is."""
+        """Absolute path of its file; an address if it has none."""
 
     @property
     def in_memory(self) -> bool:
-        """Whether it lives as long as the process."""
+        """True if it is only in memory."""
 
     @property
     def read_only(self) -> bool:
-        """Whether it was opened for reading."""
+        """True if opened for reading."""
 
     @property
     def place(self) -> Note | None:
-        """What there is to say of where it is; None without."""
+        """A note on its location, or None."""
 
     def size_bytes(self) -> int:
-        """Return how many bytes it takes; 0 where that is unknown."""
+        """Return its size in bytes; 0 if unknown."""
 
     def reading(self) -> AbstractContextManager[Reading]:
         """Begin a read transaction, until the end of a ``with`` block.
 
         Raises:
             Closed: the vault was closed.
-            StoreError: it cannot be read.
+            StoreError: the store cannot be read.
         """
 
     def writing(self) -> AbstractContextManager[Writing]:
@@ -159,16 +159,19 @@ class Store(Protocol):
         Raises:
             Closed: the vault was closed.
             ReadOnly: opened for reading.
-            StoreBusy: others were in the way for too long.
-            StoreError: it cannot be written.
+            StoreBusy: other writers held a lock for too long.
+            StoreError: the store cannot be written.
         """
 
     def bookkeeping(self) -> AbstractContextManager[Writing]:
-        """Begin a write transaction that leaves the generation alone: no search depends on what it writes."""
+        """Begin a write transaction that keeps the generation: searches do not depend on its rows."""
 
     @property
     def prepare(self) -> Callable[[Sequence[EntryRow]], object] | None:
-        """Do of a write of entries what needs no transaction, on any thread, for `Indexing.take`; None without such."""
+        """Precompute index rows outside the transaction; thread-safe. Pass the result to `Indexing.take`.
+
+        None if the backend has nothing to precompute.
+        """
 
     def close(self) -> None:
-        """Let go of the store; using it afterwards raises `Closed`. Closing twice is fine."""
+        """Close the store; using it afterwards raises `Closed`. Closing twice is fine."""

@@ -43,7 +43,7 @@ __all__ = [
 
 
 class Changing(Protocol):
-    """Changes of many entries at once, and their end."""
+    """Bulk changes and deletion of entries."""
 
     def rows_where(self, read: Any, filters: Mapping[str, Filter]) -> list[int]:
         """Return the rows of the live entries that pass all filters, ascending."""
@@ -76,7 +76,7 @@ class Changing(Protocol):
 
 
 class Claims(Protocol):
-    """Which process embeds which texts."""
+    """Claims of processes on texts to embed."""
 
     def claimed(self, read: Any, model: str, owner: str, keys: Sequence[str], now: float) -> set[str]:
         """Return those of the texts that others have claimed."""
@@ -97,7 +97,7 @@ class Claims(Protocol):
 class Entries(Protocol):
     """Entries: rows by id, and ids, kinds and counts."""
 
-    def upsert(self, write: Any, rows: Sequence[EntryRow], own: Sequence[EntryRow], keeping: Keeping) -> None:
+    def upsert(self, write: Any, rows: Sequence[EntryRow], entries: Sequence[EntryRow], keeping: Keeping) -> None:
         """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given."""
 
     def find(self, read: Any, ids: Sequence[str]) -> dict[str, Candidate]:
@@ -135,7 +135,7 @@ class Entries(Protocol):
 
 
 class FeedbackRows(Protocol):
-    """What became of results."""
+    """Feedback on results."""
 
     def all_rows(self, read: Any) -> Iterator[Feedback]:
         """Yield every row in the order in which they came."""
@@ -173,12 +173,12 @@ class History(Protocol):
 
 
 class Indexing(Protocol):
-    """The full-text index, as writes see it."""
+    """Writes to the full-text index."""
 
     def rows_of(self, write: Any, ids: Sequence[str]) -> list[int]:
         """Return the rows of those ids that have one, live or not, in ascending order."""
 
-    def take(self, write: Any, found: object) -> None:
+    def take(self, write: Any, prepared: object) -> None:
         """Let the next write of entries use what the store's ``prepare`` returned for them."""
 
     def merge(self, write: Any) -> None:
@@ -236,9 +236,9 @@ class Links(Protocol):
 
 
 class Runs(Protocol):
-    """Entries one after the other."""
+    """Entries in order of rows."""
 
-    def held(self, read: Any, wanted: Sequence[str]) -> frozenset[str]:
+    def held(self, read: Any, ids: Sequence[str]) -> frozenset[str]:
         """Return those of the ids that are live."""
 
     def last_row(self, read: Any) -> int:
@@ -259,7 +259,7 @@ class Marks(Protocol):
 
 
 class Parts(Protocol):
-    """What entries were split into."""
+    """Parts of split entries."""
 
     def of(self, read: Any, ids: Sequence[str]) -> list[str]:
         """Return the ids of the parts that entries were split into; what only names a parent is no part of it."""
@@ -344,19 +344,19 @@ class Texts(Protocol):
 
 
 class Unchanged(Protocol):
-    """What an import would not change."""
+    """Detection of unchanged entries in an import."""
 
     def rows_stored(self, read: Any, rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
         """Return of each row whether a live entry has exactly its values."""
 
-    def vectors_stored(self, read: Any, given: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
+    def vectors_stored(self, read: Any, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
         """Return the vectors that were given with entries of these ids and texts, as little-endian float32 by model."""
 
 
 class Vectors(Protocol):
-    """Vectors as callers gave them, and the spaces of all vectors."""
+    """Vectors passed by callers, and the spaces of all vectors."""
 
-    def put(self, write: Any, given: Sequence[GivenVectors], *, one_per_entry: bool, now: float) -> None:
+    def put(self, write: Any, vectors: Sequence[GivenVectors], *, one_per_entry: bool, now: float) -> None:
         """Store vectors given for entries that are already written."""
 
     def drop_stale(self, write: Any, hashes: Mapping[str, str]) -> None:

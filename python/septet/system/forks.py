@@ -41,56 +41,56 @@ __all__ = [
     "using_sqlite",
 ]
 
-#: How long a fork waits until other threads have ended their reads and writes.
+#: Maximum wait of a fork for reads and writes of other threads, in seconds.
 WAIT_S = 10.0
-#: How long a fork waits for a lock of another module while SQLite is at rest: its holder may wait for SQLite.
+#: Maximum wait of a fork for another module's lock while SQLite is at rest: its holder may wait for SQLite.
 LOCK_WAIT_S = 1.0 / 10
 #: Modules of the standard library whose hooks hold a lock during a fork, and the lock's name.
 LOCKING = {"logging": "_lock", "concurrent.futures.thread": "_global_shutdown_lock"}
-#: Packages that searches and writes load modules of.
+#: Packages whose modules searches and writes import.
 USED = sys.stdlib_module_names | {"septet", "numpy", "pydantic", "pydantic_core", "httpx"}
 
 _Identity = tuple[int, int]
 
 
 class Forked(Protocol):
-    """Something that a forked child must not share with its parent."""
+    """An object that a forked child must not share with its parent."""
 
     def after_fork(self) -> None:
-        """Replace locks and drop what another thread may have left half done."""
+        """Replace locks, and drop state that another thread may have left incomplete."""
 
 
 class OfOneProcess:
-    """Something with connections, locks or threads: it is neither pickled nor copied, unless a subclass says how."""
+    """Base of objects with connections, locks or threads, which cannot be pickled or copied."""
 
-    #: What to do instead.
+    #: The remedy in the error.
     _elsewhere: ClassVar[str]
 
     def __getstate__(self) -> NoReturn:
-        # What pickle and copy expect of such things.
+        # The error type that pickle and copy expect.
         raise TypeError(f"{type(self).__name__} is neither pickled nor copied: {self._elsewhere}")
 
 
 class Connected(Protocol):
-    """Something with connections, which it opens again when it needs one."""
+    """An object with connections that it reopens on demand."""
 
     def close_connections(self) -> None:
-        """Close them, but for those of a read or a write of this thread; nobody else uses any."""
+        """Close all connections except those of this thread's read or write; no other thread uses one."""
 
 
 class Connection(sqlite3.Connection):
-    """A connection that forks know of.
+    """A connection registered with the fork hooks.
 
     Attributes:
-        identity: device and number of its file; None for a database in memory, which a child has a copy of.
-        immutable: it reads a file of which it believes that nobody writes it.
+        identity: device and inode of its file; None for a database in memory, which a child has a copy of.
+        immutable: True if opened as a file that no process writes.
     """
 
     identity: _Identity | None = None
     immutable = False
 
     def register(self, path: str | None) -> None:
-        """Have forks know of it, and of its file; None in memory."""
+        """Register the connection and its file with the fork hooks; None in memory."""
         self.identity = None if path is None else _identity(path)
         _connections[id(self)] = self
 
@@ -103,7 +103,7 @@ _inherited: set[_Identity] = set()
 
 
 class _Rest:
-    """Whether SQLite is at rest for the forks that threads are in, and was at each fork that led to this process."""
+    """State of SQLite during the current forks, and at every fork that led to this process."""
 
     #: By thread: while one is about to fork, another may begin to.
     now: ClassVar[dict[int, bool]] = {}
@@ -126,49 +126,49 @@ def close_before_forks(owner: Connected) -> None:
 
 
 def using_sqlite() -> AbstractContextManager[object]:
-    """Keep a fork waiting until the end of a ``with`` block, for a connection that no store has."""
-    held: AbstractContextManager[object] = Lock(gated=True).hold()
-    return held
+    """Delay forks until the end of a ``with`` block, for a connection outside stores."""
+    lock_context: AbstractContextManager[object] = Lock(gated=True).hold()
+    return lock_context
 
 
 def may_use_copies() -> bool:
-    """Whether this process may use the databases in memory of the one that it was forked from."""
+    """Return True if this process may use the in-memory databases of its parent."""
     return _Rest.always
 
 
 def refuse_inherited(path: str, *, in_memory: bool = False) -> None:
-    """Raise if this process may not open a file, because the one that it was forked from was using it.
+    """Raise if this process must not open a file because its parent was using it during the fork.
 
     Raises:
-        ForkedInUse: it may not.
+        ForkedInUse: the parent was using the file.
     """
     if _Rest.always and (in_memory or not _inherited):
         return
     try:
         refused = not _Rest.always or _identity(path) in _inherited
     except OSError:
-        # Opening it says why.
+        # Opening the file reports the error.
         return
     if refused:
         raise ForkedInUse(
-            f"{path} cannot be used in this process: it was forked in the middle of a read or a write of its parent, "
-            "or by a server that does not tell Python before it forks; fork when none is running, use the start method "
+            f"{path} cannot be used in this process: it was forked during a read or a write of its parent, "
+            "or by a server that bypasses Python's fork hooks; fork when none is running, use the start method "
             "'spawn' of multiprocessing, or open the vault in each worker (uWSGI: lazy-apps)"
         )
 
 
 def _identity(path: str) -> _Identity:
-    found = os.stat(path)  # noqa: PTH116 - pathlib takes 3 ms to load
-    return found.st_dev, found.st_ino
+    status = os.stat(path)  # noqa: PTH116 - pathlib takes 3 ms to load
+    return status.st_dev, status.st_ino
 
 
 def _register() -> None:
-    """Have forks call the functions below, before the hooks of every module that is loaded by now."""
+    """Register the hooks below, to run before those of all modules imported so far."""
     if len(sys.modules) <= _Rest.modules:
         return
     _Rest.modules = len(sys.modules)
-    behind = {name for name in LOCKING if _is_loaded(name)}
-    os.register_at_fork(before=partial(_before, behind), after_in_parent=_in_parent, after_in_child=_in_child)
+    later = {name for name in LOCKING if _is_loaded(name)}
+    os.register_at_fork(before=partial(_before, later), after_in_parent=_in_parent, after_in_child=_in_child)
 
 
 def _is_loaded(name: str) -> bool:
@@ -176,60 +176,60 @@ def _is_loaded(name: str) -> bool:
     return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
-def _before(behind: Collection[str] = LOCKING) -> None:
-    """Bring SQLite to rest; ``behind`` names the modules whose hooks run after this one."""
+def _before(later: Collection[str] = LOCKING) -> None:
+    """Bring SQLite to rest; ``later`` has the modules whose hooks run after this one."""
     thread = get_ident()
     if thread in _Rest.now and not passed_gate():
         return
     _Rest.now[thread] = False
     loaded = {name for name in LOCKING if _is_loaded(name)}
-    held, free = [], []
+    locked, free = [], []
     for name, lock in _locks():
-        if name in behind:
+        if name in later:
             free.append(lock)
         else:
             _own(lock, held=name in loaded)
             lock.release()
-            held.append(lock)
-    # The first search and the first write after loggers are loaded look for their own, for which they take a lock.
+            locked.append(lock)
+    # Initialise the loggers now: the first search and write would take a lock for that.
     log.searches_heard(log.DEBUG)
     log.writes_heard(log.INFO)
     try:
-        at_rest = _at_rest([*held, *free])
+        at_rest = _at_rest([*locked, *free])
         if at_rest:
             for owner in list(_connected):
                 with suppress(StoreError, sqlite3.Error):
                     owner.close_connections()
         _finish_imports()
     finally:
-        for lock in held:
+        for lock in locked:
             lock.acquire()
     _Rest.now[thread] = at_rest
 
 
 def _locks() -> list[tuple[str, Any]]:
-    """Load the modules whose hooks hold locks, which no thread may do for the first time during a fork."""
-    found = []
+    """Import the modules whose hooks hold locks; no thread may import them first during a fork."""
+    hooks = []
     for name, lock in LOCKING.items():
-        # While the interpreter shuts down it may be too late.
+        # Imports may fail during interpreter shutdown.
         with suppress(Exception):
             __import__(name)
-            found.append((name, getattr(sys.modules[name], lock)))
-    return found
+            hooks.append((name, getattr(sys.modules[name], lock)))
+    return hooks
 
 
 def _own(lock: Any, *, held: bool) -> None:
-    """Take the lock of a module, unless the module's hook has taken it for this fork, as ``held`` says it may have."""
+    """Acquire a module's lock, unless its hook already holds it for this fork, which ``held`` allows."""
     owned = getattr(lock, "_is_owned", None)
     if owned is None:
-        # Other threads hold it only for moments.
+        # Other threads hold it only briefly.
         lock.acquire(timeout=LOCK_WAIT_S if held else -1)
     elif not owned():
         lock.acquire()
 
 
 def _at_rest(locks: list[Any]) -> bool:
-    """Let no other thread use SQLite, and return whether that is so and no lock is held by a thread that wants to."""
+    """Stop other threads from using SQLite; return True if that succeeded and no waiting thread holds a lock."""
     until = monotonic() + WAIT_S
     while shut_gate(max(until - monotonic(), 0)):
         for lock in locks:
@@ -243,9 +243,9 @@ def _at_rest(locks: list[Any]) -> bool:
 
 
 def _finish_imports() -> None:
-    """Wait until no other thread is loading a module that a search may load: a child could not go on with it."""
+    """Wait until no other thread imports a module that searches use: a child could not finish the import."""
     for name in [name for name in list(sys.modules) if name.partition(".")[0] in USED and not _is_loaded(name)]:
-        # Loading it again waits for who loads it.
+        # Importing it again waits for the thread that imports it.
         with suppress(Exception):
             __import__(name)
 
@@ -260,18 +260,18 @@ def _in_child() -> None:
     if _Rest.process == os.getpid():
         return
     _Rest.process = os.getpid()
-    # Programs that fork without Python's knowledge, as uWSGI does, call only what comes after.
+    # Programs that fork outside Python, such as uWSGI, run only the hooks after the fork.
     at_rest = _Rest.now.pop(get_ident(), True) and not passed_gate()
     _Rest.now.clear()
     _Rest.always = _Rest.always and at_rest
-    for connection in [one for one in list(_connections.values()) if is_open(one)]:
+    for connection in [candidate for candidate in list(_connections.values()) if is_open(candidate)]:
         if connection.identity is None and _Rest.always:
             continue
         leak(connection)
         if connection.identity is not None:
             _inherited.add(connection.identity)
         if at_rest:
-            # A write of this thread may go on here, and must not reach the file.
+            # A write of this thread may continue in the child, and must not reach the file.
             connection.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
     for owner in list(_renewed):
         owner.after_fork()
@@ -279,7 +279,7 @@ def _in_child() -> None:
 
 
 def is_open(connection: Connection) -> bool:
-    """Say whether a connection was not closed."""
+    """Return True if a connection is open."""
     try:
         return connection.total_changes >= 0
     except sqlite3.ProgrammingError:

@@ -1,1 +1,1 @@
-"""Storage: one SQLite file is the truth; arrays are derived from it and may be thrown away."""
+"""Storage: one SQLite file is the source of truth; arrays are derived and disposable."""

@@ -1,4 +1,4 @@
-"""Keeping searches and exports from rows that hold what Septet does not write, so that one such row harms no other."""
+"""Hiding damaged or foreign rows from searches and exports, so that other rows stay usable."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ __all__ = ["PartReading", "set_aside"]
 
 
 class PartReading(Reading):
-    """A read transaction that some rows are hidden from."""
+    """A read transaction with some rows hidden."""
 
     __slots__ = ()
 
 
 def set_aside(store: Store, known: Sequence[Unsound]) -> bool:
-    """Look at every row of a store's file and leave out those that hold unsound values; say whether any are new.
+    """Check every row of a store's file and hide those with unsound values; return True if any are new.
 
     Args:
-        known: what was left out of the read that failed.
+        known: rows hidden from the failed read.
     """
     if store.in_memory:
         return False
     if store.left_out is known:
-        found, _ = unsound_rows(store.file)
-        if not set(found) - set(known):
+        faults, _ = unsound_rows(store.file)
+        if not set(faults) - set(known):
             return False
         with suppress(sqlite3.Error, StoreError):
-            via = partial(_connected, rows=found)
+            via = partial(_connected, rows=faults)
             via(store._connect).close()
-            store.search_by(via, PartReading, found)
+            store.search_by(via, PartReading, faults)
     return store.left_out is not known
 
 
 def _connected(connect: Callable[[], Connection], rows: Sequence[Unsound]) -> Connection:
-    """Return a connection that rows are hidden from."""
+    """Return a connection with rows hidden."""
     connection = connect()
     try:
         hide(connection, rows)

@@ -1,4 +1,4 @@
-"""Opening a vault's file: pragmas, identity, schema version, and SQLite's errors as Septet's."""
+"""Opening a vault's file: pragmas, identity, schema version, and translation of SQLite's errors."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ SCHEMA_VERSION = 7
 #: "SPTT": marks an SQLite file as a vault.
 APPLICATION_ID = 0x53505454
 BUSY_TIMEOUT_S = 10.0
-#: The module sqlite3 reads SQLite's messages as UTF-8, and fails where one quotes a damaged schema that is none.
+#: The module sqlite3 decodes messages as UTF-8, and fails if one quotes a damaged schema.
 SQLITE_FAULTS = (sqlite3.Error, UnicodeDecodeError)
-#: What to do about a damaged vault.
+#: The remedy for a damaged vault.
 RESTORE = "restore a backup with Vault.restore(backup, path) or `septet restore BACKUP VAULT`"
-#: A view in the place of a table may never end, and takes no writes; the table of another module has no page.
+#: A view instead of a table may never end, and is not writable; a virtual table of another module has no page.
 _NO_TABLES = """
 SELECT CASE type WHEN 'view' THEN type ELSE 'virtual table' END, name FROM sqlite_master
 WHERE (type = 'view' OR (type = 'table' AND NOT rootpage)) AND name IN ('claims', 'entries', 'feedback', 'files',
 'history', 'jobs', 'link_changes', 'links', 'mentions', 'meta', 'roots', 'spaces', 'staged', 'vectors')
 """
-#: With less room SQLite may fail without saying that the disk is full: its shared memory takes 32 KB.
+#: With less free space, SQLite may fail with other errors than "disk full": its shared memory takes 32 KB.
 LEAST_FREE = 65_536
 
-#: There are many readers, and they read single rows: mapped, the whole file would end up in memory.
+#: Readers are many and read single rows: with mmap, the whole file would end up in memory.
 _SMALL = ("cache_size=-8192", "mmap_size=0")
 _LARGE = ("cache_size=-65536", "mmap_size=268435456")
-#: With a log, what was written last may be lost in a power failure, and nothing breaks; without one it could.
+#: With a WAL, a power failure may lose the last writes but never corrupts the file; without one it could.
 _LOGGED = ("synchronous=NORMAL",)
 _UNLOGGED = ("synchronous=FULL", "mmap_size=0")
-#: How long the removal of a log waits for those who have the file open with it.
+#: Maximum wait of a WAL removal for other connections, in seconds.
 UNLOG_WAIT_S = 1.0
 
 
@@ -66,9 +66,9 @@ def connect(
     """Open a connection with Septet's pragmas, in autocommit mode, usable from any one thread at a time.
 
     Args:
-        mode: SQLite's ``ro``, ``rw``, or ``rwc`` to make the file if there is none.
-        writer: use more memory, for loading many entries at once.
-        alone: nobody but this machine writes the folder. Else the file is neither mapped nor written with a log.
+        mode: SQLite's ``ro``, ``rw``, or ``rwc`` to create a missing file.
+        writer: use more memory, for bulk loads.
+        alone: only this machine writes the folder. Otherwise the file is neither mapped nor written with a WAL.
 
     Raises:
         ForkedInUse: this process was forked while its parent used the file.
@@ -89,12 +89,12 @@ def connect(
             connection.close()
             if not (mode == "ro" and re.search("unable to open|readonly", str(fault)) and _at_rest(path)):
                 raise
-            # In a read-only folder SQLite cannot make the shared-memory file of a WAL database; nobody writes there.
+            # In a read-only folder SQLite cannot create the shared memory of a WAL database, and no process writes.
             connection = _opened(target + "&immutable=1", busy_timeout_s)
             connection.immutable = True
             connection.register(path)
         except OSError as fault:
-            # It is not there any more.
+            # The file was deleted.
             connection.close()
             raise _unopenable(path, str(fault)) from fault
         except BaseException:
@@ -111,8 +111,8 @@ def connect(
 def _set_up(connection: Connection, *, mode: str, writer: bool, alone: bool) -> None:
     for pragma in (*(_LARGE if writer else _SMALL), *(_LOGGED if alone else _UNLOGGED), "temp_store=MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
-    # SQLite's own lower() knows ASCII only. Native, as all that SQL calls must be: when an interrupt comes in a
-    # function written in Python, sqlite3 drops it and raises an error of its own.
+    # SQLite's own lower() is ASCII only. Functions called from SQL must be native: sqlite3 drops an interrupt raised in
+    # a Python function and raises its own error.
     connection.create_function("casefold", 1, str.casefold, deterministic=True)
     if mode == "ro" and (version := int(connection.execute("PRAGMA user_version").fetchone()[0])) > 0:
         for statement in stand_ins(version):
@@ -133,9 +133,9 @@ def _opened(target: str, busy_timeout_s: float) -> Connection:
 def prepare(
     connection: sqlite3.Connection, path: str, *, read_only: bool, busy_timeout_s: float, alone: bool = True
 ) -> None:
-    """Make a new file a vault, or make sure that an existing one is a vault of a known version.
+    """Create a vault in a new file, or check that an existing file is a vault of a known version.
 
-    A vault of an older version is upgraded when it is opened for writing, and read as it is when not.
+    An older version is upgraded if opened for writing, and read unchanged otherwise.
 
     Raises:
         NotAVault: another program's database.
@@ -144,15 +144,15 @@ def prepare(
     """
     require_version(path)
     with translated(path):
-        # Made by FTS5 itself, so it is there if FTS5 is; nothing of the file is read.
+        # Provided by FTS5 itself; reads nothing from the file.
         connection.execute("SELECT fts5(NULL)")
         version = version_of(connection, path)
         if version and (odd := connection.execute(_NO_TABLES).fetchone()):
-            raise NotAVault(f"{path} has a {odd[0]} {odd[1]}, where a vault has a table: {RESTORE}")
+            raise NotAVault(f"{path} has a {odd[0]} {odd[1]} instead of a table: {RESTORE}")
         if read_only and version:
             return
         if read_only:
-            raise NotAVault(f"{path} contains no vault, and read_only=True cannot make one: open it for writing once")
+            raise NotAVault(f"{path} contains no vault, and read_only=True cannot create one: open it for writing once")
         if path != MEMORY and alone:
             _switch_to_wal(connection, busy_timeout_s)
         elif path != MEMORY:
@@ -161,11 +161,11 @@ def prepare(
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
-            # Another process may have made or upgraded the vault while this one waited for the lock.
+            # Another process may have created or upgraded the vault during the wait for the lock.
             _bring_up(connection, version_of(connection, path))
             connection.execute("COMMIT")
         except BaseException:
-            # An interrupt may come when everything is done, a full disk may have ended the transaction.
+            # An interrupt may come after the commit, and a full disk may have ended the transaction.
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
@@ -178,7 +178,7 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
         NotAVault: another program's database.
         SchemaTooNew: written by a newer Septet.
     """
-    # Before the identity: another process may make the vault between the two queries.
+    # Before the identity: another process may create the vault between the two queries.
     tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -186,7 +186,7 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
         if version > SCHEMA_VERSION:
             raise SchemaTooNew(
                 f"{path} has schema version {version}, this Septet knows up to {SCHEMA_VERSION}: "
-                "upgrade with `pip install -U septet`; the file was not touched"
+                "upgrade with `pip install -U septet`; the file was not changed"
             )
         if version < OLDEST:
             raise NotAVault(f"{path} has schema version {version}, which no version of Septet writes: {RESTORE}")
@@ -197,7 +197,7 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
 
 
 def _bring_up(connection: sqlite3.Connection, version: int) -> None:
-    """Make an empty database a vault, or an older vault one of the present version."""
+    """Create a vault in an empty database, or upgrade an older vault."""
     if not version:
         for statement in _statements(schema()):
             connection.execute(statement)
@@ -211,7 +211,7 @@ def _bring_up(connection: sqlite3.Connection, version: int) -> None:
 
 
 def schema() -> str:
-    """Return the statements that make a vault of the present version."""
+    """Return the statements that create a vault of the current version."""
     from pathlib import Path
 
     return Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
@@ -228,7 +228,7 @@ def _statements(script: str) -> Iterator[str]:
 
 
 def _switch_to_wal(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
-    """Turn on write-ahead logging; the switch takes an exclusive lock that SQLite does not always wait for."""
+    """Turn on write-ahead logging; retried, since SQLite does not always wait for the exclusive lock it needs."""
     deadline = time.monotonic() + busy_timeout_s
     while True:
         try:
@@ -241,7 +241,7 @@ def _switch_to_wal(connection: sqlite3.Connection, busy_timeout_s: float) -> Non
 
 
 def _switch_to_journal(connection: sqlite3.Connection) -> None:
-    """Turn off write-ahead logging; while others have the file open with it, it stays."""
+    """Turn off write-ahead logging, unless others have the file open with it."""
     deadline = time.monotonic() + UNLOG_WAIT_S
     while True:
         with suppress(sqlite3.OperationalError):
@@ -253,12 +253,12 @@ def _switch_to_journal(connection: sqlite3.Connection) -> None:
 
 
 def _uri(path: str) -> str:
-    """Return a file's name as SQLite takes it with options behind: three characters have a meaning in it."""
+    """Return a file's name as an SQLite URI without options; three characters are escaped."""
     return f"file://{absolute(path).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}"
 
 
 def _at_rest(path: str) -> bool:
-    """Say whether a file exists, and has no log of writes or of what to undo, so that it can be read without locks."""
+    """Return True if a file exists without a WAL or a rollback journal, so that it can be read without locks."""
     from pathlib import Path
 
     logs = [Path(path + ending) for ending in ("-wal", "-journal")]
@@ -267,9 +267,9 @@ def _at_rest(path: str) -> bool:
 
 
 class translated:
-    """Raises SQLite's errors as Septet's, which name the file and what to do."""
+    """Translates SQLite's errors to Septet's, with the file and a remedy."""
 
-    # A class, because a generator would take twice as many calls, several times in every search.
+    # A class: a generator takes twice as many calls, several times in every search.
     __slots__ = ("path",)
 
     def __init__(self, path: str) -> None:
@@ -284,7 +284,7 @@ class translated:
         if isinstance(fault, SQLITE_FAULTS):
             raise store_error(fault, self.path) from fault
         if type(fault) is MemoryError:
-            # SQLite reports a damaged length in a full-text table as out of memory, too.
+            # SQLite reports a damaged length in a full-text table as out of memory too.
             reason = "out of memory, or a full-text table is damaged: run `septet doctor`, with --fix to repair it"
             raise StoreError(f"{self.path}: {reason}") from fault
 
@@ -316,11 +316,11 @@ def _unopenable(path: str, text: str) -> StoreError:
     return StoreError(f"{path} cannot be opened ({text}): check its permissions")
 
 
-def no_room(path: str, wanted: int = 0) -> str | None:
-    """Return why a file cannot grow, or None: SQLite says no more than "disk I/O error".
+def no_room(path: str, needed: int = 0) -> str | None:
+    """Return the reason why a file cannot grow, or None: SQLite only reports "disk I/O error".
 
     Args:
-        wanted: how many bytes it was to have; one that was undone is small again.
+        needed: intended size in bytes; after a rollback the file is small again.
     """
     try:
         disk = os.statvfs(os.path.dirname(path) or ".")  # noqa: PTH120
@@ -333,14 +333,14 @@ def no_room(path: str, wanted: int = 0) -> str | None:
 
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     sizes = [file.stat().st_size for file in map(Path, (path, path + "-wal", path + "-shm")) if file.exists()]
-    if limit == resource.RLIM_INFINITY or max([wanted, *sizes]) + LEAST_FREE <= limit:
+    if limit == resource.RLIM_INFINITY or max([needed, *sizes]) + LEAST_FREE <= limit:
         return None
     return f"this process may make no file larger than {limit} bytes, see `ulimit -f`"
 
 
 def store_error(fault: sqlite3.Error | UnicodeDecodeError, path: str) -> StoreError:
-    """Return SQLite's error as Septet's, naming the file and what to do."""
-    # Python 3.10 says nothing where a newer one cannot decode.
+    """Translate SQLite's error to Septet's, with the file and a remedy."""
+    # Python 3.10 has an empty message where newer versions fail to decode.
     text = (
         fault.object.decode("utf-8", "replace") if isinstance(fault, UnicodeDecodeError) else str(fault) or "malformed"
     )

@@ -1,4 +1,4 @@
-"""Copying a database to another file by SQLite's online backup, while it is in use."""
+"""Copying a database in use to another file by SQLite's online backup."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def copy_to(
     file: str,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Copy what a connection reads to a file, which appears under its name when it is complete.
+    """Copy a connection's database to a file, which appears when complete.
 
     Args:
-        file: the database that is read; empty for one in memory.
+        file: the source database; empty for one in memory.
         progress: called with the number of pages copied and the total.
 
     Raises:
-        StoreError: the target cannot be written, or the database cannot be read; it says which of them.
+        StoreError: the target cannot be written, or the database cannot be read.
     """
     with complete_file(target, of=file, cure="name a file for the copy") as part:
         copied(source, str(part.path), str(target), file, progress)
@@ -43,28 +43,28 @@ def copied(
     file: str,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Copy what a connection reads to an empty file, which then needs no other beside it; see `copy_to`."""
+    """Copy a connection's database to an empty file, without a WAL; see `copy_to`."""
     try:
         with closing(sqlite3.connect(part, isolation_level=None)) as to:
             source.backup(to, pages=-1 if progress is None else PAGES, progress=_told(progress))
-            # Without a log of its own the one file is the whole copy.
+            # Without a WAL, the single file is the whole copy.
             to.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.Error as fault:
         raise _fault(fault, part, target, file, source) from fault
 
 
 def _fault(fault: sqlite3.Error, part: str, target: str, file: str, source: sqlite3.Connection) -> StoreError:
-    """Say which of the two files is at fault: the target, of which there is a part, or the one that is read."""
+    """Return the error of the faulty file: the target, partly written, or the source."""
     text = str(fault)
-    # The name of the error is known from Python 3.11 on.
+    # `sqlite_errorname` exists since Python 3.11.
     if re.search("not a database|malformed|locked|busy", text) or "_READ" in getattr(fault, "sqlite_errorname", ""):
         return store_error(fault, file)
-    # Everything else is about writing, and the database was only read.
+    # All other errors concern writing, and the source is only read.
     return target_fault(target, no_room(part, _size(source)) or text)
 
 
 def _size(source: sqlite3.Connection) -> int:
-    """Return how many bytes a copy takes; 0 if that is unknown."""
+    """Return the size of a copy in bytes; 0 if unknown."""
     with suppress(sqlite3.Error):
         pages, page = (source.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
         return int(pages * page)

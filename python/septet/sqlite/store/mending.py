@@ -1,4 +1,4 @@
-"""Making anew what is derived inside a store's file, and clearing what ended processes left in it."""
+"""Rebuilding derived data in a store's file, and removing claims of dead processes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from septet.sqlite.tables import claims, indexing
 
 __all__ = ["clear_claims", "dead_claims", "file_faults", "rebuild_full_text", "version_of"]
 
-#: So many faults of a file are told.
+#: Maximum reported faults of a file.
 MOST = 5
 
 
 def file_faults(read: Reading) -> list[str]:
-    """Return what SQLite finds wrong with the file itself, five sentences at most; empty for a sound one."""
+    """Return SQLite's faults of the file itself, at most five; empty for a sound file."""
     try:
-        found = [str(said) for (said,) in read.sql.execute(f"PRAGMA quick_check({MOST})")]
+        messages = [str(message) for (message,) in read.sql.execute(f"PRAGMA quick_check({MOST})")]
     except sqlite3.DatabaseError as fault:
-        found = [str(fault)]
-    # Full-text tables have a check of their own, and are mended.
-    return [said for said in found if said != "ok" and "fts" not in said.lower()]
+        messages = [str(fault)]
+    # Full-text tables are checked separately, and can be rebuilt.
+    return [message for message in messages if message != "ok" and "fts" not in message.lower()]
 
 
 def version_of(read: Reading) -> int:
@@ -31,10 +31,10 @@ def version_of(read: Reading) -> int:
 
 
 def rebuild_full_text(store: Store) -> int:
-    """Make the full-text tables anew from the entries, in one transaction; return how many rows they have now.
+    """Rebuild the full-text tables from the entries, in one transaction; return their number of rows.
 
     Raises:
-        StoreError: the file itself is damaged, or takes no writes: nothing was changed.
+        StoreError: the file itself is damaged or not writable; nothing was changed.
     """
     with store.reading() as read:
         if faults := file_faults(read):
@@ -46,12 +46,12 @@ def rebuild_full_text(store: Store) -> int:
 
 
 def dead_claims(read: Reading) -> int:
-    """Return how many texts are claimed by processes of this machine that ended, or were until a time that is over."""
+    """Return the number of texts claimed by dead processes of this machine, or with expired claims."""
     now = time.time()
     return sum(until <= now or claims.is_dead(owner) for owner, until in claims.owners(read))
 
 
 def clear_claims(store: Store) -> int:
-    """Remove such claims; return how many."""
+    """Remove dead and expired claims; return their number."""
     with store.bookkeeping() as write:
         return claims.drop_dead(write) + claims.drop_expired(write, time.time())

@@ -1,4 +1,4 @@
-"""From older schemas to the present one, step by step; a file is upgraded in one transaction, or not at all."""
+"""Migrations from older schemas, step by step; a file is upgraded in a single transaction."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from septet.sqlite.tables.fragments import SEARCHABLE
 
 __all__ = ["OLDEST", "stand_ins", "upgrade"]
 
-#: Stands among the steps for terms that SQLite cannot make.
+#: Placeholder among the steps for terms that SQLite cannot compute.
 _GRAMS = "grams"
 
-#: What brings a file from the version before to the version named. A file of an older version, opened for reading, is
-#: read as it is, with `stand_ins` for what its tables lack.
+#: The statements that upgrade a file to each version from the one before. A file of an older version, opened for
+#: reading, is not changed; `stand_ins` replace missing columns.
 _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
     {
         2: (
@@ -38,7 +38,7 @@ _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
         ),
         5: (
             "ALTER TABLE entries ADD COLUMN source TEXT",
-            # What a program stored before there was a word for it, it vouched for.
+            # Entries stored before this column existed count as trusted.
             "ALTER TABLE entries ADD COLUMN trust TEXT NOT NULL DEFAULT 'trusted'",
             "CREATE TABLE history (entry INTEGER NOT NULL, version INTEGER NOT NULL, at REAL NOT NULL, "
             "call TEXT NOT NULL, columns TEXT NOT NULL, PRIMARY KEY (entry, version)) WITHOUT ROWID",
@@ -61,7 +61,7 @@ _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
             "CREATE INDEX staged_by_file ON staged (file)",
         ),
         7: (
-            # Names got terms of their own, and terms that are words of the entry are none.
+            # Names have terms since this version, and words of the entry are no longer terms.
             "INSERT INTO grams_fts (grams_fts) VALUES ('delete-all')",
             "INSERT INTO memories_fts (memories_fts) VALUES ('delete-all')",
             _GRAMS,
@@ -73,9 +73,9 @@ _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
     }
 )
 
-#: By the version that has them, what hides tables from one connection. When another process adds the columns, the view
-#: shows them: of two columns with one name the first counts. Nothing that searches needs the ages of links and
-#: their changes, which nobody writes meanwhile. For earlier versions `tables/history` looks whether the file has them.
+#: Temporary views that replace tables for one connection, by the version that added the columns. When another process
+#: adds the columns, the view shows them: of two columns with one name the first wins. Searches do not need the ages of
+#: links and their changes, which are not written in old files. `tables/history` checks for earlier versions itself.
 _STAND_INS: Mapping[int, tuple[str, ...]] = MappingProxyType(
     {
         4: ("CREATE TEMP VIEW link_changes AS SELECT 0 AS source, 0 AS target, 0 AS generation WHERE 0",),
@@ -91,14 +91,14 @@ OLDEST = min(_STEPS) - 1
 
 
 def stand_ins(version: int) -> Iterator[str]:
-    """Yield the statements that stand in for what a file of an older version lacks, for one connection that reads."""
+    """Yield the statements that emulate missing columns of an older file, for one reading connection."""
     for target, statements in _STAND_INS.items():
         if version < target:
             yield from statements
 
 
 def upgrade(connection: sqlite3.Connection, version: int) -> None:
-    """Bring a file of an older version to the present one, inside a transaction."""
+    """Upgrade a file of an older version, inside a transaction."""
     for target in sorted(_STEPS):
         for statement in _STEPS[target] if target > version else ():
             if statement == _GRAMS:
@@ -108,11 +108,11 @@ def upgrade(connection: sqlite3.Connection, version: int) -> None:
 
 
 def _make_grams(connection: sqlite3.Connection) -> None:
-    """Make the extra index terms of all entries anew."""
+    """Recompute the extra index terms of all entries."""
     rows = connection.execute("SELECT row, id, title, description, context, tags FROM entries WHERE live")
-    # Not by a function in SQL: an interrupt in one would be an error of SQLite.
-    made = (
+    # Not in an SQL function, which would turn an interrupt into an error of SQLite.
+    terms = (
         (gram_text(entry_id, title, (description, context, *tags_of(tags))), row)
         for row, entry_id, title, description, context, tags in rows
     )
-    connection.executemany("UPDATE entries SET grams = ? WHERE row = ?", made)
+    connection.executemany("UPDATE entries SET grams = ? WHERE row = ?", terms)

@@ -1,9 +1,9 @@
-r"""Texts with NUL in SQLite's JSON, which ends a text there.
+r"""Escaping of texts with NUL, at which SQLite's JSON truncates.
 
-Such texts go through JSON escaped: NUL as ``\1\2`` and ``\1`` as ``\1\3``. No two texts become one, their order stays,
-and texts without either character, nearly all, stay as they are.
+In JSON, NUL is escaped as ``\1\2`` and ``\1`` as ``\1\3``. The mapping is injective and keeps the order; texts without
+either character, nearly all, do not change.
 
-SQLite escapes them itself: a function of Python that it calls loses the interrupt that comes within.
+SQLite does the escaping: a Python function called from SQL would lose interrupts.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from septet._core import text_set
 
 __all__ = ["among", "escaped", "escaped_json", "listed", "plain", "unescaped"]
 
-#: What stands in JSON for a text that must be escaped, and for some that need not be.
+#: A necessary condition, in JSON, of a text that must be escaped.
 _MARK = "\\u000"
 
 
 def plain(sql: str) -> str:
-    """Return, as SQL, the text that an escaped one stands for."""
+    """Return SQL that unescapes a text."""
     return f"replace(replace({sql}, char(1, 2), char(0)), char(1, 3), char(1))"
 
 
@@ -34,20 +34,20 @@ def escaped(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """Return the text that `escaped` made another of."""
+    """Invert `escaped`."""
     return text.replace("\1\2", "\0").replace("\1\3", "\1") if "\1" in text else text
 
 
 def listed(values: Sequence[str]) -> tuple[str, str]:
-    """Return texts as something to select ``key``, from 0, and ``value`` from, and its parameter."""
+    """Return a table expression of texts with ``key`` (from 0) and ``value``, and its parameter."""
     text = json.dumps(values)
     return ("json_each(?)", text) if _MARK not in text else (_LISTED, json.dumps([escaped(value) for value in values]))
 
 
 def among(values: Sequence[str] | Sequence[float]) -> tuple[str, str, int]:
-    """Return texts, or numbers, as something to select each ``value`` from once, its parameter, and how many.
+    """Return a table expression of distinct texts or numbers as ``value``, its parameter, and their number.
 
-    In order, because SQLite looks values up in a tree, which grows several times as fast.
+    Sorted, since SQLite builds a B-tree of the values, which is several times faster in order.
     """
     if values and isinstance(values[0], str):
         text, count = text_set(cast("Sequence[str]", values))
@@ -57,10 +57,10 @@ def among(values: Sequence[str] | Sequence[float]) -> tuple[str, str, int]:
 
 
 def escaped_json(column: str) -> str:
-    """Return, as SQL, the JSON of a column with its texts and names escaped."""
-    # No JSON holds the character itself. With pairs of backslashes out of the way, each that is left begins an escape.
+    """Return SQL for the JSON of a column with its texts and names escaped."""
+    # JSON never contains this character. Once pairs of backslashes are replaced, each remaining one begins an escape.
     out = rf"replace({column}, '\\', char(2))"
     for before, after in ((r"\u0001", r"\u0001\u0003"), (r"\u0000", r"\u0001\u0002")):
         out = f"replace({out}, '{before}', '{after}')"
-    # Nearly no text has either.
+    # Few texts contain either character.
     return rf"CASE WHEN instr({column}, '{_MARK}') THEN replace({out}, char(2), '\\') ELSE {column} END"

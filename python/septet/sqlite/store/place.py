@@ -1,4 +1,4 @@
-"""Where a vault lies, as far as it matters to SQLite: folders that other machines or programs write too."""
+"""Detection of vault folders that other machines or programs also write, which matters to SQLite."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["place_note"]
 
 
 def place_note(path: str) -> Note | None:
-    """Return what there is to say of the folder of a vault; None for one that is this machine's alone.
+    """Return the note on a vault's folder; None if only this machine writes it.
 
-    Elsewhere a write-ahead log is unsafe: its index is memory that only one machine sees, and a program that copies
-    files copies the log apart from its database.
+    Elsewhere a write-ahead log is unsafe: its index is memory of a single machine, and synchronisation copies the log
+    separately from its database.
     """
     if not filesystem.is_local(path):
         cause = (

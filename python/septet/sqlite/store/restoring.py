@@ -1,4 +1,4 @@
-"""Putting a backup in the place of a vault: checked, whole or not at all, and not under anybody who has it open."""
+"""Restoring a backup: checked, atomic, and refused while the vault is open."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from septet.system.target import ARRAYS, BESIDE, belongs, complete, sync_folder,
 
 __all__ = ["put_log_aside", "restore"]
 
-#: How long it waits for others to close the vault.
+#: Maximum wait for other processes to close the vault, in seconds.
 WAIT_S = 1.0
 
 Progress = Callable[[int, int], None]
@@ -31,19 +31,19 @@ Progress = Callable[[int, int], None]
 def restore(
     backup: str, path: str, progress: Progress | None = None, step: Callable[[str], None] = lambda _name: None
 ) -> int:
-    """Put a copy of a backup in the place of a vault; see `Vault.restore`.
+    """Replace a vault by a copy of a backup; see `Vault.restore`.
 
-    A crash leaves the old vault, whole, or the new one, whole. Before the new file takes the name, SQLite writes the
-    log of the old one into it and removes the log, so at no time does a log lie beside a file that it does not belong
-    to. Where the old file is too damaged for that, its log is put aside first, under a name that says so.
+    A crash leaves either the old vault or the new one, intact. Before the rename, SQLite checkpoints and removes the
+    old file's WAL, so that a WAL is never beside a file that it does not belong to. If the old file is too damaged for
+    that, its WAL is renamed first.
 
     Args:
-        step: called with the name of each step before it is done; it may raise to stop there.
+        step: called with the name of each step before it; may raise to stop.
     """
-    for given in (backup, path):
-        if not given or "\0" in given:
-            raise StoreError(f"{given!r} is not a file name: name a file")
-    # A link keeps pointing where it points.
+    for place in (backup, path):
+        if not place or "\0" in place:
+            raise StoreError(f"{place!r} is not a file name: name a file")
+    # The target of a symbolic link is replaced, not the link.
     target = Path(os.path.realpath(absolute(path)))
     try:
         _refuse(backup, path, target)
@@ -81,13 +81,13 @@ def restore(
 
 
 def _refuse(backup: str, path: str, target: Path) -> None:
-    """Refuse files that cannot be meant."""
+    """Refuse files that are not a backup, or overlap with the vault."""
     try:
         is_file, what = Path(backup).is_file(), "is not a file" if Path(backup).exists() else "does not exist"
     except OSError as fault:
         is_file, what = False, f"cannot be found ({fault.strerror or fault})"
     if not is_file:
-        raise StoreError(f"the backup {backup} {what}: name a file that Vault.backup wrote")
+        raise StoreError(f"the backup {backup} {what}: name a file written by Vault.backup")
     if belongs(backup, target):
         raise StoreError(f"{backup} is the vault {path} itself, or a part of it: name a backup of it")
     if belongs(target, backup):
@@ -104,7 +104,7 @@ def _opened(backup: str) -> sqlite3.Connection:
     try:
         with translated(backup):
             if not version_of(source, backup):
-                raise NotAVault(f"{backup} contains no vault: name a file that Vault.backup wrote")
+                raise NotAVault(f"{backup} contains no vault: name a file written by Vault.backup")
     except BaseException:
         source.close()
         raise
@@ -112,28 +112,28 @@ def _opened(backup: str) -> sqlite3.Connection:
 
 
 def _checked(part: str, backup: str) -> int:
-    """Make sure that a copy of a backup is sound, and return how many entries it holds."""
+    """Check that a copy of a backup is sound, and return its number of entries."""
     with translated(backup), closing(sqlite3.connect(part, isolation_level=None)) as sql:
-        found = [str(row[0]) for row in sql.execute("PRAGMA quick_check(5)")]
+        messages = [str(row[0]) for row in sql.execute("PRAGMA quick_check(5)")]
         is_of_today = version_of(sql, backup) == SCHEMA_VERSION
         count = int(sql.execute("SELECT count(*) FROM entries WHERE live").fetchone()[0])
-    faults = found if found != ["ok"] else []
+    faults = messages if messages != ["ok"] else []
     if not faults and is_of_today:
         faults = full_text_faults(part)
     if faults:
         raise NotAVault(
-            f"the backup {backup} is damaged ({'; '.join(faults[:3])}): restore another one; the vault was not touched"
+            f"the backup {backup} is damaged ({'; '.join(faults[:3])}): restore another one; the vault was not changed"
         )
     return count
 
 
 @contextmanager
 def _locked(target: Path, step: Callable[[str], None]) -> Iterator[bool]:
-    """Keep everybody from the vault that is there; False if there is none that SQLite can read, so none to keep from.
+    """Lock the existing vault; yield False if SQLite can read none, so that there is nothing to lock.
 
     Raises:
-        StoreBusy: somebody has it open.
-        NotAVault: it is no vault.
+        StoreBusy: another connection has it open.
+        NotAVault: not a vault.
     """
     if is_open_here(str(target)):
         raise _busy(target)
@@ -149,12 +149,12 @@ def _locked(target: Path, step: Callable[[str], None]) -> Iterator[bool]:
             _refuse_others(target)
         yield sound
     finally:
-        # Nothing was written, and a file that was renamed over stays as it is.
+        # Nothing was written, and closing does not change a replaced file.
         sql.close()
 
 
 def _lock(sql: sqlite3.Connection, target: Path) -> bool:
-    """Take SQLite's exclusive lock, after which there is no log any more; False for a file that SQLite cannot read."""
+    """Take SQLite's exclusive lock, which removes the WAL; False for a file that SQLite cannot read."""
     deadline = time.monotonic() + WAIT_S
     while True:
         try:
@@ -170,7 +170,7 @@ def _lock(sql: sqlite3.Connection, target: Path) -> bool:
                 raise target_fault(target, str(fault)) from fault
         except (sqlite3.DatabaseError, UnicodeDecodeError):
             return False
-        # Removing the log fails at once while others have the file open, but they may be about to close it.
+        # Removing the WAL fails at once while others have the file open; retry, since they may be about to close it.
         if time.monotonic() > deadline:
             raise _busy(target)
         time.sleep(0.01)
@@ -184,13 +184,13 @@ def _busy(target: Path) -> StoreBusy:
 
 
 def _refuse_others(target: Path) -> None:
-    """Refuse a file that SQLite cannot read, if it is no damaged vault, or somebody has it open."""
+    """Refuse a file that SQLite cannot read, unless it is a damaged vault that no process has open."""
     with target.open("r+b") as file:
         head = file.read(100)
         if head and (head[:16] != b"SQLite format 3\0" or head[68:72] != _APPLICATION):
-            raise NotAVault(f"{target} is no vault: move it away, or name another place for the vault")
+            raise NotAVault(f"{target} is not a vault: move it away, or name another place for the vault")
         try:
-            # The bytes on which SQLite's readers hold their lock, in WAL mode as long as they have the file open.
+            # The bytes locked by SQLite's readers, in WAL mode as long as they have the file open.
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000000 + 2)
         except OSError as fault:
             raise _busy(target) from fault
@@ -200,7 +200,7 @@ _APPLICATION = APPLICATION_ID.to_bytes(4, "big")
 
 
 def _put_aside(target: Path, step: Callable[[str], None]) -> list[tuple[Path, Path]]:
-    """Rename the logs of a vault that is gone or damaged, which SQLite would play over the new one."""
+    """Rename the logs of a missing or damaged vault, which SQLite would replay over the new one."""
     moved = []
     name = os.urandom(4).hex()
     for ending in BESIDE:
@@ -216,25 +216,25 @@ def _put_aside(target: Path, step: Callable[[str], None]) -> list[tuple[Path, Pa
 
 
 def put_log_aside(path: str, logs: Mapping[str, tuple[int, int] | None]) -> None:
-    """Take the log of a file that was replaced away from the new one, unless somebody has it open.
+    """Rename the WAL of a replaced file, unless another process has it open.
 
-    SQLite leaves it there, and would play it over the new file when that is opened. It may hold writes that are
-    nowhere else, for a file that was only moved, so it is kept under another name.
+    SQLite would otherwise replay it over the new file. It may contain the only copy of writes, if the old file was just
+    moved, so it is not deleted.
 
     Args:
         path: the vault, closed in this process.
-        logs: device and number of the log and of its index, by path.
+        logs: device and inode of the WAL and of its index, by path.
     """
     log, index = sorted(map(Path, logs), reverse=True)
     if is_open_here(path):
         return
     with suppress(OSError):
-        for one in (log, index):
-            found = one.lstat()
-            if (found.st_dev, found.st_ino) != logs[str(one)]:
+        for log_file in (log, index):
+            status = log_file.lstat()
+            if (status.st_dev, status.st_ino) != logs[str(log_file)]:
                 return
         with index.open("r+b") as file:
-            # The bytes of SQLite's locks: every process that has the log open holds one of them.
+            # The bytes of SQLite's locks: every process with an open WAL holds one of them.
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 9, 120)
             if log.stat().st_size:
                 log.rename(f"{str(log)[: -len('-wal')]}.before-{os.urandom(4).hex()}-wal")
@@ -244,10 +244,10 @@ def put_log_aside(path: str, logs: Mapping[str, tuple[int, int] | None]) -> None
 
 
 def _remove_arrays(target: Path) -> None:
-    """Remove what searches kept of the old vault; it would be ignored."""
+    """Remove the search index of the old vault; it would be ignored."""
     folder = Path(f"{target}{ARRAYS}")
     if folder.is_symlink():
-        # It may lead anywhere.
+        # A link may point anywhere.
         return
     with suppress(OSError):
         for file in folder.iterdir():

@@ -1,4 +1,4 @@
-"""Leaving nothing in a store's file but what is in its tables: no free pages, no old bytes in used ones, no log."""
+"""Erasing deleted data from a store's file: free pages, old bytes in used pages, and the WAL."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ __all__ = ["scrub"]
 
 
 def scrub(store: Store) -> list[str]:
-    """Write a file anew from its tables and empty its log; return what could not be done, in sentences.
+    """Rewrite a file from its tables and empty its WAL; return the failures as sentences.
 
-    Readers go on with what they see; other writers wait. It takes twice the room of the file meanwhile.
+    Readers keep their snapshots; other writers wait. Needs temporary space of twice the file's size.
 
     Raises:
-        StoreError: the file cannot be used any more.
+        StoreError: the file cannot be used.
     """
     problems = []
     with store.maintaining() as sql:
         try:
-            # What it builds is as large as the file.
+            # The temporary copy is as large as the file.
             sql.execute("PRAGMA temp_store = FILE")
             try:
                 sql.execute("VACUUM")
             finally:
                 sql.execute("PRAGMA temp_store = MEMORY")
         except sqlite3.Error as fault:
-            said = store_error(fault, store.file)
-            problems.append(f"bytes of secrets may be left in unused parts of the file ({said}): redact again")
+            error = store_error(fault, store.file)
+            problems.append(f"bytes of secrets may be left in unused parts of the file ({error}): redact again")
         try:
             busy = bool(sql.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
         except sqlite3.Error as fault:
@@ -41,10 +41,10 @@ def scrub(store: Store) -> list[str]:
 
 
 def _put_aside(file: str) -> list[str]:
-    """Name the logs that were put aside when another file took the name of the vault."""
+    """Report the WALs that were renamed when the vault's file was replaced."""
     path = Path(file)
     try:
-        names = sorted(one.name for one in path.parent.iterdir() if one.name.startswith(f"{path.name}.before-"))
+        names = sorted(entry.name for entry in path.parent.iterdir() if entry.name.startswith(f"{path.name}.before-"))
     except OSError:
         return []
     return [f"{path.parent / name} was put aside and may hold secrets: delete it" for name in names]

@@ -1,7 +1,7 @@
-"""Which rows of a vault's file hold values that Septet does not write: damaged ones, and those of other programs.
+"""Detection of rows with values that Septet never writes: damaged, or written by other programs.
 
-Rows are looked at when a read fails, by `septet doctor` and by an export. What is found can be hidden from connections
-that read, so that searches and exports go on without it.
+Rows are checked when a read fails, by `septet doctor` and by an export. Unsound rows can be hidden from reading
+connections, so that searches and exports continue without them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from septet.system.forks import using_sqlite
 
 __all__ = ["Unsound", "hide", "table_faults", "traced", "unsound", "unsound_error", "unsound_rows"]
 
-#: A look at all rows ends after so many steps of SQLite without a row, as a view in the place of a table may give none.
+#: Maximum SQLite steps without a row, since a view instead of a table may yield none.
 _STEPS = 50_000_000
 
-#: The columns without which rows of a table cannot be looked at, where those are more than its key.
+#: Columns required for the check of a table's rows, in addition to its key.
 _NEEDED: Mapping[str, set[str]] = {
     "meta": {"key", "value"},
     "spaces": {"space", "dimensions"},
@@ -38,12 +38,12 @@ _INFINITE = frozenset({inf, -inf})
 
 
 class Unsound(NamedTuple):
-    """A value that no row of its table may hold.
+    """A value that is invalid in its column.
 
     Attributes:
         key: the values of the primary key.
-        found: what the column holds, and what is wanted.
-        generation: of a row that has one, what is in this column.
+        found: the stored and the expected value, as text.
+        generation: the value of this column, if the table has it.
     """
 
     table: str
@@ -58,7 +58,7 @@ class Unsound(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """A table of the schema: its columns with what finds fault with a value, and those of its primary key."""
+    """A table of the schema: the validator of each column, and the primary key."""
 
     name: str
     columns: Mapping[str, partial[str | None]]
@@ -66,29 +66,29 @@ class _Table(NamedTuple):
     known: set[tuple[type, ...]]
 
     def fault(self, named: Sequence[str], row: tuple[Any, ...]) -> tuple[str, str] | None:
-        """Return the first column that holds what it may not, and what, given the columns that were read."""
+        """Return the first invalid column and the reason, given the columns that were read."""
         for name, value in zip(named, row):
-            if said := self.columns[name](value):
-                return name, said
+            if reason := self.columns[name](value):
+                return name, reason
         self.known.add(tuple(map(type, row)))
         return None
 
     def quick(self, named: Sequence[str]) -> Callable[[tuple[Any, ...]], bool]:
-        """Return what says of most sound rows that they are, if their texts are UTF-8."""
+        """Return a fast predicate that is True for most sound rows, given texts in UTF-8."""
         looked_at = [(at, _MORE[self.name, name]) for at, name in enumerate(named) if (self.name, name) in _MORE]
         known, times = self.known, [at for at, name in enumerate(named) if self.columns[name].args[0] is _KINDS["REAL"]]
 
         def is_sound(row: tuple[Any, ...]) -> bool:
             if tuple(map(type, row)) not in known or not _INFINITE.isdisjoint([row[at] for at in times]):
                 return False
-            found = [wrong(row[at]) for at, wrong in looked_at]
-            return not any(found)
+            reasons = [wrong(row[at]) for at, wrong in looked_at]
+            return not any(reasons)
 
         return is_sound
 
 
 class traced(translated):
-    """Raises also what unsound rows lead to as Septet's: only a read that failed has its rows looked at."""
+    """Also translates errors caused by unsound rows: rows are checked only after a failed read."""
 
     __slots__ = ()
 
@@ -97,26 +97,26 @@ class traced(translated):
     ) -> None:
         super().__exit__(kind, fault, trace)
         if isinstance(fault, _OF_VALUES) and not isinstance(fault, SeptetError) and self.path != MEMORY:
-            found, _ = unsound_rows(self.path)
-            if found:
-                raise unsound_error(self.path, found[0]) from fault
+            faults, _ = unsound_rows(self.path)
+            if faults:
+                raise unsound_error(self.path, faults[0]) from fault
 
 
-def unsound_error(path: str, found: Unsound) -> StoreError:
-    """Return the error about a vault's file of which a value could not be gone past."""
-    return StoreError(f"{path} holds what Septet does not write, {found}: {RESTORE}")
+def unsound_error(path: str, row: Unsound) -> StoreError:
+    """Return the error for an unsound value in a vault's file."""
+    return StoreError(f"{path} holds what Septet does not write, {row}: {RESTORE}")
 
 
-#: What code raises that is given values of another kind than it knows.
+#: Errors that unexpected values raise in code.
 _OF_VALUES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)
 _EMPTY = {"tags": "'[]'", "attrs": "'{}'"}
 
 
 def unsound(sql: sqlite3.Connection) -> Iterator[Unsound]:
-    """Yield the first value of each row that its column may not hold, over all tables.
+    """Yield the first invalid value of each row, over all tables.
 
     Args:
-        sql: a connection that is used for nothing else.
+        sql: a connection for this purpose only.
 
     Raises:
         sqlite3.Error: the file is damaged.
@@ -126,68 +126,68 @@ def unsound(sql: sqlite3.Connection) -> Iterator[Unsound]:
         there = [name for _, name, *_ in sql.execute(f"PRAGMA main.table_info({table.name})")]
         named = [name for name in table.columns if name in there]
         if not _NEEDED.get(table.name, {*table.key}) <= set(named):
-            # An older vault, or one that `table_faults` tells of.
+            # An older vault, or one with `table_faults`.
             continue
         keys, age = [named.index(name) for name in table.key], named.index("generation") if "generation" in named else 0
         is_sound, lacking = table.quick(named), {"generation", "store_id"} if table.name == "meta" else set()
         for row in _rows(sql, f"SELECT {', '.join(named)} FROM main.{table.name}"):
-            found = None if sql.text_factory is str and is_sound(row) else table.fault(named, row)
-            if found is None and table.name == "spaces":
+            reason = None if sql.text_factory is str and is_sound(row) else table.fault(named, row)
+            if reason is None and table.name == "spaces":
                 dimensions[row[0]] = row[named.index("dimensions")]
-            elif found is None and table.name == "vectors":
-                held = dict(zip(named, row))
-                found = _wrong_vector(held["vector"], dimensions.get(held["space"]))
-            elif found is None and table.name == "meta":
-                found = _wrong_meta(*row)
+            elif reason is None and table.name == "vectors":
+                values = dict(zip(named, row))
+                reason = _wrong_vector(values["vector"], dimensions.get(values["space"]))
+            elif reason is None and table.name == "meta":
+                reason = _wrong_meta(*row)
                 lacking.discard(row[0])
-            if found is not None:
-                yield Unsound(table.name, tuple(row[at] for at in keys), *found, row[age] if age else None)
+            if reason is not None:
+                yield Unsound(table.name, tuple(row[at] for at in keys), *reason, row[age] if age else None)
         for name in sorted(lacking):
             yield Unsound(table.name, (name,), "value", "nothing, where a vault says what it is")
 
 
-def _rows(sql: sqlite3.Connection, asked: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table, those too that hold text that is no UTF-8, in which surrogates stand for its bytes."""
-    sql.text_factory, given = str, 0
+def _rows(sql: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a table; bytes that are not UTF-8 become surrogates."""
+    sql.text_factory, count = str, 0
     try:
-        for row in sql.execute(asked):
+        for row in sql.execute(query):
             yield row
-            given += 1
+            count += 1
     except sqlite3.OperationalError as fault:
         if "decode" not in str(fault):
             raise
         sql.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
-        yield from islice(sql.execute(asked), given, None)
+        yield from islice(sql.execute(query), count, None)
 
 
 def unsound_rows(path: str) -> tuple[list[Unsound], str]:
-    """Return the first unsound value of each row of a vault's file, and why not all rows could be read, or nothing."""
-    found: list[Unsound] = []
+    """Return the first unsound value of each row of a vault's file, and the error that stopped the check, or ""."""
+    faults: list[Unsound] = []
     try:
         with using_sqlite(), closing(connect(path, mode="ro")) as sql:
             _bound(sql)
-            # One snapshot: another writer may add a space, and its vectors, between two tables.
+            # One snapshot: another writer may add a space and its vectors between two tables.
             sql.execute("BEGIN")
-            found.extend(unsound(sql))
+            faults.extend(unsound(sql))
     except (sqlite3.Error, StoreError) as fault:
-        return found, str(fault)
-    return found, ""
+        return faults, str(fault)
+    return faults, ""
 
 
 def _bound(sql: sqlite3.Connection) -> None:
-    left = iter(range(_STEPS // 1_000))
-    sql.set_progress_handler(lambda: next(left, None) is None, 1_000)
+    steps = iter(range(_STEPS // 1_000))
+    sql.set_progress_handler(lambda: next(steps, None) is None, 1_000)
 
 
 def table_faults(sql: sqlite3.Connection) -> list[str]:
-    """Return what stands in the place of tables, of the view, and what would run when they are written."""
-    held = {name: (kind, root, text) for kind, name, root, text in sql.execute(_MASTER)}
+    """Return foreign objects in the schema: instead of tables or the view, and triggers on them."""
+    objects = {name: (kind, root, text) for kind, name, root, text in sql.execute(_MASTER)}
     # An older vault has fewer tables and columns.
     is_whole = int(sql.execute("PRAGMA user_version").fetchone()[0]) == SCHEMA_VERSION
     faults = []
     for table in _tables():
-        kind, root, _ = held.get(table.name, ("table", int(not is_whole), ""))
-        if table.name not in held and is_whole:
+        kind, root, _ = objects.get(table.name, ("table", int(not is_whole), ""))
+        if table.name not in objects and is_whole:
             faults.append(f"there is no table {table.name}")
         elif kind != "table" or not root:
             faults.append(f"{table.name} is a {kind if kind != 'table' else 'virtual table'}, not a table")
@@ -195,7 +195,7 @@ def table_faults(sql: sqlite3.Connection) -> list[str]:
             there = {name for _, name, *_ in sql.execute(f"PRAGMA main.table_info({table.name})")}
             lacking = [name for name in table.columns if name not in there]
             faults += [f"{table.name} has no column {name}" for name in lacking]
-    kind, _, text = held.get("memories", ("view", 0, None))
+    kind, _, text = objects.get("memories", ("view", 0, None))
     if kind != "view" or (text is not None and " ".join(text.split()) != _view()):
         faults.append("the view memories is another one than Septet makes")
     names = ", ".join(f"'{table.name}'" for table in _tables())
@@ -207,27 +207,27 @@ def table_faults(sql: sqlite3.Connection) -> list[str]:
 _MASTER = "SELECT type, name, rootpage, sql FROM sqlite_master WHERE type IN ('table', 'view')"
 
 
-def hide(sql: sqlite3.Connection, found: Sequence[Unsound]) -> None:
-    """Hide rows from one connection; one that is written again, with another generation, is seen again.
+def hide(sql: sqlite3.Connection, faults: Sequence[Unsound]) -> None:
+    """Hide rows from one connection; a row written again, with another generation, is visible again.
 
     Raises:
-        sqlite3.Error: the connection has views of its own, as for a file of an older version.
+        sqlite3.Error: the connection already has views, as for a file of an older version.
     """
     for table in _tables():
-        # Without what it keeps about itself a vault is none.
-        own = [one for one in found if one.table == table.name != "meta"]
-        if not own:
+        # The table meta is required.
+        of_table = [fault for fault in faults if fault.table == table.name != "meta"]
+        if not of_table:
             continue
         aged = ["generation"] if "generation" in table.columns and "generation" not in table.key else []
         columns, hidden = [*table.key, *aged], f"hidden_{table.name}"
         sql.execute(f"CREATE TEMP TABLE {hidden} ({', '.join(columns)})")
         sql.execute(f"CREATE INDEX temp.{hidden}_by_key ON {hidden} ({', '.join(table.key)})")
-        rows = [(*one.key, *([one.generation] if aged else [])) for one in own]
+        rows = [(*fault.key, *([fault.generation] if aged else [])) for fault in of_table]
         sql.executemany(f"INSERT INTO {hidden} VALUES ({', '.join('?' * len(columns))})", map(_plain, rows))
         same = " AND ".join(f"h.{name} IS e.{name}" for name in columns)
         is_hidden = f"EXISTS (SELECT 1 FROM temp.{hidden} h WHERE {same})"
-        # SQLite may ask other conditions first, and fails where one looks into such a value. Indexes need the column.
-        odd = {"tags", "attrs", *(one.column for one in own)} - {*table.key, "id", "generation", "parent"}
+        # SQLite may evaluate other conditions first, which fail on such a value. Indexes need the column.
+        odd = {"tags", "attrs", *(fault.column for fault in of_table)} - {*table.key, "id", "generation", "parent"}
         sql.execute(
             f"CREATE TEMP VIEW {table.name} AS SELECT "
             + ", ".join(
@@ -241,7 +241,7 @@ def hide(sql: sqlite3.Connection, found: Sequence[Unsound]) -> None:
 
 
 def _plain(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    # A key that is no UTF-8 cannot be given back as text.
+    # A key that is not UTF-8 cannot be passed as text.
     return tuple(
         value.encode("utf-8", "surrogateescape") if isinstance(value, str) and not _is_utf8(value) else value
         for value in values
@@ -250,10 +250,10 @@ def _plain(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @lru_cache(1)
 def _tables() -> tuple[_Table, ...]:
-    """Return the tables of the schema, as SQLite understands it."""
+    """Return the tables of the schema, as parsed by SQLite."""
     with closing(sqlite3.connect(":memory:")) as sql:
         sql.executescript(schema())
-        made = []
+        statements = []
         names = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY rowid"
         for (name,) in sql.execute(names).fetchall():
             if "_fts" in name or name.startswith("sqlite_"):
@@ -263,9 +263,9 @@ def _tables() -> tuple[_Table, ...]:
             for _, column, kind, required, _, key in sql.execute(f"PRAGMA table_info({name})"):
                 columns[column] = partial(_wrong, _KINDS[kind], not required and not key, _MORE.get((name, column)))
                 keys += [(key, column)] if key else []
-            made.append(_Table(name, columns, [column for _, column in sorted(keys)], set()))
-    # What vectors are compared with is read first.
-    return tuple(sorted(made, key=lambda table: table.name == "vectors"))
+            statements.append(_Table(name, columns, [column for _, column in sorted(keys)], set()))
+    # Vectors last: they are checked against the spaces.
+    return tuple(sorted(statements, key=lambda table: table.name == "vectors"))
 
 
 @lru_cache(1)
@@ -321,9 +321,9 @@ def _no_object(text: str) -> str | None:
 
 def _no_version(text: str) -> str | None:
     """A version has columns of entries."""
-    said = _no_object(text)
+    reason = _no_object(text)
     entries = next(table for table in _tables() if table.name == "entries")
-    return said or (None if json_of(text, dict).keys() <= entries.columns.keys() else f"other columns: {shown(text)}")
+    return reason or (None if json_of(text, dict).keys() <= entries.columns.keys() else f"other columns: {shown(text)}")
 
 
 def _no_tags(text: str) -> str | None:
@@ -347,8 +347,8 @@ def _no_dimensions(size: int) -> str | None:
 
 
 def _wrong_vector(vector: bytes, dimensions: int | None) -> tuple[str, str] | None:
-    said = _no_vector(vector, dimensions)
-    return None if said is None else ("vector", said)
+    reason = _no_vector(vector, dimensions)
+    return None if reason is None else ("vector", reason)
 
 
 def _no_vector(vector: bytes, dimensions: int | None) -> str | None:
@@ -366,16 +366,16 @@ def _no_vector(vector: bytes, dimensions: int | None) -> str | None:
 
 def _wrong_meta(key: str, value: Any) -> tuple[str, str] | None:
     if key.startswith(("generation", "purged", "emptied:")):
-        sound, wanted = type(value) is int and value >= 0, "a whole number"
+        sound, expected = type(value) is int and value >= 0, "a whole number"
     elif key.startswith(("store_id", "state:", "pooling:", "mark:", "writer:")):
-        sound, wanted = type(value) is str, "text"
+        sound, expected = type(value) is str, "text"
     elif key.startswith("device:"):
-        sound, wanted = type(value) is str and value.isdecimal(), "a number in digits"
+        sound, expected = type(value) is str and value.isdecimal(), "a number in digits"
     elif key.startswith("staged:"):
-        sound, wanted = _is_pair(value), "a JSON list of two"
+        sound, expected = _is_pair(value), "a JSON list of two"
     else:
         return None
-    return None if sound else ("value", f"{shown(value)}, where {wanted} is wanted")
+    return None if sound else ("value", f"{shown(value)}, where {expected} is wanted")
 
 
 def _is_pair(text: str) -> bool:

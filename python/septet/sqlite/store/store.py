@@ -202,9 +202,9 @@ class Store:
         try:
             if self.path == MEMORY:
                 return ReadTransaction.of_writer(self._turn, self._opened, _STATE_AND_MORE, Reading, self._faults)
-            readers, via, made = self._searched if not whole else (self._readers, None, Reading)
+            readers, via, kind = self._searched if not whole else (self._readers, None, Reading)
             connect = self._connect if via is None else lambda: via(self._connect)
-            begun = readers.begin(connect, _STATE_AND_MORE, made, self._faults)
+            begun = readers.begin(connect, _STATE_AND_MORE, kind, self._faults)
         except SQLITE_FAULTS as fault:
             self.identity.check_log()
             raise store_error(fault, self._file) from fault
@@ -227,15 +227,15 @@ class Store:
                     readers.close_idle()
 
     def _read_anew(self) -> None:
-        _, via, made = self._searched
+        _, via, kind = self._searched
         self._readers = Readers(IDLE_READERS)
-        self._searched = Readers(IDLE_READERS) if self.left_out else self._readers, via, made
+        self._searched = Readers(IDLE_READERS) if self.left_out else self._readers, via, kind
 
-    def search_by(self, via: Callable[..., Connection], made: type[Reading], left_out: Sequence[Unsound]) -> None:
+    def search_by(self, via: Callable[..., Connection], kind: type[Reading], left_out: Sequence[Unsound]) -> None:
         """Have reads that are not whole begin on connections of their own."""
         with self._turn.hold():
             before = self._searched[0]
-            self._searched, self.left_out = (Readers(IDLE_READERS), via, made), left_out
+            self._searched, self.left_out = (Readers(IDLE_READERS), via, kind), left_out
             if before is not self._readers:
                 before.close_idle()
 
@@ -251,7 +251,7 @@ class Store:
         return self._transaction(self._next_generation, self._wrote)
 
     def bookkeeping(self) -> AbstractContextManager[Writing]:
-        """Begin a write transaction that leaves the generation alone: no snapshot depends on what it writes."""
+        """Begin a write transaction that keeps the generation: snapshots do not depend on its rows."""
         return self._transaction(self._same_generation, _nothing)
 
     @contextmanager
@@ -270,10 +270,10 @@ class Store:
     def _transaction(
         self, begun: Callable[[sqlite3.Connection], Writing], committed: Callable[[], None]
     ) -> AbstractContextManager[Writing]:
-        made: AbstractContextManager[Writing] = WriteTransaction(
+        transaction: AbstractContextManager[Writing] = WriteTransaction(
             self._turn, self._writable, begun, committed, self._faults, self.in_memory
         )
-        return made
+        return transaction
 
     def _next_generation(self, sql: sqlite3.Connection) -> Writing:
         before, writer = self._checked(sql)
@@ -308,11 +308,11 @@ class Store:
             return 0
 
     def notes(self, tier: str) -> list[Note]:
-        """Return what searches should say of the file."""
+        """Return the notes to attach to every search of this store."""
         # Asked in every search.
         try:
-            found = os.stat(self._file)  # noqa: PTH116
-            if (found.st_dev, found.st_ino) == self.identity.file and self._untold is None:
+            status = os.stat(self._file)  # noqa: PTH116
+            if (status.st_dev, status.st_ino) == self.identity.file and self._untold is None:
                 return []
         except OSError:
             pass
@@ -393,7 +393,7 @@ def store_id(read: Reading) -> str:
 
 
 def writer_at(read: Reading, generation: int) -> str:
-    """Return who wrote a generation: from which one on, and a name; empty where it is unknown.
+    """Return the writer of a generation (its first generation and a name); empty if unknown.
 
     Two copies of a store that were changed separately have the same generations, from different writers.
     """

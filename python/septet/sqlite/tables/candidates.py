@@ -34,12 +34,12 @@ def passing_rows(read: Reading, plan: Plan, ids: Sequence[str]) -> list[int]:
 def any_passing(read: Reading, plan: Plan, filters: Sequence[Filter]) -> list[bool]:
     """Say for each filter whether an entry passes it that a plan may find without its own filters."""
     others = conditions(plan._replace(filters={}, scores_memories=plan.include_memories))
-    found = []
+    candidates = []
     for item in filters:
         passing = conjunction({**others, "own": filtered({"own": item})})
         sql = f"SELECT EXISTS (SELECT 1 FROM entries e WHERE {passing.sql})"
-        found.append(bool(read.sql.execute(sql, passing.parameters).fetchone()[0]))
-    return found
+        candidates.append(bool(read.sql.execute(sql, passing.parameters).fetchone()[0]))
+    return candidates
 
 
 def rows_of(read: Reading, ids: Sequence[str]) -> dict[str, int]:
@@ -66,5 +66,5 @@ def filters_passed(read: Reading, plan: Plan, row: int, *, memories: bool) -> di
     named = conditions(plan, memories=memories)
     columns = ", ".join(f"coalesce(({condition.sql}), 0)" for condition in named.values())
     values = [value for condition in named.values() for value in condition.parameters]
-    found = read.sql.execute(f"SELECT {columns} FROM entries e WHERE e.row = ?", (*values, row)).fetchone()
-    return {name: bool(passed) for name, passed in zip(named, found) if name != "live"}
+    values_row = read.sql.execute(f"SELECT {columns} FROM entries e WHERE e.row = ?", (*values, row)).fetchone()
+    return {name: bool(passed) for name, passed in zip(named, values_row) if name != "live"}

@@ -41,23 +41,23 @@ INDEXED = frozenset({"tags", "kind"})
 
 def rows_where(read: Reading | Writing, filters: Mapping[str, Filter]) -> list[int]:
     """Return the rows of the live entries that pass all filters, ascending."""
-    asked = filtered(filters)
-    sql = f"SELECT e.row FROM entries e WHERE e.live AND {asked.sql}"
-    return sorted(row for (row,) in read.sql.execute(sql, asked.parameters))
+    condition = filtered(filters)
+    sql = f"SELECT e.row FROM entries e WHERE e.live AND {condition.sql}"
+    return sorted(row for (row,) in read.sql.execute(sql, condition.parameters))
 
 
 def count_where(read: Reading | Writing, filters: Mapping[str, Filter]) -> int:
     """Return how many live entries pass all filters."""
-    asked = filtered(filters)
-    sql = f"SELECT count(*) FROM entries e WHERE e.live AND {asked.sql}"
-    return int(read.sql.execute(sql, asked.parameters).fetchone()[0])
+    condition = filtered(filters)
+    sql = f"SELECT count(*) FROM entries e WHERE e.live AND {condition.sql}"
+    return int(read.sql.execute(sql, condition.parameters).fetchone()[0])
 
 
 def expired(read: Reading | Writing, until: float, filters: Mapping[str, Filter]) -> list[int]:
     """Return the rows of the live entries that pass all filters and whose validity ended at a time or before."""
-    asked = filtered(filters)
-    sql = f"SELECT e.row FROM entries e WHERE e.live AND e.valid_until <= ? AND {asked.sql}"
-    return sorted(row for (row,) in read.sql.execute(sql, (until, *asked.parameters)))
+    condition = filtered(filters)
+    sql = f"SELECT e.row FROM entries e WHERE e.live AND e.valid_until <= ? AND {condition.sql}"
+    return sorted(row for (row,) in read.sql.execute(sql, (until, *condition.parameters)))
 
 
 def erased(read: Reading | Writing) -> int:
@@ -81,13 +81,13 @@ def set_columns(
     every = parts.with_parts(write, rows)
     reindex = [] if INDEXED.isdisjoint(columns) else every
     indexing.unindex(write, reindex)
-    said = [f"{name} = ?" for name in columns]
+    assignments = [f"{name} = ?" for name in columns]
     values = [*columns.values()]
     if touch and "updated_at" not in columns:
-        said.append("updated_at = max(?, created_at)")
+        assignments.append("updated_at = max(?, created_at)")
         values.append(keeping.at)
     write.sql.execute(
-        f"UPDATE entries SET {', '.join((*said, 'generation = ?'))} WHERE {_THESE}",
+        f"UPDATE entries SET {', '.join((*assignments, 'generation = ?'))} WHERE {_THESE}",
         (*values, write.generation, json.dumps(every)),
     )
     if "tags" in columns:
@@ -173,12 +173,12 @@ def _set_grams(write: Writing, rows: Sequence[int]) -> None:
         "SELECT e.row, e.id, e.title, e.description, e.context, e.tags, e.grams FROM json_each(?) j "
         "JOIN entries e ON e.row = j.value"
     )
-    made = []
+    changed = []
     for row, entry_id, title, description, context, tags, before in write.sql.execute(sql, (json.dumps(list(rows)),)):
         text = gram_text(entry_id, title, (description, context, *tags_of(tags)))
         if text != before:
-            made.append((text, row))
-    write.sql.executemany("UPDATE entries SET grams = ? WHERE row = ?", made)
+            changed.append((text, row))
+    write.sql.executemany("UPDATE entries SET grams = ? WHERE row = ?", changed)
 
 
 def _check(write: Writing, rows: Sequence[int]) -> None:

@@ -111,8 +111,8 @@ def _translate(item: Filter, *, negated: bool = False) -> Condition:
     if isinstance(item, (AllOf, AnyOf)):
         parts = (_translate(part, negated=negated) for part in item.parts)
         return _joined(parts, " AND ", "1") if isinstance(item, AllOf) != negated else _joined(parts, " OR ", "0")
-    found = _holds(item) if isinstance(item, Holds) else _compare(item)
-    return _negated(found) if negated else found
+    condition = _holds(item) if isinstance(item, Holds) else _compare(item)
+    return _negated(condition) if negated else condition
 
 
 #: Parts of identifiers are among the grams, those of memories in their own table.
@@ -166,8 +166,9 @@ def _compare(item: Compare) -> Condition:
     if item.operator == "$exists":
         return Condition(f"{column} IS {'NOT ' if item.value else ''}NULL")
     if item.operator == "$contains":
-        held = f"instr(casefold(CAST({column} AS TEXT)), ?) > 0"
-        return Condition(f"CASE WHEN {column} IS NULL THEN 0 ELSE {held} END", (cast("str", item.value).casefold(),))
+        contained = f"instr(casefold(CAST({column} AS TEXT)), ?) > 0"
+        part = cast("str", item.value).casefold()
+        return Condition(f"CASE WHEN {column} IS NULL THEN 0 ELSE {contained} END", (part,))
     if item.operator == "$in":
         texts, numbers, others = by_type(values_of(item))
         source, parameter, _ = among(texts or numbers)
@@ -197,9 +198,9 @@ def _every_json(item: Compare) -> Condition:
     parts = [_compare_json(replace(item, operator="$eq", value=value)) for value in others]
     for kind, some in ((_TEXT, texts), (_NUMBER, numbers)):
         if some:
-            _, parameter, wanted = among(some)
+            _, parameter, values = among(some)
             inside = Condition(f"{kind} AND j.value IN (SELECT value FROM json_each(?))", (parameter,))
-            parts.append(_of_members(item.field, f"(SELECT count(DISTINCT j.value) {{}}) = {wanted}", inside))
+            parts.append(_of_members(item.field, f"(SELECT count(DISTINCT j.value) {{}}) = {values}", inside))
     return _joined(parts, " AND ", "1")
 
 
@@ -225,11 +226,11 @@ def _compare_json(item: Compare) -> Condition:
 def _of_members(field: str, sql: str, inside: Condition) -> Condition:
     """Ask for members ``j`` of a field that pass a condition, where the braces are in the SQL."""
     source, path = json_source(field)
-    asked = sql.format(f"FROM json_each({source}) j WHERE {inside.sql}")
+    members = sql.format(f"FROM json_each({source}) j WHERE {inside.sql}")
     if field == "tags":
-        return Condition(asked, inside.parameters)
+        return Condition(members, inside.parameters)
     # json_each would walk the values of an object like those of a list.
-    return Condition(f"json_type({source}) <> 'object' AND {asked}", (*path, *path, *inside.parameters))
+    return Condition(f"json_type({source}) <> 'object' AND {members}", (*path, *path, *inside.parameters))
 
 
 def json_source(field: str) -> tuple[str, tuple[object, ...]]:
@@ -259,14 +260,14 @@ def _members(
 ) -> list[Condition]:
     """Compare one member ``j``; text is not ordered with numbers."""
     if operator == "$contains":
-        held = f"CASE WHEN {_TEXT} THEN instr(casefold({plain('j.value')}), ?) > 0 ELSE 0 END"
-        return [Condition(held, (v.casefold(),)) for v in texts]
+        contained = f"CASE WHEN {_TEXT} THEN instr(casefold({plain('j.value')}), ?) > 0 ELSE 0 END"
+        return [Condition(contained, (v.casefold(),)) for v in texts]
     out = [Condition(f"j.type = '{'true' if v else 'false'}'") for v in others if v is not None]
     for kind, some in ((_TEXT, texts), (_NUMBER, numbers)):
         if operator == "$in":
             inside = f"{kind} AND j.value IN (SELECT value FROM json_each(?))"
             out += [Condition(inside, (among(some)[1],))] if some else []
         else:
-            own = [escaped(v) if isinstance(v, str) else v for v in some]
-            out += [Condition(f"{kind} AND j.value {_COMPARISONS[operator]} ?", (v,)) for v in own]
+            values = [escaped(v) if isinstance(v, str) else v for v in some]
+            out += [Condition(f"{kind} AND j.value {_COMPARISONS[operator]} ?", (v,)) for v in values]
     return out

@@ -155,8 +155,8 @@ def plain_rows(
     attrs_json, span_columns = attrs_json or attrs_text, span_columns or _span_columns
     rows = [plain_row(fields, now, attrs_json, span_columns) for fields in items]
     # No function of Python is called for each row.
-    made: Iterator[Any] = map(tuple.__new__, repeat(EntryRow), rows)  # type: ignore[arg-type]
-    return None if None in rows else list(made)
+    entry_rows: Iterator[Any] = map(tuple.__new__, repeat(EntryRow), rows)  # type: ignore[arg-type]
+    return None if None in rows else list(entry_rows)
 
 
 def row_of(draft: Draft) -> EntryRow:
@@ -170,7 +170,7 @@ def row_of(draft: Draft) -> EntryRow:
     )  # fmt: skip
 
 
-def upsert(write: Writing, rows: Sequence[EntryRow], own: Sequence[EntryRow], keeping: Keeping) -> None:
+def upsert(write: Writing, rows: Sequence[EntryRow], entries: Sequence[EntryRow], keeping: Keeping) -> None:
     """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given.
 
     Args:
@@ -179,7 +179,7 @@ def upsert(write: Writing, rows: Sequence[EntryRow], own: Sequence[EntryRow], ke
     known = indexing.rows_of(write, [row.id for row in rows])
     last = indexing.last_row(write)
     if known:
-        history.keep_replaced(write, own, keeping)
+        history.keep_replaced(write, entries, keeping)
     indexing.unindex(write, known)
     write.sql.executemany(_UPSERT, ((*row, write.generation) for row in rows))
     indexing.index(write, known, after=last, expected=len(rows))
@@ -191,8 +191,8 @@ def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
     Raises:
         EntryError: an id is not text.
     """
-    wanted = [utf8(i, "id") for i in ids]
-    source, parameter = listed(wanted)
+    wanted_ids = [utf8(i, "id") for i in ids]
+    source, parameter = listed(wanted_ids)
     sql = f"SELECT {CANDIDATE} FROM {source} j JOIN entries e ON e.id = j.value WHERE e.live"
     rows = read.sql.execute(sql, (parameter,))
     return {c.id: c for c in typed(Candidate, rows)}
@@ -202,7 +202,7 @@ def ids_beginning(read: Reading, text: str, limit: int) -> list[str]:
     """Return the ids of live entries that begin with a text, ascending, at most so many; by the index of ids."""
     sql = "SELECT id FROM entries WHERE id >= ? AND id < ? AND live ORDER BY id LIMIT ?"
     # No text has a character behind the last one.
-    return [found for (found,) in read.sql.execute(sql, (text, f"{text}\U0010ffff", limit))]
+    return [id for (id,) in read.sql.execute(sql, (text, f"{text}\U0010ffff", limit))]
 
 
 def rows_of(read: Reading | Writing, ids: Sequence[str], kind: str | None = None) -> list[int]:
@@ -233,8 +233,8 @@ def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
     else:
         sql = f"SELECT {CANDIDATE} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live"
         cursor = read.sql.execute(sql, (json.dumps(list(rows)),))
-    found = {candidate[0]: candidate for candidate in typed(Candidate, cursor)}
-    return _all_of(rows, [found[row] for row in rows if row in found])
+    candidates = {candidate[0]: candidate for candidate in typed(Candidate, cursor)}
+    return _all_of(rows, [candidates[row] for row in rows if row in candidates])
 
 
 def facts(read: Reading, sources: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
@@ -270,8 +270,8 @@ def texts_at(read: Reading, rows: Sequence[int]) -> list[str]:
     Raises:
         StoreError: one of them is not there.
     """
-    found = facts_at(read, ("e.title", "e.description", "e.context", "e.tags"), rows)
-    return [searched_text(*texts) for texts in found]
+    facts = facts_at(read, ("e.title", "e.description", "e.context", "e.tags"), rows)
+    return [searched_text(*texts) for texts in facts]
 
 
 def ids_at(read: Reading, rows: Sequence[int]) -> list[str]:
@@ -348,9 +348,9 @@ def begin_anew(write: Writing) -> None:
 
 def purged_at(read: Reading) -> int:
     """Return the generation in which the last of the purged rows had been deleted, 0 when none was purged."""
-    found = read.sql.execute("SELECT value FROM meta WHERE key = 'purged'").fetchone()
+    row = read.sql.execute("SELECT value FROM meta WHERE key = 'purged'").fetchone()
     # A value that is none says nothing of what was purged: no snapshot from before can be trusted.
-    return 0 if found is None else found[0] if type(found[0]) is int else read.generation
+    return 0 if row is None else row[0] if type(row[0]) is int else read.generation
 
 
 def last_row(read: Reading) -> int:
@@ -381,14 +381,14 @@ def kinds(read: Reading) -> dict[str, int]:
     return dict(typed(Counted, read.sql.execute(sql)))
 
 
-def _all_of(rows: Sequence[int], found: list[_Found]) -> list[_Found]:
+def _all_of(rows: Sequence[int], facts: list[_Found]) -> list[_Found]:
     # Callers match the answer to the rows by position: a missing one would shift all others.
-    if len(found) != len(rows):
+    if len(facts) != len(rows):
         raise MissingRows(
-            f"{len(rows) - len(found)} of {len(rows)} entries that the arrays in memory name are not in the file: "
+            f"{len(rows) - len(facts)} of {len(rows)} entries that the arrays in memory name are not in the file: "
             "it was changed by another program than Septet; open the vault again"
         )
-    return found
+    return facts
 
 
 def _span_columns(value: object) -> tuple[str | None, int | None, int | None]:

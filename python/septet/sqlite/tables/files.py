@@ -159,8 +159,8 @@ def remove_root(write: Writing, root: int) -> None:
 
 def device_of(read: Reading | Writing, root: int) -> int | None:
     """Return on which file system a root was when it was last synced."""
-    found = read.sql.execute("SELECT value FROM meta WHERE key = ?", (_device_key(root),)).fetchone()
-    return None if found is None else int(found[0])
+    row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (_device_key(root),)).fetchone()
+    return None if row is None else int(row[0])
 
 
 def set_device(write: Writing, root: int, device: int) -> None:
@@ -177,8 +177,10 @@ def _device_key(root: int) -> str:
 
 def of_root(read: Reading | Writing, root: int, below: str = "") -> list[FileRow]:
     """Return the files of a root in the order of their paths, or only those at a path and below it."""
-    where, given = ("AND (path = ? OR path > ? AND path < ?)", (below, f"{below}/", f"{below}0")) if below else ("", ())
-    return typed(FileRow, read.sql.execute(f"{_FILE} WHERE root = ? {where} ORDER BY path", (root, *given)))
+    where, values = "", ()  # type: tuple[str, tuple[str, ...]]
+    if below:
+        where, values = "AND (path = ? OR path > ? AND path < ?)", (below, f"{below}/", f"{below}0")
+    return typed(FileRow, read.sql.execute(f"{_FILE} WHERE root = ? {where} ORDER BY path", (root, *values)))
 
 
 def at(read: Reading | Writing, root: int, paths: Sequence[str]) -> dict[str, FileRow]:
@@ -203,7 +205,7 @@ def rows_of(read: Reading | Writing, files: Iterable[int]) -> dict[int, FileRow]
 def file_ids_taken(read: Reading | Writing, ids: Sequence[str]) -> set[str]:
     """Return those ids that files have."""
     sql = f"SELECT id FROM files WHERE id IN {_THESE}"
-    return {found for (found,) in read.sql.execute(sql, (json.dumps(list(ids)),))}
+    return {id for (id,) in read.sql.execute(sql, (json.dumps(list(ids)),))}
 
 
 def put(write: Writing, row: FileRow) -> int:
@@ -224,9 +226,9 @@ def put(write: Writing, row: FileRow) -> int:
     return row.file
 
 
-def touch(write: Writing, found: Iterable[tuple[int, int, float, int, str]]) -> None:
+def touch(write: Writing, files: Iterable[tuple[int, int, float, int, str]]) -> None:
     """Note size, time of change in nanoseconds and time of sync of files whose bytes are the same: number and hash."""
-    write.sql.executemany("UPDATE files SET size = ?, mtime_ns = ?, synced_at = ? WHERE file = ? AND hash = ?", found)
+    write.sql.executemany("UPDATE files SET size = ?, mtime_ns = ?, synced_at = ? WHERE file = ? AND hash = ?", files)
 
 
 def unknown(write: Writing, files: Sequence[int]) -> None:
@@ -252,10 +254,10 @@ def chunks_of(read: Reading | Writing, ids: Sequence[str]) -> dict[str, list[Chu
         f"WHERE e.live AND e.kind = '{CHUNK}' ORDER BY e.first_line, e.last_line, e.row"
     )
     place = COMPARED.index("parent")
-    found: dict[str, list[ChunkRow]] = {}
+    chunks: dict[str, list[ChunkRow]] = {}
     for row, *values in read.sql.execute(sql, (json.dumps(list(ids)),)):
-        found.setdefault(values[place], []).append(ChunkRow(row, tuple(values)))
-    return found
+        chunks.setdefault(values[place], []).append(ChunkRow(row, tuple(values)))
+    return chunks
 
 
 def owners_of(read: Reading | Writing, source: str) -> dict[str, str]:
@@ -286,7 +288,7 @@ def others_with(read: Reading | Writing, parents: Mapping[str, str]) -> set[str]
     """Return those ids that live entries have which are not chunks of the parent named for the id."""
     sql = "SELECT e.id, e.parent FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
     rows = read.sql.execute(sql, (json.dumps(list(parents)),))
-    return {found for found, parent in rows if parent != parents[found]}
+    return {id for id, parent in rows if parent != parents[id]}
 
 
 def move_chunks(write: Writing, moves: Iterable[tuple[str, int, int, int]]) -> None:
@@ -307,8 +309,8 @@ def first_chunk(read: Reading | Writing, file_id: str) -> str | None:
         "ORDER BY EXISTS (SELECT 1 FROM links l JOIN entries p ON p.id = l.source WHERE l.target = e.id "
         "AND l.type = 'next' AND p.parent = ?1), e.last_line, e.row LIMIT 1"
     )
-    found = read.sql.execute(sql, (file_id,)).fetchone()
-    return None if found is None else str(found[0])
+    row = read.sql.execute(sql, (file_id,)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def anchors(read: Reading | Writing, file_id: str) -> list[tuple[str, str]]:

@@ -76,23 +76,23 @@ def recall(read: Reading, plan: Plan, limit: int) -> FtsRows:
     if plan.query.needed:
         whole = _whole(read, plan)
         first = f"({whole.sql}) DESC, "
-    found = _ranked(
+    matches = _ranked(
         read,
         plan,
         f"JOIN entries e ON e.row = t.row WHERE {passing.sql} ORDER BY {first}t.score DESC, t.row LIMIT ?",
         (*passing.parameters, *whole.parameters, limit),
     )
     if plan.query.needed:
-        found = found._replace(whole=_count(read, plan, conjunction([passing, whole])))
-    return found if len(found.rows) < limit else found._replace(matches=_count(read, plan, passing))
+        matches = matches._replace(whole=_count(read, plan, conjunction([passing, whole])))
+    return matches if len(matches.rows) < limit else matches._replace(matches=_count(read, plan, passing))
 
 
 def cascade(read: Reading, plan: Plan, limit: int) -> tuple[FtsRows, int | None]:
     """Return the best rows of the first step of a cascade that has any, as `recall`, and the number of the step."""
     for step in range(len(plan.query.steps)):
-        found = recall(read, plan._replace(query=plan.query.at_step(step)), limit)
-        if found.rows:
-            return found, step
+        matches_ = recall(read, plan._replace(query=plan.query.at_step(step)), limit)
+        if matches_.rows:
+            return matches_, step
     return FtsRows([], [], fallback=False, matches=0), None
 
 
@@ -141,21 +141,21 @@ def score_rows(read: Reading, plan: Plan, rows: Sequence[int]) -> dict[int, floa
     """Return the scores of those of the given rows that match."""
     if not rows:
         return {}
-    found = _ranked(read, plan, "WHERE 1", (), only=rows)
-    return dict(zip(found.rows, found.scores))
+    ranked = _ranked(read, plan, "WHERE 1", (), only=rows)
+    return dict(zip(ranked.rows, ranked.scores))
 
 
 def rank_of(read: Reading, plan: Plan, row: int) -> Rank:
     """Return where a row ranks among all matches that pass the filters."""
     score = score_rows(read, plan, [row]).get(row)
     passing = conjunction(conditions(plan))
-    found = _ranked(read, plan, f"JOIN entries e ON e.row = t.row WHERE {passing.sql}", passing.parameters)
+    ranked = _ranked(read, plan, f"JOIN entries e ON e.row = t.row WHERE {passing.sql}", passing.parameters)
     if score is None:
-        return Rank(None, len(found.rows), None)
-    whole = whole_rows(read, plan, [*found.rows, row]) if plan.query.needed else frozenset[int]()
-    own = row not in whole, -score, row
-    before = sum((r not in whole, -s, r) < own for r, s in zip(found.rows, found.scores))
-    return Rank(before + 1, len(found.rows), score)
+        return Rank(None, len(ranked.rows), None)
+    whole = whole_rows(read, plan, [*ranked.rows, row]) if plan.query.needed else frozenset[int]()
+    position = row not in whole, -score, row
+    before = sum((r not in whole, -s, r) < position for r, s in zip(ranked.rows, ranked.scores))
+    return Rank(before + 1, len(ranked.rows), score)
 
 
 def candidate_count(plan: Plan, matches: int, taken: int) -> int:
@@ -172,12 +172,13 @@ def counts(read: Reading, plan: Plan, known: dict[tuple[str, bool], int]) -> Ter
     holding, grams = {}, plan.query.grams
     for term in dict.fromkeys(plan.query.terms):
         key = (plan.query.holding(term, "entries_fts") if plan.query.steps else term, grams)
-        found = known.get(key)
-        if found is None:
+        matching = known.get(key)
+        if matching is None:
             if len(known) >= MOST_COUNTS:
                 known.clear()
-            found = known[key] = _rows_matching(read, key[0]) if plan.query.steps else _rows_holding(read, term, grams)
-        holding[term] = found
+            rows_of = _rows_matching(read, key[0]) if plan.query.steps else _rows_holding(read, term, grams)
+            matching = known[key] = rows_of
+        holding[term] = matching
     if plan.scores_memories and not any(holding.values()):
         # Then the scores are those of memories, as they are.
         return _counts_of_memories(read, plan)
@@ -196,10 +197,10 @@ def _scale_of_memories(read: Reading, plan: Plan) -> float | None:
 
     FTS5 has statistics of each table alone.
     """
-    own, others = _counts_of_memories(read, plan), counts(read, plan, {})
-    if not any(own.holding.values()):
+    memories, others = _counts_of_memories(read, plan), counts(read, plan, {})
+    if not any(memories.holding.values()):
         return None
-    of_entries, of_memories = factors((others, own), plan.query.terms)
+    of_entries, of_memories = factors((others, memories), plan.query.terms)
     return of_memories / of_entries if of_entries else 1.0
 
 
@@ -228,8 +229,8 @@ def recall_memories(read: Reading, plan: Plan, limit: int) -> list[int]:
     if plan.query.needed:
         whole = _whole(read, plan, ["memories_fts"])
         first = f"({whole.sql}) DESC, "
-    given = (plan.query.match_in("memories_fts"), *passing.parameters, *whole.parameters, limit)
-    return [r[0] for r in read.sql.execute(sql.replace("{}", first), given)]
+    values = (plan.query.match_in("memories_fts"), *passing.parameters, *whole.parameters, limit)
+    return [r[0] for r in read.sql.execute(sql.replace("{}", first), values)]
 
 
 def count_memories(read: Reading, plan: Plan, most: int) -> int:
@@ -257,13 +258,13 @@ def _ranked(
         of_memories = f"{scale!r} * -bm25(memories_fts, {weights})"
         scores.append(_Scored("memories_fts", plan.query.match_in("memories_fts"), of_memories))
     try:
-        rows, found = _run(read, scores, tail, parameters, only)
-        return FtsRows(rows, found, fallback=False, matches=len(rows))
+        rows, scored = _run(read, scores, tail, parameters, only)
+        return FtsRows(rows, scored, fallback=False, matches=len(rows))
     except sqlite3.Error as fault:
         if not any(cause in str(fault) for cause in _MISSING):
             raise
-    rows, found = _run(read, [one._replace(score="-rank") for one in scores], tail, parameters, only)
-    return FtsRows(rows, found, fallback=True, matches=len(rows))
+    rows, scored = _run(read, [score._replace(score="-rank") for score in scores], tail, parameters, only)
+    return FtsRows(rows, scored, fallback=True, matches=len(rows))
 
 
 class _Scored(NamedTuple):
@@ -312,10 +313,10 @@ def _run(
     # The plus keeps FTS5 from looking up row by row: each look-up would count every term's documents again.
     inside = "" if only is None else f" AND +rowid IN ({', '.join('?' * len(only))})"
     more = () if only is None else only
-    given = [value for one in scores for value in (one.match, *more)]
+    values = [value for score in scores for value in (score.match, *more)]
     parts = [
-        f"SELECT rowid AS row, {one.score} AS score FROM {one.table} WHERE {one.table} MATCH ?{inside}"
-        for one in scores
+        f"SELECT rowid AS row, {score.score} AS score FROM {score.table} WHERE {score.table} MATCH ?{inside}"
+        for score in scores
     ]
     matches = parts[0]
     if len(parts) > 1:
@@ -323,8 +324,8 @@ def _run(
         # score a millionth, so that digits are counted from the first one.
         total = "CAST(printf('%.14g', sum(score)) AS REAL)"
         matches = f"SELECT row, {total} AS score FROM ({' UNION ALL '.join(parts)}) GROUP BY row"
-    found = read.sql.execute(f"SELECT t.row, t.score FROM ({matches}) t {tail}", (*given, *parameters)).fetchall()
-    return [r[0] for r in found], [r[1] for r in found]
+    result = read.sql.execute(f"SELECT t.row, t.score FROM ({matches}) t {tail}", (*values, *parameters)).fetchall()
+    return [r[0] for r in result], [r[1] for r in result]
 
 
 def _any_grams(read: Reading) -> bool:

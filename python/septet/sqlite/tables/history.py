@@ -83,10 +83,10 @@ def keep(write: Writing, rows: Sequence[int], columns: Mapping[str, object], kee
     """
     if not (keeping.most and rows and columns):
         return
-    held = ", ".join(f"'{name}', {_as_json(name)}" for name in (*columns, "updated_at"))
+    pairs = ", ".join(f"'{name}', {_as_json(name)}" for name in (*columns, "updated_at"))
     changed = " OR ".join(f"p.{name} IS NOT ?" for name in columns)
     write.sql.execute(
-        f"INSERT INTO history SELECT p.row, {_NEXT.format('p.row')}, ?, ?, json_object({held}) "
+        f"INSERT INTO history SELECT p.row, {_NEXT.format('p.row')}, ?, ?, json_object({pairs}) "
         f"FROM json_each(?) j JOIN entries p ON p.row = j.value WHERE p.live AND ({changed}) AND {_KEPT}",
         (keeping.at, keeping.call, json.dumps(list(rows)), *columns.values()),
     )
@@ -100,22 +100,22 @@ def keep_replaced(write: Writing, rows: Sequence[Any], keeping: Keeping) -> None
         rows: what they will be, each an `EntryRow`.
     """
     coming = {row.id: row for row in rows}
-    own = "SELECT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
-    note_altered(write, [at for (at,) in write.sql.execute(own, (json.dumps(list(coming)),))] if coming else [])
+    selected = "SELECT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
+    note_altered(write, [at for (at,) in write.sql.execute(selected, (json.dumps(list(coming)),))] if coming else [])
     if not keeping.most:
         return
     sql = (
         f"SELECT p.id, p.row, p.created_at, p.updated_at, {', '.join(f'p.{name}' for name in COMPARED)} "
         f"FROM json_each(?) j JOIN entries p ON p.id = j.value WHERE p.live AND {_KEPT}"
     )
-    kept = []
+    versions = []
     for entry_id, at, *old in write.sql.execute(sql, (json.dumps(list(coming)),)):
-        held = replaced(old, coming[entry_id])
-        if held is not None:
-            kept.append((at, keeping.at, keeping.call, held))
-    if kept:
-        write.sql.executemany(f"INSERT INTO history SELECT ?1, {_NEXT.format('?1')}, ?2, ?3, ?4", kept)
-        _trim(write, [one[0] for one in kept], keeping.most)
+        changes = replaced(old, coming[entry_id])
+        if changes is not None:
+            versions.append((at, keeping.at, keeping.call, changes))
+    if versions:
+        write.sql.executemany(f"INSERT INTO history SELECT ?1, {_NEXT.format('?1')}, ?2, ?3, ?4", versions)
+        _trim(write, [version[0] for version in versions], keeping.most)
 
 
 def replaced(old: Sequence[Any], row: Any) -> str | None:
@@ -129,11 +129,11 @@ def replaced(old: Sequence[Any], row: Any) -> str | None:
     new = (*row[1:9], *row[10:14], *row[16:21])
     if tuple(before) == new:
         return None
-    held = {name: value for name, value, other in zip(COMPARED, before, new) if value != other}
-    held["updated_at"] = updated_at
+    changes = {name: value for name, value, other in zip(COMPARED, before, new) if value != other}
+    changes["updated_at"] = updated_at
     if row.created_given and row.created_at != created_at:
-        held["created_at"] = created_at
-    return json_text(held)
+        changes["created_at"] = created_at
+    return json_text(changes)
 
 
 def of_entry(read: Reading, entry_id: str) -> list[Stored]:
@@ -148,21 +148,21 @@ def of_entry(read: Reading, entry_id: str) -> list[Stored]:
     return versions(now, typed(_Kept, read.sql.execute(sql, (now[0],))))
 
 
-def versions(now: Sequence[Any], kept: Iterable[tuple[float, str, str]]) -> list[Stored]:
+def versions(now: Sequence[Any], changes: Iterable[tuple[float, str, str]]) -> list[Stored]:
     """Return the versions of an entry, the last one first.
 
     Args:
         now: its row, its id and `COLUMNS`.
         kept: when each version was replaced, by which call, and the columns as JSON, the last one first.
     """
-    found, state = [], dict(zip(COLUMNS, now[2:]))
-    for at, call, text in kept:
-        held = columns_of(text)
-        changed = tuple(name for name, value in held.items() if state[name] != value and name != "updated_at")
-        state.update(held)
+    result, state = [], dict(zip(COLUMNS, now[2:]))
+    for at, call, text in changes:
+        earlier = columns_of(text)
+        changed = tuple(name for name, value in earlier.items() if state[name] != value and name != "updated_at")
+        state.update(earlier)
         entry = entries_of(typed(Candidate, [(*now[:2], *(state[name] for name in COLUMNS))]))[0]
-        found.append(Stored(entry, at, call, changed))
-    return found
+        result.append(Stored(entry, at, call, changed))
+    return result
 
 
 def was(read: Reading | Writing, row: int, call: str, column: str) -> Any:
@@ -171,8 +171,8 @@ def was(read: Reading | Writing, row: int, call: str, column: str) -> Any:
         "SELECT columns FROM history WHERE entry = ? AND call = ? AND json_type(columns, '$.' || ?) IS NOT NULL "
         "ORDER BY version DESC LIMIT 1"
     )
-    found = read.sql.execute(sql, (row, call, column)).fetchone()
-    return None if found is None else columns_of(found[0]).get(column)
+    stored = read.sql.execute(sql, (row, call, column)).fetchone()
+    return None if stored is None else columns_of(stored[0]).get(column)
 
 
 def erase(write: Writing, rows: Sequence[int]) -> None:
@@ -225,12 +225,12 @@ def columns_of(text: str) -> dict[str, Any]:
     Raises:
         StoreError: it is no JSON object of columns.
     """
-    held = json_of(text, dict)
+    columns = json_of(text, dict)
     try:
-        for name in _TIMES & held.keys():
-            held[name] = None if held[name] is None else float(held[name])
-        if held.keys() <= _KNOWN:
-            return held
+        for name in _TIMES & columns.keys():
+            columns[name] = None if columns[name] is None else float(columns[name])
+        if columns.keys() <= _KNOWN:
+            return columns
     except (TypeError, ValueError, OverflowError):
         pass
     raise StoreError(f"an earlier version holds {shown(text)}: damaged, or of another program than Septet")

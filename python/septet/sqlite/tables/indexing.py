@@ -82,12 +82,12 @@ def unindex(write: Writing, rows: Sequence[int]) -> None:
     """Remove rows from the full-text tables; call it before their text changes."""
     if not (rows and write.indexes):
         return
-    wanted = json.dumps(rows)
+    ids = json.dumps(rows)
     for t in _TABLES:
         write.sql.execute(
             f"INSERT INTO {t.name} ({t.name}, rowid, {t.columns}) SELECT 'delete', e.row, {t.values} "
             f"FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE {t.condition}",
-            (wanted,),
+            (ids,),
         )
 
 
@@ -103,11 +103,11 @@ def index(write: Writing, rows: Sequence[int], *, after: int, expected: int) -> 
         return
     if expected >= MANY:
         _widen(write)
-    wanted = json.dumps(rows)
+    ids = json.dumps(rows)
     for t in _TABLES:
         into = f"INSERT INTO {t.name} (rowid, {t.columns}) SELECT e.row, {t.values} FROM"
         if rows:
-            write.sql.execute(f"{into} json_each(?) j JOIN entries e ON e.row = j.value WHERE {t.condition}", (wanted,))
+            write.sql.execute(f"{into} json_each(?) j JOIN entries e ON e.row = j.value WHERE {t.condition}", (ids,))
         # In the order of rows: FTS5 flushes its buffers when a row's number is lower than the one before.
         write.sql.execute(f"{into} entries e WHERE e.row > ? AND {t.condition} ORDER BY e.row", (after,))
 
@@ -140,13 +140,13 @@ def _begin_anew(write: Writing, name: str) -> None:
     with closing(sqlite3.connect(":memory:")) as fresh:
         fresh.executescript(schema())
 
-        def create(one: str) -> bool:
+        def create(statement: str) -> bool:
             """Create a table that is gone; say whether it was."""
             of = "SELECT sql FROM main.sqlite_master WHERE name = ?"
-            gone = write.sql.execute(of, (one,)).fetchone() is None
-            if gone:
-                write.sql.execute(fresh.execute(of, (one,)).fetchone()[0])
-            return gone
+            missing = write.sql.execute(of, (statement,)).fetchone() is None
+            if missing:
+                write.sql.execute(fresh.execute(of, (statement,)).fetchone()[0])
+            return missing
 
         if create(name):
             return
@@ -162,7 +162,7 @@ def fill(write: Writing) -> None:
     index(write._replace(indexes=True), [], after=-1, expected=MANY)
 
 
-def take(write: Writing, found: object) -> None:
+def take(write: Writing, prepared: object) -> None:
     """Do nothing: SQLite analyses texts in the transaction that writes them."""
 
 
@@ -209,9 +209,9 @@ class Totals(NamedTuple):
 
 def totals(read: Reading, table: Literal["entries_fts", "grams_fts", "memories_fts"]) -> Totals:
     """Return FTS5's own totals, from its record of averages: varints, the rows and then the tokens of each column."""
-    found = read.sql.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()
+    block = read.sql.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()
     numbers, value = [], 0
-    for byte in bytes(found[0]) if found is not None else b"":
+    for byte in bytes(block[0]) if block is not None else b"":
         value = value << 7 | byte & 0x7F
         if byte < 0x80:
             numbers.append(value)
@@ -222,6 +222,6 @@ def totals(read: Reading, table: Literal["entries_fts", "grams_fts", "memories_f
 def _widen(write: Writing) -> None:
     """Give the full-text tables larger buffers; the setting is stored in the file."""
     for t in _TABLES:
-        found = write.sql.execute(f"SELECT v FROM {t.name}_config WHERE k = 'hashsize'").fetchone()
-        if found is None or found[0] != BUFFER_BYTES:
+        size = write.sql.execute(f"SELECT v FROM {t.name}_config WHERE k = 'hashsize'").fetchone()
+        if size is None or size[0] != BUFFER_BYTES:
             write.sql.execute(f"INSERT INTO {t.name} ({t.name}, rank) VALUES ('hashsize', ?)", (BUFFER_BYTES,))

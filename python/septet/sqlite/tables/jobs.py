@@ -43,12 +43,12 @@ def make(write: Writing, model: str, address: str, name: str, owner: str, now: f
         address: of the provider that gets it; no other address knows the job.
         owner: the process that looks after it, until a time (epoch seconds).
     """
-    made = write.sql.execute(
+    cursor = write.sql.execute(
         "INSERT INTO jobs (model, place, name, owner, until, created_at) VALUES (?, ?, ?, ?, ?, ?)",
         (model, address, name, owner, until, now),
     ).lastrowid
-    assert made is not None
-    return made
+    assert cursor is not None
+    return cursor
 
 
 def submitted(write: Writing, job: int, batch: str) -> None:
@@ -64,9 +64,9 @@ def take(write: Writing, model: str, address: str, owner: str, now: float, until
         "UPDATE jobs SET owner = '' WHERE owner = ?", [(other,) for other in owners if claims.is_dead(other)]
     )
     sql = "SELECT job, name, batch FROM jobs WHERE model = ? AND place = ? AND (owner = '' OR until <= ?) ORDER BY job"
-    found = typed(Job, write.sql.execute(sql, (model, address, now)))
-    write.sql.executemany("UPDATE jobs SET owner = ?, until = ? WHERE job = ?", [(owner, until, j.job) for j in found])
-    return found
+    jobs = typed(Job, write.sql.execute(sql, (model, address, now)))
+    write.sql.executemany("UPDATE jobs SET owner = ?, until = ? WHERE job = ?", [(owner, until, j.job) for j in jobs])
+    return jobs
 
 
 def renew(write: Writing, owner: str, until: float) -> None:

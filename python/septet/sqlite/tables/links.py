@@ -54,11 +54,11 @@ def checked(item: Sequence[Any]) -> Link:
     Raises:
         EntryError: not all text, an empty type, or an entry linked to itself.
     """
-    wanted = "(source, target, type, note), all text"
-    given = listed(item, "link", EntryError, wanted, 4)
-    if len(given) < 2 or not all(isinstance(part, str) for part in given):
-        raise EntryError(f"link {shown(item)} cannot be stored: wanted {wanted}")
-    texts = [utf8(part, f"link {name}", EntryError, MOST_NOTE_CHARS) for name, part in zip(Link._fields, given)]
+    expected = "(source, target, type, note), all text"
+    values = listed(item, "link", EntryError, expected, 4)
+    if len(values) < 2 or not all(isinstance(part, str) for part in values):
+        raise EntryError(f"link {shown(item)} cannot be stored: wanted {expected}")
+    texts = [utf8(part, f"link {name}", EntryError, MOST_NOTE_CHARS) for name, part in zip(Link._fields, values)]
     link = Link(*texts, *("related", "")[len(texts) - 2 :])
     if not link.type.strip() or len(link.type) > MAX_ID_CHARS:
         raise EntryError(f"link type is {shown(link.type)}: wanted 1 to {MAX_ID_CHARS} characters")
@@ -102,8 +102,8 @@ def remove_of_rows(write: Writing, rows: Sequence[int]) -> None:
 
 def linked_by(read: Reading | Writing, target: str, type: str) -> str | None:
     """Return an entry with a link of a type to another one, or None."""
-    found = read.sql.execute("SELECT source FROM links WHERE target = ? AND type = ?", (target, type)).fetchone()
-    return None if found is None else str(found[0])
+    row = read.sql.execute("SELECT source FROM links WHERE target = ? AND type = ?", (target, type)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def _note_changes(write: Writing, ends: Iterable[tuple[str, str]]) -> None:
@@ -173,17 +173,17 @@ def distances(read: Reading, anchors: Sequence[str], depth: int) -> dict[str, in
         for step in range(1, depth + 1):
             frontier = [n for n in _neighbours(read, frontier) if n not in seen]
             seen.update(frontier)
-            for found in frontier:
-                nearest[found] = min(nearest.get(found, step), step)
+            for node in frontier:
+                nearest[node] = min(nearest.get(node, step), step)
     return nearest
 
 
 def _neighbours(read: Reading, ids: Sequence[str]) -> list[str]:
     if not ids:
         return []
-    wanted = json.dumps(list(ids))
+    parameter = json.dumps(list(ids))
     sql = (
         "SELECT l.target FROM json_each(?1) j JOIN links l ON l.source = j.value "
         "UNION SELECT l.source FROM json_each(?1) j JOIN links l ON l.target = j.value"
     )
-    return [row[0] for row in read.sql.execute(sql, (wanted,))]
+    return [row[0] for row in read.sql.execute(sql, (parameter,))]

@@ -67,10 +67,10 @@ def values(read: Reading, column: str, rows: Sequence[int] | None = None) -> Ite
     """
     source, parameters = _source(rows)
     sql = f"SELECT e.row, e.{column} FROM {source} AND e.{column} IS NOT NULL"
-    found = read.sql.execute(sql, parameters).fetchall()
-    if bytes in set(map(type, map(itemgetter(1), found))):
+    fetched = read.sql.execute(sql, parameters).fetchall()
+    if bytes in set(map(type, map(itemgetter(1), fetched))):
         raise StoreError(f"a {column} holds bytes: damaged, or of another program; `septet doctor` names all such rows")
-    return iter(found)
+    return iter(fetched)
 
 
 def members(
@@ -93,8 +93,8 @@ def members(
         f"SELECT e.row, j.type, j.value FROM {source.replace(' WHERE ', f', json_each({inside}) j WHERE ')}{plain} "
         "AND j.type IN ('text', 'integer', 'real', 'true', 'false')"
     )
-    given = (*parameters, *path, *(path if plain else ()))
-    for row, kind, value in read.sql.execute(sql, given):
+    values = (*parameters, *path, *(path if plain else ()))
+    for row, kind, value in read.sql.execute(sql, values):
         if kind == "text":
             yield row, unescaped(value)
         else:
@@ -122,11 +122,11 @@ def ids(read: Reading, rows: Sequence[int] | None = None) -> Iterator[tuple[int,
     return read.sql.execute(f"SELECT e.row, e.id FROM {source}", parameters)
 
 
-def held(read: Reading, wanted: Sequence[str]) -> frozenset[str]:
+def held(read: Reading, ids: Sequence[str]) -> frozenset[str]:
     """Return those of the ids that are live."""
-    source, parameter = listed(list(wanted))
+    source, parameter = listed(list(ids))
     sql = f"SELECT e.id FROM {source} j CROSS JOIN entries e ON e.id = j.value WHERE e.live"
-    return frozenset(found for (found,) in read.sql.execute(sql, (parameter,)))
+    return frozenset(id for (id,) in read.sql.execute(sql, (parameter,)))
 
 
 def last_row(read: Reading) -> int:
@@ -142,13 +142,13 @@ def run(read: Reading, after: int, last: int) -> list[Candidate]:
         last: the row that is looked at last.
     """
     sql = f"SELECT {CANDIDATE} FROM entries e WHERE e.row > ? AND e.row <= ? AND e.live ORDER BY e.row LIMIT {RUN_ROWS}"
-    found, chars = [], 0
+    candidates, chars = [], 0
     for entry in typed_pages(Candidate, read.sql.execute(sql, (after, last))):
-        found.append(entry)
+        candidates.append(entry)
         chars += len(entry.title) + len(entry.description) + len(entry.context) + len(entry.attrs_json)
         if chars > RUN_CHARS:
             break
-    return found
+    return candidates
 
 
 def _source(rows: Sequence[int] | None) -> tuple[str, tuple[object, ...]]:

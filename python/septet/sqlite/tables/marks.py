@@ -9,8 +9,8 @@ __all__ = ["get", "put"]
 
 def get(read: Reading | Writing, name: str) -> str | None:
     """Return what is kept under a name; None without any."""
-    found = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"mark:{name}",)).fetchone()
-    return None if found is None else str(found[0])
+    row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"mark:{name}",)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def put(write: Writing, name: str, value: str | None) -> None:

@@ -87,19 +87,19 @@ def family(read: Reading, parent: str) -> list[Held]:
         f"SELECT e.row, e.generation, {_COLUMNS} FROM entries e WHERE e.parent = ? AND e.live "
         "ORDER BY e.first_line, e.last_line, e.row"
     )
-    found = [_held(row) for row in read.sql.execute(sql, (parent,))]
-    source, parameter = listed([one.row.id for one in found])
+    entries = [_held(row) for row in read.sql.execute(sql, (parent,))]
+    source, parameter = listed([entry.row.id for entry in entries])
     sql = f"SELECT l.source, l.target FROM {source} j JOIN links l ON l.source = j.value WHERE l.type = 'next'"
     behind: dict[str, str] = dict(read.sql.execute(sql, (parameter,)).fetchall())
-    by_id = {one.row.id: one for one in found}
+    by_id = {entry.row.id: entry for entry in entries}
     ends = set(behind.values())
     ordered: dict[str, Held] = {}
-    for one in found:
-        at: str | None = one.row.id if one.row.id not in ends else None
+    for entry in entries:
+        at: str | None = entry.row.id if entry.row.id not in ends else None
         while at is not None and at in by_id and at not in ordered:
             ordered[at] = by_id[at]
             at = behind.get(at)
-    return [*ordered.values(), *(one for one in found if one.row.id not in ordered)]
+    return [*ordered.values(), *(entry for entry in entries if entry.row.id not in ordered)]
 
 
 def singles(read: Reading, after: int) -> list[Held]:
@@ -108,20 +108,20 @@ def singles(read: Reading, after: int) -> list[Held]:
         f"SELECT e.row, e.generation, {_COLUMNS} FROM entries e WHERE e.row > ? AND e.parent IS NULL AND e.live "
         f"ORDER BY e.row LIMIT {PAGE_ROWS}"
     )
-    found, size = [], 0
+    entries, size = [], 0
     for row in read.sql.execute(sql, (after,)):
-        found.append(_held(row))
-        size += found[-1].row.size
+        entries.append(_held(row))
+        size += entries[-1].row.size
         if size > PAGE_CHARS:
             break
-    return found
+    return entries
 
 
-def unchanged(write: Writing, found: Sequence[Held]) -> bool:
+def unchanged(write: Writing, entries: Sequence[Held]) -> bool:
     """Say whether entries are still as they were read."""
     sql = f"SELECT e.row, e.generation FROM entries e WHERE e.live AND e.row IN {_THESE}"
-    now = dict(write.sql.execute(sql, (json.dumps([one.at for one in found]),)).fetchall())
-    return all(now.get(one.at) == one.generation for one in found)
+    now = dict(write.sql.execute(sql, (json.dumps([entry.at for entry in entries]),)).fetchall())
+    return all(now.get(entry.at) == entry.generation for entry in entries)
 
 
 def put(write: Writing, rows: Sequence[EntryRow], now: float) -> None:
@@ -131,27 +131,27 @@ def put(write: Writing, rows: Sequence[EntryRow], now: float) -> None:
 
 def drop_vectors(write: Writing, before: Iterable[EntryRow]) -> int:
     """Remove the vectors of texts that entries had, unless others have the same text; return how many."""
-    hashes, given = set(), []
+    hashes, stored = set(), []
     for row in before:
         hashes.add(row.text_hash)
-        given.append(f"{row.text_hash}:{row.id}")
+        stored.append(f"{row.text_hash}:{row.id}")
     kinds = {kind for (kind,) in write.sql.execute("SELECT DISTINCT keyed_by FROM spaces")}
-    gone = 0
+    count = 0
     if "entry" in kinds:
-        source, parameter = listed(given)
-        gone = write.sql.execute(
+        source, parameter = listed(stored)
+        count = write.sql.execute(
             f"DELETE FROM vectors WHERE key IN (SELECT value FROM {source}) "
             "AND space IN (SELECT space FROM spaces WHERE keyed_by = 'entry')",
             (parameter,),
         ).rowcount
     if "text" in kinds:
-        gone += write.sql.execute(
+        count += write.sql.execute(
             f"DELETE FROM vectors WHERE key IN {_THESE} "
             "AND space IN (SELECT space FROM spaces WHERE keyed_by = 'text') AND key NOT IN "
             "(SELECT e.text_hash FROM json_each(?) j JOIN entries e ON e.text_hash = j.value AND e.live)",
             (json.dumps(sorted(hashes)),) * 2,
         ).rowcount
-    return gone
+    return count
 
 
 def texts_of(read: Reading, place: str, after: tuple[Any, ...]) -> list[Text]:
@@ -167,13 +167,13 @@ def texts_of(read: Reading, place: str, after: tuple[Any, ...]) -> list[Text]:
         sql = sql.replace(" ORDER BY", f"{_LOST} ORDER BY")
     if not _is_there(read, table):
         return []
-    found, size = [], 0
-    for text, *own in read.sql.execute(sql, after):
-        found.append(Text(tuple(own), text))
+    texts_, size = [], 0
+    for text, *row_key in read.sql.execute(sql, after):
+        texts_.append(Text(tuple(row_key), text))
         size += len(text)
         if size > PAGE_CHARS:
             break
-    return typed(Text, found)
+    return typed(Text, texts_)
 
 
 def among_rows(read: Reading, place: str, page: Sequence[Text], rows: frozenset[int] | None) -> list[Text]:
@@ -181,13 +181,13 @@ def among_rows(read: Reading, place: str, page: Sequence[Text], rows: frozenset[
     if rows is None:
         return [*page]
     if place == "history":
-        return [one for one in page if one.key[0] in rows]
+        return [item for item in page if item.key[0] in rows]
     ids = set(entries.ids_at(read, sorted(rows)))
     if place == "feedback":
         sql = "SELECT f.row, f.entry_id FROM json_each(?) j JOIN feedback f ON f.row = j.value"
-        of = dict(read.sql.execute(sql, (json.dumps([one.key[0] for one in page]),)).fetchall())
-        return [one for one in page if of.get(one.key[0]) in ids]
-    return [one for one in page if not ids.isdisjoint(one.key)]
+        of = dict(read.sql.execute(sql, (json.dumps([item.key[0] for item in page]),)).fetchall())
+        return [item for item in page if of.get(item.key[0]) in ids]
+    return [item for item in page if not ids.isdisjoint(item.key)]
 
 
 def has_files(read: Reading) -> bool:
@@ -206,7 +206,7 @@ def set_texts(write: Writing, place: str, changed: Iterable[tuple[Text, str]]) -
     table, key, column = _PLACES[place]
     names = " AND ".join(f"{name} = ?" for name in key)
     sql = f"UPDATE {table} SET {column} = ? WHERE {names} AND {column} = ?"
-    return write.sql.executemany(sql, [(made, *one.key, one.text) for one, made in changed]).rowcount
+    return write.sql.executemany(sql, [(masked, *item.key, item.text) for item, masked in changed]).rowcount
 
 
 def staged(read: Reading, after: int) -> list[Text]:
@@ -233,9 +233,9 @@ def mentions(read: Reading | Writing, chunks: Sequence[str]) -> list[tuple[str, 
     return read.sql.execute(sql, (parameter,)).fetchall()
 
 
-def drop_mentions(write: Writing, gone: Iterable[tuple[str, str, str]]) -> None:
+def drop_mentions(write: Writing, mentions: Iterable[tuple[str, str, str]]) -> None:
     """Remove mentions by chunk, target and anchor."""
-    write.sql.executemany("DELETE FROM mentions WHERE chunk = ? AND target = ? AND anchor = ?", gone)
+    write.sql.executemany("DELETE FROM mentions WHERE chunk = ? AND target = ? AND anchor = ?", mentions)
 
 
 def erase_traces(write: Writing) -> int:
@@ -243,11 +243,11 @@ def erase_traces(write: Writing) -> int:
 
     That is the empty rows of deleted entries, vectors of texts that no entry has, and words in the full-text index.
     """
-    gone = texts.drop_orphans(write)
+    count = texts.drop_orphans(write)
     entries.purge(write)
     entries.begin_anew(write)
     indexing.merge(write)
-    return gone
+    return count
 
 
 def _is_there(read: Reading, table: str) -> bool:

@@ -30,7 +30,7 @@ def put(write: Writing, file: int, mentions: Iterable[Mentioned]) -> None:
     write.sql.execute("DELETE FROM mentions WHERE file = ?", (file,))
     write.sql.executemany(
         "INSERT OR IGNORE INTO mentions (chunk, file, target, anchor, type) VALUES (?, ?, ?, ?, ?)",
-        [(one.chunk, file, one.target, one.anchor, one.type) for one in mentions],
+        [(mention.chunk, file, mention.target, mention.anchor, mention.type) for mention in mentions],
     )
 
 
@@ -56,10 +56,10 @@ def of_chunks(read: Reading | Writing, chunks: Sequence[str]) -> dict[str, list[
         "SELECT m.chunk, m.target, m.anchor, m.type, f.path FROM json_each(?) j JOIN mentions m ON m.chunk = j.value "
         f"JOIN files f ON f.file = m.file WHERE m.type <> '{ALIAS}' ORDER BY m.chunk, m.target, m.anchor"
     )
-    found: dict[str, list[tuple[Mentioned, str]]] = {}
+    by_chunk: dict[str, list[tuple[Mentioned, str]]] = {}
     for *mention, path in read.sql.execute(sql, (json.dumps(list(chunks)),)):
-        found.setdefault(mention[0], []).append((Mentioned._make(mention), path))
-    return found
+        by_chunk.setdefault(mention[0], []).append((Mentioned._make(mention), path))
+    return by_chunk
 
 
 def aliased(read: Reading | Writing, root: int, name: str) -> list[tuple[str, str]]:

@@ -34,18 +34,18 @@ def chunks_named(read: Reading, query: str) -> dict[int, int]:
     The most exact come first, of those by path and line. A path counts below its root, with the root's name before it,
     or from the top of the file system; slashes may lean either way, and case and composed letters do not matter.
     """
-    asked = _folded(query)
-    if not asked or len(query) > MOST_CHARS:
+    folded = _folded(query)
+    if not folded or len(query) > MOST_CHARS:
         return {}
-    name = asked.rpartition("/")[2]
+    name = folded.rpartition("/")[2]
     # Each half has an index of its own.
     sql = (
         "SELECT f.id, f.path, f.name, r.name, r.path FROM (SELECT file FROM files WHERE name = ?1 "
         "UNION SELECT file FROM files WHERE stem = ?1 LIMIT ?2) JOIN files f USING (file) JOIN roots r USING (root)"
     )
-    found = read.sql.execute(sql, (name, MOST_FILES)).fetchall()
-    exact = [(-_exactness(asked, name, *file[1:]), file[1], file[0]) for file in found]
-    return _chunks(read, sorted(one for one in exact if one[0]))
+    rows = read.sql.execute(sql, (name, MOST_FILES)).fetchall()
+    exact = [(-_exactness(folded, name, *file[1:]), file[1], file[0]) for file in rows]
+    return _chunks(read, sorted(match for match in exact if match[0]))
 
 
 def _chunks(read: Reading, files: Iterable[tuple[int, str, str]]) -> dict[int, int]:
@@ -59,12 +59,12 @@ def _chunks(read: Reading, files: Iterable[tuple[int, str, str]]) -> dict[int, i
     return rows
 
 
-def _exactness(asked: str, name: str, path: str, own: str, root_name: str, root_path: str) -> int:
-    if asked in (_folded(path), _folded(f"{root_name}/{path}"), _folded(f"{root_path}/{path}")):
+def _exactness(query: str, name: str, path: str, name_in_root: str, root_name: str, root_path: str) -> int:
+    if query in (_folded(path), _folded(f"{root_name}/{path}"), _folded(f"{root_path}/{path}")):
         return PATH
-    if asked != name:
+    if query != name:
         return 0
-    return NAME if own == name else STEM
+    return NAME if name_in_root == name else STEM
 
 
 def _folded(path: str) -> str:

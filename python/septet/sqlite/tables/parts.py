@@ -30,7 +30,7 @@ def of(read: Reading | Writing, ids: Sequence[str]) -> list[str]:
         "SELECT p.id FROM json_each(?) j JOIN entries e ON e.id = j.value AND e.live AND e.parent = e.id "
         f"JOIN entries p ON p.parent = e.id AND p.live WHERE {_PART}"
     )
-    return [found for (found,) in read.sql.execute(sql, (json.dumps(list(ids)),))]
+    return [id for (id,) in read.sql.execute(sql, (json.dumps(list(ids)),))]
 
 
 def with_parts(read: Reading | Writing, rows: Sequence[int]) -> list[int]:
@@ -48,4 +48,4 @@ def taken(read: Reading | Writing, parents: Mapping[str, str]) -> list[str]:
     """Return those ids that live entries have already which are not parts of the parent named for the id."""
     sql = "SELECT e.id, e.parent FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live ORDER BY j.key"
     rows = read.sql.execute(sql, (json.dumps(list(parents)),))
-    return [found for found, parent in rows if parent != parents[found]]
+    return [id for id, parent in rows if parent != parents[id]]

@@ -51,8 +51,8 @@ class Target(NamedTuple):
 
 def target(read: Reading | Writing, root: int) -> Target | None:
     """Return what the chunks of a root are being made with; None if they are not being made anew."""
-    found = read.sql.execute("SELECT value FROM meta WHERE key = ?", (_key(root),)).fetchone()
-    return None if found is None else Target(*json.loads(found[0]))
+    row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (_key(root),)).fetchone()
+    return None if row is None else Target(*json.loads(row[0]))
 
 
 def begin(write: Writing, root: int, made_with: Target) -> None:
@@ -70,21 +70,21 @@ def any_of(read: Reading | Writing) -> bool:
     return read.sql.execute("SELECT 1 FROM staged LIMIT 1").fetchone() is not None
 
 
-def put(write: Writing, made: Sequence[Staged], hashes: Sequence[Sequence[str]]) -> None:
+def put(write: Writing, files: Sequence[Staged], hashes: Sequence[Sequence[str]]) -> None:
     """Stage what was made of files, in place of what was made of them before.
 
     Args:
         hashes: of the texts of their chunks, file by file.
     """
     write.sql.execute(
-        "DELETE FROM staged WHERE file IN (SELECT value FROM json_each(?))", (json.dumps([one.file for one in made]),)
+        "DELETE FROM staged WHERE file IN (SELECT value FROM json_each(?))", (json.dumps([f.file for f in files]),)
     )
     write.sql.executemany(
         "INSERT INTO staged (file, hash, text_hash, entry) VALUES (?, ?, ?, ?)",
         (
-            (one.file, one.hash, text_hash, entry)
-            for one, of_chunks in zip(made, hashes)
-            for text_hash, entry in (("", one.facts), *zip(of_chunks, one.chunks))
+            (file.file, file.hash, text_hash, entry)
+            for file, of_chunks in zip(files, hashes)
+            for text_hash, entry in (("", file.facts), *zip(of_chunks, file.chunks))
         ),
     )
 
@@ -136,8 +136,8 @@ def texts_of(read: Reading, space: Space | None, *, after: int, limit: int) -> t
     )
     number = -1 if space is None else space.space
     rows = read.sql.execute(sql, (after, number, limit)).fetchall()
-    found = [(key, joined([part or "" for part in parts])) for _, key, *parts in rows]
-    return (rows[-1][0] if rows else after), found
+    texts = [(key, joined([part or "" for part in parts])) for _, key, *parts in rows]
+    return (rows[-1][0] if rows else after), texts
 
 
 def drop(write: Writing, root: int | None) -> int:
@@ -146,14 +146,14 @@ def drop(write: Writing, root: int | None) -> int:
     With the last of them goes the note of the identity.
     """
     of = "f.root = ?1" if root is not None else "f.file IS NULL"
-    gone = write.sql.execute(
+    cursor = write.sql.execute(
         "DELETE FROM staged WHERE row IN (SELECT s.row FROM staged s LEFT JOIN files f ON f.file = s.file "
         f"WHERE {of} LIMIT {DROPPED_ROWS})",
         () if root is None else (root,),
     ).rowcount
-    if gone < DROPPED_ROWS and root is not None:
+    if cursor < DROPPED_ROWS and root is not None:
         end(write, root)
-    return gone
+    return cursor
 
 
 def _key(root: int) -> str:

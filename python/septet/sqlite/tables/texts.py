@@ -69,18 +69,18 @@ class TextSpace(NamedTuple):
 def text_spaces(read: Reading | Writing) -> list[TextSpace]:
     """Return every space of vectors by text, the latest first."""
     states: Mapping[str, State] = dict(read.sql.execute("SELECT key, value FROM meta WHERE key GLOB 'state:*'"))
-    found = []
+    spaces = []
     for space in typed_spaces(read.sql.execute(f"{_SPACE} ORDER BY space DESC")):
         first = read.sql.execute("SELECT 1 FROM vectors WHERE space = ? LIMIT 1", (space.space,)).fetchone()
-        found.append(TextSpace(space, states.get(f"state:{space.space}", "left"), first is not None))
-    return found
+        spaces.append(TextSpace(space, states.get(f"state:{space.space}", "left"), first is not None))
+    return spaces
 
 
 def find_space(read: Reading | Writing, model: str, dimensions: int | None = None) -> Space | None:
     """Return the space of a model's vectors, the latest one when no dimension is named; None without any."""
     sql = f"{_SPACE} AND model = ? AND (? IS NULL OR dimensions = ?) ORDER BY space DESC"
-    found = read.sql.execute(sql, (model, dimensions, dimensions)).fetchone()
-    return None if found is None else typed_spaces([found])[0]
+    row = read.sql.execute(sql, (model, dimensions, dimensions)).fetchone()
+    return None if row is None else typed_spaces([row])[0]
 
 
 def make_space(write: Writing, model: str, dimensions: int, now: float, pooling: str | None = None) -> Space:
@@ -144,12 +144,12 @@ def late_vectors(read: Reading, space: Space, since: int) -> Iterator[list[Store
     if read.sql.execute(f"{_LATE} LIMIT 1", (space.space, since)).fetchone() is None:
         return
     # Entries have no index by text: they are looked through once, rather than once for each of these vectors.
-    found = read.sql.execute(
+    rows = read.sql.execute(
         "SELECT e.row, v.vector FROM entries e CROSS JOIN vectors v ON v.key = e.text_hash AND v.space = ? "
         f"WHERE e.live AND e.text_hash IN ({_LATE})",
         (space.space, space.space, since),
     )
-    while page := found.fetchmany(PAGE_ROWS):
+    while page := rows.fetchmany(PAGE_ROWS):
         yield sized(space, page)
 
 
@@ -221,18 +221,18 @@ def coverage(read: Reading, space: Space, *, memories: bool = False) -> tuple[in
 
 def empty(write: Writing, space: Space, most: int) -> int:
     """Remove at most ``most`` vectors of a space and return how many."""
-    gone = write.sql.execute(
+    count = write.sql.execute(
         "DELETE FROM vectors WHERE row IN (SELECT row FROM vectors WHERE space = ? AND generation > 0 LIMIT ?)",
         (space.space, most),
     ).rowcount
     _note_removal(write, space)
-    return gone
+    return count
 
 
 def pooling(read: Reading | Writing, space: Space) -> str | None:
     """Return how the vectors of long texts in a space are made; None if it was never said."""
-    found = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"pooling:{space.space}",)).fetchone()
-    return None if found is None else str(found[0])
+    row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"pooling:{space.space}",)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def set_pooling(write: Writing, space: Space, name: str) -> None:
@@ -264,9 +264,9 @@ def forget(write: Writing, space: Space, keys: Sequence[str]) -> None:
 
 def emptied_at(read: Reading, space: Space) -> int:
     """Return the generation in which vectors of a space were last removed, 0 when none was."""
-    found = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"emptied:{space.space}",)).fetchone()
+    row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"emptied:{space.space}",)).fetchone()
     # As of what was purged.
-    return 0 if found is None else found[0] if type(found[0]) is int else read.generation
+    return 0 if row is None else row[0] if type(row[0]) is int else read.generation
 
 
 def left_spaces(read: Reading) -> list[Space]:

@@ -50,14 +50,14 @@ def typed(kind: type[_Row], rows: Iterable[tuple[Any, ...]]) -> list[_Row]:
         StoreError: a value is of another type than is declared, or a time infinite.
     """
     # A search reads ten rows: no function of Python is called for each.
-    found = list(rows)
+    listed_rows = list(rows)
     shape = _shape(kind)
-    if not shape.known.issuperset(map(tuple, map(map, repeat(type), found))):
-        _check(kind, shape, found)
-    if shape.times is not None and not _INFINITE.isdisjoint(chain.from_iterable(map(shape.times, found))):
-        row, at = next((row, at) for row in found for at, value in enumerate(row) if value in _INFINITE)
+    if not shape.known.issuperset(map(tuple, map(map, repeat(type), listed_rows))):
+        _check(kind, shape, listed_rows)
+    if shape.times is not None and not _INFINITE.isdisjoint(chain.from_iterable(map(shape.times, listed_rows))):
+        row, at = next((row, at) for row in listed_rows for at, value in enumerate(row) if value in _INFINITE)
         _refuse(kind, at, row)
-    return list(map(tuple.__new__, repeat(kind), found))
+    return list(map(tuple.__new__, repeat(kind), listed_rows))
 
 
 def typed_pages(kind: type[_Row], rows: Any) -> Iterator[_Row]:
@@ -72,9 +72,9 @@ def typed_pages(kind: type[_Row], rows: Any) -> Iterator[_Row]:
 @lru_cache(64)
 def _shape(kind: type[Any]) -> _Shape:
     declared = [kind.__annotations__[name] for name in kind._fields]
-    words = [getattr(one, "__forward_arg__", one).split(" | ") for one in declared]
-    types = [frozenset(chain.from_iterable(_TYPES[word] for word in own)) for own in words]
-    times = [at for at, own in enumerate(words) if "float" in own]
+    words = [getattr(annotation, "__forward_arg__", annotation).split(" | ") for annotation in declared]
+    types = [frozenset(chain.from_iterable(_TYPES[word] for word in names)) for names in words]
+    times = [at for at, names in enumerate(words) if "float" in names]
     # One alone would be picked as it is.
     return _Shape(types, itemgetter(*times, times[0]) if times else None, set())
 
@@ -88,8 +88,8 @@ def _check(kind: type[Any], shape: _Shape, rows: Sequence[tuple[Any, ...]]) -> N
 
 
 def _refuse(kind: type[Any], at: int, row: tuple[Any, ...]) -> None:
-    own = f"{kind._fields[0]} {shown(row[0])}" if at else "a row"
+    place = f"{kind._fields[0]} {shown(row[0])}" if at else "a row"
     raise StoreError(
-        f"{own} holds {shown(row[at])} as {kind._fields[at]}: damaged, or of another program than Septet; "
+        f"{place} holds {shown(row[at])} as {kind._fields[at]}: damaged, or of another program than Septet; "
         "`septet doctor` names all such rows, and a backup may have them whole"
     )

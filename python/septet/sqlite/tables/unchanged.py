@@ -37,25 +37,25 @@ def rows_stored(read: Reading, rows: Sequence[EntryRow], timed: Sequence[bool]) 
 def same(stored: Iterable[tuple[Any, ...]], rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
     """Return of each row whether it is among the stored ones, each given as `SELECTED`; ``timed`` as above."""
     # By id, the first of what is compared.
-    found = {values[2]: values for values in stored}
-    if not found:
+    by_id = {values[2]: values for values in stored}
+    if not by_id:
         return [False] * len(rows)
     return [
-        (one := found.get(row.id)) is not None
-        and one[2:] == tuple(row[place] for place in _PLACES)
-        and (not given or (one[1] == row.updated_at and (not row.created_given or one[0] == row.created_at)))
-        for row, given in zip(rows, timed)
+        (match := by_id.get(row.id)) is not None
+        and match[2:] == tuple(row[place] for place in _PLACES)
+        and (not is_timed or (match[1] == row.updated_at and (not row.created_given or match[0] == row.created_at)))
+        for row, is_timed in zip(rows, timed)
     ]
 
 
-def vectors_stored(read: Reading, given: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
+def vectors_stored(read: Reading, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
     """Return the vectors that were given with entries of these ids and texts, as little-endian float32 by model."""
-    source, parameter = listed([f"{one.text_hash}:{one.entry_id}" for one in given])
+    source, parameter = listed([f"{vector.text_hash}:{vector.entry_id}" for vector in vectors])
     sql = (
         f"SELECT j.key, s.model, v.vector FROM {source} j JOIN vectors v ON v.key = j.value "
         "JOIN spaces s ON s.space = v.space WHERE s.keyed_by = 'entry'"
     )
-    found: dict[str, dict[str, bytes]] = {}
+    stored: dict[str, dict[str, bytes]] = {}
     for at, model, blob in read.sql.execute(sql, (parameter,)):
-        found.setdefault(given[at].entry_id, {})[model] = bytes(blob)
-    return dict(found)
+        stored.setdefault(vectors[at].entry_id, {})[model] = bytes(blob)
+    return dict(stored)

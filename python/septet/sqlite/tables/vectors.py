@@ -86,7 +86,7 @@ def checked(vector: VectorLike | None, model: object, entry_id: str) -> dict[str
     return {DEFAULT_MODEL if model is None else _model(model): entry_vector(vector, f"vector of {entry_id!r}")}
 
 
-def put(write: Writing, given: Sequence[GivenVectors], *, one_per_entry: bool, now: float) -> None:
+def put(write: Writing, vectors: Sequence[GivenVectors], *, one_per_entry: bool, now: float) -> None:
     """Store vectors given for entries that are already written.
 
     Args:
@@ -97,16 +97,16 @@ def put(write: Writing, given: Sequence[GivenVectors], *, one_per_entry: bool, n
     """
     known = {s.model: s for s in _given_spaces(write)}
     rows: list[tuple[int, str, bytes]] = []
-    for one in given:
-        key = f"{one.text_hash}:{one.entry_id}"
-        if any(m not in known or known[m].dimensions != row.size for m, row in one.by_model.items()):
+    for vector in vectors:
+        key = f"{vector.text_hash}:{vector.entry_id}"
+        if any(m not in known or known[m].dimensions != row.size for m, row in vector.by_model.items()):
             # Whether a space can change its dimension depends on the vectors in it.
             _insert(write, rows)
-        spaces = [_space_for(write, known, m, row, one.entry_id, now) for m, row in one.by_model.items()]
+        spaces = [_space_for(write, known, m, row, vector.entry_id, now) for m, row in vector.by_model.items()]
         if one_per_entry and len(known) > 1:
             _insert(write, rows)
             write.sql.execute("DELETE FROM vectors WHERE key = ?", (key,))
-        rows += [(space, key, _blob(row)) for space, row in zip(spaces, one.by_model.values())]
+        rows += [(space, key, _blob(row)) for space, row in zip(spaces, vector.by_model.values())]
     _insert(write, rows)
 
 
@@ -143,12 +143,12 @@ def all_spaces(read: Reading) -> list[Space]:
 
 def spaces(read: Reading) -> list[Space]:
     """Return all spaces that hold vectors of live entries, the fullest first."""
-    found = []
+    choices = []
     for space in all_spaces(read):
         key = vector_key(space.keyed_by)
         sql = f"SELECT count(*) FROM vectors v JOIN entries e ON v.key = {key} WHERE v.space = ? AND e.live"
-        found.append(space._replace(entries=read.sql.execute(sql, (space.space,)).fetchone()[0]))
-    return sorted((s for s in found if s.entries), key=lambda s: (-s.entries, s.space))
+        choices.append(space._replace(entries=read.sql.execute(sql, (space.space,)).fetchone()[0]))
+    return sorted((s for s in choices if s.entries), key=lambda s: (-s.entries, s.space))
 
 
 def choose(read: Reading, model: str | None, dimensions: int) -> Space | None:
@@ -163,23 +163,23 @@ def choose(read: Reading, model: str | None, dimensions: int) -> Space | None:
         "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM spaces s "
         "WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space)"
     )
-    found = typed_spaces(read.sql.execute(sql))
-    named = found if model is None else [s for s in found if s.model == model]
+    known = typed_spaces(read.sql.execute(sql))
+    named = known if model is None else [s for s in known if s.model == model]
     fitting = [s for s in named if s.dimensions == dimensions]
     if len(fitting) > 1:
         return next(s for s in spaces(read) if s.dimensions == dimensions)
     if fitting:
         return fitting[0]
-    if not found:
+    if not known:
         return None
-    raise no_space(found, model, dimensions)
+    raise no_space(known, model, dimensions)
 
 
-def no_space(found: Sequence[Space], model: str | None, dimensions: int) -> VectorError:
+def no_space(spaces: Sequence[Space], model: str | None, dimensions: int) -> VectorError:
     """Return what to raise when no space that holds vectors is of a query vector's model and dimensions."""
-    here = ", ".join(f"{model} ({size})" for model, size in sorted((s.model, s.dimensions) for s in found))
-    asked = f"{dimensions} dimensions" if model is None else f"model {model!r} and {dimensions} dimensions"
-    return VectorError(f"query_vector has {asked}, the vault holds vectors of: {here}")
+    here = ", ".join(f"{model} ({size})" for model, size in sorted((s.model, s.dimensions) for s in spaces))
+    wanted_space = f"{dimensions} dimensions" if model is None else f"model {model!r} and {dimensions} dimensions"
+    return VectorError(f"query_vector has {wanted_space}, the vault holds vectors of: {here}")
 
 
 def of_rows(read: Reading, space: Space, rows: Sequence[int]) -> list[StoredVector]:
@@ -194,7 +194,7 @@ def of_rows(read: Reading, space: Space, rows: Sequence[int]) -> list[StoredVect
 def of_ids(read: Reading, model: str, dimensions: int, ids: Sequence[str]) -> dict[str, bytes]:
     """Return the vectors (little-endian float32) of live entries by id: one that was given before a provider's."""
     source, parameter = listed(list(ids))
-    found: dict[str, bytes] = {}
+    blobs: dict[str, bytes] = {}
     # Those that were given come last, and stay.
     for space in sorted(all_spaces(read), key=lambda s: s.keyed_by, reverse=True):
         if (space.model, space.dimensions) == (model, dimensions):
@@ -203,9 +203,9 @@ def of_ids(read: Reading, model: str, dimensions: int, ids: Sequence[str]) -> di
                 f"JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? WHERE e.live"
             )
             rows = read.sql.execute(sql, (parameter, space.space)).fetchall()
-            held = sized(space, enumerate(vector for _, vector in rows))
-            found.update((entry_id, one.vector) for (entry_id, _), one in zip(rows, held))
-    return found
+            stored = sized(space, enumerate(vector for _, vector in rows))
+            blobs.update((entry_id, item.vector) for (entry_id, _), item in zip(rows, stored))
+    return blobs
 
 
 def given(read: Reading) -> Iterator[tuple[str, str, bytes]]:
@@ -223,11 +223,11 @@ def typed_spaces(rows: Iterable[tuple[Any, ...]]) -> list[Space]:
     Raises:
         StoreError: a value is none that a space has.
     """
-    found = typed(Space, rows)
-    for space in found:
+    spaces = typed(Space, rows)
+    for space in spaces:
         if not 0 < space.dimensions <= MOST_DIMENSIONS:
             raise StoreError(f"the space {space.space} has {space.dimensions} dimensions: {_FOREIGN}")
-    return found
+    return spaces
 
 
 def sized(space: Space, rows: Iterable[tuple[Any, ...]]) -> list[StoredVector]:
@@ -236,10 +236,10 @@ def sized(space: Space, rows: Iterable[tuple[Any, ...]]) -> list[StoredVector]:
     Raises:
         StoreError: one has not its dimension.
     """
-    found = typed(StoredVector, rows)
-    if not {len(one.vector) for one in found} <= {4 * space.dimensions}:
+    stored = typed(StoredVector, rows)
+    if not {len(item.vector) for item in stored} <= {4 * space.dimensions}:
         raise StoreError(f"a vector of {space.model} has not {space.dimensions} numbers: {_FOREIGN}")
-    return found
+    return stored
 
 
 def models_of(read: Reading, dimensions: int) -> list[str]:
