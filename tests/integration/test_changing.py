@@ -160,7 +160,7 @@ def test_attrs_are_replaced_or_merged_as_it_is_said(vault):
     assert vault.update_many({"attrs.team": "core"}, attrs={}, severity="warning") == 10
     assert vault.get("e3").attrs == {} and vault.get("e3").severity == "warning"
     for call in (lambda **k: vault.update("e1", **k), lambda **k: vault.update_many(EVERYTHING, **k)):
-        with pytest.raises(EntryError, match="both given"):
+        with pytest.raises(EntryError, match="mutually exclusive"):
             call(attrs={}, merge_attrs={})
         for wrong in ([], "text", {1: 2}, {"a": object()}):
             with pytest.raises(EntryError, match="attrs"):
@@ -257,7 +257,7 @@ def test_purge_wants_ages_and_something_that_they_apply_to(vault, options):
 
 def test_a_filter_without_its_name_deletes_nothing(vault):
     vault.add(id="domain", title="An entry with the name of a field")
-    with pytest.raises(EntryError, match="a filter goes by its name"):
+    with pytest.raises(EntryError, match="pass a filter as where"):
         vault.delete({"domain": "legal"})
     assert "domain" in vault
 

@@ -43,7 +43,7 @@ def test_a_federation_counts_and_lists_each_id_once(tiers):
     assert both.get_many(["003", "x", "009"])[0].domain == "high"
     assert both.get_many(["003"], tier="team")[0].domain == "low"
     assert both.get("003", tier="team").domain == "low"
-    with pytest.raises(TierError, match="known are 'team', 'agent'"):
+    with pytest.raises(TierError, match="available: 'team', 'agent'"):
         both.entries(tier="nobody")
 
 
@@ -175,7 +175,7 @@ def test_one_tier_may_be_named_as_text_and_a_vault_is_one(three):
     assert answers(three.search("entry", tiers="other")) == answers(three.search("entry", tiers=["other"]))
     vault = three._vaults["team"][0]
     assert answers(vault.search("entry", tiers="vault")) == answers(vault.search("entry"))
-    with pytest.raises(TierError, match="no tier 'team': known are 'vault'"):
+    with pytest.raises(TierError, match="no tier 'team'; available: 'vault'"):
         vault.search("entry", tiers=["team"])
 
 
@@ -185,7 +185,7 @@ def test_tiers_that_do_not_exist_and_none_are_refused(three):
         lambda *a, **o: three.search_many([*a], **o),
         lambda q, **o: three.explain(q, "000", **o),
     ):
-        with pytest.raises(TierError, match="no tier 'nobody': known are 'agent', 'team', 'other'"):
+        with pytest.raises(TierError, match="no tier 'nobody'; available: 'agent', 'team', 'other'"):
             ask("entry", tiers=["team", "nobody"])
     with pytest.raises(QueryError, match="tiers is empty"):
         three.search("entry", tiers=[])

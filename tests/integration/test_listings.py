@@ -352,7 +352,7 @@ def test_vectors_come_back_as_they_were_given_and_nan_where_there_are_none(vault
     assert np.isnan(found[[1, 3, 5]]).all()
     assert vault.vectors([]).shape == (0, 3)
     assert vault.vectors(["d", "a"], "other")[0].tolist() == [1, 2]
-    with pytest.raises(VectorError, match=r"'x'.*known are 'given' \(3\), 'other' \(2\)"):
+    with pytest.raises(VectorError, match=r"'x'.*available: 'given' \(3\), 'other' \(2\)"):
         vault.vectors(["a"], model="x")
 
 

@@ -156,7 +156,7 @@ def test_a_split_that_is_none_is_refused(vault, split):
 
 
 def test_what_cannot_be_of_a_split_entry_is_refused(vault):
-    with pytest.raises(EntryError, match="vector of 'doc' is of the whole text"):
+    with pytest.raises(EntryError, match="vector of 'doc' describes the whole text"):
         vault.add(id="doc", title="t", description=TEXT, split=50, vector=[1, 0])
     with pytest.raises(EntryError, match="cannot be a part itself"):
         vault.add(id="doc", title="t", description=TEXT, split=50, parent="book")

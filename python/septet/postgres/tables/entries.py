@@ -75,11 +75,11 @@ _DEAD = "SELECT id FROM septet.entries WHERE vault = %s AND NOT live"
 _PURGE = "DELETE FROM septet.entries WHERE vault = %s AND NOT live AND id = ANY(%s::text[])"
 
 
-def upsert(write: PostgresWriting, rows: Sequence[EntryRow], own: Sequence[EntryRow], keeping: Keeping) -> None:
+def upsert(write: PostgresWriting, rows: Sequence[EntryRow], entries: Sequence[EntryRow], keeping: Keeping) -> None:
     """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given.
 
     Args:
-        own: those of which earlier versions are kept.
+        entries: the rows with earlier versions; parts have none.
 
     Raises:
         EntryError: a text has a NUL character; nothing was written.
@@ -96,7 +96,7 @@ def upsert(write: PostgresWriting, rows: Sequence[EntryRow], own: Sequence[Entry
         if (one := indexed(*values)) is not None:
             before[one.row] = one
     if stored:
-        history.keep_replaced(write, own, keeping, foreseen.replaced)
+        history.keep_replaced(write, entries, keeping, foreseen.replaced)
     coming = _coming(rows, stored)
     new = [row for row in coming.values() if row.id not in stored]
     numbered = {row.id: stored[row.id][0] for row in coming.values() if row.id in stored}

@@ -26,9 +26,9 @@ _RUN = (
 )
 
 
-def held(read: _Read, wanted: Sequence[str]) -> frozenset[str]:
+def held(read: _Read, entry_ids: Sequence[str]) -> frozenset[str]:
     """Return those of the ids that are live."""
-    ids = [one for one in dict.fromkeys(wanted) if "\0" not in one]
+    ids = [one for one in dict.fromkeys(entry_ids) if "\0" not in one]
     found = read.sql.execute(_HELD, ([read.vault.bucket_of(one) for one in ids], ids, read.vault.number))
     return frozenset(one for (one,) in found)
 

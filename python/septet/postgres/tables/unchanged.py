@@ -40,12 +40,12 @@ def rows_stored(read: _Read, rows: Sequence[EntryRow], timed: Sequence[bool]) ->
     return same(found, rows, timed)
 
 
-def vectors_stored(read: _Read, given: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
+def vectors_stored(read: _Read, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
     """Return the vectors that were given with entries of these ids and texts, as little-endian float32 by model."""
-    keys = [f"{one.text_hash}:{one.entry_id}" for one in given]
-    buckets = [read.vault.bucket_of(one.entry_id) for one in given]
+    keys = [f"{one.text_hash}:{one.entry_id}" for one in vectors]
+    buckets = [read.vault.bucket_of(one.entry_id) for one in vectors]
     kind, found = read.vault.vectors, dict[str, dict[str, bytes]]()
     sql = _VECTORS.format(sent=sent(kind))
     for place, model, dimensions, blob in read.sql.execute(sql, (buckets, keys, read.vault.number), binary=True):
-        found.setdefault(given[place - 1].entry_id, {})[model] = unpacked(kind, [blob], dimensions).tobytes()
+        found.setdefault(vectors[place - 1].entry_id, {})[model] = unpacked(kind, [blob], dimensions).tobytes()
     return dict(found)

@@ -84,7 +84,7 @@ _GIVEN = (
 )
 
 
-def put(write: PostgresWriting, given: Sequence[GivenVectors], *, one_per_entry: bool, now: float) -> None:
+def put(write: PostgresWriting, vectors: Sequence[GivenVectors], *, one_per_entry: bool, now: float) -> None:
     """Store vectors given for entries that are already written.
 
     Args:
@@ -96,7 +96,7 @@ def put(write: PostgresWriting, given: Sequence[GivenVectors], *, one_per_entry:
     before = _given_spaces(write)
     known = {s.model: s for s in before}
     batch = _Batch(write)
-    for one in given:
+    for one in vectors:
         key, bucket = f"{one.text_hash}:{one.entry_id}", write.vault.bucket_of(one.entry_id)
         if any(m not in known or known[m].dimensions != row.size for m, row in one.by_model.items()):
             # Whether a space can change its dimension depends on the vectors in it.

@@ -31,7 +31,7 @@ from septet.system.forks import (
 __all__ = ["ReadTransaction", "Reading", "Store", "Writing", "store_id", "writer_at"]
 
 IDLE_READERS = 8
-#: How long closing waits for reads that other threads have not finished.
+#: Maximum wait of `close` for reads of other threads, in seconds.
 CLOSE_WAIT_S = 10.0
 
 
@@ -42,18 +42,18 @@ class _Read(NamedTuple):
 
 
 class Reading(_Read):
-    """A read transaction: everything read through it belongs to one generation.
+    """A read transaction: a snapshot of one generation.
 
     Attributes:
-        writer: who wrote the generation, see `writer_at`. A file that is restored in place goes back, and comes to the
-            same generations again with other entries: generation and writer together name a state.
-        tables: what it reads from, for those that do not know which store they have.
+        writer: writer of the generation, see `writer_at`. A file restored in place reaches the same generations again
+            with other entries: only generation and writer together identify a state.
+        tables: the tables, independent of the backend.
         state: generation and writer.
     """
 
     __slots__ = ()
     tables: ClassVar[Any] = LOCAL
-    # Asked in every search, and so no function of Python.
+    # Read in every search, so not a Python function.
     state = property(itemgetter(slice(1, None)))
 
 
@@ -67,7 +67,7 @@ class Writing(_Write):
     """A write transaction; rows written carry its generation.
 
     Attributes:
-        indexes: whether each change of entries changes the full-text tables; else they are filled anew at the end.
+        indexes: True if each change updates the full-text tables; otherwise they are rebuilt at the end.
         tables: as of `Reading`.
     """
 
@@ -78,33 +78,33 @@ class Writing(_Write):
 class Store:
     """One SQLite file. Threads may share it: each read borrows a connection, writes take turns."""
 
-    #: Nothing of a write is done before its transaction.
+    #: Writes have nothing to precompute.
     prepare = None
 
     def __init__(self, path: str, *, read_only: bool = False, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self.path = path
-        # A relative path keeps its meaning for connections opened after a change of the working directory.
+        # Absolute, so that later connections do not depend on the working directory.
         self._file = path if path == MEMORY else absolute(path)
         self.read_only = read_only
         self._busy_timeout_s = busy_timeout_s
         self._closed = False
-        #: The state that this store wrote last, and that it is about to write.
+        #: The last state written by this store, and the next one.
         self._last_written = self._next = NOTHING
         self.identity = Identity(self._file, in_memory=self.in_memory)
-        #: What there is to say of the folder; None where it is this machine's alone.
+        #: Note on the folder; None if only this machine writes it.
         self.place = None if self.in_memory else place_note(self._file)
         self._untold = self.place
-        #: Taken by whoever writes; in memory, where there is one connection, by whoever reads too.
+        #: Held by writers; in memory, with a single connection, also by readers.
         self._turn = Lock(gated=True, again=True)
         self._readers = Readers(IDLE_READERS)
-        #: What searches read by, of which some rows may be hidden.
+        #: Connections of searches, with unsound rows hidden.
         self._searched: tuple[Readers, Callable[..., Connection] | None, type[Reading]] = self._readers, None, Reading
-        #: Rows that searches and exports are kept from, see `septet.sqlite.store.aside`.
+        #: Rows hidden from searches and exports, see `septet.sqlite.store.aside`.
         self.left_out: Sequence[Unsound] = ()
-        #: Raises SQLite's errors, and what unsound rows lead to, as Septet's.
+        #: Translates SQLite's errors, and those caused by unsound rows.
         self._faults = traced(self._file).__exit__
         self._writer: Connection | None = None
-        #: How the file looked when it was opened as one that nobody writes; None if it was not.
+        #: Signature of the file when opened as immutable; None otherwise.
         self.at_rest: Look | None = None
         with using_sqlite():
             first = self._connect("rwc", writer=True)
@@ -125,7 +125,7 @@ class Store:
         with self._turn.hold():
             self._closed = True
             orphans = self.identity.orphans()
-            # The last connection that closes removes SQLite's log, and the caller may expect this one to.
+            # The last connection to close removes the WAL, which the caller may expect.
             self._readers.close(CLOSE_WAIT_S)
             self._searched[0].close(CLOSE_WAIT_S)
             self._close_writer()
@@ -136,14 +136,14 @@ class Store:
                 put_log_aside(self._file, orphans)
 
     def close_connections(self) -> None:
-        """Close every connection before a fork, unless this thread is reading or writing; they are opened again."""
+        """Close every connection before a fork, unless this thread reads or writes; they are reopened on demand."""
         if not (self.in_memory or self._readers.out or self._searched[0].out or self._turn.mine):
             self._readers.close_idle()
             self._searched[0].close_idle()
             self._close_writer()
 
     def after_fork(self) -> None:
-        """Begin without connections in a forked child; a database in memory is a copy."""
+        """Reset the connections in a forked child; a database in memory is a copy."""
         self._read_anew()
         if not (self.in_memory and may_use_copies()):
             self._writer = None
@@ -154,27 +154,27 @@ class Store:
         self.identity.released()
         if self._writer is not None:
             self._writer.close()
-        # Not before: an interrupt would leave it open, as part of a circle.
+        # Not earlier: an interrupt would leave it open in a reference cycle.
         self._writer = None
 
     @property
     def last_generation(self) -> int:
-        """The generation that was written last by way of this object; 0 if none was."""
+        """The last generation written by this object; 0 if none."""
         return max(self._last_written[0], 0)
 
     @property
     def closed(self) -> bool:
-        """Whether `close` was called."""
+        """True once `close` was called."""
         return self._closed
 
     @property
     def file(self) -> str:
-        """The path of the file from the root; ``":memory:"`` without one."""
+        """Absolute path of the file; ``":memory:"`` without one."""
         return self._file
 
     @property
     def in_memory(self) -> bool:
-        """Whether the store has no file."""
+        """True if the store has no file."""
         return self.path == MEMORY
 
     def reading(self) -> AbstractContextManager[Reading]:
@@ -182,23 +182,23 @@ class Store:
 
         Raises:
             Closed: the vault was closed.
-            ForkedInUse: this process was forked from one in the middle of a read or a write.
+            ForkedInUse: this process was forked during a read or a write of its parent.
             StoreError: the file cannot be read.
         """
         return self.begin_reading(whole=True)
 
     def begin_reading(self, *, whole: bool = False) -> ReadTransaction:
-        """Begin a read transaction, until its ``end``, at the latest when nothing refers to it any more.
+        """Begin a read transaction, until its ``end`` or its garbage collection.
 
-        In memory other threads wait until then.
+        In memory, other threads wait until then.
 
         Args:
-            whole: see rows that are left out, too.
+            whole: include hidden rows.
         """
         if self.at_rest is not None and self.disturbed:
-            self._begin_anew()
-        # A statement with a row left holds the transaction. BEGIN and ROLLBACK would each give the interpreter's lock
-        # away twice, and other threads wait for it.
+            self._reopen()
+        # A pending row keeps the transaction open. BEGIN and ROLLBACK would each release the GIL twice, which other
+        # threads wait for.
         try:
             if self.path == MEMORY:
                 return ReadTransaction.of_writer(self._turn, self._opened, _STATE_AND_MORE, Reading, self._faults)
@@ -214,11 +214,11 @@ class Store:
 
     @property
     def disturbed(self) -> bool:
-        """Whether a file that was opened as one that nobody writes was written since: what was read may be wrong."""
+        """True if a file opened as immutable was written since: reads may be wrong."""
         return self.at_rest is not None and look(self._file) != self.at_rest
 
-    def _begin_anew(self) -> None:
-        """Let go of connections that believe that nobody writes."""
+    def _reopen(self) -> None:
+        """Drop the connections opened as immutable."""
         with self._turn.hold():
             if self.disturbed and not self._closed:
                 before, self.at_rest = (self._readers, self._searched[0]), None
@@ -232,7 +232,7 @@ class Store:
         self._searched = Readers(IDLE_READERS) if self.left_out else self._readers, via, kind
 
     def search_by(self, via: Callable[..., Connection], kind: type[Reading], left_out: Sequence[Unsound]) -> None:
-        """Have reads that are not whole begin on connections of their own."""
+        """Use separate connections for reads with hidden rows."""
         with self._turn.hold():
             before = self._searched[0]
             self._searched, self.left_out = (Readers(IDLE_READERS), via, kind), left_out
@@ -244,7 +244,7 @@ class Store:
 
         Raises:
             Closed: the vault was closed.
-            ForkedInUse: this process was forked from one in the middle of a read or a write.
+            ForkedInUse: this process was forked during a read or a write of its parent.
             ReadOnly: opened for reading.
             StoreBusy: another process held the lock for too long.
         """
@@ -256,7 +256,7 @@ class Store:
 
     @contextmanager
     def maintaining(self) -> Iterator[sqlite3.Connection]:
-        """Borrow the connection that writes, outside a transaction, for what SQLite does in none; others wait.
+        """Borrow the writer outside a transaction, for statements that SQLite refuses in one; other writers wait.
 
         Raises:
             Closed: the vault was closed.
@@ -292,16 +292,16 @@ class Store:
         return Writing(sql, self._checked(sql)[0])
 
     def _checked(self, sql: sqlite3.Connection) -> State:
-        """Return the state of the store in a write transaction, if it is still the store that was opened."""
+        """Check in a write transaction that the opened store is still in place, and return its state."""
         if self.identity.touched():
-            # With a log SQLite trusts the pages that it remembers, also when a file was copied over this one.
+            # In WAL mode SQLite trusts its page cache even if another file was copied over this one.
             sql.execute("PRAGMA shrink_memory")
         state: State = sql.execute(_STATE).fetchone()
         self.identity.check(sql, state)
         return state
 
     def size_bytes(self) -> int:
-        """Return how many bytes the file has; 0 in memory, and for one that was deleted."""
+        """Return the size of the file in bytes; 0 in memory, or if it was deleted."""
         try:
             return 0 if self.in_memory else os.stat(self._file).st_size  # noqa: PTH116
         except OSError:
@@ -309,7 +309,7 @@ class Store:
 
     def notes(self, tier: str) -> list[Note]:
         """Return the notes to attach to every search of this store."""
-        # Asked in every search.
+        # Called in every search.
         try:
             status = os.stat(self._file)  # noqa: PTH116
             if (status.st_dev, status.st_ino) == self.identity.file and self._untold is None:
@@ -318,7 +318,7 @@ class Store:
             pass
         notes, untold = self.identity.notes(tier), self._untold
         if untold is not None:
-            # Once is enough.
+            # Report once.
             self._untold = None
             notes.append(replace(untold, tier=tier))
         return notes
@@ -331,13 +331,13 @@ class Store:
         from septet.sqlite.store.copying import copy_to
 
         with self.reading() as read:
-            # Inside a read transaction the copy is of one generation, whatever is written meanwhile.
+            # Inside a read transaction, so that the copy is of one generation despite concurrent writes.
             copy_to(path, read.sql, "" if self.in_memory else self._file, progress)
 
     def _connect(self, mode: str = "rw", *, writer: bool = False) -> Connection:
-        # Only the first connection may make the file: a vault that was deleted must not come back empty.
+        # Only the first connection may create the file: a deleted vault must not come back empty.
         mode = "ro" if self.read_only else mode
-        # Before too: SQLite would play the log that lies there over a file that it does not belong to.
+        # Checked before opening: SQLite would replay a foreign WAL over the file.
         before = self.identity.check_file()
         now = look(self._file) if self.read_only else None
         try:
@@ -345,7 +345,7 @@ class Store:
                 self._file, mode=mode, busy_timeout_s=self._busy_timeout_s, writer=writer, alone=self.place is None
             )
         except StoreError:
-            # A file that goes away just then, or whose log went, fails in ways of its own.
+            # A file, or a WAL, deleted at this moment causes other errors.
             self.identity.check_log()
             raise
         try:
@@ -358,10 +358,10 @@ class Store:
         return connection
 
     def _opened(self) -> Connection:
-        """Return the connection that writes; the turn is held."""
+        """Return the writer; the caller holds the turn."""
         if self._closed:
             raise self._is_closed()
-        # An interrupt may have come behind its closing.
+        # An interrupt may have come right after its closing.
         if self._writer is None or not is_open(self._writer):
             self._writer = self._connect(writer=True)
         return self._writer
@@ -376,10 +376,10 @@ class Store:
 
 
 _LATEST = "SELECT key || ':' || value FROM meta WHERE key BETWEEN 'writer:' AND 'writer;' ORDER BY key DESC LIMIT 1"
-#: The generation, and who wrote it.
+#: The generation and its writer.
 _KNOWN = "FROM meta WHERE key = 'generation' AND value IS NOT NULL"
 _STATE = f"SELECT CAST(value AS INTEGER), coalesce(({_LATEST}), '') {_KNOWN}"
-#: One row more than is fetched.
+#: One more row than is fetched, see `begin_reading`.
 _STATE_AND_MORE = f"{_STATE} UNION ALL SELECT NULL, NULL {_KNOWN}"
 
 
@@ -388,13 +388,13 @@ def _nothing() -> None:
 
 
 def store_id(read: Reading) -> str:
-    """Return the id that a store was given when it was made; copies have the same."""
+    """Return the id given to a store at its creation; copies have the same."""
     return str(read.sql.execute("SELECT value FROM meta WHERE key = 'store_id'").fetchone()[0])
 
 
 def writer_at(read: Reading, generation: int) -> str:
     """Return the writer of a generation (its first generation and a name); empty if unknown.
 
-    Two copies of a store that were changed separately have the same generations, from different writers.
+    Copies of a store that were changed separately have the same generations with different writers.
     """
     return writer_of(read.sql, generation)

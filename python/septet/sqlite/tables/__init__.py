@@ -1,4 +1,4 @@
-"""The SQL of the package: one module for each table."""
+"""The SQL of the package, a module per table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["LOCAL", "LateTables"]
 
 
 class LateTables:
-    """The modules of a package by name, loaded when they are first asked for: most programs use a few."""
+    """The modules of a package by name, imported on first use: most programs use a few."""
 
     def __init__(self, package: str) -> None:
         self._package = package

@@ -1,4 +1,4 @@
-"""Files whose chunks were changed or deleted in the vault, so that they say what their file does not."""
+"""Files whose chunks were changed or deleted in the vault, and so differ from the disk."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from septet.sqlite.store.store import Writing
 
 __all__ = ["ALTERED", "note_altered"]
 
-#: What is noted of such a file, until it is read again.
+#: The note on such a file until it is read again.
 ALTERED = "chunks of it were changed or deleted in the vault; a sync with force makes them what the file says"
 
 
 def note_altered(write: Writing, rows: Sequence[int]) -> None:
-    """Note of the files that rows are chunks of that these are no longer what the file says.
+    """Note that the chunks at these rows differ from their files.
 
-    A sync that stores a file notes anew what there is to say of it.
+    The next sync that stores the file replaces the note.
     """
     if not rows:
         return

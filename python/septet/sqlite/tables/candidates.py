@@ -1,4 +1,4 @@
-"""Which entries pass a plan's filters, asked of SQLite."""
+"""Candidates by a plan's filters, in SQL."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["any_passing", "filters_passed", "passing_rows", "rows_of", "rows_whe
 
 
 def rows_where(read: Reading, condition: Condition) -> list[int]:
-    """Return the rows of the entries that a search may find and that pass a condition, in any order."""
+    """Return the rows of searchable entries that pass a condition, in any order."""
     sql = f"SELECT e.row FROM entries e WHERE {FINDABLE} AND {condition.sql}"
     return [row for (row,) in read.sql.execute(sql, condition.parameters)]
 
 
 def passing_rows(read: Reading, plan: Plan, ids: Sequence[str]) -> list[int]:
-    """Return the rows of those ids that exist and pass every filter of a plan, in the order of the ids."""
+    """Return the rows of the ids that pass every filter of a plan, in the order of the ids."""
     passing = conjunction(conditions(plan))
     source, parameter = listed(list(ids))
     sql = f"SELECT e.row FROM {source} j JOIN entries e ON e.id = j.value WHERE {passing.sql} ORDER BY j.key"
@@ -32,7 +32,7 @@ def passing_rows(read: Reading, plan: Plan, ids: Sequence[str]) -> list[int]:
 
 
 def any_passing(read: Reading, plan: Plan, filters: Sequence[Filter]) -> list[bool]:
-    """Say for each filter whether an entry passes it that a plan may find without its own filters."""
+    """Return True for each filter that some entry passes, ignoring the plan's own filters."""
     others = conditions(plan._replace(filters={}, scores_memories=plan.include_memories))
     candidates = []
     for item in filters:
@@ -43,14 +43,14 @@ def any_passing(read: Reading, plan: Plan, filters: Sequence[Filter]) -> list[bo
 
 
 def rows_of(read: Reading, ids: Sequence[str]) -> dict[str, int]:
-    """Return the row of each of the ids that exists, by id."""
+    """Return the rows of existing ids, by id."""
     source, parameter = listed(list(ids))
     sql = f"SELECT e.id, e.row FROM {source} j CROSS JOIN entries e ON e.id = j.value WHERE e.live"
     return dict(read.sql.execute(sql, (parameter,)))
 
 
 def valid_ids(read: Reading, plan: Plan, ids: Sequence[str]) -> frozenset[str]:
-    """Return those of the ids that exist and are valid at the plan's moment, or exist, if it includes expired ones."""
+    """Return the existing ids that are valid at the plan's time; all of them if it includes expired entries."""
     valid = Condition("1") if plan.include_expired else validity(plan.now)
     source, parameter = listed(list(ids))
     sql = f"SELECT e.id FROM {source} j JOIN entries e ON e.id = j.value WHERE e.live AND ({valid.sql})"
@@ -58,10 +58,10 @@ def valid_ids(read: Reading, plan: Plan, ids: Sequence[str]) -> frozenset[str]:
 
 
 def filters_passed(read: Reading, plan: Plan, row: int, *, memories: bool) -> dict[str, bool]:
-    """Return every filter of a plan by name, and whether an entry passes it.
+    """Return True for each filter of a plan, by name, that an entry passes.
 
     Args:
-        memories: ask the filters of the leg that searches memories.
+        memories: use the filters of the leg that searches memories.
     """
     named = conditions(plan, memories=memories)
     columns = ", ".join(f"coalesce(({condition.sql}), 0)" for condition in named.values())

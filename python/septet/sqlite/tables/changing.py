@@ -1,4 +1,4 @@
-"""Changing and erasing many entries, named by their rows, with a statement for all of them."""
+"""Bulk changes and erasure of entries by row, in single statements."""
 
 from __future__ import annotations
 
@@ -35,43 +35,43 @@ __all__ = [
 ]
 
 _THESE = "row IN (SELECT value FROM json_each(?))"
-#: Columns that a full-text table has, or that decide which one has the entry.
+#: Columns in a full-text table, or that select the table of an entry.
 INDEXED = frozenset({"tags", "kind"})
 
 
 def rows_where(read: Reading | Writing, filters: Mapping[str, Filter]) -> list[int]:
-    """Return the rows of the live entries that pass all filters, ascending."""
+    """Return the rows of live entries that pass all filters, ascending."""
     condition = filtered(filters)
     sql = f"SELECT e.row FROM entries e WHERE e.live AND {condition.sql}"
     return sorted(row for (row,) in read.sql.execute(sql, condition.parameters))
 
 
 def count_where(read: Reading | Writing, filters: Mapping[str, Filter]) -> int:
-    """Return how many live entries pass all filters."""
+    """Return the number of live entries that pass all filters."""
     condition = filtered(filters)
     sql = f"SELECT count(*) FROM entries e WHERE e.live AND {condition.sql}"
     return int(read.sql.execute(sql, condition.parameters).fetchone()[0])
 
 
 def expired(read: Reading | Writing, until: float, filters: Mapping[str, Filter]) -> list[int]:
-    """Return the rows of the live entries that pass all filters and whose validity ended at a time or before."""
+    """Return the rows of live entries that pass all filters and whose validity ended at or before a time."""
     condition = filtered(filters)
     sql = f"SELECT e.row FROM entries e WHERE e.live AND e.valid_until <= ? AND {condition.sql}"
     return sorted(row for (row,) in read.sql.execute(sql, (until, *condition.parameters)))
 
 
 def erased(read: Reading | Writing) -> int:
-    """Return how many rows are left of entries that were deleted."""
+    """Return the number of empty rows of deleted entries."""
     return int(read.sql.execute("SELECT count(*) FROM entries WHERE NOT live").fetchone()[0])
 
 
 def set_columns(
     write: Writing, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping, *, touch: bool
 ) -> None:
-    """Give entries, and their parts, the same values in some columns.
+    """Set columns of entries and their parts.
 
     Args:
-        touch: also make ``updated_at`` the time of the call, unless it is among the columns.
+        touch: also set ``updated_at`` to the time of the call, unless it is among the columns.
 
     Raises:
         EntryError: the times of an entry would contradict each other; roll the transaction back.
@@ -100,13 +100,13 @@ def set_columns(
 
 
 def attrs_at(read: Reading | Writing, rows: Sequence[int]) -> list[tuple[int, str]]:
-    """Return row and attrs, as JSON, of entries and of their parts."""
+    """Return ``(row, attrs as JSON)`` of entries and their parts."""
     sql = "SELECT e.row, e.attrs FROM json_each(?) j JOIN entries e ON e.row = j.value"
     return read.sql.execute(sql, (json.dumps(parts.with_parts(read, rows)),)).fetchall()
 
 
 def set_attrs(write: Writing, attrs: Sequence[tuple[int, str]], keeping: Keeping) -> None:
-    """Give entries attrs of their own each, and make ``updated_at`` the time of the call.
+    """Set each entry's attrs (JSON), and ``updated_at`` to the time of the call.
 
     Raises:
         EntryError: an entry would be too large; roll the transaction back.
@@ -123,7 +123,7 @@ def set_attrs(write: Writing, attrs: Sequence[tuple[int, str]], keeping: Keeping
 
 
 def set_tags(write: Writing, rows: Sequence[int], tags: Sequence[str], keeping: Keeping) -> None:
-    """Give entries tags of their own each, as JSON; ``updated_at`` stays, for what they say is no newer."""
+    """Set each entry's tags (JSON). Keeps ``updated_at``: retagging does not change the content."""
     note_altered(write, rows)
     indexing.unindex(write, rows)
     history.keep(write, rows, {"tags": ""}, keeping)
@@ -136,7 +136,7 @@ def set_tags(write: Writing, rows: Sequence[int], tags: Sequence[str], keeping: 
 
 
 def erase(write: Writing, rows: Sequence[int]) -> None:
-    """Empty entries and their parts, and remove their links, the vectors given with them and their earlier versions."""
+    """Empty entries and their parts; remove their links, stored vectors and earlier versions."""
     every = parts.with_parts(write, rows)
     if not every:
         return
@@ -154,13 +154,13 @@ def erase(write: Writing, rows: Sequence[int]) -> None:
 
 
 def contradiction(entry_id: str, validity: object) -> EntryError:
-    """Return the error about an entry whose times would contradict each other: those of its validity, or the others."""
+    """Return the error for contradictory times of an entry: those of its validity, or the others."""
     ends = "valid_until would be before valid_from" if validity else "updated_at would be before created_at"
     return EntryError(f"{ends} in {entry_id!r}: nothing was changed; leave it out by `where`, or change both times")
 
 
 def too_large(entry_id: str, chars: int) -> EntryError:
-    """Return the error about an entry that would be so many characters long."""
+    """Return the error for an entry that would be too large."""
     return EntryError(
         f"texts and attrs of {entry_id!r} would have {chars:,} characters: an entry has at most {MOST_CHARS:,}; "
         "nothing was changed"
@@ -168,7 +168,7 @@ def too_large(entry_id: str, chars: int) -> EntryError:
 
 
 def _set_grams(write: Writing, rows: Sequence[int]) -> None:
-    """Make the terms of entries again whose tags have changed."""
+    """Recompute the terms of entries with changed tags."""
     sql = (
         "SELECT e.row, e.id, e.title, e.description, e.context, e.tags, e.grams FROM json_each(?) j "
         "JOIN entries e ON e.row = j.value"
@@ -193,7 +193,7 @@ def _check(write: Writing, rows: Sequence[int]) -> None:
 
 
 def _check_sizes(write: Writing, rows: Sequence[int]) -> None:
-    """Raise if the texts and attrs of an entry are too long together."""
+    """Raise if the texts and attrs of an entry are too large together."""
     size = "length(title) + length(description) + length(context) + length(attrs)"
     sql = f"SELECT id, {size} FROM entries WHERE {_THESE} AND {size} > ? LIMIT 1"
     wrong = write.sql.execute(sql, (json.dumps(list(rows)), MOST_CHARS)).fetchone()

@@ -1,4 +1,4 @@
-"""Claims: which texts a process is having embedded now, so that no other process pays for them too."""
+"""Claims of processes on texts that they embed, so that no other process pays for them too."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
     "settle",
 ]
 
-#: A claim for longer is of no process of Septet, and would be waited for without end.
+#: Maximum duration of a claim; a longer one is foreign, and would block the text indefinitely.
 LONGEST_S = 30 * 86_400.0
 
 _THESE = "model = ? AND key IN (SELECT value FROM json_each(?))"
@@ -34,18 +34,18 @@ _numbers = count(1)
 
 
 def new_owner() -> str:
-    """Return a name that is unique, here and on other machines, under which this process claims texts."""
+    """Return a globally unique name for claims of this process."""
     return f"{_process()} {next(_numbers)}"
 
 
 def claimed(read: Reading | Writing, model: str, owner: str, keys: Sequence[str], now: float) -> set[str]:
-    """Return those of the texts that others have claimed."""
+    """Return the texts claimed by others."""
     sql = f"SELECT key FROM claims WHERE {_THESE} AND until > ? AND until <= ? AND owner <> ?"
     return {r[0] for r in read.sql.execute(sql, (model, json.dumps(list(keys)), now, now + LONGEST_S, owner))}
 
 
 def claim(write: Writing, model: str, owner: str, keys: Sequence[str], now: float, until: float) -> list[str]:
-    """Claim texts until a time (epoch seconds), and return those that nobody else has claimed."""
+    """Claim texts until a time (epoch seconds); return those that no other owner has claimed."""
     drop_expired(write, now)
     write.sql.executemany(
         "INSERT INTO claims (model, key, owner, until) VALUES (?, ?, ?, ?) ON CONFLICT (model, key) "
@@ -58,17 +58,17 @@ def claim(write: Writing, model: str, owner: str, keys: Sequence[str], now: floa
 
 
 def settle(write: Writing, model: str, keys: Sequence[str]) -> None:
-    """Remove the claims on texts whose vectors are being stored in the same transaction."""
+    """Remove the claims on texts whose vectors are stored in the same transaction."""
     write.sql.execute(f"DELETE FROM claims WHERE {_THESE}", (model, json.dumps(list(keys))))
 
 
 def release(write: Writing, owner: str) -> None:
-    """Give up every claim of an owner."""
+    """Release every claim of an owner."""
     write.sql.execute("DELETE FROM claims WHERE owner = ?", (owner,))
 
 
 def drop_dead(write: Writing) -> int:
-    """Remove the claims of processes of this machine that have ended, and return how many texts that frees.
+    """Remove the claims of dead processes of this machine; return the number of freed texts.
 
     Claims of other machines expire.
     """
@@ -78,18 +78,18 @@ def drop_dead(write: Writing) -> int:
 
 
 def drop_expired(write: Writing, now: float) -> int:
-    """Remove the claims whose time is over (epoch seconds), or which nobody makes for so long, and return how many."""
+    """Remove the claims that have expired (epoch seconds), or exceed the maximum duration; return their number."""
     sql = "DELETE FROM claims WHERE (until > ? AND until <= ?) IS NOT TRUE"
     return write.sql.execute(sql, (now, now + LONGEST_S)).rowcount
 
 
 def owners(read: Reading) -> list[tuple[str, float]]:
-    """Return who has a claim, and until when, of each text."""
+    """Return owner and expiry of each claim."""
     return read.sql.execute("SELECT owner, until FROM claims").fetchall()
 
 
 def drop_own(write: Writing, model: str, living: Container[str]) -> None:
-    """Remove the claims that this process made for owners which it does not know any more."""
+    """Remove the claims of this process whose owners no longer exist."""
     owners = [r[0] for r in write.sql.execute("SELECT DISTINCT owner FROM claims WHERE model = ?", (model,))]
     for owner in owners:
         if is_own(owner) and owner not in living:
@@ -97,16 +97,16 @@ def drop_own(write: Writing, model: str, living: Container[str]) -> None:
 
 
 def is_own(owner: str) -> bool:
-    """Say whether an owner is, or was, of this process."""
+    """Return True if an owner belongs, or belonged, to this process."""
     return owner.rpartition(" ")[0] == _process()
 
 
 def is_dead(owner: str) -> bool:
-    """Say whether an owner was a process of this machine that has ended."""
+    """Return True if an owner was a process of this machine that has ended."""
     try:
         machine, pid, started, _ = owner.rsplit(" ", 3)
     except ValueError:
-        # Of another program, or damaged: until its time is over.
+        # Foreign or damaged: valid until its expiry.
         return False
     if machine != _machine(os.getpid()):
         return False
@@ -117,18 +117,18 @@ def is_dead(owner: str) -> bool:
     except (OSError, ValueError, OverflowError):
         # The process exists and belongs to another user.
         return False
-    # The number may belong to another process by now.
+    # The pid may have been reused.
     return _started(int(pid)) != started
 
 
 def _process() -> str:
-    """Return what is the same in the names of all owners of this process."""
+    """Return the common prefix of all owners of this process."""
     return f"{_machine(os.getpid())} {os.getpid()} {_started(os.getpid())}"
 
 
 @cache
 def _machine(_process: int) -> str:
-    """Return what process numbers are relative to: the machine since its last boot, and the container."""
+    """Return the scope of process ids: the boot of the machine, and the container."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
@@ -137,9 +137,9 @@ def _machine(_process: int) -> str:
 
 
 def _started(pid: int) -> str:
-    """Return when a process was started, in the system's own units; ``?`` where that cannot be read."""
+    """Return the start time of a process in the system's units; ``?`` if unknown."""
     try:
-        # The name is in brackets and may contain anything; the twentieth field after it is the start.
+        # The name, in brackets, may contain anything; the start is the twentieth field after it.
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return "?"

@@ -19,9 +19,9 @@ __all__ = ["Condition", "by_type", "chosen", "conditions", "conjunction", "filte
 __all__ += ["validity", "values_of"]
 
 _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
-#: Which members of a list are compared with texts, and which with numbers.
+#: Conditions on members of a list that compare with texts, and with numbers.
 _TEXT, _NUMBER = "j.type = 'text'", "j.type IN ('integer', 'real')"
-#: So many tags are looked for in the text of all tags before it is read as JSON, which takes ten times as long.
+#: Maximum tags that are first matched in the JSON text of all tags; parsing it takes ten times as long.
 FEW_TAGS = 8
 
 
@@ -29,7 +29,7 @@ class Condition(NamedTuple):
     """A piece of SQL with its parameters.
 
     Attributes:
-        depth: how many joins are in each other.
+        depth: nesting depth of joins.
     """
 
     sql: str
@@ -38,10 +38,10 @@ class Condition(NamedTuple):
 
 
 def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
-    """Return every condition that a candidate must pass, by name.
+    """Return the conditions on a candidate, by name.
 
     Args:
-        memories: the condition on kinds for memories alone, rather than for all that the plan asks for.
+        memories: restrict kinds to memories, instead of the plan's kinds.
     """
     out = {"live": Condition(FINDABLE)}
     if memories:
@@ -55,18 +55,18 @@ def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
 
 
 def chosen(plan: Plan) -> Condition | None:
-    """Return the caller's own filters joined, without validity and kinds; None when there are none."""
+    """Return the caller's filters joined, without validity and kinds; None if there are none."""
     return filtered(plan.filters) if plan.filters else None
 
 
 def filtered(filters: Mapping[str, Filter]) -> Condition:
-    """Return filters joined: an entry must pass all of them. What is before or behind leaves them as they are."""
+    """Join filters by AND; safe to embed in other conditions."""
     joined = conjunction([_translate(f) for f in filters.values()])
     return Condition(f"({joined.sql})", *joined[1:])
 
 
 def validity(now: float) -> Condition:
-    """Return the condition that an entry is valid at a moment: ``valid_from <= now < valid_until``."""
+    """Return the condition of validity at a time: ``valid_from <= now < valid_until``."""
     return Condition(
         "(e.valid_until IS NULL OR e.valid_until > ?) AND (e.valid_from IS NULL OR e.valid_from <= ?)", (now, now)
     )
@@ -79,11 +79,11 @@ def conjunction(parts: Mapping[str, Condition] | Sequence[Condition]) -> Conditi
 
 
 def holding_all(words: Iterable[tuple[Sequence[str], Sequence[str]]], tables: Sequence[str]) -> Condition:
-    """Return the condition that an entry holds every word in one of its forms, or in all of its pieces.
+    """Return the condition that an entry contains every word in any of its forms, or all of its pieces.
 
     Args:
-        words: forms and pieces of each; none at all hold nothing.
-        tables: those of full text where they are looked for; each term in any of them.
+        words: forms and pieces of each; a word without either matches nothing.
+        tables: full-text tables to search; a term may be in any of them.
     """
 
     def holds(terms: Sequence[str]) -> Condition:
@@ -99,11 +99,11 @@ def holding_all(words: Iterable[tuple[Sequence[str], Sequence[str]]], tables: Se
 
 
 def _translate(item: Filter, *, negated: bool = False) -> Condition:
-    """Translate a filter, or what it does not let through.
+    """Translate a filter, or its negation.
 
-    Negations go down to the comparisons: around groups they would be deeper than SQLite's parser, however few.
+    Negations are pushed down to the comparisons: around groups they would exceed the depth of SQLite's parser.
     """
-    # Here, because most searches have no filter.
+    # Imported late: most searches have no filter.
     from septet.query.filters import AllOf, AnyOf, Holds, Not
 
     if isinstance(item, Not):
@@ -120,7 +120,7 @@ _FULL_TEXT = ("entries_fts", "grams_fts", "memories_fts")
 
 
 def _holds(item: Holds) -> Condition:
-    """The full text of the entry, or of the memory, matches, or its grams do."""
+    """Match the full text of the entry or memory, or its grams."""
     plain = _matching(item.match)
     if not item.grams:
         return plain
@@ -133,13 +133,13 @@ def _matching(match: str) -> Condition:
 
 
 def _negated(inner: Condition) -> Condition:
-    # Unknown counts as false, so that `not` of it is true.
+    # NULL counts as false, so that its negation is true.
     return Condition(f"NOT coalesce(({inner.sql}), 0)", inner.parameters)
 
 
 def _joined(parts: Iterable[Condition], word: str, empty: str) -> Condition:
-    """Join conditions pairwise: SQLite bounds the depth of an expression, and a long chain is as deep as it is long."""
-    # The deepest comes first: SQLite's parser keeps what stands before a bracket until the bracket is closed.
+    """Join conditions as a balanced tree: SQLite limits the depth of expressions, and a chain is as deep as long."""
+    # Deepest first: SQLite's parser stacks everything before an open bracket.
     listed = sorted(parts, key=attrgetter("depth"), reverse=True) or [Condition(empty)]
     while len(listed) > 1:
         pairs = [listed[i : i + 2] for i in range(0, len(listed), 2)]
@@ -180,12 +180,12 @@ def _compare(item: Compare) -> Condition:
 
 
 def values_of(item: Compare) -> tuple[Scalar, ...]:
-    """Return what a field is compared with."""
+    """Return the values that a field is compared with."""
     return item.value if isinstance(item.value, tuple) else (item.value,)
 
 
 def _every(item: Compare) -> Condition:
-    """A column has one value."""
+    """Translate ``$all`` on a column, which has one value."""
     values = list(dict.fromkeys(values_of(item)))
     if not values:
         return Condition("1")
@@ -193,7 +193,7 @@ def _every(item: Compare) -> Condition:
 
 
 def _every_json(item: Compare) -> Condition:
-    """As many of the values are there as were asked for."""
+    """Translate ``$all`` on JSON: the number of matching values equals that of the requested ones."""
     texts, numbers, others = by_type(values_of(item))
     parts = [_compare_json(replace(item, operator="$eq", value=value)) for value in others]
     for kind, some in ((_TEXT, texts), (_NUMBER, numbers)):
@@ -205,7 +205,7 @@ def _every_json(item: Compare) -> Condition:
 
 
 def _compare_json(item: Compare) -> Condition:
-    """Compare a JSON value: a list matches when one of its members does, a scalar counts as a list of one."""
+    """Compare a JSON value: a list matches if any member does; a scalar counts as a list of one."""
     source, path = json_source(item.field)
     if item.operator == "$exists":
         if item.field == "tags":
@@ -215,7 +215,7 @@ def _compare_json(item: Compare) -> Condition:
     inside = _joined(_members(item.operator, texts, numbers, others), " OR ", "0")
     some = _of_members(item.field, "EXISTS (SELECT 1 {})", inside)
     if item.field == "tags" and item.operator in ("$eq", "$in") and 0 < len(texts) <= FEW_TAGS:
-        # Tags hold no numbers, so what is left are texts, written as `json_text` writes them.
+        # Tags contain no numbers; texts are encoded by `json_text`.
         written = [Condition("instr(e.tags, ?) > 0", (json_text(text),)) for text in texts]
         some = _joined([_joined(written, " OR ", "0"), some], " AND ", "1")
     if None not in others:
@@ -224,27 +224,27 @@ def _compare_json(item: Compare) -> Condition:
 
 
 def _of_members(field: str, sql: str, inside: Condition) -> Condition:
-    """Ask for members ``j`` of a field that pass a condition, where the braces are in the SQL."""
+    """Return the condition that some member ``j`` of a field passes; ``{}`` in the SQL is its subquery."""
     source, path = json_source(field)
     members = sql.format(f"FROM json_each({source}) j WHERE {inside.sql}")
     if field == "tags":
         return Condition(members, inside.parameters)
-    # json_each would walk the values of an object like those of a list.
+    # json_each would iterate over the values of an object like those of a list.
     return Condition(f"json_type({source}) <> 'object' AND {members}", (*path, *path, *inside.parameters))
 
 
 def json_source(field: str) -> tuple[str, tuple[object, ...]]:
-    """Return the arguments of a function of JSON that name a field, and their parameters; its texts are escaped."""
+    """Return the arguments of a JSON function that select a field, with escaped texts, and their parameters."""
     column = "tags" if field == "tags" else "attrs"
     whole = escaped_json(f"e.{column}")
     if field == "tags":
         return whole, ()
-    # SQLite compares a path with the names in the JSON text as written there, so they are escaped in the same way.
+    # SQLite compares a path with the raw names in the JSON text, so both are escaped in the same way.
     return f"{whole}, ?", ("$" + "".join(f".{json_text(escaped(part))}" for part in field.split(".")[1:]),)
 
 
 def by_type(values: Sequence[Any]) -> tuple[Sequence[str], Sequence[float], Sequence[Scalar]]:
-    """Return the texts, the numbers, and the rest: JSON's booleans are not numbers."""
+    """Split values into texts, numbers and others; JSON's booleans are not numbers."""
     types = set(map(type, values))
     if types == {str}:
         return values, (), ()
@@ -258,7 +258,7 @@ def by_type(values: Sequence[Any]) -> tuple[Sequence[str], Sequence[float], Sequ
 def _members(
     operator: str, texts: Sequence[str], numbers: Sequence[float], others: Sequence[Scalar]
 ) -> list[Condition]:
-    """Compare one member ``j``; text is not ordered with numbers."""
+    """Compare a member ``j``; texts and numbers are not comparable."""
     if operator == "$contains":
         contained = f"CASE WHEN {_TEXT} THEN instr(casefold({plain('j.value')}), ?) > 0 ELSE 0 END"
         return [Condition(contained, (v.casefold(),)) for v in texts]

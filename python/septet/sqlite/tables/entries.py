@@ -55,7 +55,7 @@ _Found = TypeVar("_Found")
 
 
 class MissingRows(StoreError):
-    """Rows that arrays in memory name are not in the file."""
+    """Rows of the arrays in memory are missing from the file."""
 
 
 PAGE_ROWS = 5_000
@@ -69,9 +69,9 @@ CANDIDATE = (
 
 
 class EntryRow(NamedTuple):
-    """An entry on its way in: columns of the table ``entries``, and whether the caller gave its creation time.
+    """A row to write: columns of the table ``entries``, and True if the caller set the creation time.
 
-    `_core.plain_row` makes these values in this order.
+    `_core.plain_row` returns these values in this order.
     """
 
     id: str
@@ -100,14 +100,14 @@ class EntryRow(NamedTuple):
 
     @property
     def size(self) -> int:
-        """About how many bytes the texts and attrs take: their characters."""
+        """Approximate size of texts and attrs in bytes: their characters."""
         return len(self.title) + len(self.description) + len(self.context) + len(self.attrs)
 
 
 _STORED = EntryRow._fields[:-1]
 _GIVEN, _GENERATION = len(_STORED) + 1, len(_STORED) + 2
 _REPLACED = [name for name in _STORED if name not in ("id", "created_at")]
-#: So many rows are read by a list of values, in half the time that `json_each` takes; a statement for each number.
+#: Maximum rows read by a list of parameters, in half the time of `json_each`; one statement per count.
 FEW_ROWS = 16
 _FEW = [
     f"SELECT {CANDIDATE} FROM (VALUES {', '.join(['(?)'] * rows)}) j "
@@ -115,8 +115,8 @@ _FEW = [
     for rows in range(1, FEW_ROWS + 1)
 ]
 
-# On conflict the row is updated, never replaced: a replaced row would get another number.
-# A revived entry (live = 0) starts a new life, so it takes the new creation time.
+# On conflict the row is updated, not replaced, to keep its number. A revived entry (live = 0) takes the new creation
+# time.
 _UPSERT = f"""
 INSERT INTO entries ({", ".join(_STORED)}, live, generation)
 VALUES ({", ".join(f"?{n}" for n in range(1, _GIVEN))}, 1, ?{_GENERATION})
@@ -130,7 +130,7 @@ _REBUILD = "INSERT INTO meta VALUES ('purged', ?) ON CONFLICT (key) DO UPDATE SE
 
 
 def checked_row(fields: Mapping[str, Any], *, now: float) -> EntryRow:
-    """Return the row of an entry whose fields pass `draft`; plain ones take a short cut.
+    """Check the fields of an entry and return its row; plain fields take a fast path.
 
     Raises:
         EntryError: as `draft`.
@@ -146,15 +146,15 @@ def plain_rows(
     attrs_json: Callable[[Any], str] | None = None,
     span_columns: Callable[[Any], tuple[str | None, int | None, int | None]] | None = None,
 ) -> list[EntryRow] | None:
-    """Return the rows of dicts of plain fields, as `checked_row` makes them; None if one of them wants more checks.
+    """Return the rows of dicts of plain fields, as `checked_row`; None if any needs the full checks.
 
     Args:
-        attrs_json: makes the column of what stands as ``attrs``, where the caller knows that it is sound.
-        span_columns: makes the columns of what stands as ``span``.
+        attrs_json: converts ``attrs`` to its column, for attrs known to be valid.
+        span_columns: converts ``span`` to its columns.
     """
     attrs_json, span_columns = attrs_json or attrs_text, span_columns or _span_columns
     rows = [plain_row(fields, now, attrs_json, span_columns) for fields in items]
-    # No function of Python is called for each row.
+    # No Python call per row, for speed.
     entry_rows: Iterator[Any] = map(tuple.__new__, repeat(EntryRow), rows)  # type: ignore[arg-type]
     return None if None in rows else list(entry_rows)
 
@@ -171,10 +171,10 @@ def row_of(draft: Draft) -> EntryRow:
 
 
 def upsert(write: Writing, rows: Sequence[EntryRow], entries: Sequence[EntryRow], keeping: Keeping) -> None:
-    """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given.
+    """Insert entries, or overwrite those whose id exists, keeping ``created_at`` unless it is set.
 
     Args:
-        own: those of which earlier versions are kept.
+        entries: the rows with earlier versions; parts have none.
     """
     known = indexing.rows_of(write, [row.id for row in rows])
     last = indexing.last_row(write)
@@ -186,7 +186,7 @@ def upsert(write: Writing, rows: Sequence[EntryRow], entries: Sequence[EntryRow]
 
 
 def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
-    """Return the live entries with the given ids, by id.
+    """Return live entries by id.
 
     Raises:
         EntryError: an id is not text.
@@ -199,14 +199,14 @@ def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
 
 
 def ids_beginning(read: Reading, text: str, limit: int) -> list[str]:
-    """Return the ids of live entries that begin with a text, ascending, at most so many; by the index of ids."""
+    """Return at most ``limit`` ids of live entries that begin with a text, ascending; uses the index of ids."""
     sql = "SELECT id FROM entries WHERE id >= ? AND id < ? AND live ORDER BY id LIMIT ?"
-    # No text has a character behind the last one.
+    # U+10FFFF is the last character.
     return [id for (id,) in read.sql.execute(sql, (text, f"{text}\U0010ffff", limit))]
 
 
 def rows_of(read: Reading | Writing, ids: Sequence[str], kind: str | None = None) -> list[int]:
-    """Return the rows of those of the ids that live entries have, or live entries of a kind, ascending."""
+    """Return the rows of live entries with these ids, optionally of one kind, ascending."""
     source, parameter = listed(ids)
     which = "e.live" if kind is None else "e.live AND e.kind = ?"
     sql = f"SELECT DISTINCT e.row FROM {source} j JOIN entries e ON e.id = j.value WHERE {which} ORDER BY e.row"
@@ -214,7 +214,7 @@ def rows_of(read: Reading | Writing, ids: Sequence[str], kind: str | None = None
 
 
 def live(read: Reading) -> Iterator[Candidate]:
-    """Yield every live entry in the order of rows, those with a parent of their own behind all others."""
+    """Yield every live entry in the order of rows, children after all others."""
     for condition in ("e.parent IS NULL OR e.parent = e.id", "e.parent <> e.id"):
         sql = f"SELECT {CANDIDATE} FROM entries e WHERE e.live AND ({condition}) ORDER BY e.row"
         yield from typed_pages(Candidate, read.sql.execute(sql))
@@ -224,7 +224,7 @@ def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
     """Return the live entries at the given rows, in that order.
 
     Raises:
-        StoreError: one of them is not there.
+        StoreError: a row is missing.
     """
     if not rows:
         return []
@@ -238,18 +238,18 @@ def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
 
 
 def facts(read: Reading, sources: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield pages of facts, expressions over ``entries e``, about every entry that is found, in the order of rows."""
+    """Yield pages of facts, expressions over ``entries e``, on every searchable entry, in the order of rows."""
     cursor = read.sql.execute(f"SELECT {', '.join(sources)} FROM entries e WHERE {FINDABLE} ORDER BY e.row")
     while page := cursor.fetchmany(PAGE_ROWS):
         yield page
 
 
 def facts_changed(read: Reading, sources: Sequence[str], since: int) -> list[tuple[Any, ...]]:
-    """Return the facts about entries written after a generation, deleted ones included, in the order of rows.
+    """Return the facts on entries written after a generation, including deleted ones, in the order of rows.
 
     The first of the facts must be the row.
     """
-    # Sorted here: ordered by SQLite, the query would walk the whole table.
+    # Sorted in Python: with ORDER BY, SQLite would scan the whole table.
     sql = f"SELECT {', '.join(sources)} FROM entries e WHERE e.generation > ?"
     return sorted(read.sql.execute(sql, (since,)), key=itemgetter(0))
 
@@ -258,17 +258,17 @@ def facts_at(read: Reading | Writing, sources: Sequence[str], rows: Sequence[int
     """Return the facts about the entries at the given rows, in their order.
 
     Raises:
-        StoreError: one of them is not there.
+        StoreError: a row is missing.
     """
     sql = f"SELECT {', '.join(sources)} FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
     return _all_of(rows, read.sql.execute(sql, (json.dumps(list(rows)),)).fetchall())
 
 
 def texts_at(read: Reading, rows: Sequence[int]) -> list[str]:
-    """Return what the text legs see of the entries at the given rows, beside their ids (see `Candidate.text`).
+    """Return the searched texts of the entries at the given rows, without ids (see `Candidate.text`).
 
     Raises:
-        StoreError: one of them is not there.
+        StoreError: a row is missing.
     """
     facts = facts_at(read, ("e.title", "e.description", "e.context", "e.tags"), rows)
     return [searched_text(*texts) for texts in facts]
@@ -278,25 +278,25 @@ def ids_at(read: Reading, rows: Sequence[int]) -> list[str]:
     """Return the ids of the entries at the given rows.
 
     Raises:
-        StoreError: one of them is not there.
+        StoreError: a row is missing.
     """
     return [entry_id for (entry_id,) in facts_at(read, ("e.id",), rows)]
 
 
 def groups_at(read: Reading, rows: Sequence[int]) -> list[str]:
-    """Return the ids of the parents of the entries at the given rows, their own where they have none.
+    """Return the parents' ids of the entries at the given rows, or their own without a parent.
 
     Raises:
-        StoreError: one of them is not there.
+        StoreError: a row is missing.
     """
     return [group for (group,) in facts_at(read, ("coalesce(e.parent, e.id)",), rows)]
 
 
 def places_at(read: Reading, rows: Sequence[int]) -> list[tuple[str, int, int, str]]:
-    """Return path, first and last line, empty and 0 where there is none, and id of the entries at the given rows.
+    """Return path, first line, last line (empty and 0 without a span) and id of the entries at the given rows.
 
     Raises:
-        StoreError: one of them is not there.
+        StoreError: a row is missing.
     """
     sources = ("coalesce(e.path, '')", "coalesce(e.first_line, 0)", "coalesce(e.last_line, 0)", "e.id")
     return list(facts_at(read, sources, rows))
@@ -306,7 +306,7 @@ def tags_at(read: Reading, rows: Sequence[int]) -> list[list[str]]:
     """Return the tags of the entries at the given rows.
 
     Raises:
-        StoreError: one of them is not there.
+        StoreError: a row is missing.
     """
     return [tags_of(tags) for (tags,) in facts_at(read, ("e.tags",), rows)]
 
@@ -315,7 +315,7 @@ def attrs_at(read: Reading, rows: Sequence[int]) -> list[str]:
     """Return the attrs of the entries at the given rows, as JSON.
 
     Raises:
-        StoreError: one of them is not there.
+        StoreError: a row is missing.
     """
     return [attrs for (attrs,) in facts_at(read, ("e.attrs",), rows)]
 
@@ -324,37 +324,37 @@ def titles_at(read: Reading, rows: Sequence[int]) -> list[str]:
     """Return the titles of the entries at the given rows.
 
     Raises:
-        StoreError: one of them is not there.
+        StoreError: a row is missing.
     """
     return [title for (title,) in facts_at(read, ("e.title",), rows)]
 
 
 def purge(write: Writing) -> int:
-    """Remove deleted rows, and vectors of texts that no entry has any more; return how many rows."""
+    """Remove deleted rows, and vectors of deleted texts; return the number of rows."""
     texts.drop_orphans(write)
     latest = write.sql.execute("SELECT max(generation) FROM entries WHERE NOT live").fetchone()[0]
     if latest is None:
         return 0
-    # A missing row does not say that it was deleted: snapshots from before the delete must be rebuilt.
+    # A purged row is invisible to snapshots: those from before the deletion must be rebuilt.
     write.sql.execute(_REBUILD, (latest,))
     links.purge(write)
     return write.sql.execute("DELETE FROM entries WHERE NOT live").rowcount
 
 
 def begin_anew(write: Writing) -> None:
-    """Have all snapshots from before this transaction be rebuilt: they may hold words of texts that must be gone."""
+    """Invalidate all snapshots from before this transaction, which may contain words of erased texts."""
     write.sql.execute(_REBUILD, (write.generation,))
 
 
 def purged_at(read: Reading) -> int:
-    """Return the generation in which the last of the purged rows had been deleted, 0 when none was purged."""
+    """Return the latest generation in which a purged row was deleted; 0 if none was purged."""
     row = read.sql.execute("SELECT value FROM meta WHERE key = 'purged'").fetchone()
-    # A value that is none says nothing of what was purged: no snapshot from before can be trusted.
+    # After an invalid value, no earlier snapshot can be trusted.
     return 0 if row is None else row[0] if type(row[0]) is int else read.generation
 
 
 def last_row(read: Reading) -> int:
-    """Return the number of the row that was made last; 0 without any."""
+    """Return the number of the last inserted row; 0 if empty."""
     return int(read.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
 
 
@@ -364,13 +364,13 @@ def count(read: Reading) -> int:
 
 
 def count_searchable(read: Reading, *, memories: bool = False) -> int:
-    """Return the number of entries that searches look at; memories count if ``memories`` says so."""
+    """Return the number of searchable entries, including memories if ``memories``."""
     condition = FINDABLE if memories else f"e.live AND {SEARCHABLE}"
     return int(read.sql.execute(f"SELECT count(*) FROM entries e WHERE {condition}").fetchone()[0])
 
 
 def any_searchable(read: Reading, *, memories: bool) -> bool:
-    """Say whether there is a live entry; a memory counts if ``memories`` says so."""
+    """Return True if there is a live entry; memories count if ``memories``."""
     condition = FINDABLE if memories else f"e.live AND {SEARCHABLE}"
     return read.sql.execute(f"SELECT 1 FROM entries e WHERE {condition} LIMIT 1").fetchone() is not None
 
@@ -382,11 +382,11 @@ def kinds(read: Reading) -> dict[str, int]:
 
 
 def _all_of(rows: Sequence[int], facts: list[_Found]) -> list[_Found]:
-    # Callers match the answer to the rows by position: a missing one would shift all others.
+    # Callers match results to rows by position: a missing row would shift all others.
     if len(facts) != len(rows):
         raise MissingRows(
-            f"{len(rows) - len(facts)} of {len(rows)} entries that the arrays in memory name are not in the file: "
-            "it was changed by another program than Septet; open the vault again"
+            f"{len(rows) - len(facts)} of {len(rows)} entries of the arrays in memory are missing from the file: it "
+            "was changed by another program; open the vault again"
         )
     return facts
 

@@ -1,4 +1,4 @@
-"""Feedback rows: what users did with results."""
+"""Feedback rows: actions of users on results."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from septet.sqlite.tables.typed import Counted, typed, typed_pages
 
 __all__ = ["ACTIONS", "Feedback", "all_rows", "by_day", "checked", "clear", "counts", "record", "restore"]
 
-#: What a user can do with a result; ``failed`` is a system error and never counts.
+#: Actions on a result; ``failed`` is a system error and never counts.
 ACTIONS = ("accepted", "modified", "dismissed", "failed")
-#: Characters of a query that is remembered.
+#: Maximum characters of a stored query.
 MOST_QUERY_CHARS = 1_000_000
 _DAY_S = 86_400.0
 
 
 class Feedback(NamedTuple):
-    """What a user did with one result of a query, and when (epoch seconds)."""
+    """A user's action on one result of a query, with its time (epoch seconds)."""
 
     query: str
     entry_id: str
@@ -41,7 +41,7 @@ def checked(query: object, entry_id: object, action: object, at: float) -> Feedb
 
 
 def all_rows(read: Reading) -> Iterator[Feedback]:
-    """Yield every row in the order in which they came."""
+    """Yield every row in insertion order."""
     sql = "SELECT query, entry_id, action, created_at FROM feedback ORDER BY row"
     return typed_pages(Feedback, read.sql.execute(sql))
 
@@ -52,7 +52,7 @@ def record(write: Writing, row: Feedback) -> None:
 
 
 def restore(write: Writing, row: Feedback) -> None:
-    """Store a row of an export, unless it is there already: importing twice must not count twice."""
+    """Store a row of an export unless it exists: importing twice must not count twice."""
     write.sql.execute(
         "INSERT INTO feedback (query, entry_id, action, created_at) SELECT ?, ?, ?, ? WHERE NOT EXISTS ("
         "SELECT 1 FROM feedback WHERE query = ? AND entry_id = ? AND action = ? AND created_at = ?)",
@@ -76,5 +76,5 @@ def by_day(read: Reading) -> list[tuple[int, str, int]]:
 
 
 def clear(write: Writing) -> int:
-    """Forget all feedback and return how many rows there were."""
+    """Delete all feedback; return the number of rows."""
     return write.sql.execute("DELETE FROM feedback").rowcount

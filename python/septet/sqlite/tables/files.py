@@ -1,4 +1,4 @@
-"""Roots, their files, and the chunks of these."""
+"""Roots, their files, and the files' chunks."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ __all__ = [
     "unlink",
 ]
 
-#: The kind of the entries that files are made of.
+#: The kind of the entries of files.
 CHUNK = "chunk"
-#: The size of a file that was not read yet: its chunks came from somewhere else.
+#: The size of a file that was not read yet: its chunks have another origin.
 UNREAD = -1
 
 
@@ -71,7 +71,7 @@ class RootRow(NamedTuple):
 
 
 class FileRow(NamedTuple):
-    """A row of `files`, without what follows from its path."""
+    """A row of `files`, without columns derived from its path."""
 
     file: int
     id: str
@@ -101,12 +101,12 @@ _THESE = "(SELECT value FROM json_each(?))"
 
 
 def folded(text: str) -> str:
-    """Return a path, name or target as it is compared: NFC, case folded."""
+    """Normalise a path, name or target for comparison: NFC, case folded."""
     return unicodedata.normalize("NFC", text).casefold()
 
 
 def stem_of(name: str) -> str:
-    """Return a name without its ending; a name that begins with its only dot has none."""
+    """Return a name without its extension; a name that begins with its only dot has none."""
     before, dot, _ = name.rpartition(".")
     return before if dot and before else name
 
@@ -115,39 +115,39 @@ def stem_of(name: str) -> str:
 
 
 def any_root(read: Reading | Writing) -> bool:
-    """Say whether the vault follows any root."""
+    """Return True if the vault follows a root."""
     return read.sql.execute("SELECT 1 FROM roots LIMIT 1").fetchone() is not None
 
 
 def roots(read: Reading | Writing) -> list[RootRow]:
-    """Return every root, in the order in which they came."""
+    """Return every root in insertion order."""
     return typed(RootRow, read.sql.execute(f"{_ROOT} ORDER BY root"))
 
 
 def has_root(read: Reading | Writing, root: int) -> bool:
-    """Say whether there is a root with this number."""
+    """Return True if a root has this number."""
     return read.sql.execute("SELECT 1 FROM roots WHERE root = ?", (root,)).fetchone() is not None
 
 
 def add_root(write: Writing, path: str, name: str, options: str, identity: str) -> int:
-    """Store a root and return its number."""
+    """Store a root; return its number."""
     sql = "INSERT INTO roots (path, name, options, identity) VALUES (?, ?, ?, ?)"
     return int(write.sql.execute(sql, (path, name, options, identity)).lastrowid or 0)
 
 
 def set_options(write: Writing, root: int, options: str) -> None:
-    """Store how a root is read from now on."""
+    """Store the options of a root."""
     write.sql.execute("UPDATE roots SET options = ? WHERE root = ?", (options, root))
 
 
 def note_root(write: Writing, root: int, synced_at: float | None, problem: str | None) -> None:
-    """Note how a sync of a root ended: when, if it was whole, and why it failed."""
+    """Record the end of a root's sync: its time if it was complete, and its problem if it failed."""
     sql = "UPDATE roots SET synced_at = coalesce(?, synced_at), problem = ? WHERE root = ?"
     write.sql.execute(sql, (synced_at, problem, root))
 
 
 def note_identity(write: Writing, root: int, identity: str) -> None:
-    """Note what makes the chunks of a root."""
+    """Record the chunking identity of a root."""
     write.sql.execute("UPDATE roots SET identity = ?1 WHERE root = ?2 AND identity <> ?1", (identity, root))
 
 
@@ -158,13 +158,13 @@ def remove_root(write: Writing, root: int) -> None:
 
 
 def device_of(read: Reading | Writing, root: int) -> int | None:
-    """Return on which file system a root was when it was last synced."""
+    """Return the file system of a root at its last sync."""
     row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (_device_key(root),)).fetchone()
     return None if row is None else int(row[0])
 
 
 def set_device(write: Writing, root: int, device: int) -> None:
-    """Note on which file system a root is."""
+    """Record the file system of a root."""
     write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_device_key(root), str(device)))
 
 
@@ -203,13 +203,13 @@ def rows_of(read: Reading | Writing, files: Iterable[int]) -> dict[int, FileRow]
 
 
 def file_ids_taken(read: Reading | Writing, ids: Sequence[str]) -> set[str]:
-    """Return those ids that files have."""
+    """Return the ids in use by files."""
     sql = f"SELECT id FROM files WHERE id IN {_THESE}"
     return {id for (id,) in read.sql.execute(sql, (json.dumps(list(ids)),))}
 
 
 def put(write: Writing, row: FileRow) -> int:
-    """Store a file, new if its number is 0, and return its number."""
+    """Store a file, new if its number is 0; return its number."""
     name = folded(row.path.rpartition("/")[2])
     values = (*row[1:], name, stem_of(name))
     if not row.file:
@@ -227,17 +227,17 @@ def put(write: Writing, row: FileRow) -> int:
 
 
 def touch(write: Writing, files: Iterable[tuple[int, int, float, int, str]]) -> None:
-    """Note size, time of change in nanoseconds and time of sync of files whose bytes are the same: number and hash."""
+    """Update size, mtime (ns) and sync time of files with unchanged bytes: ``(size, mtime, synced, number, hash)``."""
     write.sql.executemany("UPDATE files SET size = ?, mtime_ns = ?, synced_at = ? WHERE file = ? AND hash = ?", files)
 
 
 def unknown(write: Writing, files: Sequence[int]) -> None:
-    """Forget what is known of the bytes of files, so that they are read again when they can be."""
+    """Forget the bytes of files, so that the next sync reads them again."""
     write.sql.execute(f"UPDATE files SET hash = '', mtime_ns = 0 WHERE file IN {_THESE}", (json.dumps(list(files)),))
 
 
 def remove(write: Writing, files: Sequence[int]) -> None:
-    """Remove files and what they mention; their chunks are erased by the caller."""
+    """Remove files and their mentions; the caller erases their chunks."""
     these = json.dumps(list(files))
     for table in ("mentions", "files", "staged"):
         write.sql.execute(f"DELETE FROM {table} WHERE file IN {_THESE}", (these,))
@@ -261,7 +261,7 @@ def chunks_of(read: Reading | Writing, ids: Sequence[str]) -> dict[str, list[Chu
 
 
 def owners_of(read: Reading | Writing, source: str) -> dict[str, str]:
-    """Return by path the ids of files that the vault does not have, but chunks of, with this source."""
+    """Return, by path, the ids of files without a row that have chunks with this source."""
     sql = (
         "SELECT e.path, min(e.parent) FROM entries e WHERE e.source = ? AND e.live AND e.path IS NOT NULL "
         f"AND e.kind = '{CHUNK}' AND e.parent GLOB 'file-*' "
@@ -271,12 +271,12 @@ def owners_of(read: Reading | Writing, source: str) -> dict[str, str]:
 
 
 def count_files(read: Reading | Writing, root: int) -> int:
-    """Return how many files a root has."""
+    """Return the number of files of a root."""
     return int(read.sql.execute("SELECT count(*) FROM files WHERE root = ?", (root,)).fetchone()[0])
 
 
 def count_chunks(read: Reading | Writing, root: int) -> int:
-    """Return how many chunks the files of a root have."""
+    """Return the number of chunks of a root."""
     sql = (
         "SELECT count(*) FROM files f JOIN entries e ON e.parent = f.id "
         f"WHERE f.root = ? AND e.live AND e.kind = '{CHUNK}'"
@@ -285,14 +285,14 @@ def count_chunks(read: Reading | Writing, root: int) -> int:
 
 
 def others_with(read: Reading | Writing, parents: Mapping[str, str]) -> set[str]:
-    """Return those ids that live entries have which are not chunks of the parent named for the id."""
+    """Return the ids that exist and are not chunks of the given parent."""
     sql = "SELECT e.id, e.parent FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
     rows = read.sql.execute(sql, (json.dumps(list(parents)),))
     return {id for id, parent in rows if parent != parents[id]}
 
 
 def move_chunks(write: Writing, moves: Iterable[tuple[str, int, int, int]]) -> None:
-    """Give chunks other spans: path, first line, last line, row; no index has them."""
+    """Set the spans of chunks: ``(path, first line, last line, row)``; they are not indexed."""
     write.sql.executemany(
         f"UPDATE entries SET path = ?, first_line = ?, last_line = ?, generation = {int(write.generation)} "
         "WHERE row = ? AND live",
@@ -301,8 +301,8 @@ def move_chunks(write: Writing, moves: Iterable[tuple[str, int, int, int]]) -> N
 
 
 def first_chunk(read: Reading | Writing, file_id: str) -> str | None:
-    """Return the id of the chunk that a file begins with."""
-    # Chunks of one long line have the same span; the first of them is no other's next.
+    """Return the id of a file's first chunk."""
+    # Chunks of one long line have the same span; the first is not the target of a link ``next``.
     sql = (
         "SELECT e.id FROM entries e WHERE e.parent = ?1 AND e.live AND e.kind = 'chunk' AND e.first_line IS "
         "(SELECT min(o.first_line) FROM entries o WHERE o.parent = ?1 AND o.live AND o.kind = 'chunk') "
@@ -314,7 +314,7 @@ def first_chunk(read: Reading | Writing, file_id: str) -> str | None:
 
 
 def anchors(read: Reading | Writing, file_id: str) -> list[tuple[str, str]]:
-    """Return id and headings, as JSON, of the chunks of a file that have any, in their order."""
+    """Return ``(id, headings as JSON)`` of the chunks of a file with headings, in their order."""
     sql = (
         "SELECT e.id, json_extract(e.attrs, '$.headings') FROM entries e WHERE e.parent = ? AND e.live "
         "AND e.kind = 'chunk' AND json_type(e.attrs, '$.headings') = 'array' ORDER BY e.first_line, e.last_line, e.row"
@@ -328,7 +328,7 @@ def anchors(read: Reading | Writing, file_id: str) -> list[tuple[str, str]]:
 def named(read: Reading | Writing, root: int, name: str, *, stem: bool) -> list[tuple[str, str]]:
     """Return path and id of the files of a root with a folded name, or a folded stem, by path."""
     column = "stem" if stem else "name"
-    # The plus keeps SQLite from reading all files of the root in the order of their paths.
+    # The plus prevents SQLite from scanning all files of the root by path.
     sql = f"SELECT path, id FROM files WHERE {column} = ? AND +root = ? ORDER BY path"
     return read.sql.execute(sql, (name, root)).fetchall()
 
@@ -340,7 +340,7 @@ def own_links(read: Reading | Writing, chunks: Sequence[str]) -> dict[tuple[str,
 
 
 def unlink(write: Writing, ends: Sequence[tuple[str, str]]) -> None:
-    """Remove links by their ends, and note that they changed."""
+    """Remove links by their ends, and record the change."""
     write.sql.executemany("DELETE FROM links WHERE source = ? AND target = ?", ends)
     write.sql.executemany(
         "INSERT INTO link_changes SELECT s.row, t.row, ? FROM entries s, entries t WHERE s.id = ? AND t.id = ? "

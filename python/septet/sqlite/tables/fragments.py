@@ -5,9 +5,9 @@ from __future__ import annotations
 __all__ = ["FINDABLE", "MEMORY", "SEARCHABLE", "vector_key"]
 
 _FOUND = "e.parent IS NOT e.id"
-#: What a search may find: every live entry but those that were split, whose parts are found instead.
+#: Searchable entries: live and not split; searches return the parts instead.
 FINDABLE = f"e.live AND {_FOUND}"
-#: Entries that every search looks at; memories have a full-text table of their own, and only those who ask find them.
+#: Entries of every search; memories have their own full-text table, and are searched on request.
 SEARCHABLE = f"e.kind <> 'memory' AND {_FOUND}"
 MEMORY = f"e.kind = 'memory' AND {_FOUND}"
 

@@ -30,7 +30,7 @@ __all__ = [
     "whole_rows",
 ]
 
-#: So many counts of terms are remembered.
+#: Maximum cached counts of terms.
 MOST_COUNTS = 10_000
 NOTHING = Condition("1")
 #: SQLite's errors when a build has no `bm25()` or its host forbids it.
@@ -41,9 +41,9 @@ class FtsRows(NamedTuple):
     """Rows and their scores (BM25 made positive, higher is better), best first.
 
     Attributes:
-        fallback: whether ``bm25()`` was missing and FTS5's default rank, all columns equal, was used.
-        matches: how many rows match, those beyond the limit too.
-        whole: how many of these hold every word that is needed; 0 where none is.
+        fallback: True if ``bm25()`` was missing and FTS5's default rank, all columns equal, was used.
+        matches: number of matching rows, including those beyond the limit.
+        whole: number of matches with every required word; 0 if none is required.
     """
 
     rows: list[int]
@@ -57,8 +57,8 @@ class Rank(NamedTuple):
     """The place of a row among all matches.
 
     Attributes:
-        rank: from 1; None when the row does not match.
-        matches: how many rows match under the filters.
+        rank: from 1; None if the row does not match.
+        matches: number of matching rows that pass the filters.
     """
 
     rank: int | None
@@ -69,7 +69,7 @@ class Rank(NamedTuple):
 def recall(read: Reading, plan: Plan, limit: int) -> FtsRows:
     """Return the best ``limit`` rows for a plan's terms among those that pass its filters; ties by row.
 
-    Rows that hold every word that is needed come before all others.
+    Rows with every required word come first.
     """
     passing = conjunction(conditions(plan))
     first, whole = "", NOTHING
@@ -88,7 +88,7 @@ def recall(read: Reading, plan: Plan, limit: int) -> FtsRows:
 
 
 def cascade(read: Reading, plan: Plan, limit: int) -> tuple[FtsRows, int | None]:
-    """Return the best rows of the first step of a cascade that has any, as `recall`, and the number of the step."""
+    """Return the best rows of the first step of a cascade with matches, as `recall`, and the number of the step."""
     for step in range(len(plan.query.steps)):
         matches_ = recall(read, plan._replace(query=plan.query.at_step(step)), limit)
         if matches_.rows:
@@ -101,7 +101,7 @@ def _whole(read: Reading, plan: Plan, tables: Sequence[str] | None = None) -> Co
 
 
 def whole_rows(read: Reading, plan: Plan, rows: Sequence[int] | None = None) -> frozenset[int]:
-    """Return those of the rows, or of all that pass the filters, that hold every word that a plan needs."""
+    """Return the rows with every required word, among these or among all that pass the filters."""
     whole = _whole(read, plan)
     if rows is None:
         return frozenset(
@@ -112,12 +112,12 @@ def whole_rows(read: Reading, plan: Plan, rows: Sequence[int] | None = None) -> 
 
 
 def _count(read: Reading, plan: Plan, passing: Condition) -> int:
-    """Return how many rows hold a term of a plan and pass a condition: without scores this is much quicker."""
+    """Return the number of rows with a term of a plan that pass a condition; much faster without scores."""
     return int(_holding(read, plan, passing, "count(*)").fetchone()[0])
 
 
 def matching(read: Reading, plan: Plan) -> list[int]:
-    """Return the rows that hold a term of a plan and pass its filters, each once, in any order."""
+    """Return the rows with a term of a plan that pass its filters, without duplicates, in any order."""
     return [row for (row,) in _holding(read, plan, conjunction(conditions(plan)), "e.row")]
 
 
@@ -138,7 +138,7 @@ def _tables(read: Reading, plan: Plan) -> list[str]:
 
 
 def score_rows(read: Reading, plan: Plan, rows: Sequence[int]) -> dict[int, float]:
-    """Return the scores of those of the given rows that match."""
+    """Return the scores of the matching rows among these."""
     if not rows:
         return {}
     ranked = _ranked(read, plan, "WHERE 1", (), only=rows)
@@ -146,7 +146,7 @@ def score_rows(read: Reading, plan: Plan, rows: Sequence[int]) -> dict[int, floa
 
 
 def rank_of(read: Reading, plan: Plan, row: int) -> Rank:
-    """Return where a row ranks among all matches that pass the filters."""
+    """Return the rank of a row among all matches that pass the filters."""
     score = score_rows(read, plan, [row]).get(row)
     passing = conjunction(conditions(plan))
     ranked = _ranked(read, plan, f"JOIN entries e ON e.row = t.row WHERE {passing.sql}", passing.parameters)
@@ -159,15 +159,15 @@ def rank_of(read: Reading, plan: Plan, row: int) -> Rank:
 
 
 def candidate_count(plan: Plan, matches: int, taken: int) -> int:
-    """Return how many of the matches become candidates: ``taken``, or all where the small-corpus guard applies."""
+    """Return the number of candidates: ``taken``, or all matches if the small-corpus guard applies."""
     return matches if guarded(plan.profile.cuts, limit=plan.limit, matches=matches) else min(taken, matches)
 
 
 def counts(read: Reading, plan: Plan, known: dict[tuple[str, bool], int]) -> TermCounts:
-    """Count the entries of the store, and those that hold each term of the query.
+    """Count the entries of the store, and those with each term of the query.
 
     Args:
-        known: what was counted at this generation before, to which this adds; threads may share it.
+        known: cache of counts at this generation, extended here; threads may share it.
     """
     holding, grams = {}, plan.query.grams
     for term in dict.fromkeys(plan.query.terms):
@@ -180,7 +180,7 @@ def counts(read: Reading, plan: Plan, known: dict[tuple[str, bool], int]) -> Ter
             matching = known[key] = rows_of
         holding[term] = matching
     if plan.scores_memories and not any(holding.values()):
-        # Then the scores are those of memories, as they are.
+        # Only memories match, so their scores need no scaling.
         return _counts_of_memories(read, plan)
     return TermCounts(indexing.totals(read, "entries_fts").rows, holding)
 
@@ -193,9 +193,9 @@ def _counts_of_memories(read: Reading, plan: Plan) -> TermCounts:
 
 
 def _scale_of_memories(read: Reading, plan: Plan) -> float | None:
-    """Return what brings the memories' BM25 to the scale of the entries'; None without memories that match.
+    """Return the factor from the memories' BM25 to that of entries; None if no memory matches.
 
-    FTS5 has statistics of each table alone.
+    FTS5 has separate statistics per table.
     """
     memories, others = _counts_of_memories(read, plan), counts(read, plan, {})
     if not any(memories.holding.values()):
@@ -209,7 +209,7 @@ def _rows_matching(read: Reading, match: str) -> int:
 
 
 def _rows_holding(read: Reading, term: str, grams: bool) -> int:
-    # No row holds a term as a word and as a gram.
+    # A row never has a term both as a word and as a gram.
     tables = ("entries_fts", "grams_fts") if grams else ("entries_fts",)
     return sum(_rows_with(read, table, term) for table in tables)
 
@@ -234,7 +234,7 @@ def recall_memories(read: Reading, plan: Plan, limit: int) -> list[int]:
 
 
 def count_memories(read: Reading, plan: Plan, most: int) -> int:
-    """Return how many memories hold a term of a plan and pass its filters; ``most`` are counted, -1 for all."""
+    """Return the number of memories with a term of a plan that pass its filters, counting to ``most``; -1 for all."""
     passing = conjunction(conditions(plan, memories=True))
     sql = (
         "SELECT count(*) FROM (SELECT 1 FROM memories_fts JOIN entries e ON e.row = memories_fts.rowid "
@@ -268,7 +268,7 @@ def _ranked(
 
 
 class _Scored(NamedTuple):
-    """What an expression of FTS5 finds in a table, and the score of a row."""
+    """An FTS5 expression on a table, and the SQL of a row's score."""
 
     table: str
     match: str
@@ -276,10 +276,9 @@ class _Scored(NamedTuple):
 
 
 def _with_one_frequency(read: Reading, plan: Plan, of_entries: str) -> list[_Scored]:
-    """Return the scores of words and grams by one document frequency, that over both tables.
+    """Return the scores of words and grams with a common document frequency over both tables.
 
-    FTS5 has one for each: what it gives for a term is scaled to the other. Terms that no entry has among its grams are
-    left to it together.
+    FTS5 has one per table, so each term's score is rescaled. Terms that are in no grams stay in one expression.
     """
     rows = indexing.totals(read, "entries_fts").rows
     of_grams = indexing.totals(read, "grams_fts").rows
@@ -310,7 +309,7 @@ def _run(
     parameters: Sequence[object],
     only: Sequence[int] | None,
 ) -> tuple[list[int], list[float]]:
-    # The plus keeps FTS5 from looking up row by row: each look-up would count every term's documents again.
+    # The plus prevents row by row look-ups in FTS5, each of which would count every term's documents again.
     inside = "" if only is None else f" AND +rowid IN ({', '.join('?' * len(only))})"
     more = () if only is None else only
     values = [value for score in scores for value in (score.match, *more)]
@@ -320,8 +319,8 @@ def _run(
     ]
     matches = parts[0]
     if len(parts) > 1:
-        # Sums in another order than in memory: what is equal there would differ in the last bit. Words of most entries
-        # score a millionth, so that digits are counted from the first one.
+        # The order of summation differs from that in memory, so ties would differ in the last bit. Significant digits,
+        # because very common words score a millionth.
         total = "CAST(printf('%.14g', sum(score)) AS REAL)"
         matches = f"SELECT row, {total} AS score FROM ({' UNION ALL '.join(parts)}) GROUP BY row"
     result = read.sql.execute(f"SELECT t.row, t.score FROM ({matches}) t {tail}", (*values, *parameters)).fetchall()

@@ -1,4 +1,4 @@
-"""History: what entries were before they were changed. A new entry has none, and costs nothing here."""
+"""Earlier versions of entries. New entries have none, and cost nothing here."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ __all__ = [
     "was",
 ]
 
-#: Columns of an entry in the order of `septet.model.entry.StoredEntry`. Grams and the hash follow.
+#: The visible columns of an entry, in the order of `septet.model.entry.StoredEntry`. Grams and the hash follow.
 COLUMNS = (
     "kind", "type", "domain", "severity", "title", "description", "context", "tags", "attrs", "path", "first_line",
     "last_line", "created_at", "updated_at", "valid_from", "valid_until", "parent", "source", "trust",
 )  # fmt: skip
 _KNOWN = frozenset(COLUMNS) | {"grams", "text_hash"}
 _TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
-#: What every write changes does not make a version.
+#: Columns whose change creates a version; times change with every write.
 COMPARED = tuple(name for name in COLUMNS if name not in ("created_at", "updated_at"))
-#: Parts are made anew with each write of what was split, which is what has versions.
+#: Parts have no versions: they are replaced with each write of the split entry, which has.
 _KEPT = f"{parts.IS_PART} IS NOT TRUE"
 _NEXT = "1 + coalesce((SELECT max(h.version) FROM history h WHERE h.entry = {}), 0)"
 
 
 class Keeping(NamedTuple):
-    """How earlier versions are kept.
+    """Options for keeping earlier versions.
 
     Attributes:
         call: the call that changes the entries.
-        at: when, epoch seconds.
-        most: so many versions of each entry.
+        at: its time, epoch seconds.
+        most: maximum versions per entry.
     """
 
     call: str
@@ -61,7 +61,7 @@ class Keeping(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A version: the entry as it was, and what replaced it, when and by which call."""
+    """An earlier version of an entry, with the time and call that replaced it, and the changed columns."""
 
     entry: Entry
     at: float
@@ -76,7 +76,7 @@ class _Kept(NamedTuple):
 
 
 def keep(write: Writing, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping) -> None:
-    """Keep what entries hold in columns, of those in which one of them is about to get another value.
+    """Keep the values of columns of entries in which any of them is about to change.
 
     Args:
         columns: their new values.
@@ -94,10 +94,10 @@ def keep(write: Writing, rows: Sequence[int], columns: Mapping[str, object], kee
 
 
 def keep_replaced(write: Writing, rows: Sequence[Any], keeping: Keeping) -> None:
-    """Keep of entries that are about to be overwritten what will be another then.
+    """Keep the values that are about to be overwritten.
 
     Args:
-        rows: what they will be, each an `EntryRow`.
+        rows: the new rows, each an `EntryRow`.
     """
     coming = {row.id: row for row in rows}
     selected = "SELECT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
@@ -119,11 +119,11 @@ def keep_replaced(write: Writing, rows: Sequence[Any], keeping: Keeping) -> None
 
 
 def replaced(old: Sequence[Any], row: Any) -> str | None:
-    """Return as JSON what of an entry another version replaces; None where both are the same.
+    """Return the columns that a new version replaces, as JSON; None if both are equal.
 
     Args:
-        old: ``created_at``, ``updated_at`` and `COMPARED` of the one that is stored.
-        row: an `EntryRow` that comes in its place.
+        old: ``created_at``, ``updated_at`` and `COMPARED` of the stored one.
+        row: the new `EntryRow`.
     """
     created_at, updated_at, *before = old
     new = (*row[1:9], *row[10:14], *row[16:21])
@@ -137,7 +137,7 @@ def replaced(old: Sequence[Any], row: Any) -> str | None:
 
 
 def of_entry(read: Reading, entry_id: str) -> list[Stored]:
-    """Return the earlier versions of a live entry, the last one first."""
+    """Return the earlier versions of a live entry, the latest first."""
     now = read.sql.execute(
         f"SELECT e.row, e.id, {', '.join(f'e.{name}' for name in COLUMNS)} FROM entries e WHERE e.id = ? AND e.live",
         (entry_id,),
@@ -149,11 +149,11 @@ def of_entry(read: Reading, entry_id: str) -> list[Stored]:
 
 
 def versions(now: Sequence[Any], changes: Iterable[tuple[float, str, str]]) -> list[Stored]:
-    """Return the versions of an entry, the last one first.
+    """Return the versions of an entry, the latest first.
 
     Args:
         now: its row, its id and `COLUMNS`.
-        kept: when each version was replaced, by which call, and the columns as JSON, the last one first.
+        changes: time and call of each replacement, and the columns as JSON, the latest first.
     """
     result, state = [], dict(zip(COLUMNS, now[2:]))
     for at, call, text in changes:
@@ -166,7 +166,7 @@ def versions(now: Sequence[Any], changes: Iterable[tuple[float, str, str]]) -> l
 
 
 def was(read: Reading | Writing, row: int, call: str, column: str) -> Any:
-    """Return what an entry held in a column before the last such call that changed it; None if that was not kept."""
+    """Return the value of a column before the last such call that changed it; None if unknown."""
     sql = (
         "SELECT columns FROM history WHERE entry = ? AND call = ? AND json_type(columns, '$.' || ?) IS NOT NULL "
         "ORDER BY version DESC LIMIT 1"
@@ -181,7 +181,7 @@ def erase(write: Writing, rows: Sequence[int]) -> None:
 
 
 def count_older(read: Reading, until: float, rows: Sequence[int] | None) -> int:
-    """Return how many versions were replaced at a time or before, of all entries or of some."""
+    """Return the number of versions replaced at or before a time, of all entries or some."""
     if not _exists(read):
         return 0
     condition, parameters = _older(until, rows)
@@ -189,13 +189,13 @@ def count_older(read: Reading, until: float, rows: Sequence[int] | None) -> int:
 
 
 def drop_older(write: Writing, until: float, rows: Sequence[int] | None) -> int:
-    """Remove the versions that were replaced at a time or before, of all entries or of some; return how many."""
+    """Remove the versions replaced at or before a time, of all entries or some; return their number."""
     condition, parameters = _older(until, rows)
     return write.sql.execute(f"DELETE FROM history WHERE {condition}", parameters).rowcount
 
 
 def _exists(read: Reading) -> bool:
-    """Say whether the file is of a version that has versions of entries; another process may make it one."""
+    """Return True if the file's schema has versions of entries; another process may upgrade it."""
     return read.sql.execute("SELECT 1 FROM main.sqlite_master WHERE name = 'history'").fetchone() is not None
 
 
@@ -214,7 +214,7 @@ def _trim(write: Writing, rows: Sequence[int], most: int) -> None:
 
 
 def _as_json(name: str) -> str:
-    # SQLite's JSON writes numbers with 15 digits.
+    # SQLite's JSON rounds numbers to 15 digits.
     column = f"p.{name}"
     return f"CASE WHEN {column} IS NULL THEN NULL ELSE printf('%!.17g', {column}) END" if name in _TIMES else column
 
@@ -223,7 +223,7 @@ def columns_of(text: str) -> dict[str, Any]:
     """Return the columns of a version.
 
     Raises:
-        StoreError: it is no JSON object of columns.
+        StoreError: not a JSON object of columns.
     """
     columns = json_of(text, dict)
     try:
@@ -233,4 +233,4 @@ def columns_of(text: str) -> dict[str, Any]:
             return columns
     except (TypeError, ValueError, OverflowError):
         pass
-    raise StoreError(f"an earlier version holds {shown(text)}: damaged, or of another program than Septet")
+    raise StoreError(f"an earlier version is {shown(text)}: damaged, or written by another program")

@@ -1,10 +1,10 @@
-"""Keeping the full-text tables equal to `entries`: rows leave before they change and enter after they were written.
+"""Updating the full-text tables: rows are removed before they change and added after they are written.
 
-Triggers would do the same, but FTS5 flushes its buffers to disk at every savepoint, and SQLite opens one for each row a
-trigger fires on: loading was 2.4 times slower. One statement a batch keeps the buffers.
+With triggers loading was 2.4 times slower: FTS5 flushes its buffers at every savepoint, and SQLite opens one for each
+row a trigger fires on. One statement per batch keeps the buffers.
 
-A transaction leaves FTS5 one segment for each time its buffers were full, and segments are merged, four to one, again
-and again. So the buffers have room for the texts of a whole transaction of `Vault.add_many`.
+FTS5 writes a segment each time its buffers are full, and merges segments repeatedly, four to one. So the buffers hold
+the texts of a whole transaction of `Vault.add_many`.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ __all__ = [
     "unindex",
 ]
 
-#: FTS5's buffers: room for the words of some 8,000 entries of 60 words. FTS5's default is a megabyte.
+#: Size of FTS5's buffers, for the words of some 8,000 entries of 60 words. FTS5's default is a megabyte.
 BUFFER_BYTES = 8 << 20
 #: A transaction of fewer entries rarely fills a megabyte and needs no more.
 MANY = 1_000
 
 
 class _Table(NamedTuple):
-    """A full-text table: its columns, the expressions over ``entries e`` that fill them, and which rows it has."""
+    """A full-text table: its columns, their expressions over ``entries e``, and the condition on its rows."""
 
     name: str
     columns: str
@@ -68,13 +68,13 @@ _TABLES = (
 
 
 def rows_of(write: Writing, ids: Sequence[str]) -> list[int]:
-    """Return the rows of those ids that have one, live or not, in ascending order."""
+    """Return the rows of existing ids, live or not, ascending."""
     sql = "SELECT DISTINCT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value ORDER BY e.row"
     return [row for (row,) in write.sql.execute(sql, (json.dumps(list(ids)),))]
 
 
 def last_row(write: Writing) -> int:
-    """Return the last row, 0 without any; every row inserted later has a higher number."""
+    """Return the last row; 0 if empty. Rows inserted later have higher numbers."""
     return int(write.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
 
 
@@ -95,9 +95,9 @@ def index(write: Writing, rows: Sequence[int], *, after: int, expected: int) -> 
     """Add rows to the full-text tables; call it after `unindex` and the write.
 
     Args:
-        rows: those that existed before.
-        after: what `last_row` was before; every row with a higher number is new.
-        expected: about how many new rows there are.
+        rows: rows that existed before.
+        after: `last_row` before the write; rows with a higher number are new.
+        expected: approximate number of new rows.
     """
     if not write.indexes:
         return
@@ -108,14 +108,14 @@ def index(write: Writing, rows: Sequence[int], *, after: int, expected: int) -> 
         into = f"INSERT INTO {t.name} (rowid, {t.columns}) SELECT e.row, {t.values} FROM"
         if rows:
             write.sql.execute(f"{into} json_each(?) j JOIN entries e ON e.row = j.value WHERE {t.condition}", (ids,))
-        # In the order of rows: FTS5 flushes its buffers when a row's number is lower than the one before.
+        # In the order of rows: FTS5 flushes its buffers when a row number decreases.
         write.sql.execute(f"{into} entries e WHERE e.row > ? AND {t.condition} ORDER BY e.row", (after,))
 
 
 def emptied(write: Writing) -> Writing:
-    """Empty the full-text tables and return the transaction as one that leaves them so, until `fill`.
+    """Empty the full-text tables; the returned transaction does not update them until `fill`.
 
-    To remove a row costs as much as to add one: where more rows leave than stay, this is quicker.
+    Faster than removing rows one by one if more than half are removed.
     """
     for t in _TABLES:
         write.sql.execute(f"INSERT INTO {t.name} ({t.name}) VALUES ('delete-all')")
@@ -123,25 +123,25 @@ def emptied(write: Writing) -> Writing:
 
 
 def remade(write: Writing) -> Writing:
-    """Empty the full-text tables, also those that are too damaged to be opened, as `emptied` does with whole ones."""
+    """Empty the full-text tables as `emptied`, even if they are too damaged to be opened."""
     for t in _TABLES:
         try:
             write.sql.execute(f"INSERT INTO {t.name} ({t.name}) VALUES ('delete-all')")
-        # A structure whose lengths make no sense is one that SQLite has no memory for.
+        # A damaged length makes SQLite request more memory than it gets.
         except (sqlite3.DatabaseError, MemoryError):
-            _begin_anew(write, t.name)
+            _recreate(write, t.name)
     return write._replace(indexes=False)
 
 
-def _begin_anew(write: Writing, name: str) -> None:
-    """Give a full-text table what a new one has in the tables that FTS5 keeps it in; it cannot even be dropped."""
+def _recreate(write: Writing, name: str) -> None:
+    """Reset the shadow tables of a damaged full-text table, which cannot be dropped."""
     from septet.sqlite.store.connection import schema
 
     with closing(sqlite3.connect(":memory:")) as fresh:
         fresh.executescript(schema())
 
         def create(statement: str) -> bool:
-            """Create a table that is gone; say whether it was."""
+            """Create a missing table; return True if it was missing."""
             of = "SELECT sql FROM main.sqlite_master WHERE name = ?"
             missing = write.sql.execute(of, (statement,)).fetchone() is None
             if missing:
@@ -158,28 +158,28 @@ def _begin_anew(write: Writing, name: str) -> None:
 
 
 def fill(write: Writing) -> None:
-    """Add all rows to the full-text tables, which were emptied."""
+    """Fill the emptied full-text tables from all entries."""
     index(write._replace(indexes=True), [], after=-1, expected=MANY)
 
 
 def take(write: Writing, prepared: object) -> None:
-    """Do nothing: SQLite analyses texts in the transaction that writes them."""
+    """Do nothing: FTS5 tokenises texts in the write transaction."""
 
 
 def merge(write: Writing) -> None:
-    """Write the full-text tables anew, without the words of what has left them; without such it costs nothing.
+    """Merge the full-text index, dropping terms of deleted rows. No-op if none were deleted.
 
-    FTS5 keeps the words of a row that was removed, with their places, until segments happen to be merged.
+    FTS5 keeps the words of removed rows, with their positions, until it merges their segments.
     """
     for t in _TABLES:
         write.sql.execute(f"INSERT INTO {t.name} ({t.name}) VALUES ('optimize')")
 
 
 class IndexedTexts(NamedTuple):
-    """What the full-text tables hold of one entry.
+    """The texts of one entry in the full-text tables.
 
     Attributes:
-        at: the position of the entry's row in the list given.
+        at: position of the row in the argument.
     """
 
     at: int
@@ -192,7 +192,7 @@ class IndexedTexts(NamedTuple):
 
 
 def indexed_texts(read: Reading, rows: Sequence[int]) -> Iterator[IndexedTexts]:
-    """Yield what `entries_fts` and `grams_fts` hold of the given rows, or would of memories; dead ones are left out."""
+    """Yield the texts of the given rows in `entries_fts` and `grams_fts`, also for memories; skips deleted rows."""
     sql = (
         "SELECT j.key, e.id, e.title, e.description, e.context, e.tags, e.grams FROM json_each(?) j "
         "JOIN entries e ON e.row = j.value WHERE e.live ORDER BY j.key"
@@ -201,14 +201,14 @@ def indexed_texts(read: Reading, rows: Sequence[int]) -> Iterator[IndexedTexts]:
 
 
 class Totals(NamedTuple):
-    """The rows of a full-text table and the tokens in them."""
+    """Numbers of rows and of tokens in a full-text table."""
 
     rows: int
     tokens: int
 
 
 def totals(read: Reading, table: Literal["entries_fts", "grams_fts", "memories_fts"]) -> Totals:
-    """Return FTS5's own totals, from its record of averages: varints, the rows and then the tokens of each column."""
+    """Return FTS5's own totals, from its averages record: varints of the rows and of the tokens per column."""
     block = read.sql.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()
     numbers, value = [], 0
     for byte in bytes(block[0]) if block is not None else b"":
@@ -220,7 +220,7 @@ def totals(read: Reading, table: Literal["entries_fts", "grams_fts", "memories_f
 
 
 def _widen(write: Writing) -> None:
-    """Give the full-text tables larger buffers; the setting is stored in the file."""
+    """Enlarge FTS5's buffers; the setting is stored in the file."""
     for t in _TABLES:
         size = write.sql.execute(f"SELECT v FROM {t.name}_config WHERE k = 'hashsize'").fetchone()
         if size is None or size[0] != BUFFER_BYTES:

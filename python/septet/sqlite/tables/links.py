@@ -1,4 +1,4 @@
-"""Links between entries, and the walk that measures how far apart two entries are."""
+"""Links between entries, and distances along them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ __all__ = [
     "row_links",
 ]
 
-#: The type of the links from each part of a text, or chunk of a file, to the one behind it.
+#: The type of links from each part of a text, or chunk of a file, to the next one.
 NEXT = "next"
-#: Links ``l`` from ``s`` to ``t`` that make neighbours near. Those from chunk to chunk of a file do not: all have them,
-#: so that they tell only that several chunks of a file match.
+#: Links ``l`` from ``s`` to ``t`` that count for distances. Links between chunks of a file do not: every file has them,
+#: so they only show that several chunks of a file match.
 _WALKED = f"(l.type <> '{NEXT}' OR s.kind <> 'chunk' OR t.kind <> 'chunk' OR t.parent IS NOT s.parent)"
-#: Characters of a link's note.
+#: Maximum characters of a link's note.
 MOST_NOTE_CHARS = 1_000_000
 
 
@@ -79,7 +79,7 @@ def put(write: Writing, links: Iterable[Link]) -> None:
 
 
 def remove(write: Writing, source: str, target: str) -> bool:
-    """Remove a link and say whether there was one."""
+    """Remove a link; return True if it existed."""
     there = write.sql.execute("DELETE FROM links WHERE source = ? AND target = ?", (source, target)).rowcount > 0
     if there:
         _note_changes(write, [(source, target)])
@@ -101,7 +101,7 @@ def remove_of_rows(write: Writing, rows: Sequence[int]) -> None:
 
 
 def linked_by(read: Reading | Writing, target: str, type: str) -> str | None:
-    """Return an entry with a link of a type to another one, or None."""
+    """Return an entry that links to another one by a type, or None."""
     row = read.sql.execute("SELECT source FROM links WHERE target = ? AND type = ?", (target, type)).fetchone()
     return None if row is None else str(row[0])
 
@@ -115,13 +115,13 @@ def _note_changes(write: Writing, ends: Iterable[tuple[str, str]]) -> None:
 
 
 def purge(write: Writing) -> None:
-    """Forget the links of deleted entries, whose rows are about to be removed."""
+    """Remove the links of deleted entries, whose rows are about to be removed."""
     dead = "(SELECT row FROM entries WHERE NOT live)"
     write.sql.execute(f"DELETE FROM link_changes WHERE source IN {dead} OR target IN {dead}")
 
 
 def row_links(read: Reading) -> list[tuple[int, int, int]]:
-    """Return every link that is walked as row, row and the generation that stored it, 0 where that is unknown."""
+    """Return ``(row, row, generation)`` of every link that counts for distances; generation 0 if unknown."""
     sql = (
         "SELECT s.row, t.row, coalesce(c.generation, 0) FROM links l CROSS JOIN entries s ON s.id = l.source "
         "CROSS JOIN entries t ON t.id = l.target LEFT JOIN link_changes c ON c.source = s.row AND c.target = t.row "
@@ -131,7 +131,7 @@ def row_links(read: Reading) -> list[tuple[int, int, int]]:
 
 
 def changed_row_links(read: Reading, since: int) -> list[tuple[int, int, int, int]]:
-    """Return the links stored or removed after a generation: row, row, generation, and 1 for those that are walked."""
+    """Return the links changed after a generation: ``(row, row, generation, 1 if it counts for distances)``."""
     sql = (
         "SELECT c.source, c.target, c.generation, EXISTS (SELECT 1 FROM links l WHERE l.source = s.id "
         f"AND l.target = t.id AND {_WALKED}) FROM link_changes c CROSS JOIN entries s ON s.row = c.source "
@@ -157,14 +157,14 @@ def count(read: Reading) -> int:
 
 
 def any_links(read: Reading | Writing) -> bool:
-    """Say whether the store holds any link."""
+    """Return True if the store has any link."""
     return read.sql.execute("SELECT 1 FROM links LIMIT 1").fetchone() is not None
 
 
 def distances(read: Reading, anchors: Sequence[str], depth: int) -> dict[str, int]:
-    """Return every entry within ``depth`` undirected steps of an anchor, with the smallest number of steps.
+    """Return every entry within ``depth`` undirected steps of an anchor, with the minimum number of steps.
 
-    An anchor counts only as the neighbour of another anchor: links are never walked back to where they started.
+    An anchor counts only as the neighbour of another anchor: links are never followed back to their start.
     """
     nearest: dict[str, int] = {}
     for anchor in anchors:

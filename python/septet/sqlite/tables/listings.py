@@ -1,4 +1,4 @@
-"""What a listing reads of entries: rows, times, the values of a field, and which rows pass a condition."""
+"""Reads of listings: rows, times, values of a field, and rows that pass a condition."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ __all__ = [
 
 #: Times of an entry, in the order in which they are read.
 TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
-#: What one page of `run` holds at most: entries, and characters of their texts.
+#: Maximum entries, and characters of texts, of a page of `run`.
 RUN_ROWS, RUN_CHARS = 250, 4 << 20
 
 _DATED = "e.row, e.live, " + ", ".join(f"e.{name}" for name in TIMES)
 
 
 class Dated(NamedTuple):
-    """A row, whether it is live, and its times; None without a limit."""
+    """A row, its liveness, and its times; None for no limit."""
 
     row: int
     live: int
@@ -55,12 +55,12 @@ def dated(read: Reading) -> list[Dated]:
 
 
 def changed(read: Reading, since: int) -> list[Dated]:
-    """Return the entries written after a generation, deleted ones included, in the order of rows."""
+    """Return the entries written after a generation, including deleted ones, in the order of rows."""
     return sorted(read.sql.execute(f"SELECT {_DATED} FROM entries e WHERE e.generation > ?", (since,)))
 
 
 def values(read: Reading, column: str, rows: Sequence[int] | None = None) -> Iterator[tuple[int, Any]]:
-    """Yield row and value of a column, where there is one.
+    """Yield row and value of a column, skipping NULL.
 
     Args:
         rows: only these; None for every live entry.
@@ -69,24 +69,26 @@ def values(read: Reading, column: str, rows: Sequence[int] | None = None) -> Ite
     sql = f"SELECT e.row, e.{column} FROM {source} AND e.{column} IS NOT NULL"
     fetched = read.sql.execute(sql, parameters).fetchall()
     if bytes in set(map(type, map(itemgetter(1), fetched))):
-        raise StoreError(f"a {column} holds bytes: damaged, or of another program; `septet doctor` names all such rows")
+        raise StoreError(
+            f"a {column} contains bytes: damaged, or written by another program; `septet doctor` lists all such rows"
+        )
     return iter(fetched)
 
 
 def members(
     read: Reading, field: str, rows: Sequence[int] | None = None, *, lists: bool = True
 ) -> Iterator[tuple[int, Any]]:
-    """Yield row and value for each text, number and truth value in ``tags``, or at a path of attrs.
+    """Yield row and value for each text, number and boolean in ``tags``, or at a path of attrs.
 
-    Each member of a list is one; objects, and lists in lists, are none.
+    Each member of a list counts; objects, and nested lists, do not.
 
     Args:
         rows: only these; None for every live entry.
-        lists: look into lists; False leaves them out.
+        lists: expand lists; False skips them.
     """
     source, parameters = _source(rows)
     inside, path = json_source(field)
-    # json_each would walk the values of an object like those of a list.
+    # json_each would iterate over the values of an object like those of a list.
     without = "('object')" if lists else "('object', 'array')"
     plain = "" if field == "tags" else f" AND json_type({inside}) NOT IN {without}"
     sql = (
@@ -109,37 +111,37 @@ def passing(read: Reading, condition: Condition, rows: Sequence[int] | None = No
 
 
 def in_order_of_ids(read: Reading) -> list[int]:
-    """Return the rows of all entries in the order of their ids, deleted ones too."""
-    # The index of ids has the rows: no row is read.
+    """Return the rows of all entries, including deleted ones, in the order of ids."""
+    # Answered by the index of ids, without reading rows.
     return [row for (row,) in read.sql.execute("SELECT row FROM entries ORDER BY id")]
 
 
 def ids(read: Reading, rows: Sequence[int] | None = None) -> Iterator[tuple[int, str]]:
-    """Yield row and id, deleted entries too unless rows are named."""
+    """Yield row and id, including deleted entries unless rows are passed."""
     if rows is None:
         return read.sql.execute("SELECT row, id FROM entries")
     source, parameters = _source(rows)
     return read.sql.execute(f"SELECT e.row, e.id FROM {source}", parameters)
 
 
-def held(read: Reading, ids: Sequence[str]) -> frozenset[str]:
-    """Return those of the ids that are live."""
-    source, parameter = listed(list(ids))
+def held(read: Reading, entry_ids: Sequence[str]) -> frozenset[str]:
+    """Return the ids of live entries."""
+    source, parameter = listed(list(entry_ids))
     sql = f"SELECT e.id FROM {source} j CROSS JOIN entries e ON e.id = j.value WHERE e.live"
     return frozenset(id for (id,) in read.sql.execute(sql, (parameter,)))
 
 
 def last_row(read: Reading) -> int:
-    """Return the highest row, 0 without any."""
+    """Return the highest row; 0 if empty."""
     return int(read.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
 
 
 def run(read: Reading, after: int, last: int) -> list[Candidate]:
-    """Return the next live entries in the order of rows: some hundred, or a few megabytes; none behind the last.
+    """Return the next live entries in the order of rows: some hundred, or a few megabytes; empty at the end.
 
     Args:
         after: the row before the first.
-        last: the row that is looked at last.
+        last: the last row to include.
     """
     sql = f"SELECT {CANDIDATE} FROM entries e WHERE e.row > ? AND e.row <= ? AND e.live ORDER BY e.row LIMIT {RUN_ROWS}"
     candidates, chars = [], 0
@@ -152,7 +154,7 @@ def run(read: Reading, after: int, last: int) -> list[Candidate]:
 
 
 def _source(rows: Sequence[int] | None) -> tuple[str, tuple[object, ...]]:
-    """Return what to select live entries ``e`` from, and its parameters."""
+    """Return the FROM clause of live entries ``e``, and its parameters."""
     if rows is None:
         return "entries e WHERE e.live", ()
     return "json_each(?) r CROSS JOIN entries e ON e.row = r.value WHERE e.live", (json.dumps(list(rows)),)

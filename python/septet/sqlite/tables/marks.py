@@ -1,4 +1,4 @@
-"""What a vault keeps about itself under a name, such as how far a copy into it has come."""
+"""Named values of a vault, such as the progress of a copy into it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ __all__ = ["get", "put"]
 
 
 def get(read: Reading | Writing, name: str) -> str | None:
-    """Return what is kept under a name; None without any."""
+    """Return the value of a name, or None."""
     row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"mark:{name}",)).fetchone()
     return None if row is None else str(row[0])
 
 
 def put(write: Writing, name: str, value: str | None) -> None:
-    """Keep a text under a name; None forgets it."""
+    """Set the value of a name; None deletes it."""
     if value is None:
         write.sql.execute("DELETE FROM meta WHERE key = ?", (f"mark:{name}",))
     else:

@@ -1,4 +1,4 @@
-"""What masking secrets reads and writes: entries in pages, what they were, and every other text that a vault keeps."""
+"""Reads and writes of masking: pages of entries, their versions, and all other texts of a vault."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
     "unchanged",
 ]
 
-#: A page ends after so many rows, or so many characters.
+#: Maximum rows, and characters, of a page.
 PAGE_ROWS = 1_000
 PAGE_CHARS = 4_000_000
 _COLUMNS = ", ".join(f"e.{name}" for name in EntryRow._fields[:-1])
@@ -43,7 +43,7 @@ _THESE = "(SELECT value FROM json_each(?))"
 
 
 class Held(NamedTuple):
-    """A live entry: its row, the generation that wrote it, and its columns."""
+    """A live entry: its row, generation and columns."""
 
     at: int
     generation: int
@@ -51,13 +51,13 @@ class Held(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A text of a table: what names its row there, and the text."""
+    """A text of a table with the key of its row."""
 
     key: tuple[Any, ...]
     text: str
 
 
-#: Texts beside the entries: table, key, column. What is masked in them is no part of an index.
+#: Texts outside entries: table, key, column. They are not indexed.
 _PLACES = {
     "history": ("history", ("entry", "version"), "columns"),
     "link_notes": ("links", ("source", "target"), "note"),
@@ -66,14 +66,14 @@ _PLACES = {
     "file_problems": ("files", ("file",), "problem"),
     "root_problems": ("roots", ("root",), "problem"),
     "states": ("files", ("file",), "state"),
-    # Ids of entries that are gone.
+    # Ids of deleted entries.
     "lost_feedback": ("feedback", ("row",), "entry_id"),
 }
 _LOST = " AND NOT EXISTS (SELECT 1 FROM entries e WHERE e.id = feedback.entry_id AND e.live)"
 
 
 def parents(read: Reading, after: str) -> list[str]:
-    """Return ids that live entries have for a parent, the next in order."""
+    """Return the next page of parents' ids of live entries, in order."""
     sql = (
         "SELECT DISTINCT parent FROM entries WHERE parent IS NOT NULL AND parent > ? AND live "
         f"ORDER BY parent LIMIT {PAGE_ROWS}"
@@ -82,7 +82,7 @@ def parents(read: Reading, after: str) -> list[str]:
 
 
 def family(read: Reading, parent: str) -> list[Held]:
-    """Return the live entries with a parent, in the order of their lines; those of one line as their links say."""
+    """Return the live children of a parent by line; those of one line in the order of their links."""
     sql = (
         f"SELECT e.row, e.generation, {_COLUMNS} FROM entries e WHERE e.parent = ? AND e.live "
         "ORDER BY e.first_line, e.last_line, e.row"
@@ -103,7 +103,7 @@ def family(read: Reading, parent: str) -> list[Held]:
 
 
 def singles(read: Reading, after: int) -> list[Held]:
-    """Return live entries without a parent behind a row, a page of them."""
+    """Return the next page of live entries without a parent, after a row."""
     sql = (
         f"SELECT e.row, e.generation, {_COLUMNS} FROM entries e WHERE e.row > ? AND e.parent IS NULL AND e.live "
         f"ORDER BY e.row LIMIT {PAGE_ROWS}"
@@ -118,19 +118,19 @@ def singles(read: Reading, after: int) -> list[Held]:
 
 
 def unchanged(write: Writing, entries: Sequence[Held]) -> bool:
-    """Say whether entries are still as they were read."""
+    """Return True if entries are unchanged since they were read."""
     sql = f"SELECT e.row, e.generation FROM entries e WHERE e.live AND e.row IN {_THESE}"
     now = dict(write.sql.execute(sql, (json.dumps([entry.at for entry in entries]),)).fetchall())
     return all(now.get(entry.at) == entry.generation for entry in entries)
 
 
 def put(write: Writing, rows: Sequence[EntryRow], now: float) -> None:
-    """Store entries again under their ids; nothing of what they were is kept."""
+    """Overwrite entries without keeping versions."""
     entries.upsert(write, rows, [], Keeping("redact", now, 0))
 
 
 def drop_vectors(write: Writing, before: Iterable[EntryRow]) -> int:
-    """Remove the vectors of texts that entries had, unless others have the same text; return how many."""
+    """Remove the vectors of old texts, unless other entries have the same text; return their number."""
     hashes, stored = set(), []
     for row in before:
         hashes.add(row.text_hash)
@@ -155,7 +155,7 @@ def drop_vectors(write: Writing, before: Iterable[EntryRow]) -> int:
 
 
 def texts_of(read: Reading, place: str, after: tuple[Any, ...]) -> list[Text]:
-    """Return texts of a place (`_PLACES`) behind a key, a page of them; an empty key is before all."""
+    """Return the next page of texts of a place (`_PLACES`), after a key; an empty key precedes all."""
     table, key, column = _PLACES[place]
     names = ", ".join(key)
     behind = f"({names}) > ({', '.join('?' * len(key))})" if after else "1"
@@ -177,7 +177,7 @@ def texts_of(read: Reading, place: str, after: tuple[Any, ...]) -> list[Text]:
 
 
 def among_rows(read: Reading, place: str, page: Sequence[Text], rows: frozenset[int] | None) -> list[Text]:
-    """Return those texts of a page of versions, links or feedback that belong to the entries at some rows."""
+    """Return the texts of a page of versions, links or feedback that belong to entries at these rows."""
     if rows is None:
         return [*page]
     if place == "history":
@@ -191,7 +191,7 @@ def among_rows(read: Reading, place: str, page: Sequence[Text], rows: frozenset[
 
 
 def has_files(read: Reading) -> bool:
-    """Say whether the file is of a version that follows folders."""
+    """Return True if the file's schema supports roots."""
     return _is_there(read, "roots")
 
 
@@ -202,7 +202,7 @@ def held_at(read: Reading, rows: Sequence[int]) -> list[Held]:
 
 
 def set_texts(write: Writing, place: str, changed: Iterable[tuple[Text, str]]) -> int:
-    """Put other texts in the place of some that are still there; return how many."""
+    """Replace texts that are unchanged since they were read; return their number."""
     table, key, column = _PLACES[place]
     names = " AND ".join(f"{name} = ?" for name in key)
     sql = f"UPDATE {table} SET {column} = ? WHERE {names} AND {column} = ?"
@@ -210,24 +210,24 @@ def set_texts(write: Writing, place: str, changed: Iterable[tuple[Text, str]]) -
 
 
 def staged(read: Reading, after: int) -> list[Text]:
-    """Return what is staged behind a row, each with its row and file, a page of them."""
+    """Return the next page of staged texts, after a row, each with its row and file."""
     sql = f"SELECT entry, row, file FROM staged WHERE row > ? ORDER BY row LIMIT {PAGE_ROWS}"
     return typed(Text, [((row, file), text) for text, row, file in read.sql.execute(sql, (after,))])
 
 
 def drop_staged(write: Writing, files: Iterable[int]) -> int:
-    """Remove what is staged of files, which is made anew then; return how many rows."""
+    """Remove the staged rows of files, which are then staged again; return their number."""
     return write.sql.execute(f"DELETE FROM staged WHERE file IN {_THESE}", (json.dumps(sorted(files)),)).rowcount
 
 
 def read_again(write: Writing, files: Iterable[int]) -> None:
-    """Let files be read from their beginning at the next sync, whatever their time says."""
+    """Mark files to be read completely by the next sync, regardless of their times."""
     these = json.dumps(sorted(files))
     write.sql.execute(f"UPDATE files SET state = '{{}}', hash = '', mtime_ns = 0 WHERE file IN {_THESE}", (these,))
 
 
 def mentions(read: Reading | Writing, chunks: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return chunk, target and anchor of what chunks mention."""
+    """Return ``(chunk, target, anchor)`` of the mentions of chunks."""
     source, parameter = listed(chunks)
     sql = f"SELECT m.chunk, m.target, m.anchor FROM {source} j JOIN mentions m ON m.chunk = j.value"
     return read.sql.execute(sql, (parameter,)).fetchall()
@@ -239,9 +239,9 @@ def drop_mentions(write: Writing, mentions: Iterable[tuple[str, str, str]]) -> N
 
 
 def erase_traces(write: Writing) -> int:
-    """Remove what is left of texts that are gone, and have every array be made anew; return how many vectors went.
+    """Remove traces of deleted texts, and invalidate every array; return the number of removed vectors.
 
-    That is the empty rows of deleted entries, vectors of texts that no entry has, and words in the full-text index.
+    Traces are the empty rows of deleted entries, vectors of deleted texts, and their words in the full-text index.
     """
     count = texts.drop_orphans(write)
     entries.purge(write)
@@ -255,5 +255,5 @@ def _is_there(read: Reading, table: str) -> bool:
 
 
 def _held(row: Sequence[Any]) -> Held:
-    # The creation time was given: it stays.
+    # True: keep the creation time.
     return Held(row[0], row[1], typed(EntryRow, [(*row[2:], True)])[0])

@@ -1,4 +1,4 @@
-"""What chunks mention, by the names that stand in them, and which other names notes have."""
+"""Mentions of names in chunks, and aliases of notes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from septet.sqlite.store.store import Reading, Writing
 
 __all__ = ["ALIAS", "Mentioned", "aliased", "aliases_of", "naming", "of_chunks", "of_files", "put"]
 
-#: The type of a row that mentions nothing: its target is another name of the note whose first chunk has it.
+#: The type of a row whose target is an alias of the note that the chunk begins.
 ALIAS = "alias"
 _THESE = "(SELECT value FROM json_each(?))"
 
@@ -26,7 +26,7 @@ class Mentioned(NamedTuple):
 
 
 def put(write: Writing, file: int, mentions: Iterable[Mentioned]) -> None:
-    """Store what the chunks of a file mention, in place of what they did."""
+    """Replace the mentions of a file's chunks."""
     write.sql.execute("DELETE FROM mentions WHERE file = ?", (file,))
     write.sql.executemany(
         "INSERT OR IGNORE INTO mentions (chunk, file, target, anchor, type) VALUES (?, ?, ?, ?, ?)",
@@ -35,7 +35,7 @@ def put(write: Writing, file: int, mentions: Iterable[Mentioned]) -> None:
 
 
 def of_files(read: Reading | Writing, files: Iterable[int]) -> set[str]:
-    """Return the chunks of files that mention anything."""
+    """Return the chunks of files with mentions."""
     sql = f"SELECT DISTINCT chunk FROM mentions WHERE file IN {_THESE} AND type <> '{ALIAS}'"
     return {chunk for (chunk,) in read.sql.execute(sql, (json.dumps(list(files)),))}
 
@@ -51,7 +51,7 @@ def naming(read: Reading | Writing, root: int, targets: Sequence[str]) -> set[st
 
 
 def of_chunks(read: Reading | Writing, chunks: Sequence[str]) -> dict[str, list[tuple[Mentioned, str]]]:
-    """Return what chunks mention, by chunk, in an order of its own, with the path of the file that it stands in."""
+    """Return the mentions of chunks, by chunk, in a stable order, with the path of the file."""
     sql = (
         "SELECT m.chunk, m.target, m.anchor, m.type, f.path FROM json_each(?) j JOIN mentions m ON m.chunk = j.value "
         f"JOIN files f ON f.file = m.file WHERE m.type <> '{ALIAS}' ORDER BY m.chunk, m.target, m.anchor"
@@ -63,7 +63,7 @@ def of_chunks(read: Reading | Writing, chunks: Sequence[str]) -> dict[str, list[
 
 
 def aliased(read: Reading | Writing, root: int, name: str) -> list[tuple[str, str]]:
-    """Return path and id of the files of a root that have a folded name for another one, by path."""
+    """Return ``(path, id)`` of the files of a root with a folded alias, by path."""
     sql = (
         "SELECT f.path, f.id FROM mentions m JOIN files f ON f.file = m.file "
         f"WHERE m.target = ? AND m.type = '{ALIAS}' AND f.root = ? ORDER BY f.path"
@@ -72,6 +72,6 @@ def aliased(read: Reading | Writing, root: int, name: str) -> list[tuple[str, st
 
 
 def aliases_of(read: Reading | Writing, files: Iterable[int]) -> set[str]:
-    """Return the other names, folded, of files."""
+    """Return the folded aliases of files."""
     sql = f"SELECT DISTINCT target FROM mentions WHERE file IN {_THESE} AND type = '{ALIAS}'"
     return {name for (name,) in read.sql.execute(sql, (json.dumps(list(files)),))}

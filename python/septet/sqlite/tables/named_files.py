@@ -1,4 +1,4 @@
-"""The chunks of files that a query names: by path, by file name, or by the name without its ending."""
+"""The chunks of files named in a query: by path, by file name, or by its stem."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from septet.sqlite.tables.fragments import FINDABLE
 
 __all__ = ["MOST_CHUNKS", "any_files", "chunks_named"]
 
-#: So many chunks of files that a query names become candidates, those of the best match first.
+#: Maximum candidates from named files, those of the best match first.
 MOST_CHUNKS = 200
-#: Of one name, so many files are looked at.
+#: Maximum files read per name.
 MOST_FILES = 10_000
-#: A longer query is no path.
+#: Maximum characters of a query that may be a path.
 MOST_CHARS = 4_096
-#: A whole path says more than a name, and that more than its stem.
+#: Exactness of a match.
 PATH, NAME, STEM = 3, 2, 1
 
 
 def any_files(read: Reading) -> bool:
-    """Say whether the vault holds files; a file of an older library has no table for them."""
+    """Return True if the vault has files; older schemas lack the table."""
     exists = "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = 'files'"
     if read.sql.execute(exists).fetchone() is None:
         return False
@@ -29,16 +29,16 @@ def any_files(read: Reading) -> bool:
 
 
 def chunks_named(read: Reading, query: str) -> dict[int, int]:
-    """Return the rows of the chunks of files that a query names, each with how exactly it does (3, 2 or 1).
+    """Return the rows of chunks of files named in a query, with the exactness of the match (3, 2 or 1).
 
-    The most exact come first, of those by path and line. A path counts below its root, with the root's name before it,
-    or from the top of the file system; slashes may lean either way, and case and composed letters do not matter.
+    Ordered by exactness, path and line. A path may be relative to its root, prefixed with the root's name, or absolute;
+    either slash is accepted, and case and Unicode composition are ignored.
     """
     folded = _folded(query)
     if not folded or len(query) > MOST_CHARS:
         return {}
     name = folded.rpartition("/")[2]
-    # Each half has an index of its own.
+    # Each half uses its own index.
     sql = (
         "SELECT f.id, f.path, f.name, r.name, r.path FROM (SELECT file FROM files WHERE name = ?1 "
         "UNION SELECT file FROM files WHERE stem = ?1 LIMIT ?2) JOIN files f USING (file) JOIN roots r USING (root)"
@@ -68,7 +68,7 @@ def _exactness(query: str, name: str, path: str, name_in_root: str, root_name: s
 
 
 def _folded(path: str) -> str:
-    """Return a path as it is compared: NFC, case folded, forward slashes, without a beginning that says nothing."""
+    """Normalise a path for comparison: NFC, case folded, forward slashes, without a leading ``./``."""
     plain = unicodedata.normalize("NFC", path.strip()).casefold().replace("\\", "/")
     while plain.startswith("./"):
         plain = plain[2:]

@@ -1,4 +1,4 @@
-"""Parts: what of `entries` was made by splitting a long text."""
+"""Parts of split entries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PART = (
     "substr(p.id, 1, length(e.id) + 1) = e.id || '#' AND length(p.id) > length(e.id) + 1 "
     "AND substr(p.id, length(e.id) + 2) NOT GLOB '*[^0-9]*'"
 )
-#: Whether ``entries p`` is a part; one that only names a parent is none.
+#: True if ``entries p`` is a part, not just a child.
 IS_PART = (
     "(p.parent <> p.id AND EXISTS (SELECT 1 FROM entries e "
     f"WHERE e.id = p.parent AND e.parent = e.id AND e.live AND {_PART}))"
@@ -22,8 +22,8 @@ _ANY = "SELECT 1 FROM entries WHERE parent IS NOT NULL LIMIT 1"
 
 
 def of(read: Reading | Writing, ids: Sequence[str]) -> list[str]:
-    """Return the ids of the parts that entries were split into; entries that only name a parent are no parts of it."""
-    # Most vaults hold none, and this is asked with every write.
+    """Return the ids of the parts of split entries; other children are not parts."""
+    # Most vaults have no parts, and every write calls this.
     if read.sql.execute(_ANY).fetchone() is None:
         return []
     sql = (
@@ -34,7 +34,7 @@ def of(read: Reading | Writing, ids: Sequence[str]) -> list[str]:
 
 
 def with_parts(read: Reading | Writing, rows: Sequence[int]) -> list[int]:
-    """Return rows and those of the parts that the entries there were split into, ascending."""
+    """Return rows together with those of their parts, ascending."""
     if not rows or read.sql.execute(_ANY).fetchone() is None:
         return [*rows]
     sql = (
@@ -45,7 +45,7 @@ def with_parts(read: Reading | Writing, rows: Sequence[int]) -> list[int]:
 
 
 def taken(read: Reading | Writing, parents: Mapping[str, str]) -> list[str]:
-    """Return those ids that live entries have already which are not parts of the parent named for the id."""
+    """Return the ids that exist and are not parts of the given parent."""
     sql = "SELECT e.id, e.parent FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live ORDER BY j.key"
     rows = read.sql.execute(sql, (json.dumps(list(parents)),))
     return [id for id, parent in rows if parent != parents[id]]

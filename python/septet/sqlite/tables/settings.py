@@ -1,4 +1,4 @@
-"""Settings of SQLite, as a connection that reads has them."""
+"""SQLite's settings on a reading connection."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["SqliteSettings", "sqlite_settings"]
 
 
 class SqliteSettings(NamedTuple):
-    """How SQLite works on a file.
+    """SQLite's settings for a file.
 
     Attributes:
         journal_mode: ``wal``, ``delete`` or ``memory``.
-        fts5_reported: SQLite says that it was compiled with full-text search.
-        foreign_keys_on: references are checked.
+        fts5_reported: True if SQLite reports FTS5 as compiled in.
+        foreign_keys_on: True if references are checked.
     """
 
     journal_mode: str

@@ -1,6 +1,6 @@
-"""Rows of `staged`: chunks of a root made in another way, beside those that answer, until one transaction takes them.
+"""Rows of `staged`: rebuilt chunks of a root, kept beside the live ones until one transaction swaps them.
 
-Of each file there is a first row, with an empty ``text_hash``, about the file itself, and then one for each chunk.
+Each file has a first row, with an empty ``text_hash``, about the file itself, followed by a row per chunk.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ __all__ = [
     "texts_of",
 ]
 
-#: So many rows are removed in one transaction, so that no other writer waits long.
+#: Maximum rows removed per transaction, so that other writers do not wait long.
 DROPPED_ROWS = 2_000
 
 
 class Staged(NamedTuple):
-    """What was made of a file: facts about it, and the fields of its chunks, as JSON; by the bytes they are of."""
+    """A staged file: its facts and the fields of its chunks, as JSON, with the hash of its bytes."""
 
     file: int
     hash: str
@@ -43,38 +43,38 @@ class Staged(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What the chunks of a root are being made with, and since when (epoch seconds)."""
+    """The new chunking of a root, and the time it began (epoch seconds)."""
 
     identity: str
     begun: float
 
 
 def target(read: Reading | Writing, root: int) -> Target | None:
-    """Return what the chunks of a root are being made with; None if they are not being made anew."""
+    """Return the new chunking of a root in progress; None if there is none."""
     row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (_key(root),)).fetchone()
     return None if row is None else Target(*json.loads(row[0]))
 
 
 def begin(write: Writing, root: int, made_with: Target) -> None:
-    """Note with what the chunks of a root are made from here on."""
+    """Record the new chunking of a root."""
     write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_key(root), json.dumps(made_with)))
 
 
 def end(write: Writing, root: int) -> None:
-    """Note that the chunks of a root are not being made anew any more."""
+    """Record the end of a root's rebuild."""
     write.sql.execute("DELETE FROM meta WHERE key = ?", (_key(root),))
 
 
 def any_of(read: Reading | Writing) -> bool:
-    """Say whether there is anything staged."""
+    """Return True if anything is staged."""
     return read.sql.execute("SELECT 1 FROM staged LIMIT 1").fetchone() is not None
 
 
 def put(write: Writing, files: Sequence[Staged], hashes: Sequence[Sequence[str]]) -> None:
-    """Stage what was made of files, in place of what was made of them before.
+    """Stage files, replacing their previous staged rows.
 
     Args:
-        hashes: of the texts of their chunks, file by file.
+        hashes: of the texts of their chunks, per file.
     """
     write.sql.execute(
         "DELETE FROM staged WHERE file IN (SELECT value FROM json_each(?))", (json.dumps([f.file for f in files]),)
@@ -90,7 +90,7 @@ def put(write: Writing, files: Sequence[Staged], hashes: Sequence[Sequence[str]]
 
 
 def files(read: Reading | Writing, root: int) -> dict[int, tuple[str, str]]:
-    """Return the files of a root that are staged, by number: the hash of their bytes and their path when read."""
+    """Return the staged files of a root by number: the hash of their bytes and their path when read."""
     sql = (
         "SELECT s.file, s.hash, json_extract(s.entry, '$.path') FROM staged s JOIN files f ON f.file = s.file "
         "WHERE f.root = ? AND s.text_hash = ''"
@@ -99,7 +99,7 @@ def files(read: Reading | Writing, root: int) -> dict[int, tuple[str, str]]:
 
 
 def read(read: Reading | Writing, files: Iterable[int]) -> Iterator[Staged]:
-    """Yield what was made of staged files."""
+    """Yield staged files."""
     for file in files:
         sql = "SELECT hash, entry FROM staged WHERE file = ? ORDER BY row"
         (hash, facts), *chunks = read.sql.execute(sql, (file,)).fetchall()
@@ -107,7 +107,7 @@ def read(read: Reading | Writing, files: Iterable[int]) -> Iterator[Staged]:
 
 
 def count_new(read: Reading | Writing, root: int) -> int:
-    """Return how many staged chunks of a root have texts that no entry has."""
+    """Return the number of staged chunks of a root with new texts."""
     sql = (
         "SELECT count(*) FROM staged s JOIN files f ON f.file = s.file WHERE f.root = ? AND s.text_hash <> '' "
         "AND s.text_hash NOT IN (SELECT text_hash FROM entries WHERE live)"
@@ -116,18 +116,18 @@ def count_new(read: Reading | Writing, root: int) -> int:
 
 
 def count(read: Reading | Writing, root: int) -> int:
-    """Return how many chunks of a root are staged."""
+    """Return the number of staged chunks of a root."""
     sql = "SELECT count(*) FROM staged s JOIN files f ON f.file = s.file WHERE f.root = ? AND s.text_hash <> ''"
     return int(read.sql.execute(sql, (root,)).fetchone()[0])
 
 
 def texts_of(read: Reading, space: Space | None, *, after: int, limit: int) -> tuple[int, list[tuple[str, str]]]:
-    """Return staged texts that lack a vector in a space, by hash, and the row of the last one.
+    """Return staged texts without a vector in a space, by hash, and the row of the last one.
 
     Args:
-        space: None for one that does not exist yet: every text lacks its vector.
-        after: only rows behind this one.
-        limit: at most so many.
+        space: None for a space that does not exist yet, which lacks every vector.
+        after: only rows after this one.
+        limit: maximum number of texts.
     """
     sql = (
         "SELECT s.row, s.text_hash, json_extract(s.entry, '$.title'), json_extract(s.entry, '$.description'), "
@@ -141,9 +141,9 @@ def texts_of(read: Reading, space: Space | None, *, after: int, limit: int) -> t
 
 
 def drop(write: Writing, root: int | None) -> int:
-    """Remove a share of what is staged of a root, or of roots that are gone, and return how many rows went.
+    """Remove some staged rows of a root, or of deleted roots; return their number.
 
-    With the last of them goes the note of the identity.
+    The recorded chunking is removed with the last row.
     """
     of = "f.root = ?1" if root is not None else "f.file IS NULL"
     cursor = write.sql.execute(

@@ -1,4 +1,4 @@
-"""Vectors addressed by the text they describe, which arrive after their entries: spaces, storing, what is missing."""
+"""Embedded vectors, keyed by the hash of their text: spaces, storage, and missing texts."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ __all__ = [
 
 PAGE_ROWS = 5_000
 
-#: ``active`` spaces answer searches; a ``filling`` one will when it has a vector of every text; one on ``standby`` is a
-#: fallback's, and answers while the models before it do not; one that was ``left`` is of a model no longer used.
+#: ``active`` spaces are searched; ``filling`` ones will be when they have a vector for every text; ``standby`` ones
+#: belong to a fallback, and are searched while the models before it fail; ``left`` ones belong to unused models.
 State: TypeAlias = Literal["filling", "active", "standby", "left"]
 
 _SPACE = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces WHERE keyed_by = 'text'"
-#: Of vectors that describe nothing: chunks made anew have theirs before they are entries.
+#: Condition of orphaned vectors; staged chunks have vectors before they are entries.
 _NO_TEXT = "key NOT IN (SELECT text_hash FROM entries WHERE live UNION ALL SELECT text_hash FROM staged)"
 
 
 class TextSpace(NamedTuple):
-    """A space of vectors by text, what it is used for, and whether it has any vectors yet."""
+    """A space keyed by text, its state, and True if it has any vectors."""
 
     space: Space
     state: State
@@ -62,12 +62,12 @@ class TextSpace(NamedTuple):
 
     @property
     def stands_in(self) -> bool:
-        """Whether it has vectors that may answer, or will."""
+        """True if it has vectors that are or will be searched."""
         return self.has_vectors and self.state in ("active", "filling")
 
 
 def text_spaces(read: Reading | Writing) -> list[TextSpace]:
-    """Return every space of vectors by text, the latest first."""
+    """Return every space keyed by text, the latest first."""
     states: Mapping[str, State] = dict(read.sql.execute("SELECT key, value FROM meta WHERE key GLOB 'state:*'"))
     spaces = []
     for space in typed_spaces(read.sql.execute(f"{_SPACE} ORDER BY space DESC")):
@@ -77,17 +77,17 @@ def text_spaces(read: Reading | Writing) -> list[TextSpace]:
 
 
 def find_space(read: Reading | Writing, model: str, dimensions: int | None = None) -> Space | None:
-    """Return the space of a model's vectors, the latest one when no dimension is named; None without any."""
+    """Return the space of a model, the latest if no dimension is named; None if there is none."""
     sql = f"{_SPACE} AND model = ? AND (? IS NULL OR dimensions = ?) ORDER BY space DESC"
     row = read.sql.execute(sql, (model, dimensions, dimensions)).fetchone()
     return None if row is None else typed_spaces([row])[0]
 
 
 def make_space(write: Writing, model: str, dimensions: int, now: float, pooling: str | None = None) -> Space:
-    """Return the space of a model's vectors of a dimension; make it if there is none.
+    """Return the space of a model and a dimension; create it if missing.
 
     Args:
-        pooling: how the vectors of long texts in a new space are made.
+        pooling: pooling of long texts in a new space.
     """
     space = find_space(write, model, dimensions)
     if space is None:
@@ -104,7 +104,7 @@ def make_space(write: Writing, model: str, dimensions: int, now: float, pooling:
 
 
 def begin(write: Writing, space: Space) -> None:
-    """Let a space be filled (again): left or on standby, it becomes active when no other is, and filling otherwise."""
+    """Begin to fill a space that was left or on standby: it becomes active if no other is, else filling."""
     everything = text_spaces(write)
     if any(t.space == space and t.state in ("left", "standby") for t in everything):
         others = any(t.state == "active" and t.has_vectors for t in everything)
@@ -112,22 +112,22 @@ def begin(write: Writing, space: Space) -> None:
 
 
 def add_index(write: Writing) -> None:
-    """Make the index over texts, which vaults without an embedder do not pay for, if it is not there."""
+    """Create the index over texts if missing; vaults without an embedder do not need it."""
     write.sql.execute("CREATE INDEX IF NOT EXISTS entries_by_text ON entries (text_hash, kind, live) WHERE live")
 
 
 def is_left(read: Reading | Writing, space: Space) -> bool:
-    """Say whether a space belongs to a model that is no longer used."""
+    """Return True if a space belongs to an unused model."""
     return any(t.space == space and t.state == "left" for t in text_spaces(read))
 
 
 def move(write: Writing, space: Space, state: State) -> None:
-    """Give a space another state."""
+    """Set the state of a space."""
     write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"state:{space.space}", state))
 
 
 def put(write: Writing, space: Space, keys: Sequence[str], vectors: NDArray[np.float32]) -> int:
-    """Store the vectors ``(n, d)`` of texts by their hashes unless they exist; return how many are new."""
+    """Store the vectors ``(n, d)`` of texts by hash unless they exist; return the number of new ones."""
     rows = vectors.astype("<f4", copy=False)
     return write.sql.executemany(
         "INSERT INTO vectors (space, key, vector, generation) VALUES (?, ?, ?, ?) ON CONFLICT (key, space) DO NOTHING",
@@ -135,15 +135,15 @@ def put(write: Writing, space: Space, keys: Sequence[str], vectors: NDArray[np.f
     ).rowcount
 
 
-#: Texts whose vectors came after a generation. Those that came with their entries have generation 0.
+#: Texts whose vectors arrived after a generation. Vectors stored with their entries have generation 0.
 _LATE = "SELECT l.key FROM vectors l WHERE l.space = ? AND l.generation > 0 AND l.generation > ?"
 
 
 def late_vectors(read: Reading, space: Space, since: int) -> Iterator[list[StoredVector]]:
-    """Yield pages of vectors that came after a generation, by the row of a live entry with that text."""
+    """Yield pages of vectors that arrived after a generation, by the row of a live entry with that text."""
     if read.sql.execute(f"{_LATE} LIMIT 1", (space.space, since)).fetchone() is None:
         return
-    # Entries have no index by text: they are looked through once, rather than once for each of these vectors.
+    # Entries have no index by text: scan them once, not once per vector.
     rows = read.sql.execute(
         "SELECT e.row, v.vector FROM entries e CROSS JOIN vectors v ON v.key = e.text_hash AND v.space = ? "
         f"WHERE e.live AND e.text_hash IN ({_LATE})",
@@ -162,13 +162,13 @@ def missing(
     after: str,
     limit: int,
 ) -> list[tuple[str, str]]:
-    """Return live texts that lack a vector in a space: hash and text, in the order of the hashes.
+    """Return live texts without a vector in a space: hash and text, in the order of hashes.
 
     Args:
-        space: None for one that does not exist yet: every text lacks its vector.
-        memories: those of memories too.
-        beside: leave out texts that have a vector in one of these spaces.
-        after: only hashes behind this one.
+        space: None for a space that does not exist yet, which lacks every vector.
+        memories: include memories.
+        beside: skip texts with a vector in any of these spaces.
+        after: only hashes after this one.
     """
     sql = (
         "SELECT e.text_hash, e.title, e.description, e.context FROM entries e "
@@ -180,7 +180,7 @@ def missing(
 
 
 def lacking(read: Reading | Writing, space: Space | None, keys: Sequence[str]) -> list[str]:
-    """Return those of the texts that lack a vector in a space, in their order."""
+    """Return the texts without a vector in a space, in their order."""
     if space is None:
         return list(keys)
     sql = "SELECT v.key FROM json_each(?) j JOIN vectors v ON v.key = j.value AND v.space = ?"
@@ -189,7 +189,7 @@ def lacking(read: Reading | Writing, space: Space | None, keys: Sequence[str]) -
 
 
 def of_keys(read: Reading, keys: Sequence[str], *, memories: bool = False) -> dict[str, str]:
-    """Return the texts of live entries by their hashes; those that no entry has any more are left out."""
+    """Return the texts of live entries by hash; hashes of deleted texts are skipped."""
     sql = (
         "SELECT e.text_hash, e.title, e.description, e.context FROM json_each(?) j JOIN entries e "
         f"ON e.text_hash = j.value WHERE {_embedded(memories)} GROUP BY e.text_hash"
@@ -200,17 +200,17 @@ def of_keys(read: Reading, keys: Sequence[str], *, memories: bool = False) -> di
 def count_missing(
     read: Reading | Writing, space: Space | None, *, memories: bool = False, beside: Sequence[Space] = ()
 ) -> int:
-    """Return how many live texts, those of memories too if they are embedded, lack a vector in a space.
+    """Return the number of live texts without a vector in a space, including memories if embedded.
 
     Args:
-        beside: do not count texts that have a vector in one of these spaces.
+        beside: skip texts with a vector in any of these spaces.
     """
     sql = f"SELECT count(DISTINCT e.text_hash) FROM entries e WHERE {_lacking(memories, 1 + len(beside))}"
     return int(read.sql.execute(sql, (_number(space), *map(_number, beside))).fetchone()[0])
 
 
 def coverage(read: Reading, space: Space, *, memories: bool = False) -> tuple[int, int]:
-    """Return how many live entries, memories too if they are embedded, have a vector in a space, and how many none."""
+    """Return the number of live entries with and without a vector in a space, including memories if embedded."""
     sql = (
         "SELECT count(v.key), count(*) FROM entries e "
         f"LEFT JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? WHERE {_embedded(memories)}"
@@ -220,7 +220,7 @@ def coverage(read: Reading, space: Space, *, memories: bool = False) -> tuple[in
 
 
 def empty(write: Writing, space: Space, most: int) -> int:
-    """Remove at most ``most`` vectors of a space and return how many."""
+    """Remove at most ``most`` vectors of a space; return their number."""
     count = write.sql.execute(
         "DELETE FROM vectors WHERE row IN (SELECT row FROM vectors WHERE space = ? AND generation > 0 LIMIT ?)",
         (space.space, most),
@@ -230,31 +230,31 @@ def empty(write: Writing, space: Space, most: int) -> int:
 
 
 def pooling(read: Reading | Writing, space: Space) -> str | None:
-    """Return how the vectors of long texts in a space are made; None if it was never said."""
+    """Return the pooling of long texts in a space; None if unknown."""
     row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"pooling:{space.space}",)).fetchone()
     return None if row is None else str(row[0])
 
 
 def set_pooling(write: Writing, space: Space, name: str) -> None:
-    """Note how the vectors of long texts in a space are made."""
+    """Record the pooling of long texts in a space."""
     write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"pooling:{space.space}", name))
 
 
 def embedded(read: Reading, space: Space, *, over_bytes: int, after: str, limit: int) -> list[tuple[str, str]]:
-    """Return live texts of more bytes that have a vector in a space: hash and text, in the order of the hashes."""
+    """Return live texts over a size that have a vector in a space: hash and text, in the order of hashes."""
     size = " + ".join(f"length(CAST(e.{part} AS BLOB))" for part in ("title", "description", "context"))
     sql = (
         "SELECT e.text_hash, e.title, e.description, e.context FROM entries e JOIN vectors v ON v.key = e.text_hash "
         f"AND v.space = ? WHERE {FINDABLE} AND e.text_hash > ? AND {size} > ? "
         "GROUP BY e.text_hash ORDER BY e.text_hash LIMIT ?"
     )
-    # Two line ends may join the three.
+    # Up to two line ends join the three fields.
     rows = read.sql.execute(sql, (space.space, after, over_bytes - 2, limit))
     return [(key, joined(parts)) for key, *parts in rows]
 
 
 def forget(write: Writing, space: Space, keys: Sequence[str]) -> None:
-    """Remove the vectors of texts from a space, and those of texts that no entry has any more."""
+    """Remove the vectors of texts from a space, and those of deleted texts."""
     write.sql.execute(
         f"DELETE FROM vectors WHERE space = ? AND (key IN (SELECT value FROM json_each(?)) OR {_NO_TEXT})",
         (space.space, json.dumps(list(keys))),
@@ -263,19 +263,19 @@ def forget(write: Writing, space: Space, keys: Sequence[str]) -> None:
 
 
 def emptied_at(read: Reading, space: Space) -> int:
-    """Return the generation in which vectors of a space were last removed, 0 when none was."""
+    """Return the generation in which vectors of a space were last removed; 0 if none were."""
     row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"emptied:{space.space}",)).fetchone()
-    # As of what was purged.
+    # As in `entries.purged_at`.
     return 0 if row is None else row[0] if type(row[0]) is int else read.generation
 
 
 def left_spaces(read: Reading) -> list[Space]:
-    """Return the spaces with vectors of models that are no longer used."""
+    """Return the spaces with vectors of unused models."""
     return [t.space for t in text_spaces(read) if t.state == "left" and t.has_vectors]
 
 
 def drop_orphans(write: Writing) -> int:
-    """Remove the vectors of texts that no entry has any more and return how many there were."""
+    """Remove the vectors of deleted texts; return their number."""
     return write.sql.execute(
         f"DELETE FROM vectors WHERE space IN (SELECT space FROM spaces WHERE keyed_by = 'text') AND {_NO_TEXT}"
     ).rowcount
@@ -291,13 +291,13 @@ def _embedded(memories: bool) -> str:
 
 
 def _lacking(memories: bool, spaces: int = 1) -> str:
-    # One condition for each space: the index over keys and spaces finds each at once.
+    # One condition per space, each answered by the index over keys and spaces.
     without = "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = e.text_hash AND v.space = ?)"
     return " AND ".join((_embedded(memories), *[without] * spaces))
 
 
 def joined(parts: Sequence[str]) -> str:
-    """Return what is embedded of an entry, given its title, description and context."""
+    """Return the text to embed of an entry from its title, description and context."""
     return "\n".join(part for part in parts if part)
 
 

@@ -1,4 +1,4 @@
-"""Rows as named tuples, of the types that these declare: the door by which what a file holds comes in."""
+"""Typed rows: named tuples whose values are checked against the declared types."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["Counted", "typed", "typed_pages"]
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 
-#: Texts may be large.
+#: Small, since texts may be large.
 PAGE_ROWS = 16
-#: SQLite keeps a whole time as a whole number where a column has no type.
+#: SQLite stores whole floats as integers in untyped columns.
 _TYPES = {
     "str": (str,), "int": (int,), "float": (float, int), "bytes": (bytes,), "None": (type(None),), "bool": (bool,),
     "tuple[Any, ...]": (tuple,),
@@ -29,14 +29,14 @@ _INFINITE = frozenset({inf, -inf})
 
 
 class Counted(NamedTuple):
-    """How many rows have a text."""
+    """A text and its number of rows."""
 
     name: str
     rows: int
 
 
 class _Shape(NamedTuple):
-    """What a named tuple declares: types by position, what picks times, and types of whole rows that were sound."""
+    """The declared types of a named tuple by position, a getter of its times, and a cache of valid row types."""
 
     types: Sequence[frozenset[type]]
     times: Callable[[Sequence[Any]], Sequence[Any]] | None
@@ -47,9 +47,9 @@ def typed(kind: type[_Row], rows: Iterable[tuple[Any, ...]]) -> list[_Row]:
     """Return rows as named tuples.
 
     Raises:
-        StoreError: a value is of another type than is declared, or a time infinite.
+        StoreError: a value has another type than declared, or a time is infinite.
     """
-    # A search reads ten rows: no function of Python is called for each.
+    # Called in every search: no Python call per row.
     listed_rows = list(rows)
     shape = _shape(kind)
     if not shape.known.issuperset(map(tuple, map(map, repeat(type), listed_rows))):
@@ -75,7 +75,7 @@ def _shape(kind: type[Any]) -> _Shape:
     words = [getattr(annotation, "__forward_arg__", annotation).split(" | ") for annotation in declared]
     types = [frozenset(chain.from_iterable(_TYPES[word] for word in names)) for names in words]
     times = [at for at, names in enumerate(words) if "float" in names]
-    # One alone would be picked as it is.
+    # Doubled: itemgetter with a single index returns no tuple.
     return _Shape(types, itemgetter(*times, times[0]) if times else None, set())
 
 
@@ -90,6 +90,6 @@ def _check(kind: type[Any], shape: _Shape, rows: Sequence[tuple[Any, ...]]) -> N
 def _refuse(kind: type[Any], at: int, row: tuple[Any, ...]) -> None:
     place = f"{kind._fields[0]} {shown(row[0])}" if at else "a row"
     raise StoreError(
-        f"{place} holds {shown(row[at])} as {kind._fields[at]}: damaged, or of another program than Septet; "
-        "`septet doctor` names all such rows, and a backup may have them whole"
+        f"{place} has {shown(row[at])} as {kind._fields[at]}: damaged, or written by another program; "
+        "`septet doctor` lists all such rows, and a backup may have them intact"
     )

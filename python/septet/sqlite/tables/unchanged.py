@@ -1,4 +1,4 @@
-"""What is stored already just as it would be written."""
+"""Detection of rows and vectors that are already stored."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from septet.sqlite.tables.vectors import GivenVectors
 
 __all__ = ["SELECTED", "rows_stored", "same", "vectors_stored"]
 
-#: Compared apart: times may be the clock's.
+#: Compared separately: times may come from the clock.
 _TIMES = ("created_at", "updated_at")
 _COMPARED = [name for name in EntryRow._fields[:-1] if name not in _TIMES]
-#: What `same` takes of a stored entry, in its order.
+#: The columns of a stored entry for `same`.
 SELECTED = (*_TIMES, *_COMPARED)
 _PLACES = [EntryRow._fields.index(name) for name in _COMPARED]
 
 
 def rows_stored(read: Reading, rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
-    """Return of each row whether a live entry has exactly its values.
+    """Return True for each row that a live entry already equals.
 
     Args:
-        timed: whether the caller gave the row's times; others are the clock's and not compared.
+        timed: True for rows with times from the caller; times of the clock are not compared.
     """
     source, parameter = listed([row.id for row in rows])
     sql = (
@@ -35,8 +35,8 @@ def rows_stored(read: Reading, rows: Sequence[EntryRow], timed: Sequence[bool]) 
 
 
 def same(stored: Iterable[tuple[Any, ...]], rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
-    """Return of each row whether it is among the stored ones, each given as `SELECTED`; ``timed`` as above."""
-    # By id, the first of what is compared.
+    """Return True for each row that equals a stored one (columns `SELECTED`); ``timed`` as in `rows_stored`."""
+    # By id, the first compared column.
     by_id = {values[2]: values for values in stored}
     if not by_id:
         return [False] * len(rows)
@@ -49,7 +49,7 @@ def same(stored: Iterable[tuple[Any, ...]], rows: Sequence[EntryRow], timed: Seq
 
 
 def vectors_stored(read: Reading, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
-    """Return the vectors that were given with entries of these ids and texts, as little-endian float32 by model."""
+    """Return the stored vectors of entries with these ids and texts, as little-endian float32 by model."""
     source, parameter = listed([f"{vector.text_hash}:{vector.entry_id}" for vector in vectors])
     sql = (
         f"SELECT j.key, s.model, v.vector FROM {source} j JOIN vectors v ON v.key = j.value "

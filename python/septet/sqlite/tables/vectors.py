@@ -1,4 +1,4 @@
-"""Vectors as they are stored: spaces (a model with a dimension) and float32 rows as they were given."""
+"""Stored vectors: spaces (a model with a dimension) and float32 rows, not normalised."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ __all__ = [
 ]
 
 _FOREIGN = "damaged, or of another program than Septet; `septet doctor` names all such rows"
-#: The model name of vectors given without one.
+#: The model name of vectors without one.
 DEFAULT_MODEL = "given"
-#: Characters of a model's name.
+#: Maximum characters of a model's name.
 MOST_MODEL_CHARS = 1_024
 
 
 class GivenVectors(NamedTuple):
-    """What a caller gave for one entry: float32 rows ``(d,)`` by model."""
+    """Vectors passed with one entry: float32 rows ``(d,)`` by model."""
 
     entry_id: str
     text_hash: str
@@ -60,7 +60,7 @@ class StoredVector(NamedTuple):
     """One vector as little-endian float32.
 
     Attributes:
-        at: the row of its entry, or the position of that row in the list given.
+        at: the row of its entry, or the position of that row in the argument.
     """
 
     at: int
@@ -68,7 +68,7 @@ class StoredVector(NamedTuple):
 
 
 def checked(vector: VectorLike | None, model: object, entry_id: str) -> dict[str, NDArray[np.float32]]:
-    """Return the vectors given for one entry, by model, as float32 rows ``(d,)``.
+    """Return the vectors passed with one entry, by model, as float32 rows ``(d,)``.
 
     Args:
         vector: one vector, or a dict of vectors by model.
@@ -81,16 +81,16 @@ def checked(vector: VectorLike | None, model: object, entry_id: str) -> dict[str
         return {}
     if isinstance(vector, Mapping):
         if model is not None:
-            raise EntryError("vector is a dict by model: leave model out")
+            raise EntryError("vector is a dict by model: omit model=")
         return {_model(m): entry_vector(v, f"vector of {entry_id!r}") for m, v in vector.items()}
     return {DEFAULT_MODEL if model is None else _model(model): entry_vector(vector, f"vector of {entry_id!r}")}
 
 
 def put(write: Writing, vectors: Sequence[GivenVectors], *, one_per_entry: bool, now: float) -> None:
-    """Store vectors given for entries that are already written.
+    """Store vectors passed with entries that are already written.
 
     Args:
-        one_per_entry: remove an entry's given vectors of other models.
+        one_per_entry: remove an entry's stored vectors of other models.
 
     Raises:
         VectorError: the model's vectors have another dimension.
@@ -100,7 +100,7 @@ def put(write: Writing, vectors: Sequence[GivenVectors], *, one_per_entry: bool,
     for vector in vectors:
         key = f"{vector.text_hash}:{vector.entry_id}"
         if any(m not in known or known[m].dimensions != row.size for m, row in vector.by_model.items()):
-            # Whether a space can change its dimension depends on the vectors in it.
+            # Insert first: a space can change its dimension only if it is empty.
             _insert(write, rows)
         spaces = [_space_for(write, known, m, row, vector.entry_id, now) for m, row in vector.by_model.items()]
         if one_per_entry and len(known) > 1:
@@ -111,7 +111,7 @@ def put(write: Writing, vectors: Sequence[GivenVectors], *, one_per_entry: bool,
 
 
 def drop_stale(write: Writing, hashes: Mapping[str, str]) -> None:
-    """Remove the given vectors of entries whose text is about to change: they describe the old text.
+    """Remove the stored vectors of entries whose text is about to change.
 
     Args:
         hashes: the new text hash of each entry about to be written, by id.
@@ -125,7 +125,7 @@ def drop_stale(write: Writing, hashes: Mapping[str, str]) -> None:
 
 
 def drop_given(write: Writing, rows: Sequence[int]) -> None:
-    """Remove the vectors that were given with entries, which are about to be emptied."""
+    """Remove the vectors stored with entries that are about to be emptied."""
     if write.sql.execute("SELECT 1 FROM spaces WHERE keyed_by = 'entry' LIMIT 1").fetchone() is None:
         return
     write.sql.execute(
@@ -136,13 +136,13 @@ def drop_given(write: Writing, rows: Sequence[int]) -> None:
 
 
 def all_spaces(read: Reading) -> list[Space]:
-    """Return every space in order of its making, its entries not counted."""
+    """Return every space in creation order, without counting entries."""
     sql = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces ORDER BY space"
     return typed_spaces(read.sql.execute(sql))
 
 
 def spaces(read: Reading) -> list[Space]:
-    """Return all spaces that hold vectors of live entries, the fullest first."""
+    """Return all spaces with vectors of live entries, the fullest first."""
     choices = []
     for space in all_spaces(read):
         key = vector_key(space.keyed_by)
@@ -152,12 +152,12 @@ def spaces(read: Reading) -> list[Space]:
 
 
 def choose(read: Reading, model: str | None, dimensions: int) -> Space | None:
-    """Return the space that a query vector of so many dimensions is compared in; None without any.
+    """Return the space to search with a query vector; None if there are no vectors.
 
-    With no model named: the only space; of several, the fullest one of that dimension.
+    Without a model: the only space, or the fullest one of that dimension.
 
     Raises:
-        VectorError: the vault has vectors, but none that this query vector can be compared with.
+        VectorError: no space has the query vector's model and dimensions.
     """
     sql = (
         "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM spaces s "
@@ -176,14 +176,14 @@ def choose(read: Reading, model: str | None, dimensions: int) -> Space | None:
 
 
 def no_space(spaces: Sequence[Space], model: str | None, dimensions: int) -> VectorError:
-    """Return what to raise when no space that holds vectors is of a query vector's model and dimensions."""
+    """Return the error for a query vector that matches no space with vectors."""
     here = ", ".join(f"{model} ({size})" for model, size in sorted((s.model, s.dimensions) for s in spaces))
     wanted_space = f"{dimensions} dimensions" if model is None else f"model {model!r} and {dimensions} dimensions"
     return VectorError(f"query_vector has {wanted_space}, the vault holds vectors of: {here}")
 
 
 def of_rows(read: Reading, space: Space, rows: Sequence[int]) -> list[StoredVector]:
-    """Return the vectors of the entries at the given rows in a space, by the position of the row, in order."""
+    """Return the vectors of rows in a space, by the position of the row, in order."""
     sql = (
         "SELECT j.key, v.vector FROM json_each(?) j JOIN entries e ON e.row = j.value "
         f"JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? ORDER BY j.key"
@@ -192,10 +192,10 @@ def of_rows(read: Reading, space: Space, rows: Sequence[int]) -> list[StoredVect
 
 
 def of_ids(read: Reading, model: str, dimensions: int, ids: Sequence[str]) -> dict[str, bytes]:
-    """Return the vectors (little-endian float32) of live entries by id: one that was given before a provider's."""
+    """Return the vectors (little-endian float32) of live entries by id; passed ones precede a provider's."""
     source, parameter = listed(list(ids))
     blobs: dict[str, bytes] = {}
-    # Those that were given come last, and stay.
+    # Passed vectors last, so that they overwrite a provider's.
     for space in sorted(all_spaces(read), key=lambda s: s.keyed_by, reverse=True):
         if (space.model, space.dimensions) == (model, dimensions):
             sql = (
@@ -209,7 +209,7 @@ def of_ids(read: Reading, model: str, dimensions: int, ids: Sequence[str]) -> di
 
 
 def given(read: Reading) -> Iterator[tuple[str, str, bytes]]:
-    """Yield id, model and vector (little-endian float32) of all that callers gave for live entries."""
+    """Yield id, model and vector (little-endian float32) of all vectors passed with live entries."""
     sql = (
         f"SELECT e.id, s.model, v.vector FROM entries e JOIN vectors v ON v.key = {vector_key('entry')} "
         "JOIN spaces s ON s.space = v.space AND s.keyed_by = 'entry' WHERE e.live"
@@ -218,10 +218,10 @@ def given(read: Reading) -> Iterator[tuple[str, str, bytes]]:
 
 
 def typed_spaces(rows: Iterable[tuple[Any, ...]]) -> list[Space]:
-    """Return rows as spaces.
+    """Convert rows to spaces.
 
     Raises:
-        StoreError: a value is none that a space has.
+        StoreError: an invalid value.
     """
     spaces = typed(Space, rows)
     for space in spaces:
@@ -231,19 +231,19 @@ def typed_spaces(rows: Iterable[tuple[Any, ...]]) -> list[Space]:
 
 
 def sized(space: Space, rows: Iterable[tuple[Any, ...]]) -> list[StoredVector]:
-    """Return rows as vectors of a space.
+    """Convert rows to vectors of a space.
 
     Raises:
-        StoreError: one has not its dimension.
+        StoreError: a vector has a wrong dimension.
     """
     stored = typed(StoredVector, rows)
     if not {len(item.vector) for item in stored} <= {4 * space.dimensions}:
-        raise StoreError(f"a vector of {space.model} has not {space.dimensions} numbers: {_FOREIGN}")
+        raise StoreError(f"a vector of {space.model} does not have {space.dimensions} numbers: {_FOREIGN}")
     return stored
 
 
 def models_of(read: Reading, dimensions: int) -> list[str]:
-    """Return the models that have vectors of so many dimensions."""
+    """Return the models with vectors of this dimension."""
     sql = (
         "SELECT s.model FROM spaces s WHERE s.dimensions = ? "
         "AND EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space) ORDER BY s.model"
@@ -252,7 +252,7 @@ def models_of(read: Reading, dimensions: int) -> list[str]:
 
 
 def _insert(write: Writing, rows: list[tuple[int, str, bytes]]) -> None:
-    """Store rows of `vectors`, and empty the list."""
+    """Store rows of `vectors`, and clear the list."""
     sql = (
         "INSERT INTO vectors (space, key, vector) VALUES (?, ?, ?) "
         "ON CONFLICT (key, space) DO UPDATE SET vector = excluded.vector"
@@ -284,7 +284,7 @@ def _space_for(
 
 
 def _given_spaces(write: Writing) -> list[Space]:
-    # Those with vectors come last, so that a dict by model keeps the one in use.
+    # Spaces with vectors last, so that they win in a dict by model.
     sql = (
         "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM spaces s WHERE keyed_by = 'entry' "
         "ORDER BY EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space)"
