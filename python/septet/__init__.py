@@ -222,8 +222,7 @@ else:
     if sys.platform == "win32":
         raise ImportError("Septet runs on Linux and macOS, not on Windows; in WSL 2 it is on Linux")
 
-    #: The public names by module, loaded when they are first asked for: a program should not wait for what it does
-    #: not use.
+    #: The public names by module, imported on first use.
     _NAMES = {
         "aio": "AsyncFederation AsyncVault",
         "postgres.aio": "AsyncPostgresVault",

@@ -74,7 +74,7 @@ from typing import Literal, TypeAlias
 
 __all__ = ["DEGRADING", "Note", "NoteCode", "printed"]
 
-#: What a note is about; the module's docstring lists the meanings.
+#: Codes of notes; see the module's docstring for their meanings.
 NoteCode: TypeAlias = Literal[
     "approximate",
     "bad_vector",

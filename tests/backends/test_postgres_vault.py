@@ -75,7 +75,7 @@ def test_a_file_and_a_server_are_tiers_of_one_federation(team, tmp_path):
         both.feedback("retry", "ours", "accepted")
         assert [one["relevant"] for one in feedback_judgements(both)] == [{"ours": 2}]
         assert both.purge(tier="team") == 0 and both.import_([{"title": "more"}], tier="team").entries == 1
-        with pytest.raises(TierError, match="kept on a server"):
+        with pytest.raises(TierError, match="is on a server"):
             both.sync(tmp_path, tier="team")
 
 

@@ -244,7 +244,7 @@ def test_without_a_vault_or_a_folder_it_says_how_to_begin(septet, notes):
     code, _, err = septet("sync")
     assert code == 2 and "follows no folder: add one with `septet sync DIR`" in err
     code, _, err = septet("sync", "--exclude", "*.txt")
-    assert code == 2 and "name the root" in err
+    assert code == 2 and "pass the root" in err
 
 
 def test_watching_without_its_package_is_refused_before_anything_is_stored(septet, notes, monkeypatch):

@@ -158,7 +158,7 @@ def test_a_split_that_is_none_is_refused(vault, split):
 def test_what_cannot_be_of_a_split_entry_is_refused(vault):
     with pytest.raises(EntryError, match="vector of 'doc' describes the whole text"):
         vault.add(id="doc", title="t", description=TEXT, split=50, vector=[1, 0])
-    with pytest.raises(EntryError, match="cannot be a part itself"):
+    with pytest.raises(EntryError, match="a part cannot be split itself"):
         vault.add(id="doc", title="t", description=TEXT, split=50, parent="book")
     with pytest.raises(EntryError, match="id has 257 characters"):
         vault.add(id="d" * 255, title="t", description=TEXT, split=50)

@@ -117,7 +117,7 @@ def test_the_doctor_names_twenty_rows_and_counts_the_others(path, tmp_path, monk
     [
         ("UPDATE vectors SET vector = x'0000803f00' WHERE row = 1", "vectors row 1, column vector: 5 bytes"),
         (f"UPDATE vectors SET vector = x'{np.float32([np.nan, 1]).tobytes().hex()}' WHERE row = 1", "NaN"),
-        ("UPDATE vectors SET vector = 'text' WHERE row = 1", "where bytes is wanted"),
+        ("UPDATE vectors SET vector = 'text' WHERE row = 1", "expected bytes"),
         ("UPDATE links SET note = x'ff'", "links row 'e1', 'e2', column note"),
         ("INSERT INTO feedback VALUES (1, 'q', 'e1', x'00', 'x')", "feedback row 1, column action"),
         ("UPDATE spaces SET dimensions = 'x'", "spaces row 1, column dimensions"),

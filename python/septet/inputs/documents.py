@@ -29,7 +29,7 @@ __all__ = [
 #: A profile has two thousand bytes; YAML takes seconds for a megabyte.
 MAX_BYTES = 256 * 2**10
 MAX_DEPTH = 32
-#: Maximum values of a document; values behind a YAML alias count for each use.
+#: Maximum values of a document; values of a YAML alias count for each use.
 MAX_VALUES = 20_000
 MAX_INT_BITS = 64
 MAX_QUOTED = 300

@@ -268,7 +268,7 @@ def _day(seconds: float) -> str:
         return ""
 
 
-#: By what a class says that it is shown as.
+#: By `_shown_as` of the class.
 _HTML: Mapping[str, Callable[[Any], str]] = {
     "hits": _hits_html,
     "hit": _hit_html,

@@ -24,16 +24,16 @@ __all__ = ["AsyncPostgresVault"]
 
 
 class AsyncPostgresVault(AsyncVault, of=PostgresVault):
-    """A `PostgresVault` for asyncio: as `AsyncVault` is to `Vault`, whose methods it has.
+    """A `PostgresVault` for asyncio: with the methods of `AsyncVault`.
 
-    Each call works on one of its threads, with a connection of its own.
+    Each call runs on a thread with its own connection.
 
     Args:
         dsn: as for `PostgresVault`, as are all arguments but the last.
         max_workers: as for `AsyncVault`.
 
     Raises:
-        StoreError: ``max_workers`` is out of range. Errors of `PostgresVault` are raised when it is opened.
+        StoreError: ``max_workers`` is out of range. Errors of `PostgresVault` are raised on opening.
     """
 
     def __init__(
@@ -100,5 +100,5 @@ class AsyncPostgresVault(AsyncVault, of=PostgresVault):
 
 
 def _opened(dsn: Any, vault: str | None, **more: Any) -> PostgresVault:
-    # What is no text is refused there.
+    # PostgresVault refuses values that are not text.
     return PostgresVault(dsn.text if isinstance(dsn, Kept) else dsn, vault, **more)

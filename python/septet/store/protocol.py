@@ -168,10 +168,7 @@ class Store(Protocol):
 
     @property
     def prepare(self) -> Callable[[Sequence[EntryRow]], object] | None:
-        """Precompute index rows outside the transaction; thread-safe. Pass the result to `Indexing.take`.
-
-        None if the backend has nothing to precompute.
-        """
+        """Precompute index rows on any thread, outside the transaction, for `Indexing.take`; None if not needed."""
 
     def close(self) -> None:
         """Close the store; using it afterwards raises `Closed`. Closing twice is fine."""

@@ -1,15 +1,15 @@
-"""A forked child has one thread, and must leave alone what its parent has open in SQLite.
+"""Fork safety: a forked child must not use what its parent has open in SQLite.
 
 SQLite keeps a table of the files and locks of its process. A child inherits the table but not the locks: a connection
-that it closes, or opens to a file in the table, may remove the log of others, or wait for a lock that nobody holds. So
-before a fork all reads and writes come to their end, and every connection is closed; parent and child open others when
-they need them. Where that cannot be done, the child keeps what it inherited for ever, untouched, and refuses the file.
+that it closes, or opens to a file in the table, may remove the WAL of others, or wait for a lock without a holder. So
+before a fork all reads and writes finish, and every connection is closed; parent and child reopen connections on
+demand. If that fails, the child never touches the inherited connections, and refuses the file.
 
-A fork must not wait while it holds a lock that a read may need. The hooks of other modules hold some, and those of
-modules loaded after this one run before ours: so ours are registered again when a store is opened, and the locks of
-the standard library that are held nevertheless are released while a fork waits. A hook that runs after ours may wait
-for a lock whose holder wants to read: readers lose their patience then, and SQLite is brought to rest once more by the
-hook that was registered first.
+A fork must not wait while it holds a lock that a read may need. The hooks of other modules hold locks, and those of
+modules imported after this one run before these: so these are registered again when a store is opened, and locks of
+the standard library that are held anyway are released while a fork waits. A hook that runs after these may wait for a
+lock whose holder is about to read: such readers time out, and the hook that was registered first brings SQLite to rest
+once more.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class _Rest:
     always = True
     #: The process whose hooks ran last in a child: they are registered more than once.
     process = os.getpid()
-    #: How many modules were loaded when the hooks were last registered: not again for each that comes and goes.
+    #: Number of modules at the last registration of the hooks, which is not repeated for every import.
     modules = 0
 
 
@@ -188,7 +188,7 @@ def _before(later: Collection[str] = LOCKING) -> None:
         if name in later:
             free.append(lock)
         else:
-            _own(lock, held=name in loaded)
+            _acquire(lock, may_be_held=name in loaded)
             lock.release()
             locked.append(lock)
     # Initialise the loggers now: the first search and write would take a lock for that.
@@ -218,12 +218,12 @@ def _locks() -> list[tuple[str, Any]]:
     return hooks
 
 
-def _own(lock: Any, *, held: bool) -> None:
-    """Acquire a module's lock, unless its hook already holds it for this fork, which ``held`` allows."""
+def _acquire(lock: Any, *, may_be_held: bool) -> None:
+    """Acquire a module's lock, unless its hook already holds it for this fork, which ``may_be_held`` allows."""
     owned = getattr(lock, "_is_owned", None)
     if owned is None:
         # Other threads hold it only briefly.
-        lock.acquire(timeout=LOCK_WAIT_S if held else -1)
+        lock.acquire(timeout=LOCK_WAIT_S if may_be_held else -1)
     elif not owned():
         lock.acquire()
 

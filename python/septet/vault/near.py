@@ -42,7 +42,7 @@ ROUNDING = 1e-6
 _END = object()
 
 
-class _Found(NamedTuple):
+class _Duplicate(NamedTuple):
     """A near-duplicate of the entry to be stored: its similarity, and the compared feature."""
 
     id: str
@@ -123,7 +123,7 @@ class KnowsNear(FindsSimilar, Writable, ABC):
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _near(self, batch: Batch, least: float) -> _Found | None:
+    def _near(self, batch: Batch, least: float) -> _Duplicate | None:
         """Return the nearest duplicate of the entry of a batch, the oldest of equals; None if there is none."""
         row, now = batch.rows[0], self._clock()
         if not _valid(row, now):
@@ -131,7 +131,7 @@ class KnowsNear(FindsSimilar, Writable, ABC):
         with self._store.reading() as read:
             stored = read.tables.entries.find(read, [row.id]).get(row.id)
         if stored is not None:
-            return _Found(row.id, 1.0, "text") if _valid(stored, now) and _same(row, stored) else None
+            return _Duplicate(row.id, 1.0, "text") if _valid(stored, now) and _same(row, stored) else None
         if row.parent == row.id:
             return None
         words = searched_text(row.title, row.description, row.context, row.tags)
@@ -142,7 +142,7 @@ class KnowsNear(FindsSimilar, Writable, ABC):
             matches += self._nearest_of(row, like._replace(vector=unit, model=model), least)
         return min(matches, key=lambda match: -match.similarity, default=None)
 
-    def _nearest_of(self, row: EntryRow, like: Like, least: float) -> list[_Found]:
+    def _nearest_of(self, row: EntryRow, like: Like, least: float) -> list[_Duplicate]:
         """Return the nearest entry by the vectors of a model; else, by words, the nearest without such a vector."""
         compared, hits, _ = self._alike(row, like, least, None)
         if not hits and compared == "cosine":
@@ -154,7 +154,7 @@ class KnowsNear(FindsSimilar, Writable, ABC):
         if not hits:
             return []
         best = min(hits, key=lambda hit: (-round(hit.score, 6), _entry(hit).created_at, hit.id))
-        return [_Found(best.id, min(best.score, 1.0), compared)]
+        return [_Duplicate(best.id, min(best.score, 1.0), compared)]
 
     def _alike(
         self, row: EntryRow, like: Like, least: float, model: str | None, *, without_vector: bool = False

@@ -152,7 +152,7 @@ def prepare(
         if read_only and version:
             return
         if read_only:
-            raise NotAVault(f"{path} contains no vault, and read_only=True cannot create one: open it for writing once")
+            raise NotAVault(f"{path} contains no vault, and read_only=True cannot make one: open it for writing once")
         if path != MEMORY and alone:
             _switch_to_wal(connection, busy_timeout_s)
         elif path != MEMORY:

@@ -42,19 +42,19 @@ class Unsound(NamedTuple):
 
     Attributes:
         key: the values of the primary key.
-        found: the stored and the expected value, as text.
+        reason: the stored and the expected value, as text.
         generation: the value of this column, if the table has it.
     """
 
     table: str
     key: tuple[Any, ...]
     column: str
-    found: str
+    reason: str
     generation: Any = None
 
     def __str__(self) -> str:
         row = ", ".join(map(shown, self.key))
-        return f"{self.table} row {row}, column {self.column}: {self.found}"
+        return f"{self.table} row {row}, column {self.column}: {self.reason}"
 
 
 class _Table(NamedTuple):
@@ -143,7 +143,7 @@ def unsound(sql: sqlite3.Connection) -> Iterator[Unsound]:
             if reason is not None:
                 yield Unsound(table.name, tuple(row[at] for at in keys), *reason, row[age] if age else None)
         for name in sorted(lacking):
-            yield Unsound(table.name, (name,), "value", "nothing, where a vault says what it is")
+            yield Unsound(table.name, (name,), "value", "nothing; expected the identity of a vault")
 
 
 def _rows(sql: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
@@ -278,13 +278,13 @@ def _view() -> str:
 
 def _wrong(kind: _Kind, optional: bool, more: _Wrong | None, value: Any) -> str | None:
     if value is None:
-        return None if optional else f"nothing, where {kind.wanted} is wanted"
+        return None if optional else f"nothing; expected {kind.expected}"
     if type(value) not in kind.types:
-        return f"{shown(value)}, where {kind.wanted} is wanted"
+        return f"{shown(value)}; expected {kind.expected}"
     if type(value) is str and not (value.isascii() or _is_utf8(value)):
-        return "text that is no UTF-8"
-    if kind.wanted == "a time" and value in _INFINITE:
-        return f"{value}, where a time is wanted"
+        return "text that is not UTF-8"
+    if kind.expected == "a time" and value in _INFINITE:
+        return f"{value}; expected a time"
     return None if more is None else more(value)
 
 
@@ -298,7 +298,7 @@ def _is_utf8(text: str) -> bool:
 
 class _Kind(NamedTuple):
     types: tuple[type, ...]
-    wanted: str
+    expected: str
 
 
 #: Every real number of the schema is a time.
@@ -315,12 +315,12 @@ def _no_object(text: str) -> str | None:
     try:
         json_of(text, dict)
     except StoreError:
-        return f"{shown(text)}, where a JSON object is wanted"
+        return f"{shown(text)}; expected a JSON object"
     return None
 
 
 def _no_version(text: str) -> str | None:
-    """A version has columns of entries."""
+    """Return the fault of a stored version: not JSON, or with unknown columns."""
     reason = _no_object(text)
     entries = next(table for table in _tables() if table.name == "entries")
     return reason or (None if json_of(text, dict).keys() <= entries.columns.keys() else f"other columns: {shown(text)}")
@@ -333,17 +333,17 @@ def _no_tags(text: str) -> str | None:
             return None
     except StoreError:
         pass
-    return f"{shown(text)}, where a JSON list of texts is wanted"
+    return f"{shown(text)}; expected a JSON list of texts"
 
 
 def _none_of(names: Sequence[Any], value: Any) -> str | None:
-    return None if value in names else f"{shown(value)}, where one of {', '.join(map(str, names))} is wanted"
+    return None if value in names else f"{shown(value)}; expected one of {', '.join(map(str, names))}"
 
 
 def _no_dimensions(size: int) -> str | None:
     from septet.model.vector import MOST_DIMENSIONS
 
-    return None if 0 < size <= MOST_DIMENSIONS else f"{size}, where 1 to {MOST_DIMENSIONS:,} is wanted"
+    return None if 0 < size <= MOST_DIMENSIONS else f"{size}; expected 1 to {MOST_DIMENSIONS:,}"
 
 
 def _wrong_vector(vector: bytes, dimensions: int | None) -> tuple[str, str] | None:
@@ -355,7 +355,7 @@ def _no_vector(vector: bytes, dimensions: int | None) -> str | None:
     if dimensions is None:
         return "a vector of a space that is not there"
     if len(vector) != 4 * dimensions:
-        return f"{len(vector):,} bytes, where {dimensions:,} float32 numbers are wanted"
+        return f"{len(vector):,} bytes; expected {dimensions:,} float32 numbers"
     import numpy as np
 
     numbers = np.frombuffer(vector, dtype="<f4")
@@ -375,7 +375,7 @@ def _wrong_meta(key: str, value: Any) -> tuple[str, str] | None:
         sound, expected = _is_pair(value), "a JSON list of two"
     else:
         return None
-    return None if sound else ("value", f"{shown(value)}, where {expected} is wanted")
+    return None if sound else ("value", f"{shown(value)}; expected {expected}")
 
 
 def _is_pair(text: str) -> bool:

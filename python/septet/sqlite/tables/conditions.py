@@ -166,9 +166,8 @@ def _compare(item: Compare) -> Condition:
     if item.operator == "$exists":
         return Condition(f"{column} IS {'NOT ' if item.value else ''}NULL")
     if item.operator == "$contains":
-        contained = f"instr(casefold(CAST({column} AS TEXT)), ?) > 0"
-        part = cast("str", item.value).casefold()
-        return Condition(f"CASE WHEN {column} IS NULL THEN 0 ELSE {contained} END", (part,))
+        holds = f"instr(casefold(CAST({column} AS TEXT)), ?) > 0"
+        return Condition(f"CASE WHEN {column} IS NULL THEN 0 ELSE {holds} END", (cast("str", item.value).casefold(),))
     if item.operator == "$in":
         texts, numbers, others = by_type(values_of(item))
         source, parameter, _ = among(texts or numbers)

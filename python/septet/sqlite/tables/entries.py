@@ -51,7 +51,7 @@ __all__ = [
     "upsert",
 ]
 
-_Found = TypeVar("_Found")
+_Fact = TypeVar("_Fact")
 
 
 class MissingRows(StoreError):
@@ -381,7 +381,7 @@ def kinds(read: Reading) -> dict[str, int]:
     return dict(typed(Counted, read.sql.execute(sql)))
 
 
-def _all_of(rows: Sequence[int], facts: list[_Found]) -> list[_Found]:
+def _all_of(rows: Sequence[int], facts: list[_Fact]) -> list[_Fact]:
     # Callers match results to rows by position: a missing row would shift all others.
     if len(facts) != len(rows):
         raise MissingRows(

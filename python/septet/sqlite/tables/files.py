@@ -177,10 +177,8 @@ def _device_key(root: int) -> str:
 
 def of_root(read: Reading | Writing, root: int, below: str = "") -> list[FileRow]:
     """Return the files of a root in the order of their paths, or only those at a path and below it."""
-    where, values = "", ()  # type: tuple[str, tuple[str, ...]]
-    if below:
-        where, values = "AND (path = ? OR path > ? AND path < ?)", (below, f"{below}/", f"{below}0")
-    return typed(FileRow, read.sql.execute(f"{_FILE} WHERE root = ? {where} ORDER BY path", (root, *values)))
+    where, args = ("AND (path = ? OR path > ? AND path < ?)", (below, f"{below}/", f"{below}0")) if below else ("", ())
+    return typed(FileRow, read.sql.execute(f"{_FILE} WHERE root = ? {where} ORDER BY path", (root, *args)))
 
 
 def at(read: Reading | Writing, root: int, paths: Sequence[str]) -> dict[str, FileRow]:

@@ -172,13 +172,12 @@ def counts(read: Reading, plan: Plan, known: dict[tuple[str, bool], int]) -> Ter
     holding, grams = {}, plan.query.grams
     for term in dict.fromkeys(plan.query.terms):
         key = (plan.query.holding(term, "entries_fts") if plan.query.steps else term, grams)
-        matching = known.get(key)
-        if matching is None:
+        count = known.get(key)
+        if count is None:
             if len(known) >= MOST_COUNTS:
                 known.clear()
-            rows_of = _rows_matching(read, key[0]) if plan.query.steps else _rows_holding(read, term, grams)
-            matching = known[key] = rows_of
-        holding[term] = matching
+            count = known[key] = _rows_matching(read, key[0]) if plan.query.steps else _rows_holding(read, term, grams)
+        holding[term] = count
     if plan.scores_memories and not any(holding.values()):
         # Only memories match, so their scores need no scaling.
         return _counts_of_memories(read, plan)
