@@ -31,8 +31,8 @@ NO_CALLS = re.compile(
 #: Arguments that no command passes on.
 OF_PROGRAMS = re.compile(
     r"clock\(\)|datetime\.now|search_many|\*\*fields|CallableEmbedder|EmbeddingOptions|format='json' wants|filled\(\)|"
-    r"`model=`|to_scipy|query_vectors|vectors=(?: is for|: leave)|who made vectors=|requires vectors=|^reranker=|^remember\(\)|"
-    r"Redactor\(|expired=True|^similar\(\)|ids are text|delete takes ids or|use where=|^reads=|or leave out model=|"
+    r"`model=`|to_scipy|query_vectors|vectors=(?: is for|: leave)|who made vectors=|requires vectors=|^reranker=|"
+    r"^remember\(\)|Redactor\(|expired=True|^similar\(\)|ids are text|delete takes ids or|use where=|^reads=|or leave out model=|"
     r"query vector's model=|index_vectors\("
 )
 CALL = re.compile(r"[a-z_][\w.]*\((?!s\))[^()\s]*\)|(?<![-\w?&/])[a-z_]+=(?=$|[\s,;)'\"\[{:]|True|False|None|\w)")
