@@ -32,8 +32,8 @@ NO_CALLS = re.compile(
 OF_PROGRAMS = re.compile(
     r"clock\(\)|datetime\.now|search_many|\*\*fields|CallableEmbedder|EmbeddingOptions|format='json' wants|filled\(\)|"
     r"`model=`|to_scipy|query_vectors|vectors=(?: is for|: leave)|who made vectors=|requires vectors=|^reranker=|"
-    r"^remember\(\)|Redactor\(|expired=True|^similar\(\)|ids are text|delete takes ids or|use where=|^reads=|or leave out model=|"
-    r"query vector's model=|index_vectors\("
+    r"^remember\(\)|Redactor\(|expired=True|^similar\(\)|ids are text|delete takes ids or|use where=|^reads=|"
+    r"or leave out model=|query vector's model=|index_vectors\("
 )
 CALL = re.compile(r"[a-z_][\w.]*\((?!s\))[^()\s]*\)|(?<![-\w?&/])[a-z_]+=(?=$|[\s,;)'\"\[{:]|True|False|None|\w)")
 
