@@ -161,7 +161,7 @@ class AsyncFederation(Mirror[Federation], of=Federation):
         """
         if isinstance(items, AsyncIterable):
             if vectors is not None or model is not None:
-                raise EntryError("vectors= requires a list or a frame of items: collect the items first")
+                raise EntryError("vectors= requires a list or a frame of items: make a list first")
             add_many = partial(self._add_many, on_similar=on_similar, similarity=similarity, tier=tier)
             return await add_many_from(items, add_many, progress, split=split)
         options: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress, "tier": tier}

@@ -205,7 +205,7 @@ class AsyncVault(Mirror[Vault], of=Vault):
         """
         if isinstance(items, AsyncIterable):
             if vectors is not None or model is not None:
-                raise EntryError("vectors= requires a list or a frame of items: collect the items first")
+                raise EntryError("vectors= requires a list or a frame of items: make a list first")
             add_many = partial(self._add_many, on_similar=on_similar, similarity=similarity)
             return await add_many_from(items, add_many, progress, split=split)
         options: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress}

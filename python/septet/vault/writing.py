@@ -180,7 +180,7 @@ class Writable(ABC):
             raise EntryError(f"model={shown(model)} requires vectors=: it names the model that produced them")
         if rows is None:
             if vectors is not None:
-                raise EntryError("vectors= requires a list or a frame of items: collect the items first")
+                raise EntryError("vectors= requires a list or a frame of items: make a list first")
             if near is not None:
                 return self._add_each_near(items_of(items), None, None, None, words, near, report)
             with self._loading():
