@@ -87,7 +87,7 @@ def gather_item(batch: Batch, item: object, row: Any, model: Any, words: int | N
     fields = item_fields(item)
     vector, own_model = fields.pop("vector", None), fields.pop("model", None)
     if row is not None and (vector is not None or own_model is not None):
-        raise VectorError("it has its own vector or model, and vectors= is passed: omit one of them")
+        raise VectorError("it has a vector or a model of its own beside vectors=: leave one out")
     if row is not None:
         vector, own_model = row, model
     item_words = words_a_part(fields.pop("split")) if "split" in fields else words
