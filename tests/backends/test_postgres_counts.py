@@ -153,13 +153,13 @@ def test_faults_are_found(store):
             {"vault": store.vault.number},
         )
     entry, postings = faults(store)
-    assert entry.startswith("1 entries from row")
-    assert postings == "there are 8 postings for 9"
+    assert entry.startswith("postings of 1 entries in rows")
+    assert postings == "8 postings are stored, expected 9"
     with store.writing() as write:
         counts.add(write, store.vault.first_bucket, {TEXTS: {"retri": -1}}, {TEXTS: (0, 5)})
     assert [fault for fault in faults(store) if fault.startswith("part 0")] == [
-        "part 0 has the totals Total(rows=3, tokens=14) for Total(rows=3, tokens=9)",
-        "part 0 has wrong counts of 1 terms",
+        "part 0 has totals Total(rows=3, tokens=14), expected Total(rows=3, tokens=9)",
+        "part 0 has wrong counts for 1 terms",
     ]
 
 

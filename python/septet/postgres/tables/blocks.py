@@ -1,7 +1,7 @@
-"""Blocks of postings: the rows that hold a term, as bytes that `septet._core` reads; schema.sql says how they are kept.
+"""Blocks of postings: the rows that hold a term, as bytes for `septet._core`; schema.sql describes their storage.
 
-A write leaves its changes beside them, and folds merge these. Merging one twice gives the same as once, so that a
-search which reads blocks and changes on a cluster, in snapshots that differ, misses none.
+A write appends changes, which folds merge into the blocks. Merging is idempotent: on a cluster a search may read blocks
+and changes in different snapshots and still misses none.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["changed", "changes", "checked", "checksum", "fold", "stored_checksum"]
 
-#: Blocks that a fold reads and writes at once.
-_AT_ONCE = 20_000
+#: Maximum blocks per round trip of a fold.
+_PAGE = 20_000
 
 _CHANGES = "SELECT c.change, c.postings FROM septet.count_changes c WHERE c.vault = %s AND c.postings IS NOT NULL"
 _TAKEN = (
@@ -43,7 +43,7 @@ _TAKEN = (
     "AND c.bucket = ANY(%(buckets)s::integer[]) AND c.change = ANY(%(changes)s::bigint[]) AND c.postings IS NOT NULL"
 )
 _ON_WORKERS = "SET LOCAL citus.propagate_set_commands TO 'local'"
-# By the key of each, whatever number of them the planner takes for likely.
+# Force lookups by key, whatever row count the planner estimates.
 _BY_KEY = (
     "SET LOCAL enable_hashjoin = off",
     "SET LOCAL enable_mergejoin = off",
@@ -67,14 +67,14 @@ WHERE b.vault = %s AND b.bucket = w.bucket AND b.part = w.part AND b.term = w.te
 _STORED = "SELECT b.part, b.term, b.span, b.postings FROM septet.posting_blocks b WHERE b.vault = %s"
 
 
-def changed(parts: Mapping[int, Part], rows: NDArray[np.int64], memories: NDArray[np.bool_], gone: int) -> bytes:
-    """Return how a write of entries changes postings.
+def changed(parts: Mapping[int, Part], rows: NDArray[np.int64], memories: NDArray[np.bool_], removed: int) -> bytes:
+    """Return the changes of postings by a write of entries, as bytes.
 
     Args:
-        parts: what the entries hold, those that go before those that come.
-        rows: of these ``(n,)``.
-        memories: which of these are memories ``(n,)``.
-        gone: how many go.
+        parts: terms of the entries, removed entries before added ones.
+        rows: row of each entry ``(n,)``.
+        memories: True for each entry that is a memory ``(n,)``.
+        removed: number of removed entries.
     """
     return written_postings(
         [
@@ -84,66 +84,68 @@ def changed(parts: Mapping[int, Part], rows: NDArray[np.int64], memories: NDArra
         ],
         rows,
         memories,
-        gone,
+        removed,
     )
 
 
 def changes(vault: VaultRow) -> Statement:
-    """Return what asks for the changes that wait to be folded."""
+    """Return the statement for the unfolded changes."""
     return Statement(_CHANGES, (vault.number,))
 
 
-def fold(sql: psycopg.Connection[Any], vault: VaultRow, given: Mapping[str, object]) -> None:
-    """Merge changes into blocks, in the transaction that is open.
+def fold(sql: psycopg.Connection[Any], vault: VaultRow, parameters: Mapping[str, object]) -> None:
+    """Merge changes into blocks, in the open transaction.
 
     Args:
-        given: the vault, and the buckets and numbers of the changes.
+        parameters: the vault, and the buckets and numbers of the changes.
     """
-    waiting = sorted(sql.execute(_TAKEN, given, binary=True))
+    waiting = sorted(sql.execute(_TAKEN, parameters, binary=True))
     if not waiting:
         return
     for setting in (*([_ON_WORKERS] if vault.distributed else []), *_BY_KEY):
         sql.execute(setting)
     with checked():
         changed = iter(folded_postings([postings for _, postings in waiting]))
-        while some := [*islice(changed, _AT_ONCE)]:
-            _merge(sql, vault, some)
+        while page := [*islice(changed, _PAGE)]:
+            _merge(sql, vault, page)
 
 
 def checksum(parts: Mapping[int, Part], rows: NDArray[np.int64], memories: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return the number of the postings of entries, and a sum of their hashes; arguments as for `changed`."""
+    """Return the number of postings of entries and the sum of their hashes; arguments as in `changed`."""
     return checked_postings(
-        [(part, term, it) for part, term, _, it in folded_postings([changed(parts, rows, memories, 0)])]
+        [(part, term, block) for part, term, _, block in folded_postings([changed(parts, rows, memories, 0)])]
     )
 
 
 def stored_checksum(read: PostgresReading) -> tuple[int, int]:
-    """Return the number of the postings that the vault has in blocks, and the sum of their hashes modulo 2^64.
+    """Return the number of postings in the vault's blocks, and the sum of their hashes modulo 2^64.
 
     Raises:
-        StoreError: a row is no block.
+        StoreError: a block is damaged.
     """
     with checked(), read.sql.cursor(name="septet_blocks", binary=True) as cursor:
         waiting = [postings for _, postings in sorted(read.sql.execute(_CHANGES, (read.vault.number,), binary=True))]
         changed = {(part, term, span): change for part, term, span, change in folded_postings(waiting)}
         cursor.execute(_STORED, (read.vault.number,))
         number, total = 0, 0
-        while page := cursor.fetchmany(_AT_ONCE):
-            merged = [((part, term, span), it, changed.pop((part, term, span), b"")) for part, term, span, it in page]
-            more, hashes = _summed(merged)
-            number, total = number + more, total + hashes
-        more, hashes = _summed([(key, b"", change) for key, change in changed.items()])
-    return number + more, (total + hashes) % 2**64
+        while page := cursor.fetchmany(_PAGE):
+            merged = [
+                ((part, term, span), block, changed.pop((part, term, span), b"")) for part, term, span, block in page
+            ]
+            count, hashes = _summed(merged)
+            number, total = number + count, total + hashes
+        count, hashes = _summed([(key, b"", change) for key, change in changed.items()])
+    return number + count, (total + hashes) % 2**64
 
 
 def _summed(pairs: Sequence[tuple[tuple[int, str, int], bytes, bytes]]) -> tuple[int, int]:
     merged = merged_postings([(block, change) for _, block, change in pairs])
-    return checked_postings([(key[0], key[1], it) for (key, *_), it in zip(pairs, merged)])
+    return checked_postings([(key[0], key[1], block) for (key, *_), block in zip(pairs, merged)])
 
 
 @contextmanager
 def checked() -> Iterator[None]:
-    """Raise `StoreError` for bytes that are no blocks."""
+    """Raise `StoreError` for damaged blocks."""
     try:
         yield
     except Damaged as fault:
@@ -152,12 +154,12 @@ def checked() -> Iterator[None]:
 
 def _merge(sql: psycopg.Connection[Any], vault: VaultRow, changed: Sequence[tuple[int, str, int, bytes]]) -> None:
     keys = [(bucket_of_term(vault, term), part, term, span) for part, term, span, _ in changed]
-    asked = (list(range(len(keys))), *_columns(keys), vault.number)
-    before: dict[int, bytes] = dict(sql.execute(_BEFORE, asked, binary=True))
+    parameters = (list(range(len(keys))), *_columns(keys), vault.number)
+    before: dict[int, bytes] = dict(sql.execute(_BEFORE, parameters, binary=True))
     merged = merged_postings([(before.get(place, b""), change) for place, (*_, change) in enumerate(changed)])
-    kept = [(*key, postings) for key, postings in zip(keys, merged) if postings]
-    if kept:
-        sql.execute(_PUT, (vault.number, *_columns(kept)))
+    stored = [(*key, postings) for key, postings in zip(keys, merged) if postings]
+    if stored:
+        sql.execute(_PUT, (vault.number, *_columns(stored)))
     empty = [key for place, (key, postings) in enumerate(zip(keys, merged)) if not postings and place in before]
     if empty:
         sql.execute(_REMOVE, (*_columns(empty), vault.number))

@@ -1,7 +1,7 @@
-"""Counts: how many entries hold each term, and the totals of each part, as schema.sql says at `term_counts`.
+"""Document frequencies of terms and totals by part; see `term_counts` in schema.sql.
 
-A write adds one row of differences; folds (`tables/folding.py`) move such rows into sums. Both together are exact in
-every snapshot.
+A write adds one row of differences, which folds (`tables/folding.py`) add to the sums. Sums plus differences are exact
+in every snapshot.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ __all__ = [
 ]
 
 
-#: The part of feedback, whose terms are actions.
+#: The part of feedback; its terms are actions.
 FEEDBACK = 32
-#: Differences are folded when there are so many rows of them, or terms in them: each search reads all that wait.
+#: Rows of differences, and terms in them, that trigger a fold: every search reads all unfolded differences.
 MOST_ROWS, MOST_TERMS = 32, 20_000
-#: A write of so many terms may have let tables grow to several times their size.
+#: Terms of a write after which tables may have grown to several times their size.
 MANY_TERMS = 2_000
 _ADD = (
     "INSERT INTO septet.count_changes (vault, bucket, change, counts, totals, size, losses, postings, folded) "
     "VALUES (%s, %s, nextval('septet.row_numbers'), %s::jsonb, %s::jsonb, %s, %s, %s::bytea, false)"
 )
-#: How many differences wait to be folded, and the terms in them.
+#: Number of unfolded differences, and of the terms in them.
 WAITING = (
     "SELECT count(*), coalesce(sum(c.size), 0)::bigint FROM septet.count_changes c WHERE c.vault = %s AND NOT c.folded"
 )
-# In one place for each bucket, if Citus keeps them in several. A value that is stored out of line is fetched once for
-# each function behind FROM, and would be for each term elsewhere.
+# Grouped by bucket for shards of Citus. Functions in FROM fetch an out-of-line value once each; elsewhere it would be
+# fetched for each term.
 _ASKED = """
 SELECT q.part, q.term, sum(q.count)::bigint, sum(q.tokens)::bigint FROM (
     SELECT t.bucket, t.part, t.term, t.count, 0::bigint AS tokens
@@ -96,19 +96,19 @@ SELECT q.part, q.term, sum(q.count)::bigint, sum(q.tokens)::bigint FROM (
 
 
 class Total(NamedTuple):
-    """How many entries have a part, and the tokens in all of them; of trigrams, how many there are."""
+    """Number of entries that have a part, and of tokens (trigrams for their part) in them."""
 
     rows: int
     tokens: int
 
 
 class Numbered(NamedTuple):
-    """Names of which every term ``name:number`` is asked for, whatever its number.
+    """Names whose terms ``name:number`` are read for every number.
 
     Attributes:
-        names: without a colon, each once.
-        parts: in which they are counted.
-        buckets: of every such term that there may be.
+        names: unique, without a colon.
+        parts: the parts that count them.
+        buckets: buckets of all possible terms.
     """
 
     names: Sequence[str] = ()
@@ -116,19 +116,18 @@ class Numbered(NamedTuple):
     buckets: Sequence[int] = ()
 
 
-#: No names.
 NONE_NUMBERED = Numbered()
 
 
 class Counted(NamedTuple):
-    """Counts of terms by part, none of them 0, and the totals of the parts that have any."""
+    """Counts of terms, and totals, by part; without zeros."""
 
     counts: dict[int, dict[str, int]]
     totals: dict[int, Total]
 
     @classmethod
     def read(cls, rows: Iterable[tuple[Any, ...]]) -> Counted:
-        """Return what the answer to a `question` says."""
+        """Return the result of a `question`."""
         counts: dict[int, Counter[str]] = {}
         totals: dict[int, list[int]] = {}
         for part, term, number, tokens in rows:
@@ -142,15 +141,15 @@ class Counted(NamedTuple):
 
     @classmethod
     def of(cls, counts: Mapping[int, Mapping[str, int]], totals: Mapping[int, Sequence[int]]) -> Counted:
-        """Return counts and totals (rows, tokens) by part, without those that are 0."""
-        kept = {part: {term: n for term, n in own.items() if n} for part, own in sorted(counts.items())}
+        """Return counts and totals (rows, tokens) by part, without zeros."""
+        nonzero = {part: {term: n for term, n in terms.items() if n} for part, terms in sorted(counts.items())}
         return cls(
-            {part: own for part, own in kept.items() if own},
+            {part: terms for part, terms in nonzero.items() if terms},
             {part: Total(*total) for part, total in sorted(totals.items()) if any(total)},
         )
 
     def of_all(self, part: int, memories: bool) -> tuple[Total, dict[str, int]]:
-        """Return the total and the counts of a part; those of memories are added if ``memories`` says so."""
+        """Return the total and the counts of a part, plus those of memories if ``memories``."""
         nothing = Total(0, 0)
         total, counts = self.totals.get(part, nothing), self.counts.get(part, {})
         if not memories:
@@ -162,15 +161,15 @@ class Counted(NamedTuple):
 
 
 def question(
-    vault: VaultRow, wanted: Mapping[int, Iterable[str]], numbered: Numbered = NONE_NUMBERED
+    vault: VaultRow, terms: Mapping[int, Iterable[str]], numbered: Numbered = NONE_NUMBERED
 ) -> tuple[str, dict[str, object]]:
-    """Return the one statement, with its parameters, that `Counted.read` reads the answer of.
+    """Return the query for counts of terms and all totals, with its parameters; `Counted.read` reads its result.
 
     Args:
-        wanted: terms by part, as `analysis.stored_term` makes them; numbers of trigrams as text.
-        numbered: more of them.
+        terms: terms by part, as stored by `analysis.stored_term`; numbers of trigrams as text.
+        numbered: names whose terms are read for every number.
     """
-    pairs = [(part, term) for part, terms in wanted.items() for term in dict.fromkeys(terms)]
+    pairs = [(part, term) for part, of_part in terms.items() for term in dict.fromkeys(of_part)]
     return _ASKED.format(numbered=_NUMBERED if numbered.names else ""), {
         "vault": vault.number,
         "at": [bucket_of_term(vault, term) for _, term in pairs],
@@ -183,14 +182,14 @@ def question(
 
 
 def asked(
-    read: PostgresReading | PostgresWriting, wanted: Mapping[int, Iterable[str]], numbered: Numbered = NONE_NUMBERED
+    read: PostgresReading | PostgresWriting, terms: Mapping[int, Iterable[str]], numbered: Numbered = NONE_NUMBERED
 ) -> Counted:
-    """Return the counts of terms by part, and all totals, in one round trip; arguments as for `question`."""
-    return Counted.read(read.sql.execute(*question(read.vault, wanted, numbered)))
+    """Return the counts of terms by part, and all totals, in one round trip; arguments as in `question`."""
+    return Counted.read(read.sql.execute(*question(read.vault, terms, numbered)))
 
 
 def of(read: PostgresReading | PostgresWriting, part: int, terms: Iterable[str]) -> dict[str, int]:
-    """Return how many entries hold each of some terms of a part; those that none holds are left out."""
+    """Return the nonzero document frequencies of terms of a part."""
     return asked(read, {part: terms}).counts.get(part, {})
 
 
@@ -200,7 +199,7 @@ def totals(read: PostgresReading | PostgresWriting) -> dict[int, Total]:
 
 
 def everything(read: PostgresReading | PostgresWriting) -> Counted:
-    """Return all counts of a vault: for checks, as there are many."""
+    """Return all counts of a vault; slow, for checks only."""
     return Counted.read(read.sql.execute(_EVERYTHING, {"vault": read.vault.number}))
 
 
@@ -211,22 +210,22 @@ def add(
     totals: Mapping[int, Sequence[int]],
     postings: bytes = b"",
 ) -> None:
-    """Record by how much counts and totals differ after a write, by part; without a difference nothing is written.
+    """Store the differences of counts and totals by a write, by part; no-op without differences.
 
     Args:
-        bucket: of the first entry that is written.
-        totals: by part rows and tokens.
-        postings: what changes of them, as `_core.written_postings` says it.
+        bucket: bucket of the first written entry.
+        totals: rows and tokens by part.
+        postings: changes of postings from `_core.written_postings`.
     """
-    changed = {part: own for part, own in counts.items() if own}
+    changed = {part: terms for part, terms in counts.items() if terms}
     moved = {part: total for part, total in totals.items() if any(total)}
     if changed or moved or postings:
         size = sum(map(len, changed.values()))
         number = write.vault.number
-        losses = sum(count < 0 for own in changed.values() for count in own.values())
+        losses = sum(count < 0 for terms in changed.values() for count in terms.values())
 
-        def waiting(found: list[tuple[Any, ...]]) -> None:
-            ((rows, terms),) = found
+        def waiting(result: list[tuple[Any, ...]]) -> None:
+            ((rows, terms),) = result
             write.held.waiting = terms
             write.held.fold_due |= rows >= MOST_ROWS or terms >= MOST_TERMS
             write.held.grown |= write.held.fold_due or size >= MANY_TERMS
@@ -236,11 +235,11 @@ def add(
 
 
 def bucket_of_term(vault: VaultRow, term: str) -> int:
-    """Return the bucket that the sums of a term are in."""
+    """Return the bucket of a term's sums."""
     return vault.first_bucket + _hashed(term) % vault.buckets
 
 
-# Many trigrams are in most queries, and the actions of feedback are asked for in each.
+# Queries share many trigrams, and each reads the actions of feedback.
 @lru_cache(4_096)
 def _hashed(term: str) -> int:
     return int.from_bytes(sha256(term.encode()).digest()[:2], "big")

@@ -1,16 +1,16 @@
-"""Which entries have vectors: what keeps the counts of them exact, and copies of a text's vector where its entries are.
+"""Vector coverage: exact counts of entries with vectors, and copies of a text's vector in the buckets of its entries.
 
-Two rules hold after every write. In spaces keyed by text, each entry's own bucket has the vector of its text if any
-bucket has it, but for spaces that are being emptied. And the counts say of each space how many of the entries that
-searches find have a vector in it:
+Two invariants hold after every write. In spaces keyed by text, each entry's bucket has the vector of its text if any
+bucket has it, except in spaces being emptied. And for each space the counts equal the number of findable entries with
+a vector in it:
 
-- whoever changes entries, under the lock that every writer of entries shares, asks `differences`;
-- whoever stores or removes vectors of texts locks the vault alone (`locks.hold_all`), so that no entry comes or goes,
-  and notes what that changes;
-- vectors given with entries are stored and removed while their entries are locked, and noted too.
+- writers of entries, under their shared lock, call `differences`;
+- writers of vectors of texts lock the vault exclusively (`locks.hold_all`), so that no entry is added or removed, and
+  call `note`;
+- vectors given with entries are stored and removed while their entries are locked, with `note_given`.
 
-Counts are by *level*, the number of zeros that the sample key of a vector begins with: a sample of a space is made of
-the vectors of some levels and those above, so that the sums of their keys tell whether it is still the same.
+Counts are by *level*, the number of leading zeros of a vector's sample key. A sample of a space consists of the vectors
+from some level up, so sums of their keys detect its changes.
 """
 
 from __future__ import annotations
@@ -33,14 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "Covered", "Entry", "covered", "differences", "limit", "note", "note_given", "of", "wanted"]
 
-#: Parts of the counts: how many entries have a vector, by ``space:level``, and the sums of its sample keys; and what a
-#: part is numbered higher for memories.
+#: Parts of the counts by ``space:level``: the number of entries with a vector, and the sum of their sample keys; and
+#: the offset of the parts of memories.
 VECTORS, SAMPLES, MEMORIES = 5, 6, 16
 _PARTS = (VECTORS, SAMPLES, VECTORS + MEMORIES, SAMPLES + MEMORIES)
-#: The entries themselves: rows of the part of texts.
-_TEXTS = 0
 LEVELS = 20
-#: A sample has so many rows, or up to twice as many; see rust/vectors/sample.rs.
+#: Minimum rows of a sample; it has less than twice as many. See rust/vectors/sample.rs.
 _ENOUGH = 256
 _KEY_BITS = 32
 
@@ -77,7 +75,7 @@ JOIN septet.entries e ON e.vault = %s AND e.bucket = w.bucket AND e.id = substr(
 
 
 class Entry(NamedTuple):
-    """An entry that searches find, as far as vectors are concerned."""
+    """A findable entry and the key of its vectors."""
 
     row: int
     memory: bool
@@ -95,15 +93,15 @@ class Change(NamedTuple):
 
 
 class Covered(NamedTuple):
-    """How many of the entries that a search looks at have a vector in a space.
+    """Coverage of the searched entries by vectors of a space.
 
     Attributes:
-        entries: those with one.
-        missing: those without.
-        population: entries that rows are sampled from.
-        memories: whether memories are sampled too.
-        shift: by how many halvings rows are sampled: those of `limit`.
-        digest: the same as long as the sample is.
+        entries: number of entries with a vector.
+        missing: number of entries without one.
+        population: number of entries that rows are sampled from.
+        memories: True if memories are sampled too.
+        shift: halvings of the population; see `limit`.
+        digest: changes if the sample changes.
     """
 
     entries: int
@@ -115,55 +113,55 @@ class Covered(NamedTuple):
 
 
 def differences(
-    write: PostgresWriting, gone: Sequence[Entry], come: Sequence[Entry], spaces: Mapping[int, str] | None = None
+    write: PostgresWriting, removed: Sequence[Entry], added: Sequence[Entry], spaces: Mapping[int, str] | None = None
 ) -> dict[int, Counter[str]]:
-    """Return by how much a write of entries changes the counts, by part; copy vectors of their texts to their buckets.
+    """Return the differences of counts by a write of entries, by part; copy vectors of their texts to their buckets.
 
     Args:
-        gone: what changed or went, as it was.
-        come: what changed or came, as it is.
-        spaces: by number what each is keyed by, where that is known.
+        removed: removed entries, and changed ones before the change.
+        added: added entries, and changed ones after the change.
+        spaces: the key of each space, by number, if known.
     """
-    same = set(gone).intersection(come)
-    gone, come = [one for one in gone if one not in same], [one for one in come if one not in same]
-    if not (gone or come):
+    same = set(removed).intersection(added)
+    removed, added = [e for e in removed if e not in same], [e for e in added if e not in same]
+    if not (removed or added):
         return {}
     if spaces is None:
         spaces = dict(write.sql.execute(_SPACES, (write.vault.number,)).fetchall())
     if not spaces:
         return {}
     texts = [space for space, keyed_by in spaces.items() if keyed_by == "text"]
-    if texts and come:
-        _carry(write, {(space, one.text_hash, write.vault.bucket_of_row(one.row)) for one in come for space in texts})
-    every = [*gone, *come]
-    named = [
-        (at, space, f"{one.text_hash}:{one.id}" if keyed_by == "entry" else one.text_hash, one.row)
-        for at, one in enumerate(every)
+    if texts and added:
+        _copy(write, {(space, e.text_hash, write.vault.bucket_of_row(e.row)) for e in added for space in texts})
+    every = [*removed, *added]
+    keyed = [
+        (at, space, f"{e.text_hash}:{e.id}" if keyed_by == "entry" else e.text_hash, e.row)
+        for at, e in enumerate(every)
         for space, keyed_by in spaces.items()
     ]
-    if not named:
+    if not keyed:
         return {}
-    ats, numbers, keys, rows = map(list, zip(*named))
+    ats, numbers, keys, rows = map(list, zip(*keyed))
     buckets = [*map(write.vault.bucket_of_row, rows)]
     changed: dict[int, Counter[str]] = {}
     (having,) = write.settle(Statement(_HAVING, (ats, numbers, keys, buckets, write.vault.number)))
     for at, space, sample in having:
-        _count(changed, every[at].memory, space, sample, -1 if at < len(gone) else 1)
+        _count(changed, every[at].memory, space, sample, -1 if at < len(removed) else 1)
     return changed
 
 
 def note(write: PostgresWriting, changes: Sequence[Change], sign: int) -> None:
-    """Note that vectors of texts were stored (1) or removed (-1): for each entry that has the text in that bucket."""
+    """Count stored (1) or removed (-1) vectors of texts, for each entry with the text in that bucket."""
     _note_changes(write, _OF_TEXTS, changes, sign)
 
 
 def note_given(write: PostgresWriting, changes: Sequence[Change], sign: int) -> None:
-    """Note that vectors given with entries were stored (1) or removed (-1), if the entries still have their texts."""
+    """Count stored (1) or removed (-1) vectors given with entries, if the entries still have their texts."""
     _note_changes(write, _OF_GIVEN, changes, sign)
 
 
 def wanted(vault: VaultRow, spaces: Sequence[Space]) -> Numbered:
-    """Return what `covered` has to know of the counts."""
+    """Return the counts that `covered` needs."""
     if not spaces:
         return NONE_NUMBERED
     buckets = {bucket for space in spaces for bucket in _buckets(vault, space.space)}
@@ -171,43 +169,43 @@ def wanted(vault: VaultRow, spaces: Sequence[Space]) -> Numbered:
 
 
 def covered(counted: Counted, space: Space, *, memories: bool) -> Covered:
-    """Return which entries have a vector in a space, given the counts that are `wanted` and all totals.
+    """Return the coverage of a space from the counts of `wanted` and all totals.
 
     Args:
-        memories: searches look at memories too.
+        memories: include memories.
     """
-    there = {m: counted.totals[m].rows if m in counted.totals else 0 for m in (0, MEMORIES)}
+    rows = {m: counted.totals[m].rows if m in counted.totals else 0 for m in (0, MEMORIES)}
     vectors = {m: _levels(counted, VECTORS + m, space) for m in (0, MEMORIES)}
     samples = {m: _levels(counted, SAMPLES + m, space) for m in (0, MEMORIES)}
-    # Memories must not move what entries are compared with.
-    sampled = (0, MEMORIES) if memories or not there[0] else (0,)
-    looked = (0, MEMORIES) if memories else (0,)
-    entries = sum(sum(vectors[m]) for m in looked)
+    # Memories must not change the sample that entries are compared with.
+    sampled = (0, MEMORIES) if memories or not rows[0] else (0,)
+    searched = (0, MEMORIES) if memories else (0,)
+    entries = sum(sum(vectors[m]) for m in searched)
     population = sum(sum(vectors[m]) for m in sampled)
     shift = (population // _ENOUGH).bit_length() - 1 if population >= _ENOUGH else 0
     first = min(shift, LEVELS)
-    digest = (shift, *(sum(own[m][first:]) for own in (vectors, samples) for m in sampled))
-    missing = sum(there[m] for m in looked) - entries
+    digest = (shift, *(sum(levels[m][first:]) for levels in (vectors, samples) for m in sampled))
+    missing = sum(rows[m] for m in searched) - entries
     return Covered(entries, missing, population, len(sampled) > 1, shift, digest)
 
 
 def of(read: PostgresReading | PostgresWriting, spaces: Sequence[Space], *, memories: bool) -> list[Covered]:
-    """Return which entries have a vector in each of some spaces, in one round trip."""
+    """Return the coverage of each space, in one round trip."""
     counted = counts.asked(read, {}, wanted(read.vault, spaces))
     return [covered(counted, space, memories=memories) for space in spaces]
 
 
 def limit(shift: int) -> int:
-    """Return the largest key of the vectors that are sampled."""
+    """Return the largest sample key in a sample."""
     return (1 << _KEY_BITS) - 1 >> shift
 
 
 def _levels(counted: Counted, part: int, space: Space) -> list[int]:
-    own = counted.counts.get(part, {})
-    return [own.get(term, 0) for term in _terms(space.space)]
+    terms = counted.counts.get(part, {})
+    return [terms.get(term, 0) for term in _terms(space.space)]
 
 
-# Each search asks for these.
+# Used by each search.
 @lru_cache
 def _terms(space: int) -> list[str]:
     return [f"{space}:{level}" for level in range(LEVELS + 1)]
@@ -222,33 +220,33 @@ def _note_changes(write: PostgresWriting, statement: str, changes: Sequence[Chan
     if changes:
         spaces, buckets, keys, samples = map(list, zip(*changes))
         changed: dict[int, Counter[str]] = {}
-        (found,) = write.settle(Statement(statement, (spaces, buckets, keys, samples, write.vault.number)))
-        for memory, space, sample in found:
+        (rows,) = write.settle(Statement(statement, (spaces, buckets, keys, samples, write.vault.number)))
+        for memory, space, sample in rows:
             _count(changed, memory, space, sample, sign)
         counts.add(write, changes[0].bucket, changed, {})
 
 
 def _count(changed: dict[int, Counter[str]], memory: bool, space: int, sample: int, sign: int) -> None:
-    """Add an entry to the counts, or take it away."""
+    """Add an entry to the counts (1), or subtract it (-1)."""
     term = f"{space}:{min(_KEY_BITS - sample.bit_length(), LEVELS)}"
     part = VECTORS + (MEMORIES if memory else 0)
     changed.setdefault(part, Counter())[term] += sign
     changed.setdefault(part + SAMPLES - VECTORS, Counter())[term] += sign * sample
 
 
-def _carry(write: PostgresWriting, wanted: set[tuple[int, str, int]]) -> None:
-    """Store vectors of texts in buckets that lack them, where others have them; by space, key and bucket."""
+def _copy(write: PostgresWriting, places: set[tuple[int, str, int]]) -> None:
+    """Copy vectors of texts from other buckets to those that lack them, by space, key and bucket."""
     column, vault = COLUMNS[write.vault.vectors], write.vault.number
-    lacking = wanted.difference(write.sql.execute(_THERE, (*map(list, zip(*wanted)), vault)).fetchall())
+    lacking = places.difference(write.sql.execute(_THERE, (*map(list, zip(*places)), vault)).fetchall())
     if not lacking:
         return
     spaces, keys = {space for space, _, _ in lacking}, sorted({key for _, key, _ in lacking})
-    found = write.sql.execute(_COPIES.format(column=column), (vault, sorted(spaces), keys), binary=True)
-    there = {(space, key): more for space, key, *more in found}
+    copies = write.sql.execute(_COPIES.format(column=column), (vault, sorted(spaces), keys), binary=True)
+    stored = {(space, key): values for space, key, *values in copies}
     rows = []
     for space, key, bucket in sorted(lacking):
-        if (space, key) in there:
-            vector, sample, generation = there[space, key]
+        if (space, key) in stored:
+            vector, sample, generation = stored[space, key]
             rows.append((vault, bucket, space, key, vector, sample, generation))
     if rows:
         write.sql.cursor().executemany(_COPY.format(column=column), rows)

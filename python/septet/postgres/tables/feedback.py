@@ -1,4 +1,4 @@
-"""Feedback rows: what users did with results. How many there are of each action is counted as terms are."""
+"""Feedback of users on results. Actions are counted as terms of the part `FEEDBACK`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BY_DAY = (
 
 
 def all_rows(read: _Read) -> Iterator[Feedback]:
-    """Yield every row in the order in which they came."""
+    """Yield every row in the order of insertion."""
     with read.sql.cursor(name="septet_feedback") as cursor:
         cursor.execute(_ALL, (read.vault.number,))
         yield from map(Feedback._make, cursor)
@@ -50,7 +50,7 @@ def record(write: PostgresWriting, row: Feedback) -> None:
 
 
 def restore(write: PostgresWriting, row: Feedback) -> None:
-    """Store a row of an export, unless it is there already: importing twice must not count twice.
+    """Store a row of an export unless it exists, so that importing twice does not count twice.
 
     Raises:
         EntryError: the query has a NUL character.
@@ -61,23 +61,23 @@ def restore(write: PostgresWriting, row: Feedback) -> None:
 
 
 def counts(read: _Read) -> dict[str, int]:
-    """Return the number of rows by action, in the order of actions."""
+    """Return the number of rows by action, sorted."""
     return dict(sorted(counted.of(read, FEEDBACK, ACTIONS).items()))
 
 
 def by_day(read: _Read) -> list[tuple[int, str, int]]:
-    """Return the number of rows by day (whole days since 1970, UTC) and action, in the order of days."""
+    """Return the number of rows by day (days since 1970, UTC) and action, sorted."""
     return [(day, action, number) for day, action, number in read.sql.execute(_BY_DAY, (read.vault.number,))]
 
 
 def clear(write: PostgresWriting) -> int:
-    """Forget all feedback and return how many rows there were."""
+    """Delete all feedback and return the number of rows."""
     sql = "DELETE FROM septet.feedback WHERE vault = %s RETURNING action"
-    gone = Counter(action for (action,) in write.sql.execute(sql, (write.vault.number,)))
-    if gone:
-        less = {action: -number for action, number in gone.items()}
-        counted.add(write, write.vault.first_bucket, {FEEDBACK: less}, {FEEDBACK: (-gone.total(), 0)})
-    return gone.total()
+    deleted = Counter(action for (action,) in write.sql.execute(sql, (write.vault.number,)))
+    if deleted:
+        differences = {action: -number for action, number in deleted.items()}
+        counted.add(write, write.vault.first_bucket, {FEEDBACK: differences}, {FEEDBACK: (-deleted.total(), 0)})
+    return deleted.total()
 
 
 def _bucket(write: PostgresWriting, row: Feedback) -> int:

@@ -1,4 +1,4 @@
-"""Folding: the differences that writes leave move into sums, and into blocks of postings."""
+"""Folds: add the differences of writes to sums, and merge them into blocks of postings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from septet.postgres.tables.counts import WAITING
 
 __all__ = ["fold", "fold_all"]
 
-#: Maximum terms, and rows, of one fold.
+#: Maximum terms, and rows of differences, per fold.
 _TERMS_A_FOLD, _ROWS_A_FOLD = 200_000, 1_000
 
 
 def _term_bucket(term: str) -> str:
-    """Return the expression for the bucket of a term; `counts.bucket_of_term` says the same in Python."""
+    """Return the expression for the bucket of a term, equal to `counts.bucket_of_term`."""
     digest = f"sha256(convert_to({term}, 'UTF8'))"
     return f"(%(first)s + (get_byte({digest}, 0) * 256 + get_byte({digest}, 1)) %% %(size)s)::integer"
 
@@ -30,7 +30,7 @@ _NEXT = (
     "SELECT bucket, change, size, losses FROM septet.count_changes WHERE vault = %s AND NOT folded "
     "ORDER BY change LIMIT %s"
 )
-#: Differences ``o`` by part ``p`` of the rows that are folded.
+#: Rows of differences to fold; then their terms ``o`` by part ``p``.
 _TAKEN = "c.vault = %(vault)s AND c.bucket = ANY(%(buckets)s::integer[]) AND c.change = ANY(%(changes)s::bigint[])"
 _TERMS = f"FROM septet.count_changes c, jsonb_each(c.counts) AS p, jsonb_each_text(p.value) AS o WHERE {_TAKEN}"
 # In the order of the index.
@@ -42,7 +42,7 @@ SELECT %(vault)s::integer, {_term_bucket("s.term")}, s.part, s.term, s.count FRO
 ) AS s WHERE s.count <> 0 ORDER BY 2, 3, s.term COLLATE "C"
 ON CONFLICT (vault, bucket, part, term) DO UPDATE SET count = t.count + excluded.count
 """
-# Those of which nothing is left are named, not looked for: a plan that does not know how many there are takes minutes.
+# Terms with a count of 0, deleted by key: a plan that searches them without knowing their number takes minutes.
 _LOST = "RETURNING t.bucket, t.part, CASE WHEN t.count = 0 THEN t.term END"
 _DROP_TERMS = """
 DELETE FROM septet.term_counts t USING unnest(%s::integer[], %s::smallint[], %s::text[]) AS s (bucket, part, term)
@@ -56,7 +56,7 @@ FROM septet.count_changes c, jsonb_each(c.totals) AS o WHERE {_TAKEN} GROUP BY o
 ON CONFLICT (vault, bucket, part) DO UPDATE SET rows = t.rows + excluded.rows, tokens = t.tokens + excluded.tokens
 """
 _DROP = f"DELETE FROM septet.count_changes c WHERE {_TAKEN}"
-# On a cluster a search may see what one server has of a fold before it sees what another one has.
+# On a cluster a search may see a fold on one server before it does on another.
 _EMPTY = (
     "UPDATE septet.count_changes c SET counts = '{}', totals = '{}', size = 0, losses = 0, folded = true "
     f"WHERE {_TAKEN}"
@@ -65,46 +65,46 @@ _DROP_FOLDED = "DELETE FROM septet.count_changes c WHERE c.vault = %s AND c.fold
 
 
 def fold(sql: psycopg.Connection[Any], vault: VaultRow) -> int:
-    """Move differences into the sums, in a transaction of its own; return how many rows of them.
+    """Fold the oldest differences in a separate transaction and return the number of their rows.
 
-    0 also if another writer is just doing it. A call takes the oldest ones, and not more than a second's work.
+    Returns 0 if another writer is folding. A call takes at most about a second.
     """
     with sql.transaction():
         buckets, changes, losses = _oldest(sql, vault) if _alone(sql, vault) else ([], [], 0)
         if changes:
             named = {"vault": vault.number, "first": vault.first_bucket, "size": vault.buckets}
-            given = {**named, "buckets": buckets, "changes": changes}
+            parameters = {**named, "buckets": buckets, "changes": changes}
             if losses:
-                folded = sql.execute(_FOLD_TERMS + _LOST, given).fetchall()
-                lost = [*zip(*(one for one in folded if one[2] is not None))]
+                folded = sql.execute(_FOLD_TERMS + _LOST, parameters).fetchall()
+                lost = [*zip(*(row for row in folded if row[2] is not None))]
                 if lost:
                     sql.execute(_DROP_TERMS, (*map(list, lost), vault.number))
             else:
-                sql.execute(_FOLD_TERMS, given)
-            sql.execute(_FOLD_TOTALS, given)
-            blocks.fold(sql, vault, given)
-            sql.execute(_EMPTY if vault.distributed else _DROP, given)
+                sql.execute(_FOLD_TERMS, parameters)
+            sql.execute(_FOLD_TOTALS, parameters)
+            blocks.fold(sql, vault, parameters)
+            sql.execute(_EMPTY if vault.distributed else _DROP, parameters)
     if changes and vault.distributed:
-        # A failure costs nothing, as the next fold does it too.
+        # On failure the next fold drops them.
         with suppress(psycopg.Error):
             sql.execute(_DROP_FOLDED, (vault.number,))
     return len(changes)
 
 
 def fold_all(sql: psycopg.Connection[Any], vault: VaultRow) -> None:
-    """Move the differences into the sums that wait now; other writers may add more for as long as it takes."""
-    ((left, _),) = sql.execute(WAITING, (vault.number,)).fetchall()
-    while left > 0 and (folded := fold(sql, vault)):
-        left -= folded
+    """Fold all current differences; other writers may add more."""
+    ((remaining, _),) = sql.execute(WAITING, (vault.number,)).fetchall()
+    while remaining > 0 and (folded := fold(sql, vault)):
+        remaining -= folded
 
 
 def _oldest(sql: psycopg.Connection[Any], vault: VaultRow) -> tuple[list[int], list[int], int]:
-    """Return buckets and numbers of the differences that are folded next, and how many of them are negative."""
+    """Return buckets and numbers of the next differences to fold, and the number of negative counts in them."""
     buckets: set[int] = set()
     changes: list[int] = []
     terms = losses = 0
     for bucket, change, size, negative in sql.execute(_NEXT, (vault.number, _ROWS_A_FOLD)):
-        # One is taken whatever its size.
+        # Take at least one, of any size.
         if changes and terms + size > _TERMS_A_FOLD:
             break
         buckets.add(bucket)
@@ -115,7 +115,7 @@ def _oldest(sql: psycopg.Connection[Any], vault: VaultRow) -> tuple[list[int], l
 
 
 def _alone(sql: psycopg.Connection[Any], vault: VaultRow) -> bool:
-    """Say whether no other fold goes on; on a cluster, also none that some server has not been told the end of."""
+    """Return True if no other fold runs, or, on a cluster, is uncommitted on any server."""
     key = lock_key(vault.number, "fold")
     tried = sql.execute(_TRY, (key,)).fetchall()
     if vault.distributed and tried == [(True,)]:

@@ -1,4 +1,4 @@
-"""Keeping postings, counts and copies of vectors as `entries` has them, in the transaction that writes."""
+"""Updates of postings, counts and copies of vectors, in the transaction that writes entries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _AT = (
 
 
 class Indexed(NamedTuple):
-    """An entry that searches find, as the full-text tables know it."""
+    """A findable entry with its texts for the index."""
 
     row: int
     memory: bool
@@ -37,12 +37,12 @@ class Indexed(NamedTuple):
 
 
 def indexed(row: int, live: bool, kind: str, parent: str | None, *texts: str) -> Indexed | None:
-    """Return an entry as it is indexed; None for one that no search finds: deleted, or split into parts."""
+    """Return an entry as indexed; None if it is deleted, or split into parts."""
     return Indexed(row, kind == "memory", Texts(*texts)) if live and parent != texts[0] else None
 
 
 def prepared(vault: VaultRow, rows: Sequence[EntryRow]) -> Prepared:
-    """Analyse entries that are all new to the vault; of those of one id the last is written."""
+    """Analyse entries that are new to the vault; the last row of an id wins."""
     coming = {row.id: row for row in rows}.values()
     texts = [
         Texts(row.id, row.title, row.description, row.context, row.tags, row.grams)
@@ -50,29 +50,29 @@ def prepared(vault: VaultRow, rows: Sequence[EntryRow]) -> Prepared:
         if row.parent != row.id
     ]
     parts = analysed(texts)
-    buckets = np.fromiter((vault.bucket_of(one.id) for one in texts), dtype=np.int64, count=len(texts))
+    buckets = np.fromiter((vault.bucket_of(entry.id) for entry in texts), dtype=np.int64, count=len(texts))
     return Prepared(texts, parts, postings.ordered(parts[TEXTS], buckets), postings.ordered(parts[GRAMS], buckets))
 
 
-def take(write: PostgresWriting, prepared: object) -> None:
-    """Let the next write of entries use what `prepared` found for them, if they are what it was told."""
-    write.held.prepared = prepared if isinstance(prepared, Prepared) else None
+def take(write: PostgresWriting, found: object) -> None:
+    """Let the next write of entries use the result of `prepared`, if it has the same texts."""
+    write.held.prepared = found if isinstance(found, Prepared) else None
 
 
 def rows_of(write: PostgresWriting, ids: Iterable[str]) -> list[int]:
-    """Return the rows of those ids that have one, live or not, in ascending order."""
-    wanted = list(dict.fromkeys(ids))
-    hold(write, wanted)
-    found = write.sql.execute(_ROWS_OF, ([write.vault.bucket_of(one) for one in wanted], wanted, write.vault.number))
-    rows = sorted(row for (row,) in found)
+    """Return the rows of ids, live or deleted, in ascending order."""
+    names = list(dict.fromkeys(ids))
+    hold(write, names)
+    parameters = ([*map(write.vault.bucket_of, names)], names, write.vault.number)
+    rows = sorted(row for (row,) in write.sql.execute(_ROWS_OF, parameters))
     write.held.rows.update(rows)
     return rows
 
 
 def indexed_at(read: PostgresReading | PostgresWriting, rows: Sequence[int]) -> dict[int, Indexed]:
-    """Return of the entries at the given rows those that searches find, by row."""
-    found = read.sql.execute(_AT, (list(rows), read.vault.number, read.vault.first_bucket))
-    return {one.row: one for values in found if (one := indexed(*values)) is not None}
+    """Return the findable entries at these rows, by row."""
+    entries = read.sql.execute(_AT, (list(rows), read.vault.number, read.vault.first_bucket))
+    return {entry.row: entry for values in entries if (entry := indexed(*values)) is not None}
 
 
 def change(
@@ -81,52 +81,54 @@ def change(
     after: Mapping[int, Indexed],
     spaces: Mapping[int, str] | None = None,
 ) -> None:
-    """Have postings, counts and copies of vectors follow a write of entries.
+    """Update postings, counts and copies of vectors after a write of entries.
 
     Args:
-        before: by row what searches found of the entries.
-        after: by row what they find now.
-        spaces: by number what each is keyed by, where that is known.
+        before: the findable entries before the write, by row.
+        after: the findable entries after the write, by row.
+        spaces: the key of each space, by number, if known.
     """
-    gone = [one for row, one in before.items() if after.get(row) != one]
-    come = [one for row, one in after.items() if before.get(row) != one]
-    if not (gone or come):
+    removed = [entry for row, entry in before.items() if after.get(row) != entry]
+    added = [entry for row, entry in after.items() if before.get(row) != entry]
+    if not (removed or added):
         return
-    every = [*gone, *come]
-    texts = [one.texts for one in every]
-    ahead, write.held.prepared = write.held.prepared, None
-    if ahead is not None and (gone or ahead.texts != texts):
-        ahead = None
-    parts = analysed(texts) if ahead is None else ahead.parts
-    memories = np.fromiter((one.memory for one in every), dtype=bool, count=len(every))
-    signs = np.repeat(np.array([-1, 1]), [len(gone), len(come)])
+    every = [*removed, *added]
+    texts = [entry.texts for entry in every]
+    analysis, write.held.prepared = write.held.prepared, None
+    if analysis is not None and (removed or analysis.texts != texts):
+        analysis = None
+    parts = analysed(texts) if analysis is None else analysis.parts
+    memories = np.fromiter((entry.memory for entry in every), dtype=bool, count=len(every))
+    signs = np.repeat(np.array([-1, 1]), [len(removed), len(added)])
     moved = {
-        number + more: differences(part, signs * which)
+        number + offset: differences(part, signs * which)
         for number, part in parts.items()
-        for more, which in ((0, ~memories), (MEMORIES, memories))
+        for offset, which in ((0, ~memories), (MEMORIES, memories))
         if which.any()
     }
-    if gone:
-        postings.remove(write, [one.row for one in gone])
-    if come:
-        rows = np.fromiter((one.row for one in come), dtype=np.int64, count=len(come))
-        orders = None if ahead is None else (ahead.texts_order, ahead.grams_order)
-        postings.put(write, parts[TEXTS], parts[GRAMS], rows, memories[len(gone) :], orders)
+    if removed:
+        postings.remove(write, [entry.row for entry in removed])
+    if added:
+        rows = np.fromiter((entry.row for entry in added), dtype=np.int64, count=len(added))
+        orders = None if analysis is None else (analysis.texts_order, analysis.grams_order)
+        postings.put(write, parts[TEXTS], parts[GRAMS], rows, memories[len(removed) :], orders)
     counted: dict[int, Mapping[str, int]] = {number: terms for number, (terms, _) in moved.items()}
-    counted.update(covered.differences(write, [*map(_described, gone)], [*map(_described, come)], spaces))
+    counted.update(covered.differences(write, [*map(_covered, removed)], [*map(_covered, added)], spaces))
     counts.add(
         write,
         write.vault.bucket_of_row(every[0].row),
         counted,
         {number: total for number, (_, total) in moved.items()},
-        blocks.changed(parts, np.fromiter((one.row for one in every), np.int64, len(every)), memories, len(gone)),
+        blocks.changed(
+            parts, np.fromiter((entry.row for entry in every), np.int64, len(every)), memories, len(removed)
+        ),
     )
 
 
 def merge(write: PostgresWriting) -> None:
-    """Do nothing: words of texts that are gone leave with their postings."""
+    """Do nothing: postings are removed with their entries."""
 
 
-def _described(one: Indexed) -> covered.Entry:
-    texts = one.texts
-    return covered.Entry(one.row, one.memory, texts.id, text_hash(texts.title, texts.description, texts.context))
+def _covered(entry: Indexed) -> covered.Entry:
+    texts = entry.texts
+    return covered.Entry(entry.row, entry.memory, texts.id, text_hash(texts.title, texts.description, texts.context))
