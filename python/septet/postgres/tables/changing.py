@@ -1,4 +1,4 @@
-"""Changing and erasing many entries, named by their rows, with a statement for all of them."""
+"""Change or erase many entries, by row, with one statement for all of them."""
 
 from __future__ import annotations
 
@@ -66,33 +66,33 @@ def rows_where(read: _Read, filters: Mapping[str, Filter]) -> list[int]:
 
 
 def count_where(read: _Read, filters: Mapping[str, Filter]) -> int:
-    """Return how many live entries pass all filters."""
-    asked = filtered(filters)
-    sql = f"SELECT count(*) FROM septet.entries e WHERE e.vault = %s AND e.live AND {asked.sql}"
-    found = read.sql.execute(sql, (read.vault.number, *asked.parameters)).fetchone()
-    return 0 if found is None else int(found[0])
+    """Return the number of live entries that pass all filters."""
+    condition = filtered(filters)
+    sql = f"SELECT count(*) FROM septet.entries e WHERE e.vault = %s AND e.live AND {condition.sql}"
+    result = read.sql.execute(sql, (read.vault.number, *condition.parameters)).fetchone()
+    return 0 if result is None else int(result[0])
 
 
 def expired(read: _Read, until: float, filters: Mapping[str, Filter]) -> list[int]:
-    """Return the rows of the live entries that pass all filters and whose validity ended at a time or before."""
-    asked = filtered(filters)
-    return _passing(read, Condition(f"e.valid_until <= %s::float8 AND {asked.sql}", (until, *asked.parameters)))
+    """Return the rows of the live entries that pass all filters and expired at or before a time."""
+    condition = filtered(filters)
+    return _passing(read, Condition(f"e.valid_until <= %s::float8 AND {condition.sql}", (until, *condition.parameters)))
 
 
 def erased(read: _Read) -> int:
-    """Return how many rows are left of entries that were deleted."""
+    """Return the number of rows of deleted entries."""
     sql = "SELECT count(*) FROM septet.entries WHERE vault = %s AND NOT live"
-    found = read.sql.execute(sql, (read.vault.number,)).fetchone()
-    return 0 if found is None else int(found[0])
+    result = read.sql.execute(sql, (read.vault.number,)).fetchone()
+    return 0 if result is None else int(result[0])
 
 
 def set_columns(
     write: PostgresWriting, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping, *, touch: bool
 ) -> None:
-    """Give entries, and their parts, the same values in some columns.
+    """Set columns of entries and their parts to the same values.
 
     Args:
-        touch: also make ``updated_at`` the time of the call, unless it is among the columns.
+        touch: also set ``updated_at`` to the time of the call, unless it is among the columns.
 
     Raises:
         EntryError: the times of an entry would contradict each other, or a value has a NUL character; roll the
@@ -103,12 +103,12 @@ def set_columns(
     history.keep(write, rows, columns, keeping)
     reindex = not INDEXED.isdisjoint(columns)
     before = indexing.indexed_at(write, every) if reindex else {}
-    said, values = [f"{name} = %s" for name in columns], [*columns.values()]
+    assignments, values = [f"{name} = %s" for name in columns], [*columns.values()]
     if touch and "updated_at" not in columns:
-        said.append("updated_at = greatest(%s::float8, e.created_at)")
+        assignments.append("updated_at = greatest(%s::float8, e.created_at)")
         values.append(keeping.at)
-    sql = f"UPDATE septet.entries e SET {', '.join(said)}, generation = %s FROM unnest(%s::bigint[]) AS w (row)"
-    write.sql.execute(f"{sql} WHERE {_THESE}", (*values, write.generation, *_given(write, every)))
+    sql = f"UPDATE septet.entries e SET {', '.join(assignments)}, generation = %s FROM unnest(%s::bigint[]) AS w (row)"
+    write.sql.execute(f"{sql} WHERE {_THESE}", (*values, write.generation, *_at(write, every)))
     if "tags" in columns:
         _set_grams(write, every)
     if reindex:
@@ -119,14 +119,13 @@ def set_columns(
 
 
 def attrs_at(read: _Read, rows: Sequence[int]) -> list[tuple[int, str]]:
-    """Return row and attrs, as JSON, of entries and of their parts."""
-    given = _given(read, parts.with_parts(read, rows))
-    found = read.sql.execute(f"SELECT e.row, e.attrs {_AT} ORDER BY w.place", given)
-    return [(row, attrs) for row, attrs in found]
+    """Return row and attrs (JSON) of entries and their parts."""
+    parameters = _at(read, parts.with_parts(read, rows))
+    return [*read.sql.execute(f"SELECT e.row, e.attrs {_AT} ORDER BY w.place", parameters)]
 
 
 def set_attrs(write: PostgresWriting, attrs: Sequence[tuple[int, str]], keeping: Keeping) -> None:
-    """Give entries attrs of their own each, and make ``updated_at`` the time of the call.
+    """Set the attrs of each entry, and ``updated_at`` to the time of the call.
 
     Raises:
         EntryError: an entry would be too large, or has a NUL character; roll the transaction back.
@@ -137,13 +136,13 @@ def set_attrs(write: PostgresWriting, attrs: Sequence[tuple[int, str]], keeping:
     if keeping.most:
         before = dict(attrs_at(write, rows))
         history.keep(write, [row for row, text in attrs if before[row] != text], {"attrs": ""}, keeping)
-    given, number, first = _given(write, rows)
-    write.sql.execute(_ATTRS, (keeping.at, write.generation, given, [text for _, text in attrs], number, first))
+    numbers, vault, first = _at(write, rows)
+    write.sql.execute(_ATTRS, (keeping.at, write.generation, numbers, [text for _, text in attrs], vault, first))
     _check_sizes(write, rows)
 
 
 def set_tags(write: PostgresWriting, rows: Sequence[int], tags: Sequence[str], keeping: Keeping) -> None:
-    """Give entries tags of their own each, as JSON; ``updated_at`` stays, for what they say is no newer.
+    """Set the tags (JSON) of each entry. Retagging does not change the content, so ``updated_at`` stays.
 
     Raises:
         EntryError: a tag has a NUL character.
@@ -153,14 +152,14 @@ def set_tags(write: PostgresWriting, rows: Sequence[int], tags: Sequence[str], k
     hold_rows(write, rows)
     before = indexing.indexed_at(write, rows)
     history.keep(write, rows, {"tags": ""}, keeping)
-    given, number, first = _given(write, rows)
-    write.sql.execute(_TAGS, (write.generation, given, list(tags), number, first))
+    numbers, vault, first = _at(write, rows)
+    write.sql.execute(_TAGS, (write.generation, numbers, list(tags), vault, first))
     _set_grams(write, rows)
     indexing.change(write, before, indexing.indexed_at(write, rows))
 
 
 def erase(write: PostgresWriting, rows: Sequence[int]) -> None:
-    """Empty entries and their parts, and remove their links, the vectors given with them and their earlier versions."""
+    """Clear entries and their parts, and remove their links, given vectors and earlier versions."""
     every = parts.with_parts(write, rows)
     if not every:
         return
@@ -168,48 +167,48 @@ def erase(write: PostgresWriting, rows: Sequence[int]) -> None:
     write.tables.vectors.drop_given(write, every)
     links.remove_of_rows(write, every)
     history.erase(write, every)
-    write.sql.execute(_ERASE, (write.generation, *_given(write, every)))
+    write.sql.execute(_ERASE, (write.generation, *_at(write, every)))
 
 
 def _passing(read: _Read, condition: Condition) -> list[int]:
     sql = f"SELECT e.row FROM septet.entries e WHERE e.vault = %s AND e.live AND {condition.sql}"
-    given = (read.vault.number, *condition.parameters)
-    rows = sorted(row for (row,) in read.sql.execute(sql, given))
+    parameters = (read.vault.number, *condition.parameters)
+    rows = sorted(row for (row,) in read.sql.execute(sql, parameters))
     if isinstance(read, PostgresWriting) and rows:
         hold_rows(read, rows)
-        # They may have changed until they were locked.
-        still = {row for (row,) in read.sql.execute(sql, given)}
+        # Entries may have changed before they were locked.
+        still = {row for (row,) in read.sql.execute(sql, parameters)}
         rows = [row for row in rows if row in still]
     return rows
 
 
 def _set_grams(write: PostgresWriting, rows: Sequence[int]) -> None:
-    """Make the terms of entries again whose tags have changed."""
+    """Rebuild the grams of entries whose tags changed."""
     sql = f"SELECT e.row, e.id, e.title, e.description, e.context, e.tags, e.grams {_AT}"
-    made = []
-    for row, entry_id, title, description, context, tags, before in write.sql.execute(sql, _given(write, rows)):
+    changed = []
+    for row, entry_id, title, description, context, tags, before in write.sql.execute(sql, _at(write, rows)):
         text = gram_text(entry_id, title, (description, context, *tags_of(tags)))
         if text != before:
-            made.append((row, text))
-    if made:
-        given, number, first = _given(write, [row for row, _ in made])
-        write.sql.execute(_GRAMS, (given, [text for _, text in made], number, first))
+            changed.append((row, text))
+    if changed:
+        numbers, vault, first = _at(write, [row for row, _ in changed])
+        write.sql.execute(_GRAMS, (numbers, [text for _, text in changed], vault, first))
 
 
 def _check(write: PostgresWriting, rows: Sequence[int]) -> None:
     """Raise if the times of an entry contradict each other."""
-    wrong = write.sql.execute(_WRONG, _given(write, rows)).fetchone()
+    wrong = write.sql.execute(_WRONG, _at(write, rows)).fetchone()
     if wrong is not None:
         raise contradiction(*wrong)
 
 
 def _check_sizes(write: PostgresWriting, rows: Sequence[int]) -> None:
-    """Raise if the texts and attrs of an entry are too long together."""
-    wrong = write.sql.execute(_LARGE, (*_given(write, rows), MOST_CHARS)).fetchone()
+    """Raise if an entry's texts and attrs together are too long."""
+    wrong = write.sql.execute(_LARGE, (*_at(write, rows), MOST_CHARS)).fetchone()
     if wrong is not None:
         raise too_large(*wrong)
 
 
-def _given(read: _Read, rows: Sequence[int]) -> tuple[list[int], int, int]:
+def _at(read: _Read, rows: Sequence[int]) -> tuple[list[int], int, int]:
     """Return the parameters of `_AT`."""
     return [int(row) for row in rows], read.vault.number, read.vault.first_bucket

@@ -1,4 +1,4 @@
-"""Rows of `entries`: reading, upserting, deleting."""
+"""Rows of `entries`: read, upsert, delete."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ __all__ = [
 
 _Read = PostgresReading | PostgresWriting
 
-#: Rows that `live` has the server send at once.
+#: Rows per fetch of `live`.
 PAGE_ROWS = 1_000
 
-#: Entries ``e`` by id, and by row in the order of rows; the row ends in the bucket.
+#: Entries ``e`` by id, and by row in the order of rows; the low bits of a row are its bucket.
 _BY_ID = (
     "FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
     "ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id"
@@ -76,10 +76,10 @@ _PURGE = "DELETE FROM septet.entries WHERE vault = %s AND NOT live AND id = ANY(
 
 
 def upsert(write: PostgresWriting, rows: Sequence[EntryRow], entries: Sequence[EntryRow], keeping: Keeping) -> None:
-    """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given.
+    """Insert entries, or overwrite those with existing ids; these retain ``created_at`` unless given.
 
     Args:
-        entries: the rows with earlier versions; parts have none.
+        entries: those whose earlier versions are stored.
 
     Raises:
         EntryError: a text has a NUL character; nothing was written.
@@ -93,8 +93,8 @@ def upsert(write: PostgresWriting, rows: Sequence[EntryRow], entries: Sequence[E
     stored: dict[str, tuple[int, bool, float]] = {}
     for *values, created_at in foreseen.stored:
         stored[values[4]] = (values[0], values[1], created_at)
-        if (one := indexed(*values)) is not None:
-            before[one.row] = one
+        if (entry := indexed(*values)) is not None:
+            before[entry.row] = entry
     if stored:
         history.keep_replaced(write, entries, keeping, foreseen.replaced)
     coming = _coming(rows, stored)
@@ -110,34 +110,34 @@ def upsert(write: PostgresWriting, rows: Sequence[EntryRow], entries: Sequence[E
     after = {}
     for row in coming.values():
         texts = (row.id, row.title, row.description, row.context, row.tags, row.grams)
-        if (one := indexed(numbered[row.id], True, row.kind, row.parent, *texts)) is not None:
-            after[one.row] = one
+        if (entry := indexed(numbered[row.id], True, row.kind, row.parent, *texts)) is not None:
+            after[entry.row] = entry
     indexing.change(write, before, after, foreseen.spaces)
     write.held.rows.update(numbered.values())
 
 
 def find(read: _Read, ids: Sequence[str]) -> dict[str, Candidate]:
-    """Return the live entries with the given ids, by id.
+    """Return the live entries with these ids, by id.
 
     Raises:
         EntryError: an id is not text.
     """
-    wanted = [utf8(i, "id") for i in ids]
-    hold(read, wanted)
-    return {c.id: c for c in map(Candidate._make, read.sql.execute(_FIND, _ids(read, wanted)))}
+    ids = [utf8(i, "id") for i in ids]
+    hold(read, ids)
+    return {c.id: c for c in map(Candidate._make, read.sql.execute(_FIND, _ids(read, ids)))}
 
 
 def ids_beginning(read: _Read, text: str, limit: int) -> list[str]:
-    """Return the ids of live entries that begin with a text, ascending, at most so many; by the index of ids."""
+    """Return at most ``limit`` ids of live entries with a prefix, ascending. Uses the index of ids."""
     if "\0" in text:
         return []
-    # No text has a character behind the last one.
-    found = read.sql.execute(_BEGINNING, (read.vault.number, text, f"{text}\U0010ffff", limit))
-    return [one for (one,) in found]
+    # U+10FFFF is the last code point.
+    rows = read.sql.execute(_BEGINNING, (read.vault.number, text, f"{text}\U0010ffff", limit))
+    return [entry_id for (entry_id,) in rows]
 
 
 def rows_of(read: _Read, ids: Sequence[str], kind: str | None = None) -> list[int]:
-    """Return the rows of those of the ids that live entries have, or live entries of a kind, ascending."""
+    """Return the rows of live entries with these ids, and of this kind if given, ascending."""
     hold(read, ids)
     rows = sorted({row for (row,) in read.sql.execute(_ROWS_OF, (*_ids(read, ids), kind, kind))})
     if isinstance(read, PostgresWriting):
@@ -146,7 +146,7 @@ def rows_of(read: _Read, ids: Sequence[str], kind: str | None = None) -> list[in
 
 
 def live(read: _Read) -> Iterator[Candidate]:
-    """Yield every live entry in the order of rows, those with a parent of their own behind all others."""
+    """Yield every live entry in the order of rows, those with another entry as parent last."""
     with read.sql.cursor(name="septet_live") as cursor:
         cursor.itersize = PAGE_ROWS
         cursor.execute(_LIVE, (read.vault.number,))
@@ -154,30 +154,30 @@ def live(read: _Read) -> Iterator[Candidate]:
 
 
 def ids_at(read: _Read, rows: Sequence[int]) -> list[str]:
-    """Return the ids of the entries at the given rows.
+    """Return the ids of the entries at these rows.
 
     Raises:
-        StoreError: one of them is not there.
+        StoreError: a row is missing.
     """
     return _at(read, "e.id", rows)
 
 
 def tags_at(read: _Read, rows: Sequence[int]) -> list[list[str]]:
-    """Return the tags of the entries at the given rows.
+    """Return the tags of the entries at these rows.
 
     Raises:
-        StoreError: one of them is not there.
+        StoreError: a row is missing.
     """
     return [tags_of(tags) for tags in _at(read, "e.tags", rows)]
 
 
 def purge(write: PostgresWriting) -> int:
-    """Remove deleted rows, and vectors of texts that no entry has any more; return how many rows."""
+    """Remove deleted rows, and vectors of texts without entries; return the number of rows."""
     write.tables.texts.drop_orphans(write)
-    dead = [one for (one,) in write.sql.execute(_DEAD, (write.vault.number,))]
+    dead = [entry_id for (entry_id,) in write.sql.execute(_DEAD, (write.vault.number,))]
     if not dead:
         return 0
-    # Somebody may bring one back meanwhile.
+    # Another writer may revive an entry until it is locked; the statement checks again.
     hold(write, dead)
     return write.sql.execute(_PURGE, (write.vault.number, dead)).rowcount
 
@@ -188,14 +188,14 @@ def count(read: _Read) -> int:
 
 
 def count_searchable(read: _Read, *, memories: bool = False) -> int:
-    """Return the number of entries that searches look at; memories count if ``memories`` says so."""
+    """Return the number of searchable entries, with memories if ``memories``."""
     return _number(read, f"SELECT count(*) FROM septet.entries e WHERE e.vault = %s AND {searched(memories)}")
 
 
 def any_searchable(read: _Read, *, memories: bool) -> bool:
-    """Say whether there is a live entry; a memory counts if ``memories`` says so."""
-    one = f"SELECT 1 FROM septet.entries e WHERE e.vault = %s AND {searched(memories)} LIMIT 1"
-    return _number(read, f"SELECT count(*) FROM ({one}) AS found") > 0
+    """Return True if there is a searchable entry, with memories if ``memories``."""
+    first = f"SELECT 1 FROM septet.entries e WHERE e.vault = %s AND {searched(memories)} LIMIT 1"
+    return _number(read, f"SELECT count(*) FROM ({first}) AS found") > 0
 
 
 def kinds(read: _Read) -> dict[str, int]:
@@ -205,9 +205,9 @@ def kinds(read: _Read) -> dict[str, int]:
 
 
 def _coming(rows: Iterable[EntryRow], stored: dict[str, tuple[int, bool, float]]) -> dict[str, EntryRow]:
-    """Return what the entries will be, by id in the order in which the ids came first; the last of an id wins.
+    """Return the entries to be written by id, in the order of first occurrence; the last row of an id wins.
 
-    A revived entry starts a new life, so it takes the new creation time.
+    A revived entry gets a new ``created_at``.
     """
     coming: dict[str, EntryRow] = {}
     created = {entry_id: created_at for entry_id, (_, is_live, created_at) in stored.items() if is_live}
@@ -234,18 +234,18 @@ def _insert(write: PostgresWriting, rows: Sequence[tuple[int, EntryRow]]) -> Non
 
 def _update(write: PostgresWriting, rows: Iterable[tuple[int, EntryRow]]) -> None:
     vault, generation = write.vault, write.generation
-    given = [(*row[:-1], generation, vault.number, vault.bucket_of_row(number), number) for number, row in rows]
-    if len(given) > FEW:
-        write.sql.cursor().executemany(_UPDATE, given)
+    updates = [(*row[:-1], generation, vault.number, vault.bucket_of_row(number), number) for number, row in rows]
+    if len(updates) > FEW:
+        write.sql.cursor().executemany(_UPDATE, updates)
     else:
-        for one in given:
-            write.later(_UPDATE, one)
+        for update in updates:
+            write.later(_UPDATE, update)
 
 
 def _ids(read: _Read, ids: Iterable[str]) -> tuple[list[int], list[str], int]:
-    """Return the parameters of `_BY_ID`; an id with a NUL character is no entry's."""
-    wanted = [one for one in dict.fromkeys(ids) if "\0" not in one]
-    return [read.vault.bucket_of(one) for one in wanted], wanted, read.vault.number
+    """Return the parameters of `_BY_ID`, without ids that have a NUL character, which no entry has."""
+    storable = [entry_id for entry_id in dict.fromkeys(ids) if "\0" not in entry_id]
+    return [*map(read.vault.bucket_of, storable)], storable, read.vault.number
 
 
 def _rows(read: _Read, rows: Sequence[int]) -> tuple[list[int], int, int]:
@@ -254,16 +254,16 @@ def _rows(read: _Read, rows: Sequence[int]) -> tuple[list[int], int, int]:
 
 
 def _at(read: _Read, source: str, rows: Sequence[int]) -> list[str]:
-    """Return a fact, an expression over ``entries e``, about the entries at the given rows, in their order."""
+    """Return the values of an expression over ``entries e`` at these rows, in their order."""
     if not rows:
         return []
-    found = read.sql.execute(f"SELECT {source} {_BY_ROW} ORDER BY w.place", _rows(read, rows)).fetchall()
-    # Callers match the answer to the rows by position: a missing one would shift all others.
-    if len(found) != len(rows):
-        raise MissingRows(f"{len(rows) - len(found)} of {len(rows)} entries are not there any more: search again")
-    return [fact for (fact,) in found]
+    values = read.sql.execute(f"SELECT {source} {_BY_ROW} ORDER BY w.place", _rows(read, rows)).fetchall()
+    # Callers match values to rows by position, so none may be missing.
+    if len(values) != len(rows):
+        raise MissingRows(f"{len(rows) - len(values)} of {len(rows)} entries no longer exist: search again")
+    return [value for (value,) in values]
 
 
 def _number(read: _Read, sql: str) -> int:
-    found = read.sql.execute(sql, (read.vault.number,)).fetchone()
-    return 0 if found is None else int(found[0])
+    result = read.sql.execute(sql, (read.vault.number,)).fetchone()
+    return 0 if result is None else int(result[0])

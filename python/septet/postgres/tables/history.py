@@ -1,4 +1,4 @@
-"""History: what entries were before they were changed. A new entry has none, and costs nothing here."""
+"""History: earlier versions of entries. New entries have none and cost nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
-from septet.postgres.tables.foreseen import VERSION, kept, named, parents
+from septet.postgres.tables.foreseen import VERSION, has_history, named, parents
 from septet.postgres.tables.fragments import SPLIT
 from septet.ranking.pool import json_text
 from septet.sqlite.tables.history import COLUMNS, Keeping, Stored, columns_of, replaced, versions
@@ -15,7 +15,7 @@ __all__ = ["count_older", "drop_older", "erase", "keep", "keep_replaced", "of_en
 
 _Read = PostgresReading | PostgresWriting
 
-#: What is there of live entries.
+#: Current versions of live entries.
 _REPLACED = (
     f"SELECT p.id, p.parent, p.row, p.created_at, {VERSION} FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) "
     "JOIN septet.entries p ON p.vault = %s AND p.bucket = w.bucket AND p.id = w.id WHERE p.live"
@@ -24,7 +24,7 @@ _AT_ROWS = (
     "FROM unnest(%s::bigint[]) AS w (row) JOIN septet.entries p "
     "ON p.vault = %s AND p.bucket = %s + (w.row & 1023)::integer AND p.row = w.row"
 )
-#: Behind the versions that an entry has; then so many of them are dropped as there are too many.
+#: Append versions; `_TRIM` then drops the oldest above the maximum.
 _ADD = (
     "INSERT INTO septet.history (vault, bucket, entry, version, at, call, columns) "
     "SELECT e.vault, e.bucket, e.row, 1 + coalesce((SELECT max(h.version) FROM septet.history h "
@@ -53,51 +53,49 @@ _ERASE = (
     "DELETE FROM septet.history h USING unnest(%s::integer[], %s::bigint[]) AS w (bucket, row) "
     "WHERE h.vault = %s AND h.bucket = w.bucket AND h.entry = w.row"
 )
-#: Without rows those of all entries.
+#: Versions of all entries if the rows are NULL.
 _OLDER = (
     "FROM septet.history WHERE vault = %s AND at <= %s::float8 AND (%s::bigint[] IS NULL OR entry = ANY(%s::bigint[]))"
 )
 
 
 def keep(write: PostgresWriting, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping) -> None:
-    """Keep what entries hold in columns, of those in which one of them is about to get another value.
+    """Store the old values of columns, for entries in which any of them is about to change.
 
     Args:
-        columns: their new values.
+        columns: new values by name.
     """
     if not (keeping.most and rows and columns):
         return
     names = [*columns, *(() if "updated_at" in columns else ("updated_at",))]
     sql = f"SELECT p.id, p.parent, p.row, {', '.join(f'p.{name}' for name in names)} {_AT_ROWS} WHERE p.live"
     new = tuple(columns.values())
-    found = write.sql.execute(sql, (list(rows), write.vault.number, write.vault.first_bucket)).fetchall()
-    changed = [one for one in found if one[3 : 3 + len(new)] != new]
-    changed = _kept(write, changed)
+    entries = write.sql.execute(sql, (list(rows), write.vault.number, write.vault.first_bucket)).fetchall()
+    changed = _with_history(write, [entry for entry in entries if entry[3 : 3 + len(new)] != new])
     _add(write, [(row, json_text(dict(zip(names, old)))) for _, _, row, *old in changed], keeping)
 
 
 def keep_replaced(
-    write: PostgresWriting, rows: Sequence[Any], keeping: Keeping, found: Sequence[tuple[Any, ...]] | None
+    write: PostgresWriting, rows: Sequence[Any], keeping: Keeping, current: Sequence[tuple[Any, ...]] | None
 ) -> None:
-    """Keep of entries that are about to be overwritten what will be another then.
+    """Store the columns that are about to be overwritten with other values.
 
     Args:
-        rows: what they will be, each an `EntryRow`.
-        found: of them and of others that have earlier versions id, row, ``created_at`` and what `VERSION` names; None
-            where that was not asked.
+        rows: the new entries, each an `EntryRow`.
+        current: id, row, ``created_at`` and the columns of `VERSION` of entries with a history; None if not read yet.
     """
     if not keeping.most:
         return
     coming = {row.id: row for row in rows}
-    if found is None:
-        there = write.sql.execute(_REPLACED, named(write.vault, coming)).fetchall()
-        found = [(entry_id, *rest) for entry_id, _, *rest in _kept(write, there)]
-    held = [(row, replaced(old, coming[entry_id])) for entry_id, row, *old in found if entry_id in coming]
-    _add(write, [(row, text) for row, text in held if text is not None], keeping)
+    if current is None:
+        entries = write.sql.execute(_REPLACED, named(write.vault, coming)).fetchall()
+        current = [(entry_id, *values) for entry_id, _, *values in _with_history(write, entries)]
+    texts = [(row, replaced(old, coming[entry_id])) for entry_id, row, *old in current if entry_id in coming]
+    _add(write, [(row, text) for row, text in texts if text is not None], keeping)
 
 
 def of_entry(read: _Read, entry_id: str) -> list[Stored]:
-    """Return the earlier versions of a live entry, the last one first."""
+    """Return the earlier versions of a live entry, newest first."""
     if "\0" in entry_id:
         return []
     place = read.vault.number, read.vault.bucket_of(entry_id)
@@ -106,10 +104,10 @@ def of_entry(read: _Read, entry_id: str) -> list[Stored]:
 
 
 def was(read: _Read, row: int, call: str, column: str) -> Any:
-    """Return what an entry held in a column before the last such call that changed it; None if that was not kept."""
-    found = read.sql.execute(_WAS, (read.vault.number, read.vault.bucket_of_row(row), row, call))
-    held = (columns_of(text) for (text,) in found)
-    return next((one[column] for one in held if column in one), None)
+    """Return a column's value before the last such call that changed it; None if not stored."""
+    rows = read.sql.execute(_WAS, (read.vault.number, read.vault.bucket_of_row(row), row, call))
+    stored = (columns_of(text) for (text,) in rows)
+    return next((columns[column] for columns in stored if column in columns), None)
 
 
 def erase(write: PostgresWriting, rows: Sequence[int]) -> None:
@@ -118,34 +116,33 @@ def erase(write: PostgresWriting, rows: Sequence[int]) -> None:
 
 
 def count_older(read: _Read, until: float, rows: Sequence[int] | None) -> int:
-    """Return how many versions were replaced at a time or before, of all entries or of some."""
-    found = read.sql.execute(f"SELECT count(*) {_OLDER}", _older(read, until, rows)).fetchone()
-    return 0 if found is None else int(found[0])
+    """Return the number of versions replaced at or before a time, of all entries if ``rows`` is None."""
+    result = read.sql.execute(f"SELECT count(*) {_OLDER}", _older(read, until, rows)).fetchone()
+    return 0 if result is None else int(result[0])
 
 
 def drop_older(write: PostgresWriting, until: float, rows: Sequence[int] | None) -> int:
-    """Remove the versions that were replaced at a time or before, of all entries or of some; return how many."""
+    """Remove the versions that `count_older` counts, and return their number."""
     return write.sql.execute(f"DELETE {_OLDER}", _older(write, until, rows)).rowcount
 
 
 def _older(read: _Read, until: float, rows: Sequence[int] | None) -> tuple[object, ...]:
-    some = None if rows is None else list(rows)
-    return read.vault.number, until, some, some
+    numbers = None if rows is None else list(rows)
+    return read.vault.number, until, numbers, numbers
 
 
-def _kept(write: PostgresWriting, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Return those of some entries, each with id and parent first, that have earlier versions."""
-    above = parents(entry_id for entry_id, parent, *_ in rows if parent is not None)
-    split = {one for (one,) in write.sql.execute(SPLIT, named(write.vault, above))} if above else ()
-    return [one for one in rows if kept(one[0], one[1], split)]
+def _with_history(write: PostgresWriting, entries: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return the entries, each with id and parent first, that have a history."""
+    above = parents(entry_id for entry_id, parent, *_ in entries if parent is not None)
+    split = {entry_id for (entry_id,) in write.sql.execute(SPLIT, named(write.vault, above))} if above else ()
+    return [entry for entry in entries if has_history(entry[0], entry[1], split)]
 
 
-def _add(write: PostgresWriting, kept: Sequence[tuple[int, str]], keeping: Keeping) -> None:
-    if not kept:
+def _add(write: PostgresWriting, versions: Sequence[tuple[int, str]], keeping: Keeping) -> None:
+    if not versions:
         return
-    vault, rows = write.vault.number, [row for row, _ in kept]
-    buckets, rows = _places(write, rows)
-    texts = [text for _, text in kept]
+    vault, texts = write.vault.number, [text for _, text in versions]
+    buckets, rows = _places(write, [row for row, _ in versions])
     write.later(_ADD, (keeping.at, keeping.call, buckets, rows, texts, vault))
     write.later(_TRIM, (buckets, rows, vault, vault, keeping.most))
 

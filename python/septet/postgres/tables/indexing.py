@@ -54,9 +54,9 @@ def prepared(vault: VaultRow, rows: Sequence[EntryRow]) -> Prepared:
     return Prepared(texts, parts, postings.ordered(parts[TEXTS], buckets), postings.ordered(parts[GRAMS], buckets))
 
 
-def take(write: PostgresWriting, found: object) -> None:
+def take(write: PostgresWriting, prepared: object) -> None:
     """Let the next write of entries use the result of `prepared`, if it has the same texts."""
-    write.held.prepared = found if isinstance(found, Prepared) else None
+    write.held.prepared = prepared if isinstance(prepared, Prepared) else None
 
 
 def rows_of(write: PostgresWriting, ids: Iterable[str]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Links between entries, each stored from both ends, so that either end has its links in its own bucket."""
+"""Links between entries, each stored for both ends, in their buckets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["all_links", "count", "linked_by", "links_of", "put", "remove", "remo
 
 _Read = PostgresReading | PostgresWriting
 
-#: Links that `all_links` has the server send at once.
+#: Rows per fetch of `all_links`.
 PAGE_ROWS = 5_000
 
 _PUT = (
@@ -52,7 +52,7 @@ _ALL = "SELECT node, other, type, note FROM septet.links WHERE vault = %s AND ou
 
 
 def put(write: PostgresWriting, links: Iterable[Link]) -> None:
-    """Store links between entries; a link that exists gets the new type and note, and counts as new.
+    """Insert or overwrite links between entries; an overwritten link counts as new.
 
     Raises:
         EntryError: a note or a type has a NUL character.
@@ -65,11 +65,11 @@ def put(write: PostgresWriting, links: Iterable[Link]) -> None:
     vault = write.vault
     ends = sorted({end for pair in stored for end in pair})
     hold(write, ends)
-    found = write.sql.execute(_ROWS, ([vault.bucket_of(end) for end in ends], ends, vault.number))
-    places = {entry_id: (vault.bucket_of_row(row), row) for entry_id, row in found}
+    entries = write.sql.execute(_ROWS, ([vault.bucket_of(end) for end in ends], ends, vault.number))
+    places = {entry_id: (vault.bucket_of_row(row), row) for entry_id, row in entries}
     rows = []
     for source, target, kind, note in stored.values():
-        # Of an entry that was never there nobody can know.
+        # Skip links of entries that never existed.
         if source in places and target in places:
             (bucket, row), (other_bucket, other_row) = places[source], places[target]
             rows.append((bucket, source, target, other_bucket, row, other_row, True, kind, note))
@@ -79,41 +79,41 @@ def put(write: PostgresWriting, links: Iterable[Link]) -> None:
 
 
 def remove(write: PostgresWriting, source: str, target: str) -> bool:
-    """Remove a link and say whether there was one."""
+    """Remove a link; return True if it existed."""
     if "\0" in source + target:
         return False
     hold(write, (source, target))
     number, bucket_of = write.vault.number, write.vault.bucket_of
-    there = write.sql.execute(_REMOVE, (number, bucket_of(source), source, target, True)).rowcount > 0
-    if there:
+    exists = write.sql.execute(_REMOVE, (number, bucket_of(source), source, target, True)).rowcount > 0
+    if exists:
         write.sql.execute(_REMOVE, (number, bucket_of(target), target, source, False))
-    return there
+    return exists
 
 
 def remove_of_rows(write: PostgresWriting, rows: Sequence[int]) -> None:
-    """Remove the links from and to the entries at the given rows."""
-    given = [int(row) for row in rows], write.vault.number, write.vault.first_bucket
-    others = write.sql.execute(_REMOVE_OF, given).fetchall()
+    """Remove the links from and to the entries at these rows."""
+    parameters = [int(row) for row in rows], write.vault.number, write.vault.first_bucket
+    others = write.sql.execute(_REMOVE_OF, parameters).fetchall()
     if others:
         write.sql.execute(_REMOVE_OTHERS, (*map(list, zip(*others)), write.vault.number))
 
 
 def linked_by(read: _Read, target: str, type: str) -> str | None:
-    """Return an entry with a link of a type to another one, or None."""
+    """Return the id of an entry with a link of this type to ``target``, or None."""
     if "\0" in target:
         return None
     hold(read, [target])
     place = read.vault.number, read.vault.bucket_of(target), target
-    found = read.sql.execute(_LINKED_BY, (*place, type)).fetchone()
-    return None if found is None else str(found[0])
+    result = read.sql.execute(_LINKED_BY, (*place, type)).fetchone()
+    return None if result is None else str(result[0])
 
 
 def links_of(read: _Read, entry_id: str) -> list[Link]:
     """Return the links from and to an entry."""
     if "\0" in entry_id:
         return []
-    found = read.sql.execute(_OF, (read.vault.number, read.vault.bucket_of(entry_id), entry_id))
-    return [*map(Link._make, found)]
+    links = read.sql.execute(_OF, (read.vault.number, read.vault.bucket_of(entry_id), entry_id))
+    return [*map(Link._make, links)]
 
 
 def all_links(read: _Read) -> Iterator[Link]:
@@ -127,5 +127,5 @@ def all_links(read: _Read) -> Iterator[Link]:
 def count(read: _Read) -> int:
     """Return the number of links."""
     sql = "SELECT count(*) FROM septet.links WHERE vault = %s AND outgoing"
-    found = read.sql.execute(sql, (read.vault.number,)).fetchone()
-    return 0 if found is None else int(found[0])
+    result = read.sql.execute(sql, (read.vault.number,)).fetchone()
+    return 0 if result is None else int(result[0])
