@@ -1,6 +1,6 @@
-"""Jobs: batches that a provider embeds over hours, recorded so that a later process can collect them.
+"""Jobs: batches that a provider embeds over hours, stored so that a later process can collect them.
 
-The texts of a job are claimed in the job's own name, which no process has: a crash leaves them claimed.
+The job itself, not a process, owns the claims on its texts, so they survive a crash.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAKE = (
 _SUBMITTED = "UPDATE septet.jobs SET batch = %s::text WHERE vault = %s AND job = %s"
 _OWNERS = "SELECT DISTINCT owner FROM septet.jobs WHERE vault = %s AND until > %s AND owner <> ''"
 _LET_GO = "UPDATE septet.jobs SET owner = '' WHERE vault = %s AND owner = ANY(%s::text[])"
-# A job that another process is just taking is that one's.
+# Skip jobs that another process is taking.
 _TAKE = (
     "UPDATE septet.jobs j SET owner = %s::text, until = %s FROM (SELECT job FROM septet.jobs WHERE vault = %s "
     "AND model = %s::text AND place = %s::text AND (owner = '' OR until <= %s) FOR UPDATE SKIP LOCKED) AS o "
@@ -31,24 +31,24 @@ _COUNT = "SELECT count(*) FROM septet.claims WHERE vault = %s AND model = %s::te
 
 
 def make(write: PostgresWriting, model: str, address: str, name: str, owner: str, now: float, until: float) -> int:
-    """Record a job before it is submitted and return its number.
+    """Store a job before it is submitted and return its number.
 
     Args:
-        address: of the provider that gets it; no other address knows the job.
-        owner: the process that looks after it, until a time (epoch seconds).
+        address: address of the provider; the job exists only there.
+        owner: process responsible for the job until ``until`` (epoch seconds).
     """
-    made = write.sql.execute(_MAKE, (write.vault.number, model, address, name, owner, until, now)).fetchone()
-    assert made is not None
-    return int(made[0])
+    result = write.sql.execute(_MAKE, (write.vault.number, model, address, name, owner, until, now)).fetchone()
+    assert result is not None
+    return int(result[0])
 
 
 def submitted(write: PostgresWriting, job: int, batch: str) -> None:
-    """Keep the provider's id of a job."""
+    """Store the provider's id of a job."""
     write.sql.execute(_SUBMITTED, (batch, write.vault.number, job))
 
 
 def take(write: PostgresWriting, model: str, address: str, owner: str, now: float, until: float) -> list[Job]:
-    """Take over the jobs of a model that no living process looks after, the oldest first."""
+    """Take over the jobs of a model without a living owner, oldest first."""
     vault = write.vault.number
     dead = [other for (other,) in write.sql.execute(_OWNERS, (vault, now)) if claims.is_dead(other)]
     if dead:
@@ -58,27 +58,27 @@ def take(write: PostgresWriting, model: str, address: str, owner: str, now: floa
 
 
 def renew(write: PostgresWriting, owner: str, until: float) -> None:
-    """Look after jobs until a later time."""
+    """Extend the ownership of an owner's jobs until a time (epoch seconds)."""
     write.sql.execute(_RENEW, (until, write.vault.number, owner))
 
 
 def let_go(write: PostgresWriting, owner: str) -> None:
-    """Leave jobs to the next process; their texts stay claimed."""
+    """Release an owner's jobs; their texts stay claimed."""
     write.sql.execute(_LET_GO, (write.vault.number, [owner]))
 
 
 def drop(write: PostgresWriting, job: int) -> None:
-    """Forget a job that is over, and free those of its texts that have no vector."""
+    """Delete a finished job and release its texts without vectors."""
     write.sql.execute(_DROP, (write.vault.number, job))
     claims.release(write, owner_of(job))
 
 
 def keys(read: PostgresReading, job: int) -> set[str]:
-    """Return the texts, by hash, that a job is still to bring."""
+    """Return the hashes of a job's texts that still lack vectors."""
     return {r[0] for r in read.sql.execute(_KEYS, (read.vault.number, owner_of(job)))}
 
 
 def count_texts(read: PostgresReading, model: str) -> int:
-    """Return how many texts of a model are in jobs."""
-    found = read.sql.execute(_COUNT, (read.vault.number, model, f"{OWNERS} ")).fetchone()
-    return 0 if found is None else int(found[0])
+    """Return the number of a model's texts in jobs."""
+    result = read.sql.execute(_COUNT, (read.vault.number, model, f"{OWNERS} ")).fetchone()
+    return 0 if result is None else int(result[0])
