@@ -1,6 +1,6 @@
-"""The text leg of a cascade: entries that hold all words of a query by their beginnings, else fewer, else any.
+"""The text leg of a cascade: entries that match all stems of a query by prefix, else fewer, else any.
 
-As in `fulltext`, the server ranks to choose, by FTS5's formula, in which the words that begin alike count as one.
+As in `fulltext`, the server ranks candidates by FTS5's formula; all words with the same prefix count as one term.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["Asked", "best", "memories"]
 
 
 class Asked(NamedTuple):
-    """What words begin with, and what entries must hold of them.
+    """Stems of a query, and the steps of the cascade.
 
     Attributes:
-        stems: each once, as it is stored; an empty one begins nothing, and of a phrase the postings are given.
-        idf: the inverse document frequency of each.
-        steps: whether entries must hold all stems, or any, and the places of these, as often as they count.
+        stems: unique, as stored; an empty stem matches nothing, and postings of phrases are passed separately.
+        idf: inverse document frequency of each stem.
+        steps: for each step, True if entries must hold all stems rather than any, and their places, with repetitions.
     """
 
     stems: Sequence[str]
@@ -35,8 +35,8 @@ class Asked(NamedTuple):
     steps: Sequence[tuple[bool, Sequence[int]]]
 
 
-# The postings of one stem, by prefix. A statement for each stem: a join with all of them gets a generic plan that scans
-# most of the table, as the planner cannot estimate a range whose ends are unknown.
+# Postings of one stem, by prefix. One statement per stem: a join with all stems gets a generic plan that scans most of
+# the table, as the planner cannot estimate a range with unknown bounds.
 _BEGUN = """
     SELECT p.bucket, p.row, {place}::bigint AS place, f.f, p.tokens
     FROM septet.postings p CROSS JOIN (SELECT %s::float8[] AS w) c CROSS JOIN LATERAL (
@@ -47,14 +47,14 @@ _BEGUN = """
         AND f.f > 0 AND p.memory = ANY(%s::boolean[])
 """
 
-# The postings of phrases come with the question; the entries say in which shard each belongs.
+# Postings of phrases are parameters; joining entries assigns each to its shard.
 _PHRASES = """
     UNION ALL
     SELECT e.bucket, e.row, p.place, p.f, p.tokens
     FROM unnest(%s::bigint[], %s::int[], %s::bigint[], %s::float8[], %s::int[]) AS p (place, bucket, row, f, tokens)
     JOIN septet.entries e ON e.vault = %s AND e.bucket = p.bucket AND e.row = p.row
 """
-# How often an entry holds each word, and the tokens of its texts.
+# Weighted frequency of each stem by entry, and the tokens of its texts.
 _GROUPED = """
 SELECT h.bucket, h.row, min(h.tokens) AS tokens, {times} FROM ({held}) h GROUP BY h.bucket, h.row
 """
@@ -63,7 +63,7 @@ _OF_WORD = (
     "coalesce(%s::float8 * ((g.f{place} * (%s::float8 + 1)) "
     "/ (g.f{place} + %s::float8 * (1 - %s::float8 + %s::float8 * g.tokens / %s::float8))), 0)"
 )
-# The first step that any entry takes answers, and those that take it are its matches.
+# The first step with a match answers; its entries are the matches.
 _BEST = """
 WITH taken AS MATERIALIZED (
     SELECT g.row, CASE {taken} END AS step, CASE {scores} END AS score
@@ -73,46 +73,44 @@ SELECT (SELECT count(*) FROM scored), t.step, t.score, t.row FROM scored t ORDER
 """
 
 
-def best(vault: VaultRow, asked: Asked, leg: TextLeg) -> Statement:
-    """Return what asks for the best of the first step that has an answer, by score, then by row; else for nothing.
+def best(vault: VaultRow, query: Asked, leg: TextLeg) -> Statement:
+    """Return the statement for the best matches of the first step that has any, by score, then by row.
 
-    Each row has the number of all matches, the step, the score and the row.
+    Each result has the number of all matches, the step, the score and the row.
 
     Args:
-        leg: what is wanted beside the words.
+        leg: ranking, phrases and filters.
     """
     ranking = leg.ranking
-    held, of_held = _begun(vault, asked.stems, ranking.weights, (False, True) if leg.memories else (False,))
-    # Names of phrases have a blank.
-    places = {stem: place for place, stem in enumerate(asked.stems, 1)}
-    weighed = [
-        (one, one.weighed(ranking.weights)) for one in leg.phrases if one.part == 0 and (leg.memories or not one.memory)
-    ]
-    phrases = [(places[one.term], one.bucket, one.row, f, one.tokens) for one, f in weighed if f > 0]
+    posted, parameters = _begun(vault, query.stems, ranking.weights, (False, True) if leg.memories else (False,))
+    # Only phrases contain a space.
+    places = {stem: place for place, stem in enumerate(query.stems, 1)}
+    weighed = [(p, p.weighed(ranking.weights)) for p in leg.phrases if p.part == 0 and (leg.memories or not p.memory)]
+    phrases = [(places[p.term], p.bucket, p.row, f, p.tokens) for p, f in weighed if f > 0]
     if phrases:
-        held += _PHRASES
-        of_held += [*map(list, zip(*phrases)), vault.number]
-    passing = _GROUPED.format(times=", ".join(_TIMES.format(place=at) for at in places.values()), held=held)
+        posted += _PHRASES
+        parameters += [*map(list, zip(*phrases)), vault.number]
+    passing = _GROUPED.format(times=", ".join(_TIMES.format(place=at) for at in places.values()), held=posted)
     if leg.condition is not None:
         passing = PASSING.format(grouped=passing, condition=leg.condition.sql)
-        of_held += [vault.number, *leg.condition.parameters]
+        parameters += [vault.number, *leg.condition.parameters]
     elif leg.now is not None:
         passing = VALID.format(grouped=passing)
-        of_held += [vault.number, leg.now, leg.now]
+        parameters += [vault.number, leg.now, leg.now]
     holds = [
-        _joined(" AND " if every else " OR ", [f"g.f{at + 1} > 0" for at in words]) for every, words in asked.steps
+        _joined(" AND " if every else " OR ", [f"g.f{at + 1} > 0" for at in words]) for every, words in query.steps
     ]
-    # As FTS5 adds: the words in the order of the step, a repeated one again.
-    scores = [_joined(" + ", [_OF_WORD.format(place=at + 1) for at in words], "0") for _, words in asked.steps]
+    # Sum in FTS5's order: stems in the order of the step, repeated ones included.
+    scores = [_joined(" + ", [_OF_WORD.format(place=at + 1) for at in words], "0") for _, words in query.steps]
     k1, b, average = ranking.k1, ranking.b, ranking.average[0]
-    of_scores = [one for _, words in asked.steps for at in words for one in (asked.idf[at], k1, k1, b, b, average)]
+    constants = [x for _, words in query.steps for at in words for x in (query.idf[at], k1, k1, b, b, average)]
     sql = _BEST.format(
         passing=passing,
         taken=" ".join(f"WHEN {holding} THEN {at}" for at, holding in enumerate(holds)),
         scores=" ".join(f"WHEN {holding} THEN {score}" for holding, score in zip(holds, scores)),
-        any=_joined(" OR ", [f"({one})" for one in holds]),
+        any=_joined(" OR ", [f"({holding})" for holding in holds]),
     )
-    return Statement(sql, (*of_scores, *of_held, leg.most))
+    return Statement(sql, (*constants, *parameters, leg.most))
 
 
 def memories(
@@ -124,32 +122,30 @@ def memories(
     most: int,
     phrases: Sequence[Posting] = (),
 ) -> Statement:
-    """Return what asks for the best memories of a step, as `septet.postgres.tables.memories.scored` does.
+    """Return the statement for the best memories of a step, as `septet.postgres.tables.memories.scored` does.
 
     Args:
-        step: whether memories must hold all stems, or any, and these, as they are stored, as often as they count.
-        weights: of the columns, as `septet.postgres.tables.memories.EQUAL` has them; where one is above 0,
-            memories are looked for.
+        step: True if memories must hold all stems rather than any, and the stems as stored, with repetitions.
+        weights: weights of columns as in `septet.postgres.tables.memories.EQUAL`; columns of weight 0 are not searched.
         phrases: postings of the phrases among the stems.
     """
     every, stems = step
-    # Of no context.
-    own = [*weights[:3], 0.0, weights[4]]
+    # Full text does not index the context of memories.
+    without_context = [*weights[:3], 0.0, weights[4]]
     posted = [
-        (place, one.bucket, one.row, one.weighed(own), one.tokens)
+        (place, p.bucket, p.row, p.weighed(without_context), p.tokens)
         for place, stem in enumerate(stems, 1)
-        for one in phrases
-        if one.memory and one.part == 0 and one.term == stem and one.weighed(own) > 0
+        for p in phrases
+        if p.memory and p.part == 0 and p.term == stem and p.weighed(without_context) > 0
     ]
-    posted_sql, given = _begun(vault, stems, own, (True,))
+    posted_sql, values = _begun(vault, stems, without_context, (True,))
     if posted:
         posted_sql += _PHRASES
-        given += [*map(list, zip(*posted)), vault.number]
-    # A step that needs every stem needs as many of them as there are.
+        values += [*map(list, zip(*posted)), vault.number]
     passing = f"{condition.sql} AND cardinality(s.places) >= %s"
     sql = HELD.format(posted=posted_sql, any="p.f > 0") + RANKED.format(whole="false", condition=passing)
-    given += [*totals, vault.number, len(stems), vault.number, *condition.parameters, len(stems) if every else 1, most]
-    return Statement(sql, given)
+    values += [*totals, vault.number, len(stems), vault.number, *condition.parameters, len(stems) if every else 1, most]
+    return Statement(sql, values)
 
 
 def _joined(by: str, parts: Sequence[str], none: str = "false") -> str:
@@ -159,12 +155,12 @@ def _joined(by: str, parts: Sequence[str], none: str = "false") -> str:
 def _begun(
     vault: VaultRow, stems: Sequence[str], weights: Sequence[float], memories: Sequence[bool]
 ) -> tuple[str, list[object]]:
-    """Return what gives all that begins with stems, by their places from 1, and its parameters.
+    """Return the SQL for the postings of stems by place, from 1, and its parameters.
 
-    A stem of which nothing is said begins nothing, and of a phrase the postings are given.
+    Empty stems and phrases match nothing here.
     """
-    given: list[object] = []
+    parameters: list[object] = []
     for stem in stems:
         low, high = range_of(stem) if stem and " " not in stem else ("", "")
-        given += [list(weights), vault.number, vault.all_buckets, low, high, list(memories)]
-    return " UNION ALL ".join(_BEGUN.format(place=place) for place, _ in enumerate(stems, 1)), given
+        parameters += [list(weights), vault.number, vault.all_buckets, low, high, list(memories)]
+    return " UNION ALL ".join(_BEGUN.format(place=place) for place, _ in enumerate(stems, 1)), parameters

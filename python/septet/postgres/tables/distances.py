@@ -1,4 +1,4 @@
-"""How many entries are nearer to a vector than one of them."""
+"""Rank of an entry by its distance to a vector."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["around"]
 
-#: pgvector adds in float32: distances are known to so much.
+#: Tolerance of distances, which pgvector sums in float32.
 WITHIN = 1 / 10_000
 
 _FROM = """
@@ -34,10 +34,10 @@ _AROUND = f"SELECT {{sent}}, e.row {_FROM} AND d.distance BETWEEN %s::float8 AND
 def around(
     vault: VaultRow, space: Space, query: NDArray[np.float32], distance: float, condition: Condition
 ) -> list[Statement]:
-    """Return what asks for the entries that pass a condition and are about as near to a unit vector ``(d,)``.
+    """Return statements for the passing entries about as near to a unit vector ``(d,)`` as a distance.
 
-    The first statement counts those that pass and have a vector, and those that are surely nearer; the second has the
-    vector and the row of each that may be as near.
+    The first counts the passing entries with a vector, and those of them that are certainly nearer; the second has
+    vector and row of each entry that may be equally near.
     """
     named = {
         "column": COLUMNS[vault.vectors],
@@ -47,9 +47,9 @@ def around(
         "sent": sent(vault.vectors),
     }
     text = f"[{','.join([f'{value:.9g}' for value in query.tolist()])}]"
-    given = space.space, text, vault.number, *condition.parameters
+    parameters = space.space, text, vault.number, *condition.parameters
     least, most = distance - WITHIN, distance + WITHIN
     return [
-        Statement(_COUNTED.format(**named), (least, *given)),
-        Statement(_AROUND.format(**named), (*given, least, most)),
+        Statement(_COUNTED.format(**named), (least, *parameters)),
+        Statement(_AROUND.format(**named), (*parameters, least, most)),
     ]

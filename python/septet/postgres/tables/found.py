@@ -1,4 +1,4 @@
-"""Candidates with everything that scoring reads of them: facts, texts and a vector."""
+"""Candidates with all data for scoring: facts, texts and a vector."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["FACTS", "Found", "all_of", "of_rows", "vector_of"]
 
-#: Of ``entries e``: its grams, and the columns of a `Candidate` in its order.
+#: Columns of ``entries e``: grams, then the fields of a `Candidate` in order.
 FACTS = (
     "e.grams, e.row, e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context, e.tags, e.attrs, "
     "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent, "
     "e.source, e.trust"
 )
-# In spaces keyed by entry a vector belongs to the text of one entry.
 _VECTOR_OF = """(
     SELECT {sent} FROM septet.vectors v
     WHERE v.vault = %s AND v.space = %s::int AND v.bucket = e.bucket AND v.key = {key}
@@ -33,10 +32,10 @@ SELECT {{vector}}, {FACTS} FROM septet.entries e WHERE e.vault = %s AND e.row = 
 
 
 class Found(NamedTuple):
-    """An entry that was read for a search.
+    """An entry read for a search.
 
     Attributes:
-        vector: as pgvector sent it, which `packing.unpacked` reads; None without one.
+        vector: in pgvector's format, for `packing.unpacked`; None without one.
     """
 
     candidate: Candidate
@@ -45,12 +44,12 @@ class Found(NamedTuple):
 
 
 def all_of(rows: Sequence[Sequence[Any]]) -> list[Found]:
-    """Return entries, given for each its vector as it was sent, if there is one, and the values of `FACTS`."""
+    """Return entries from rows of a vector, or None, and the values of `FACTS`."""
     return [Found(Candidate._make(row[2:]), row[1], row[0]) for row in rows]
 
 
 def vector_of(vault: VaultRow, space: Space | None) -> tuple[str, tuple[object, ...]]:
-    """Return the expression that gives the vectors of ``entries e`` in a space as they are sent, and its parameters."""
+    """Return the expression for the vectors of ``entries e`` in a space, and its parameters."""
     if space is None:
         return "NULL::bytea", ()
     sql = _VECTOR_OF.format(sent=sent(vault.vectors), key=vector_key(space.keyed_by))
@@ -58,6 +57,6 @@ def vector_of(vault: VaultRow, space: Space | None) -> tuple[str, tuple[object, 
 
 
 def of_rows(vault: VaultRow, rows: Sequence[int], space: Space | None) -> Statement:
-    """Return what asks for live entries at given rows, in any order, with their vectors in a space."""
-    vector, given = vector_of(vault, space)
-    return Statement(_OF_ROWS.format(vector=vector), (*given, vault.number, list(rows)))
+    """Return the statement for live entries at these rows, in any order, with their vectors in a space."""
+    vector, parameters = vector_of(vault, space)
+    return Statement(_OF_ROWS.format(vector=vector), (*parameters, vault.number, list(rows)))

@@ -1,7 +1,6 @@
-"""The text leg of a search: what it asks, and the statements that look postings up by rows.
+"""The text leg of a search: its query, and statements over rows of postings.
 
-Its ranking is in `septet.postgres.tables.ranking`. What is ranked there is chosen; the scores that count are
-computed from what was chosen (`septet.postgres.tier.corpus`).
+`septet.postgres.tables.ranking` selects candidates; `septet.postgres.tier.corpus` computes their final scores.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ __all__ = [
 
 
 class Asked(NamedTuple):
-    """The terms of a query as they are looked up, in their order: by table, with how rare each is.
+    """Terms of a query, in order.
 
     Attributes:
         parts: 0 for texts, 1 for grams.
-        weights: inverse document frequencies; None for a term that only tells whether a word is held.
-        counts: how many rows hold each.
+        weights: inverse document frequencies; None for a term that only matches a needed word.
+        counts: document frequencies.
     """
 
     parts: Sequence[int] = ()
@@ -45,12 +44,13 @@ class Asked(NamedTuple):
 
 
 class Needed(NamedTuple):
-    """The words that entries must hold to come first, by term: the number of the word, and of its piece.
+    """Words that entries must hold to rank first, by term.
 
     Attributes:
-        pieces: 0 for a form of the word, which stands for it alone; else the number of a piece, from 1.
-        many: how many pieces the word has.
-        every: how many words there are.
+        words: number of the word of each term, from 0.
+        pieces: 0 for a form of the whole word; else the number of a piece, from 1.
+        many: number of pieces of the word.
+        every: number of words.
     """
 
     words: Sequence[int] = ()
@@ -61,7 +61,7 @@ class Needed(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """What scores depend on: the weights of the five columns, the tokens of an average row by table, k1 and b."""
+    """Parameters of BM25: weights of the five columns, average tokens of a row by part, k1 and b."""
 
     weights: Sequence[float]
     average: tuple[float, float]
@@ -70,7 +70,7 @@ class Ranking(NamedTuple):
 
 
 class Posting(NamedTuple):
-    """What the table of postings would hold of a phrase: by entry and table how often it is in each column."""
+    """Posting of a phrase in the format of the table: its frequency in each column of an entry."""
 
     term: str
     bucket: int
@@ -85,7 +85,7 @@ class Posting(NamedTuple):
     tokens: int
 
     def weighed(self, weights: Iterable[float]) -> float:
-        """Return how often the phrase is in all columns, by weights of these."""
+        """Return the weighted frequency over all columns."""
         counts = self.id, self.title, self.description, self.context, self.tags
         return float(sum(weight * count for weight, count in zip(weights, counts)))
 
@@ -95,10 +95,10 @@ class TextLeg(NamedTuple):
 
     Attributes:
         phrases: postings of the phrases among the terms.
-        condition: what entries must pass beside validity; None for all.
-        now: when they must be valid; None for whenever.
-        memories: memories are ranked too.
-        most: how many are wanted.
+        condition: condition on entries, besides validity; None for all.
+        now: time at which entries must be valid, epoch seconds; None for any.
+        memories: rank memories too.
+        most: maximum results.
     """
 
     asked: Asked
@@ -111,7 +111,7 @@ class TextLeg(NamedTuple):
     most: int
 
 
-# Few entries have a limit of their validity, and these have an index of their own.
+# Few entries have a limited validity; a partial index has them.
 VALID = """
 SELECT g.* FROM ({grouped}) g WHERE NOT EXISTS (
     SELECT 1 FROM septet.entries e
@@ -124,7 +124,7 @@ PASSING = """
 SELECT g.* FROM ({grouped}) g JOIN septet.entries e ON e.vault = %s AND e.bucket = g.bucket AND e.row = g.row
 WHERE {condition}
 """
-# Of a phrase only entries that hold all its tokens in one column, or among their grams, can hold it.
+# Candidates for a phrase: entries with all its tokens in one column or in their grams.
 _WITH_ALL = f"""
 SELECT t.bucket, t.part, NULL, {FACTS} FROM (
     SELECT p.bucket, p.row, p.part FROM septet.postings p
@@ -138,34 +138,33 @@ SELECT t.bucket, t.part, NULL, {FACTS} FROM (
 
 
 def with_all(vault: VaultRow, terms: Sequence[str], most: int) -> Statement:
-    """Return what asks for the entries that hold all terms in one column, or among their grams, so many at most.
+    """Return the statement for at most ``most`` entries with all terms in one column or in their grams.
 
-    Each row has the bucket and the table, and, behind nothing, the facts of `septet.postgres.tables.found`.
+    Each result has the bucket, the part, NULL, and the facts of `septet.postgres.tables.found`.
     """
     names = list(dict.fromkeys(terms))
-    given = (vault.number, vault.all_buckets, names, len(names), most, vault.number)
-    return Statement(_WITH_ALL, given)
+    return Statement(_WITH_ALL, (vault.number, vault.all_buckets, names, len(names), most, vault.number))
 
 
 def holding_all(needed: Needed, terms: Sequence[str], places: str) -> tuple[str, list[object]]:
-    """Return the condition that an entry holds every needed word, in a form of it or in all its pieces.
+    """Return the condition that an entry holds a form, or all pieces, of every needed word; and its parameters.
 
     Args:
-        terms: that were asked for, in the order of their places.
-        places: the expression for the places, from 1, of those that the entry holds.
+        terms: terms of the query, in the order of their places.
+        places: expression for the places, from 1, of the terms that the entry holds.
     """
     sql: list[str] = []
-    given: list[object] = []
+    parameters: list[object] = []
     for word in range(needed.every):
         pieces: dict[int, list[int]] = {}
         for number, term, piece, _ in zip(*needed[:4]):
             if number == word:
-                pieces.setdefault(piece, []).extend(at for at, one in enumerate(terms, 1) if one == term)
+                pieces.setdefault(piece, []).extend(at for at, name in enumerate(terms, 1) if name == term)
         forms = pieces.pop(0, None)
         ways = []
         for groups in ([] if forms is None else [forms], [*pieces.values()]):
             if groups:
                 ways.append(" AND ".join([f"{places} && %s::integer[]"] * len(groups)))
-                given += groups
+                parameters += groups
         sql.append(f"({' OR '.join(ways)})" if ways else "false")
-    return " AND ".join(sql) or "false", given
+    return " AND ".join(sql) or "false", parameters
