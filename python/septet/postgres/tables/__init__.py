@@ -1,7 +1,7 @@
 """One module per table of PostgreSQL, with the functions and signatures of its twin in `septet.sqlite.tables`.
 
-SQL names the vault in every statement, and the buckets where it knows them. Values are parameters, cast where
-PostgreSQL cannot tell their type (`%s::text`), which Citus needs.
+Every statement names the vault, and the buckets if they are known. Values are parameters, cast where PostgreSQL cannot
+infer their type (`%s::text`), which Citus requires.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which entries pass a plan's filters, asked of PostgreSQL; the filters of every plan here are settled."""
+"""Entries that pass the filters of a plan. Filters must be settled; see `septet.postgres.tables.phrases`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["any_passing", "filters_passed", "passing_among", "passing_rows", "rows_of", "rows_where", "valid_ids"]
 
-#: Ids with their buckets, and the entries that have them.
 _NAMED = (
     "unnest(%s::integer[], %s::text[]) WITH ORDINALITY AS w (bucket, id, place) "
     "JOIN septet.entries e ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id"
@@ -24,69 +23,69 @@ _NAMED = (
 
 
 def rows_where(read: PostgresReading, condition: Condition) -> list[int]:
-    """Return the rows of the entries that a search may find and that pass a condition, in any order."""
+    """Return the rows of the findable entries that pass a condition, in any order."""
     sql = f"SELECT e.row FROM septet.entries e WHERE e.vault = %s AND {FINDABLE} AND {condition.sql}"
     return [row for (row,) in read.sql.execute(sql, (read.vault.number, *condition.parameters))]
 
 
 def passing_rows(read: PostgresReading, plan: Plan, ids: Sequence[str]) -> list[int]:
-    """Return the rows of those ids that exist and pass every filter of a plan, in the order of the ids."""
+    """Return the rows of the existing ids that pass every filter of a plan, in the order of the ids."""
     passing = conjunction(conditions(plan))
     sql = f"SELECT e.row FROM {_NAMED} WHERE {passing.sql} ORDER BY w.place"
     return [row for (row,) in read.sql.execute(sql, (*_named(read, ids), *passing.parameters))]
 
 
 def any_passing(read: PostgresReading, plan: Plan, filters: Sequence[Filter]) -> list[bool]:
-    """Say for each filter whether an entry passes it that a plan may find without its own filters."""
+    """Return for each filter whether any entry passes it, among those that the plan finds without filters."""
     others = conditions(plan._replace(filters={}, scores_memories=plan.include_memories))
-    found = []
+    passed = []
     for item in filters:
         passing = conjunction({**others, "own": filtered(settled(read, {"own": item}))})
         sql = f"SELECT EXISTS (SELECT 1 FROM septet.entries e WHERE e.vault = %s AND {passing.sql})"
         row = read.sql.execute(sql, (read.vault.number, *passing.parameters)).fetchone()
-        found.append(bool(row and row[0]))
-    return found
+        passed.append(bool(row and row[0]))
+    return passed
 
 
 def passing_among(read: PostgresReading, plan: Plan, rows: Sequence[int]) -> frozenset[int]:
-    """Return those of the rows whose entries pass every filter of a plan."""
+    """Return the rows whose entries pass every filter of a plan."""
     passing = conjunction(conditions(plan))
     sql = (
         "SELECT e.row FROM unnest(%s::integer[], %s::bigint[]) AS w (bucket, row) "
         "JOIN septet.entries e ON e.vault = %s AND e.bucket = w.bucket AND e.row = w.row "
         f"WHERE {passing.sql}"
     )
-    given = [read.vault.bucket_of_row(row) for row in rows], list(rows), read.vault.number
-    return frozenset(row for (row,) in read.sql.execute(sql, (*given, *passing.parameters)))
+    named = [read.vault.bucket_of_row(row) for row in rows], list(rows), read.vault.number
+    return frozenset(row for (row,) in read.sql.execute(sql, (*named, *passing.parameters)))
 
 
 def rows_of(read: PostgresReading, ids: Sequence[str]) -> dict[str, int]:
-    """Return the row of each of the ids that exists, by id."""
+    """Return the rows of the existing ids, by id."""
     return dict(read.sql.execute(f"SELECT e.id, e.row FROM {_NAMED} WHERE e.live", _named(read, ids)).fetchall())
 
 
 def valid_ids(read: PostgresReading, plan: Plan, ids: Sequence[str]) -> frozenset[str]:
-    """Return those of the ids that exist and are valid at the plan's moment, or exist, if it includes expired ones."""
+    """Return the existing ids that are valid at the plan's time, or all existing ids if it includes expired ones."""
     valid = Condition("TRUE") if plan.include_expired else validity(plan.now)
     sql = f"SELECT e.id FROM {_NAMED} WHERE e.live AND {valid.sql}"
     return frozenset(entry_id for (entry_id,) in read.sql.execute(sql, (*_named(read, ids), *valid.parameters)))
 
 
 def filters_passed(read: PostgresReading, plan: Plan, row: int, *, memories: bool) -> dict[str, bool]:
-    """Return every filter of a plan by name, and whether an entry passes it.
+    """Return whether an entry passes each filter of a plan, by name.
 
     Args:
-        memories: ask the filters of the leg that searches memories.
+        memories: use the filters of the memory leg.
     """
     named = conditions(plan, memories=memories)
     columns = ", ".join(f"({condition.sql}) IS TRUE" for condition in named.values())
     values = [value for condition in named.values() for value in condition.parameters]
     sql = f"SELECT {columns} FROM septet.entries e WHERE e.vault = %s AND e.bucket = %s AND e.row = %s"
-    found = read.sql.execute(sql, (*values, read.vault.number, read.vault.bucket_of_row(row), row)).fetchone()
-    return {name: bool(passed) for name, passed in zip(named, found or ()) if name != "live"}
+    result = read.sql.execute(sql, (*values, read.vault.number, read.vault.bucket_of_row(row), row)).fetchone()
+    return {name: bool(passed) for name, passed in zip(named, result or ()) if name != "live"}
 
 
 def _named(read: PostgresReading, ids: Sequence[str]) -> tuple[list[int], list[str], int]:
-    # No id that is stored has NUL.
-    known = [one for one in ids if "\0" not in one]
-    return [read.vault.bucket_of(one) for one in known], known, read.vault.number
+    # Stored ids have no NUL.
+    known = [entry_id for entry_id in ids if "\0" not in entry_id]
+    return [read.vault.bucket_of(entry_id) for entry_id in known], known, read.vault.number

@@ -1,4 +1,4 @@
-"""A plan's filters as SQL over ``entries e``; the same entries pass as by `septet.sqlite.tables.conditions`."""
+"""Translates filters of a plan to SQL over ``entries e``, equivalent to `septet.sqlite.tables.conditions`."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ __all__ = [
 ]
 
 _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
-#: Columns that are no text.
+#: Columns of numbers.
 _TIMES = frozenset(["created_at", "updated_at", "valid_from", "valid_until"])
 _LINES = frozenset(["first_line", "last_line"])
 _TEXT, _NUMBER = "m.type = 'string'", "m.type = 'number'"
-#: So many tags are looked for in the text of all tags before it is read as JSON.
+#: Maximum tags to search in the JSON text of tags before parsing it.
 FEW_TAGS = 8
 _TRUE, _FALSE = Condition("TRUE"), Condition("FALSE")
 _EXACT = Context(MAX_PREC)
-#: The characters that `str.casefold` changes are below this.
+#: Upper bound of the characters that `str.casefold` changes.
 _FOLDED = 0x20000
-#: An entry has a posting: of its texts, of which memories have no context, or of its grams.
+#: The entry has a posting of its texts (not of a memory's context) or grams.
 _POSTING = (
     "EXISTS (SELECT 1 FROM septet.postings p WHERE p.vault = e.vault AND p.bucket = e.bucket AND p.row = e.row "
     "AND p.part IN (0, 1) AND {} AND (NOT p.memory OR p.part = 1 OR p.id + p.title + p.description + p.tags > 0))"
@@ -48,11 +48,11 @@ _POSTING = (
 
 
 def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
-    """Return every condition that a candidate must pass, by name.
+    """Return every condition on candidates, by name.
 
     Args:
-        plan: with filters that are settled; see `septet.postgres.tables.phrases`.
-        memories: the condition on kinds for memories alone, rather than for all that the plan asks for.
+        plan: a plan with settled filters; see `septet.postgres.tables.phrases`.
+        memories: only memories pass the condition on kinds.
     """
     out = {"live": Condition(FINDABLE)}
     if memories:
@@ -66,18 +66,18 @@ def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
 
 
 def chosen(plan: Plan) -> Condition | None:
-    """Return the caller's own filters joined, without validity and kinds; None when there are none."""
+    """Return the caller's filters joined by AND, without validity and kinds; None without filters."""
     return filtered(plan.filters) if plan.filters else None
 
 
 def filtered(filters: Mapping[str, Filter]) -> Condition:
-    """Return filters joined: an entry must pass all of them. What is before or behind leaves them as they are."""
+    """Return filters joined by AND, in parentheses."""
     joined = conjunction([_translate(f) for f in filters.values()])
     return joined._replace(sql=f"({joined.sql})")
 
 
 def validity(now: float) -> Condition:
-    """Return the condition that an entry is valid at a moment: ``valid_from <= now < valid_until``."""
+    """Return the condition ``valid_from <= now < valid_until``."""
     return Condition(
         "(e.valid_until IS NULL OR e.valid_until > %s::float8) "
         "AND (e.valid_from IS NULL OR e.valid_from <= %s::float8)",
@@ -91,12 +91,12 @@ def conjunction(parts: Mapping[str, Condition] | Sequence[Condition]) -> Conditi
 
 
 def among(rows: Sequence[int]) -> Condition:
-    """Return the condition that an entry is at one of some rows."""
+    """Return the condition that an entry is at one of the rows."""
     return Condition("e.row IN (SELECT unnest(%s::bigint[]))", (list(rows),))
 
 
 def _translate(item: Filter) -> Condition:
-    # Here, because most searches have no filter.
+    # Imported late, as most searches have no filter.
     from septet.postgres.tables.phrases import Among, alternatives
     from septet.query.filters import AllOf, AnyOf, Compare, Not
 
@@ -110,17 +110,17 @@ def _translate(item: Filter) -> Condition:
         return _compare(item)
     if isinstance(item, Among):
         return among(item.rows)
-    found = []
+    terms = []
     for words, begun in alternatives(item.match):
-        assert len(words) < 2, "phrases are to be settled first"
+        assert len(words) < 2, "settle phrases first"
         if words:
-            found.append(_beginning(words[0]) if begun else _term(words))
+            terms.append(_beginning(words[0]) if begun else _term(words))
     grams = [_holding([gram]) for gram in item.grams]
-    return _joined([*found, *([_joined(grams, " AND ", _TRUE)] if grams else [])], " OR ", _FALSE)
+    return _joined([*terms, *([_joined(grams, " AND ", _TRUE)] if grams else [])], " OR ", _FALSE)
 
 
 def _holding(words: Sequence[str]) -> Condition:
-    """Return the condition that an entry holds a word, each of one term at most."""
+    """Return the condition that an entry holds any of the words, each of at most one term."""
     from septet.postgres.tables.phrases import terms_of
 
     terms = [term for word in words for term in terms_of(word)]
@@ -137,7 +137,7 @@ def _beginning(letters: str) -> Condition:
 
 
 def _negated(inner: Condition) -> Condition:
-    # Unknown counts as false, so that `not` of it is true.
+    # NULL counts as false, so its negation is true.
     return Condition(f"({inner.sql}) IS NOT TRUE", inner.parameters)
 
 
@@ -169,34 +169,34 @@ def _compare(item: Compare) -> Condition:
         return _containing(column, texts[0])
     null = [Condition(f"{column} IS NULL")] if None in others else []
     kind = "float8" if item.field in _TIMES else "numeric" if item.field in _LINES else "text"
-    given = _storable(texts) if kind == "text" else canonicals(numbers)
+    stored = _storable(texts) if kind == "text" else canonicals(numbers)
     if item.operator == "$in":
-        inside = Condition(f"{column} IN (SELECT unnest(%s::text[]::{kind}[]))", (given,)) if given else _FALSE
+        inside = Condition(f"{column} IN (SELECT unnest(%s::text[]::{kind}[]))", (stored,)) if stored else _FALSE
         return _joined([inside, *null], " OR ", _FALSE)
     if null:
         return null[0]
     if kind == "text":
         return text_compared(column, item.operator, texts[0])
-    return Condition(f"{column} {_COMPARISONS[item.operator]} %s::text::{kind}", (given[0],))
+    return Condition(f"{column} {_COMPARISONS[item.operator]} %s::text::{kind}", (stored[0],))
 
 
 def _storable(texts: Sequence[str]) -> list[str]:
-    """Return the texts that an entry may have: PostgreSQL stores no NUL."""
+    """Return the texts without NUL, which PostgreSQL cannot store."""
     return [text for text in texts if "\0" not in text]
 
 
 def text_compared(column: str, operator: str, text: str) -> Condition:
-    """Return the condition on a column of text; where order counts, it is that of the characters."""
+    """Return a condition on a text column; comparisons order by code point."""
     text, nul, _ = text.partition("\0")
     if operator == "$eq":
         return _FALSE if nul else Condition(f"{column} = %s::text", (text,))
-    # What begins with the text before a NUL, and goes on, has a higher character there.
+    # Longer texts with the prefix before NUL have a higher character in its place.
     sign = {"$gt": ">", "$gte": ">", "$lt": "<=", "$lte": "<="}[operator] if nul else _COMPARISONS[operator]
     return Condition(f'{column} COLLATE "C" {sign} %s::text', (text,))
 
 
 def _every(item: Compare) -> Condition:
-    """A column has one value."""
+    """Return the condition that a column, of one value, has all values."""
     values = list(dict.fromkeys(values_of(item)))
     if not values:
         return _TRUE
@@ -205,17 +205,17 @@ def _every(item: Compare) -> Condition:
 
 @cache
 def _folds() -> Mapping[str, str]:
-    """Return what `str.casefold` makes of the characters that it changes."""
+    """Return the foldings of the characters that `str.casefold` changes."""
     return {char: fold for char in map(chr, range(_FOLDED)) if (fold := char.casefold()) != char}
 
 
 def _containing(text: str, part: str) -> Condition:
-    """Return the condition that a text contains another whatever their case, as Python folds both."""
+    """Return the condition that a text contains another, compared by `str.casefold`."""
     if "\0" in part:
         return _FALSE
-    wanted = part.casefold()
-    letters = frozenset(wanted)
-    # Other characters are in no match.
+    folded = part.casefold()
+    letters = frozenset(folded)
+    # Other characters match nothing.
     folds = {char: fold for char, fold in _folds().items() if char in letters or not letters.isdisjoint(fold)}
     single = [char for char, fold in folds.items() if len(fold) == 1]
     sql = f'{text} COLLATE "C"'
@@ -226,14 +226,14 @@ def _containing(text: str, part: str) -> Condition:
     for char, fold in folds.items():
         if len(fold) > 1:
             sql = f"replace({sql}, '{char}', '{fold}')"
-    return Condition(f"strpos({sql}, %s::text) > 0", (*parameters, wanted))
+    return Condition(f"strpos({sql}, %s::text) > 0", (*parameters, folded))
 
 
 # -- tags and attrs ----------------------------------------------------------------------------------------------------
 
 
 def _every_json(item: Compare) -> Condition:
-    """As many of the values are there as were asked for."""
+    """Return the condition that a JSON field contains all values."""
     texts, numbers, others = by_type(values_of(item))
     parts = [_compare_json(replace(item, operator="$eq", value=value)) for value in others]
     for text, some in ((True, list(dict.fromkeys(texts))), (False, canonicals(numbers))):
@@ -245,7 +245,7 @@ def _every_json(item: Compare) -> Condition:
 
 
 def _compare_json(item: Compare) -> Condition:
-    """Compare a JSON value: a list matches when one of its members does, a scalar counts as a list of one."""
+    """Return the condition on a JSON value: a list matches if any member does; a scalar is a list of one."""
     inner = source(item.field)
     if item.operator == "$exists":
         if item.field == "tags":
@@ -255,7 +255,7 @@ def _compare_json(item: Compare) -> Condition:
     inside = _joined(_members(item.operator, texts, numbers, others), " OR ", _FALSE)
     some = _of_members(item.field, "EXISTS (SELECT 1 {})", inside) if inside is not _FALSE else _FALSE
     if item.field == "tags" and item.operator in ("$eq", "$in") and 0 < len(known := _storable(texts)) <= FEW_TAGS:
-        # Tags hold no numbers, so what is left are texts, written as `json_text` writes them.
+        # Tags are texts, serialized by `json_text`.
         written = [Condition("strpos(e.tags, %s::text) > 0", (json_text(text),)) for text in known]
         some = _joined([_joined(written, " OR ", _FALSE), some], " AND ", _TRUE)
     if None not in others:
@@ -265,15 +265,15 @@ def _compare_json(item: Compare) -> Condition:
 
 
 def _of_members(field: str, sql: str, inside: Condition) -> Condition:
-    """Ask for members of a field that pass a condition, where the braces are in the SQL."""
-    given = members(field)
-    before, _, behind = sql.partition("{}")
-    return Condition(f"{before}FROM {given.sql} WHERE {inside.sql}{behind}", (*given.parameters, *inside.parameters))
+    """Return SQL over the members of a field that pass a condition, which replace the braces."""
+    inner = members(field)
+    head, _, tail = sql.partition("{}")
+    return Condition(f"{head}FROM {inner.sql} WHERE {inside.sql}{tail}", (*inner.parameters, *inside.parameters))
 
 
 def _member_in(some: Sequence[str], *, text: bool) -> Condition:
-    """Return the condition that a member is one of some texts, or of some numbers as `canonicals` gives them."""
-    # Many are found as fast as few, and Citus takes no subquery here.
+    """Return the condition that a member is one of the texts, or of the numbers in the form of `canonicals`."""
+    # The lookup is fast for any number of values, and Citus refuses a subquery here.
     if text:
         return Condition(f"{_TEXT} AND jsonb_exists(%s::jsonb, m.text)", (_keys(_storable(some)),))
     sql = f"CASE WHEN {_NUMBER} THEN jsonb_exists(%s::jsonb, trim_scale({NUMBER})::text) ELSE FALSE END"
@@ -281,14 +281,14 @@ def _member_in(some: Sequence[str], *, text: bool) -> Condition:
 
 
 def _keys(texts: Iterable[str]) -> str:
-    """Return an object with these names, as JSON."""
+    """Return a JSON object with the texts as keys."""
     return json.dumps(dict.fromkeys(texts), ensure_ascii=False)
 
 
 def _members(
     operator: str, texts: Sequence[str], numbers: Sequence[float], others: Sequence[Scalar]
 ) -> list[Condition]:
-    """Compare one member ``m``; text is not ordered with numbers."""
+    """Return the alternative conditions on one member ``m``; texts and numbers do not compare."""
     if operator == "$contains":
         return [_joined([Condition(_TEXT), _containing("m.text", text)], " AND ", _TRUE) for text in texts]
     out = [Condition(f"m.type = 'boolean' AND m.text = '{'true' if v else 'false'}'") for v in others if v is not None]
@@ -297,7 +297,7 @@ def _members(
         return out + ([_member_in(canonicals(numbers), text=False)] if numbers else [])
     out += [_joined([Condition(_TEXT), text_compared("m.text", operator, text)], " AND ", _TRUE) for text in texts]
     sign = _COMPARISONS.get(operator, "=")
-    given = (canonical(number) for number in numbers)
+    decimals = (canonical(number) for number in numbers)
     return out + [
-        Condition(f"CASE WHEN {_NUMBER} THEN {NUMBER} {sign} %s::text::numeric ELSE FALSE END", (v,)) for v in given
+        Condition(f"CASE WHEN {_NUMBER} THEN {NUMBER} {sign} %s::text::numeric ELSE FALSE END", (v,)) for v in decimals
     ]

@@ -1,7 +1,7 @@
-"""Values of ``tags`` and ``attrs`` in SQL, compared as SQLite compares them.
+"""Values of ``tags`` and ``attrs`` in SQL, compared as in SQLite.
 
-The type is `json` rather than `jsonb`, as it keeps numbers as they are written: to SQLite ``1`` is an integer and
-``1e18`` a double, and integers of more than 64 bits are doubles too.
+The type is `json` rather than `jsonb`, to preserve the spelling of numbers: in SQLite ``1`` is an integer, and ``1e18``
+and integers of more than 64 bits are doubles.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ __all__ = ["MEMBER_ORDER", "NUMBER", "canonical", "canonicals", "members", "sour
 
 _LEAST, _BEYOND = -(2**63), 2**63
 
-#: The number that the text of a member ``m`` stands for. What SQLite takes for a double becomes one first: whole ones
-#: that fit into 64 bits count exactly, others by their shortest decimals, which keeps both equality and order.
+#: The number in the text of a member ``m``. Doubles of SQLite are cast to float8 first; then 64-bit integers compare
+#: exactly, and others by their shortest decimals, which preserves equality and order.
 NUMBER = (
     "CASE WHEN m.text ~ '^-?[0-9]{1,18}$' OR length(m.text) > 308 THEN m.text::numeric "
     f"WHEN m.text ~ '^-?[0-9]{{19}}$' AND m.text::numeric BETWEEN {_LEAST} AND {_BEYOND - 1} THEN m.text::numeric "
@@ -25,7 +25,7 @@ NUMBER = (
     "AND m.text::float8 < 9223372036854775808::float8 THEN m.text::float8::bigint::numeric "
     "ELSE m.text::float8::text::numeric END"
 )
-#: The columns that members ``m`` are ordered by: numbers, then texts by their characters, then False and True.
+#: Sort columns of members ``m``: numbers, then texts by code point, then False and True.
 MEMBER_ORDER = (
     "CASE m.type WHEN 'number' THEN 0 WHEN 'string' THEN 1 WHEN 'boolean' THEN 2 END",
     f"CASE m.type WHEN 'number' THEN {NUMBER} END",
@@ -35,19 +35,19 @@ MEMBER_ORDER = (
 
 
 def canonical(number: float) -> str:
-    """Return a number as `NUMBER` makes it of a member."""
+    """Return a number as the text of its `NUMBER`."""
     if isinstance(number, int):
         return str(number)
     return str(int(number)) if number.is_integer() and _LEAST <= number < _BEYOND else str(Decimal(repr(number)))
 
 
 def canonicals(numbers: Sequence[float]) -> list[str]:
-    """Return numbers as `canonical` does, each once."""
+    """Return the unique `canonical` texts of numbers."""
     return list(dict.fromkeys(map(canonical, numbers)))
 
 
 def source(field: str) -> Condition:
-    """Return the expression of ``tags`` or of a path into attrs, of type `json`; NULL where there is nothing."""
+    """Return the expression, of type `json`, for ``tags`` or a path into attrs; NULL for a missing path."""
     if field == "tags":
         return Condition("e.tags::json")
     sql = "e.attrs::json"
@@ -55,7 +55,7 @@ def source(field: str) -> Condition:
     parameters: list[object] = []
     for name in field.split(".")[1:]:
         if any(map(str.isdigit, name)):
-            # In a path it may also be a place in a list.
+            # `#>` would also take a number as a list index.
             if names:
                 sql, names = f"({sql} #> %s::text[])", _moved(names, parameters)
             sql = f"({sql} -> %s::text)"
@@ -69,15 +69,15 @@ def source(field: str) -> Condition:
 
 
 def members(field: str, *, lists: bool = True) -> Condition:
-    """Return what to select members ``m`` (``type``, ``text``, ``place``) of a field from, a scalar as a list of one.
+    """Return the FROM item for members ``m`` (``type``, ``text``, ``place``) of a field; a scalar is a list of one.
 
-    Values in objects are no members.
+    Objects have no members.
 
     Args:
-        lists: look into lists; False leaves them out.
+        lists: include members of lists.
     """
     inside, within = source(field), "s.v" if lists else "'[]'::json"
-    # What stands beside an unnest is made once. Citus takes neither OFFSET 0 nor json_build_array.
+    # unnest evaluates the expression once. Citus refuses OFFSET 0 and json_build_array.
     return Condition(
         f"(SELECT unnest(ARRAY[{inside.sql}]) AS v) s CROSS JOIN LATERAL json_array_elements(CASE json_typeof(s.v) "
         f"WHEN 'array' THEN {within} WHEN 'object' THEN '[]'::json ELSE ('[' || s.v::text || ']')::json END) "
@@ -88,7 +88,7 @@ def members(field: str, *, lists: bool = True) -> Condition:
 
 
 def value_of(kind: str | None, text: str) -> Any:
-    """Return the value of a member from its type and text; None for what is no text, number or truth value."""
+    """Return the value of a member from its type and text; None unless it is a text, number or boolean."""
     if kind == "string":
         return text
     if kind == "boolean":
@@ -106,5 +106,5 @@ def _moved(names: list[str], parameters: list[object]) -> list[str]:
 
 
 def _storable(name: str) -> str:
-    # No name has NUL here; U+FFFF keeps it from being another one.
+    # Stored names have no NUL; U+FFFF prevents a match with another name.
     return name.replace("\0", "\uffff\uffff")
