@@ -1,4 +1,4 @@
-"""Listings of live entries, answered by PostgreSQL: pages, counts, and the values of a field."""
+"""Listings of live entries: pages, counts, and the values of a field."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 __all__ = ["Listed", "Values", "every", "number", "page", "state", "values"]
 
 _UNITS = {"day": "YYYY-MM-DD", "month": "YYYY-MM", "year": "YYYY"}
-#: The years that a date can name: 1 to 9999, in epoch seconds.
+#: Years 1 to 9999, in epoch seconds.
 _FIRST, _BEYOND = -62_135_596_800, 253_402_300_800
 _RANKS: Mapping[str, Sequence[str]] = {"severity": SEVERITIES[::-1], "trust": TRUSTS}
 
 
 class Listed(NamedTuple):
-    """Which entries are listed.
+    """Selection of the listed entries.
 
     Attributes:
-        filters: an entry must pass all of them.
-        as_of: the moment at which entries must be valid, epoch seconds; None for any.
-        hidden: rows that are left out.
-        also: what they must pass beside; None for nothing.
+        filters: filters joined by AND.
+        as_of: time at which entries must be valid, epoch seconds; None for any.
+        hidden: excluded rows.
+        also: additional condition; None for none.
     """
 
     filters: Mapping[str, Filter]
@@ -57,11 +57,11 @@ class Values(NamedTuple):
     """The values of a field, each with the number of entries that have it.
 
     Attributes:
-        counts: of most entries first.
-        total: how many entries were looked at.
-        missing: how many of them have no value.
-        distinct: how many values there are, also those that were cut.
-        every: the sum of the counts of all.
+        counts: values with their counts, the most frequent first.
+        total: number of selected entries.
+        missing: number of entries without a value.
+        distinct: number of distinct values, before the limit.
+        every: sum of all counts, before the limit.
     """
 
     counts: list[tuple[Any, int]]
@@ -72,14 +72,14 @@ class Values(NamedTuple):
 
 
 def state(read: PostgresReading) -> str:
-    """Return what names the state of the database that is read: another one after each change."""
-    found = read.sql.execute("SELECT pg_current_snapshot()::text").fetchone()
-    assert found is not None
-    return f"{read.generation} {found[0]}"
+    """Return an identifier of the database state, which differs after each change."""
+    result = read.sql.execute("SELECT pg_current_snapshot()::text").fetchone()
+    assert result is not None
+    return f"{read.generation} {result[0]}"
 
 
 def every(read: PostgresReading) -> list[tuple[int, str, float | None, float | None]]:
-    """Return row, id and both ends of validity of every live entry, in the order of rows."""
+    """Return row, id, ``valid_from`` and ``valid_until`` of every live entry, in the order of rows."""
     sql = (
         "SELECT e.row, e.id, e.valid_from, e.valid_until FROM septet.entries e "
         "WHERE e.vault = %s AND e.live ORDER BY e.row"
@@ -88,10 +88,10 @@ def every(read: PostgresReading) -> list[tuple[int, str, float | None, float | N
 
 
 def number(read: PostgresReading, listed: Listed) -> int:
-    """Return how many entries are listed."""
+    """Return the number of listed entries."""
     passing = listed.passing(read)
-    found = read.sql.execute(f"SELECT count(*) FROM septet.entries e WHERE {passing.sql}", passing.parameters)
-    (count,) = found.fetchone() or (0,)
+    result = read.sql.execute(f"SELECT count(*) FROM septet.entries e WHERE {passing.sql}", passing.parameters)
+    (count,) = result.fetchone() or (0,)
     return int(count)
 
 
@@ -102,32 +102,32 @@ def page(
     most: int | None,
     after: tuple[Sequence[Any], str] | None,
 ) -> list[tuple[Candidate, tuple[Any, ...]]]:
-    """Return entries in an order, each with its values of the keys.
+    """Return sorted entries, each with its values of the keys.
 
     Args:
-        keys: fields, and whether each is descending; entries that are equal come in the order of their ids.
-        most: at most so many; None for all.
-        after: the values of the keys and the id of the entry behind which they begin.
+        keys: fields, each with True if descending; ties sort by id.
+        most: maximum entries; None for all.
+        after: values of the keys and id of the entry before the first one.
     """
     order, passing = Order(keys), listed.passing(read)
     if after is not None:
-        passing = conjunction([passing, order.behind(*after)])
+        passing = conjunction([passing, order.after(*after)])
     joined, sorting = order.joined, order.sorting
     sql = (
         f"SELECT {CANDIDATE}{order.shown} FROM septet.entries e {joined.sql} WHERE {passing.sql} "
         f"ORDER BY {sorting.sql} LIMIT %s::bigint"
     )
-    found = read.sql.execute(sql, (*joined.parameters, *passing.parameters, *sorting.parameters, _limit(most)))
+    rows = read.sql.execute(sql, (*joined.parameters, *passing.parameters, *sorting.parameters, _limit(most)))
     width = len(Candidate._fields)
-    return [(Candidate._make(row[:width]), order.values(row[width:])) for row in found]
+    return [(Candidate._make(row[:width]), order.values(row[width:])) for row in rows]
 
 
 def values(read: PostgresReading, field: str, by: str | None, listed: Listed, most: int | None) -> Values:
-    """Return how many of the entries that are listed have each value of a field.
+    """Return the number of listed entries with each value of a field.
 
     Args:
-        by: into what times are gathered: ``day``, ``month`` or ``year``.
-        most: only so many values, those of most entries, of equally frequent ones the first; None for all.
+        by: group times by ``day``, ``month`` or ``year``.
+        most: maximum values, the most frequent first, ties in the order of values; None for all.
     """
     passing = listed.passing(read)
     if field == "tags" or field.startswith("attrs."):
@@ -149,30 +149,30 @@ def values(read: PostgresReading, field: str, by: str | None, listed: Listed, mo
         f"(SELECT v, n FROM g WHERE v IS NOT NULL ORDER BY n DESC, {rank} LIMIT %s::bigint) b ON TRUE"
     )
     rows = read.sql.execute(sql, (*passing.parameters, *ranks, _limit(most))).fetchall()
-    total, missing, many = (int(one or 0) for one in rows[0][:3])
+    total, missing, many = (int(number or 0) for number in rows[0][:3])
     return Values([(row[3], row[4]) for row in rows if row[3] is not None], total, missing, many, total - missing)
 
 
 def _limit(most: int | None) -> int | None:
-    """Return a limit as the server takes it; a larger one is none."""
+    """Return a limit for the server; None if it exceeds a bigint."""
     return None if most is None or most >= 2**63 else most
 
 
 def _members(read: PostgresReading, field: str, passing: Condition, most: int | None) -> Values:
-    given = members(field)
+    source = members(field)
     columns = ", ".join(f"{sql} AS {name}" for sql, name in zip(MEMBER_ORDER, ("kind", "number", "text", "truth")))
     sql = (
         f"WITH p AS MATERIALIZED (SELECT e.row, e.{field.split('.')[0]} FROM septet.entries e WHERE {passing.sql}), "
-        # Once for each entry, and once for 1 and 1.0.
+        # Count a value once per entry; 1 equals 1.0.
         f"c AS MATERIALIZED (SELECT e.row, {columns}, min(m.text) AS written, min(m.type) AS type FROM p e "
-        f"CROSS JOIN LATERAL {given.sql} WHERE m.type IN ('string', 'number', 'boolean') GROUP BY 1, 2, 3, 4, 5), "
+        f"CROSS JOIN LATERAL {source.sql} WHERE m.type IN ('string', 'number', 'boolean') GROUP BY 1, 2, 3, 4, 5), "
         "g AS (SELECT kind, number, text, truth, min(written) AS written, min(type) AS type, count(*) AS n FROM c "
         "GROUP BY 1, 2, 3, 4) SELECT (SELECT count(*) FROM p), (SELECT count(DISTINCT c.row) FROM c), "
         "(SELECT count(*) FROM g), (SELECT count(*) FROM c), b.type, b.written, b.n FROM (SELECT 1) s LEFT JOIN "
         '(SELECT type, written, n FROM g ORDER BY n DESC, kind, number, text COLLATE "C", truth LIMIT %s::bigint) b '
         "ON TRUE"
     )
-    rows = read.sql.execute(sql, (*passing.parameters, *given.parameters, _limit(most))).fetchall()
-    total, having, many, together = (int(one) for one in rows[0][:4])
+    rows = read.sql.execute(sql, (*passing.parameters, *source.parameters, _limit(most))).fetchall()
+    total, having, many, every = map(int, rows[0][:4])
     counts = [(value_of(kind, text), n) for *_, kind, text, n in rows if kind is not None]
-    return Values(counts, total, total - having, many, together)
+    return Values(counts, total, total - having, many, every)

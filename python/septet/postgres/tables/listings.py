@@ -1,4 +1,4 @@
-"""What is read of entries in the order of their rows, and which ids are live."""
+"""Reads entries in the order of rows, and live ids."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["held", "last_row", "run"]
 
 _Read = PostgresReading | PostgresWriting
 
-#: Rows that `run` has the server send at once, as texts may be long.
+#: Rows per fetch of `run`; low, as texts may be long.
 PAGE_ROWS = 50
 
 _HELD = (
@@ -27,33 +27,33 @@ _RUN = (
 
 
 def held(read: _Read, entry_ids: Sequence[str]) -> frozenset[str]:
-    """Return those of the ids that are live."""
-    ids = [one for one in dict.fromkeys(entry_ids) if "\0" not in one]
-    found = read.sql.execute(_HELD, ([read.vault.bucket_of(one) for one in ids], ids, read.vault.number))
-    return frozenset(one for (one,) in found)
+    """Return the live ids."""
+    ids = [entry_id for entry_id in dict.fromkeys(entry_ids) if "\0" not in entry_id]
+    rows = read.sql.execute(_HELD, ([*map(read.vault.bucket_of, ids)], ids, read.vault.number))
+    return frozenset(entry_id for (entry_id,) in rows)
 
 
 def last_row(read: _Read) -> int:
-    """Return the highest row, 0 without any."""
+    """Return the highest row, 0 if there are none."""
     sql = "SELECT coalesce(max(row), 0) FROM septet.entries WHERE vault = %s"
-    found = read.sql.execute(sql, (read.vault.number,)).fetchone()
-    return 0 if found is None else int(found[0])
+    result = read.sql.execute(sql, (read.vault.number,)).fetchone()
+    return 0 if result is None else int(result[0])
 
 
 def run(read: _Read, after: int, last: int) -> list[Candidate]:
-    """Return the next live entries in the order of rows: some hundred, or a few megabytes; none behind the last.
+    """Return the next live entries in the order of rows, at most `RUN_ROWS` or about `RUN_CHARS` characters.
 
     Args:
         after: the row before the first.
-        last: the row that is looked at last.
+        last: the last row.
     """
-    found, chars = [], 0
+    entries, chars = [], 0
     with read.sql.cursor(name="septet_run") as cursor:
         cursor.itersize = PAGE_ROWS
         cursor.execute(_RUN, (read.vault.number, after, last))
         for entry in map(Candidate._make, cursor):
-            found.append(entry)
+            entries.append(entry)
             chars += len(entry.title) + len(entry.description) + len(entry.context) + len(entry.attrs_json)
             if chars > RUN_CHARS:
                 break
-    return found
+    return entries

@@ -1,4 +1,4 @@
-"""What a vault keeps about itself under a name, such as how far a copy into it has come."""
+"""Named marks of a vault, such as the progress of a copy into it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["get", "put"]
 
 
 def get(read: PostgresReading | PostgresWriting, name: str) -> str | None:
-    """Return what is kept under a name; None without any."""
+    """Return the mark of a name, or None."""
     return settings.get(read, f"mark:{name}")
 
 
 def put(write: PostgresWriting, name: str, value: str | None) -> None:
-    """Keep a text under a name; None forgets it."""
+    """Set the mark of a name; None removes it."""
     if value is None:
         settings.remove(write, f"mark:{name}")
     else:

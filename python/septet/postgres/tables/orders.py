@@ -1,4 +1,4 @@
-"""Orders of a listing in SQL: what entries ``e`` are sorted by, and which of them stand behind a place."""
+"""Orders of a listing: ORDER BY over entries ``e``, and the condition for the next page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TIMES = frozenset(["created_at", "updated_at", "valid_from", "valid_until"])
 _UNSET = {"valid_from": "-Infinity", "valid_until": "Infinity"}
 _LINES = frozenset(["first_line", "last_line"])
 _NULLABLE = frozenset(["source", "parent", "path", *_LINES])
-#: The columns of a value in attrs: its kind, and what values of the kind are compared by; then its type and text.
+#: Columns of a value in attrs: its kind, and its value by kind; `MEMBER_ORDER` has their expressions.
 _PARTS = ("kind", "number", "text", "truth")
 _NUMBER, _TEXT, _TRUTH = 0, 1, 2
 
@@ -25,7 +25,7 @@ class _Key(NamedTuple):
     """A field to sort by.
 
     Attributes:
-        at: its place among the keys.
+        at: place among the keys.
     """
 
     field: str
@@ -34,17 +34,17 @@ class _Key(NamedTuple):
 
     @property
     def joined(self) -> Condition | None:
-        """What is joined to the entries to know the value of a path into attrs."""
+        """The join for the value of a path into attrs; None for a column."""
         if not self.field.startswith("attrs."):
             return None
-        given = members(self.field, lists=False)
+        source = members(self.field, lists=False)
         columns = ", ".join(f"{sql} AS {name}" for sql, name in zip(MEMBER_ORDER, _PARTS))
-        sql = f"LEFT JOIN LATERAL (SELECT {columns}, m.type, m.text AS written FROM {given.sql}) k{self.at} ON TRUE"
-        return Condition(sql, given.parameters)
+        sql = f"LEFT JOIN LATERAL (SELECT {columns}, m.type, m.text AS written FROM {source.sql}) k{self.at} ON TRUE"
+        return Condition(sql, source.parameters)
 
     @property
     def columns(self) -> list[Condition]:
-        """What is compared, one after the other."""
+        """The sort columns, in order."""
         field = self.field
         if self.joined is not None:
             return [Condition(f"k{self.at}.{name}{_COLLATED.get(name, '')}") for name in _PARTS]
@@ -56,28 +56,28 @@ class _Key(NamedTuple):
 
     @property
     def shown(self) -> list[str]:
-        """What tells the value of an entry."""
+        """The columns that select the value."""
         return [f"k{self.at}.type", f"k{self.at}.written"] if self.joined is not None else [f"e.{self.field}"]
 
-    def value(self, found: Sequence[Any]) -> Any:
-        """Return the value from what `shown` selected."""
-        return value_of(*found) if self.joined is not None else found[0]
+    def value(self, selected: Sequence[Any]) -> Any:
+        """Return the value from the columns of `shown`."""
+        return value_of(*selected) if self.joined is not None else selected[0]
 
     def equal(self, value: Any) -> Condition:
-        """Return the condition that entries are sorted as by a value."""
+        """Return the condition that entries sort equal to a value."""
         if value is None and self.field not in _UNSET:
             column = self.columns[0]
             return Condition(f"{column.sql} IS NULL", column.parameters)
         return self._compared("$eq", "=", value)
 
     def beyond(self, value: Any) -> Condition:
-        """Return the condition that entries are sorted behind those with a value; those without one are last."""
+        """Return the condition that entries sort after a value; missing values sort last."""
         if value is None and self.field not in _UNSET:
             return Condition("FALSE")
-        found = self._compared("$lt" if self.descending else "$gt", "<" if self.descending else ">", value)
+        after = self._compared("$lt" if self.descending else "$gt", "<" if self.descending else ">", value)
         if self.joined is not None or self.field in _NULLABLE:
-            return Condition(f"({found.sql}) OR {self.columns[0].sql} IS NULL", found.parameters)
-        return found
+            return Condition(f"({after.sql}) OR {self.columns[0].sql} IS NULL", after.parameters)
+        return after
 
     def _compared(self, operator: str, sign: str, value: Any) -> Condition:
         column, *others = self.columns
@@ -103,10 +103,11 @@ def _kind(value: Any) -> int:
     return _TRUTH if isinstance(value, bool) else _TEXT if isinstance(value, str) else _NUMBER
 
 
-def _of_kind(own: int, kind: int, column: str, operator: str, sign: str, value: Any) -> Condition:
-    """Compare a column of one kind with a value of another, or of the same."""
-    if own != kind:
-        return Condition("TRUE" if (sign == ">" and own > kind) or (sign == "<" and own < kind) else "FALSE")
+def _of_kind(column_kind: int, kind: int, column: str, operator: str, sign: str, value: Any) -> Condition:
+    """Return the comparison of a column of one kind with a value of any kind."""
+    if column_kind != kind:
+        after = column_kind > kind if sign == ">" else sign == "<" and column_kind < kind
+        return Condition("TRUE" if after else "FALSE")
     if kind == _TEXT:
         return text_compared(column, operator, value)
     if kind == _TRUTH:
@@ -118,7 +119,7 @@ class Order:
     """The order of a listing: by fields, then by ids.
 
     Args:
-        keys: fields, and whether each is descending; nothing stands behind ``id``.
+        keys: fields, each with True if descending; ``id`` is the last one, if present.
     """
 
     def __init__(self, keys: Sequence[tuple[str, bool]]) -> None:
@@ -126,35 +127,30 @@ class Order:
 
     @property
     def joined(self) -> Condition:
-        """What is joined to the entries."""
+        """The joins of all keys."""
         joins = [join for key in self._keys if (join := key.joined) is not None]
         return Condition(" ".join(join.sql for join in joins), tuple(v for join in joins for v in join.parameters))
 
     @property
     def shown(self) -> str:
-        """The columns that tell the values of an entry, each behind a comma."""
+        """The columns that select the values, each after a comma."""
         return "".join(f", {sql}" for key in self._keys for sql in key.shown)
 
     @property
     def sorting(self) -> Condition:
-        """What stands behind ORDER BY."""
+        """The expressions of ORDER BY."""
         parts = []
         for key in self._keys:
-            # An index has columns that are never null in the order that they have by themselves.
+            # NULLS LAST on a column without nulls would prevent the use of its index.
             nulls = " NULLS LAST" if key.joined is not None or key.field in _NULLABLE else ""
             way = " DESC" if key.descending else ""
-            parts += [Condition(f"{one.sql}{way}{nulls}", one.parameters) for one in key.columns]
+            parts += [Condition(f"{column.sql}{way}{nulls}", column.parameters) for column in key.columns]
         if not self._ends_in_id:
             parts.append(Condition('e.id COLLATE "C"'))
         return Condition(", ".join(part.sql for part in parts), tuple(v for part in parts for v in part.parameters))
 
-    def behind(self, values: Sequence[Any], last: str) -> Condition:
-        """Return the condition that entries stand behind one.
-
-        Args:
-            values: of the keys.
-            last: the id.
-        """
+    def after(self, values: Sequence[Any], last: str) -> Condition:
+        """Return the condition that entries sort after one, with its values of the keys and its id."""
         pairs = list(zip(self._keys, values))
         steps = [
             conjunction([*(k.equal(v) for k, v in pairs[:at]), key.beyond(value)])
@@ -163,21 +159,21 @@ class Order:
         if not self._ends_in_id:
             steps.append(conjunction([*(k.equal(v) for k, v in pairs), text_compared("e.id", "$gt", last)]))
         every = Condition(
-            "(" + " OR ".join(f"({one.sql})" for one in steps) + ")", tuple(v for one in steps for v in one.parameters)
+            "(" + " OR ".join(f"({s.sql})" for s in steps) + ")", tuple(v for s in steps for v in s.parameters)
         )
         first = self._keys[0]
         if first.field not in ("created_at", "updated_at"):
             return every
-        # Implied; an index finds where to begin by it.
+        # Redundant, but gives an index scan its start.
         bound = Condition(f"e.{first.field} {'<=' if first.descending else '>='} %s::float8", (values[0],))
         return conjunction([bound, every])
 
-    def values(self, found: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the values of the keys from what `shown` selected."""
+    def values(self, selected: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the values of the keys from the columns of `shown`."""
         at, out = 0, []
         for key in self._keys:
             width = len(key.shown)
-            out.append(key.value(found[at : at + width]))
+            out.append(key.value(selected[at : at + width]))
             at += width
         return tuple(out)
 

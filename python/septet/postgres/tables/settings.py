@@ -1,4 +1,4 @@
-"""What a vault keeps about itself, by name."""
+"""Settings of a vault, by key."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ __all__ = ["get", "put", "remove"]
 
 
 def get(read: PostgresReading | PostgresWriting, key: str) -> str | None:
-    """Return a setting; None where there is none."""
+    """Return a setting, or None."""
     sql = "SELECT value FROM septet.settings WHERE vault = %s AND key = %s::text"
-    found = read.sql.execute(sql, (read.vault.number, key)).fetchone()
-    return None if found is None else str(found[0])
+    result = read.sql.execute(sql, (read.vault.number, key)).fetchone()
+    return None if result is None else str(result[0])
 
 
 def put(write: PostgresWriting, key: str, value: str) -> None:
-    """Keep a setting."""
+    """Store a setting."""
     sql = (
         "INSERT INTO septet.settings (vault, key, value) VALUES (%s, %s::text, %s::text) "
         "ON CONFLICT (vault, key) DO UPDATE SET value = excluded.value"
@@ -24,5 +24,5 @@ def put(write: PostgresWriting, key: str, value: str) -> None:
 
 
 def remove(write: PostgresWriting, key: str) -> None:
-    """Forget a setting."""
+    """Remove a setting."""
     write.sql.execute("DELETE FROM septet.settings WHERE vault = %s AND key = %s::text", (write.vault.number, key))
