@@ -65,7 +65,7 @@ def rows_of(read: PostgresReading, ids: Sequence[str]) -> dict[str, int]:
 
 
 def valid_ids(read: PostgresReading, plan: Plan, ids: Sequence[str]) -> frozenset[str]:
-    """Return the existing ids that are valid at the plan's time, or all existing ids if it includes expired ones."""
+    """Return the existing ids that are valid at the plan's time, or all of them if it includes expired entries."""
     valid = Condition("TRUE") if plan.include_expired else validity(plan.now)
     sql = f"SELECT e.id FROM {_NAMED} WHERE e.live AND {valid.sql}"
     return frozenset(entry_id for (entry_id,) in read.sql.execute(sql, (*_named(read, ids), *valid.parameters)))

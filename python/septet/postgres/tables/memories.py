@@ -1,6 +1,6 @@
-"""Memories by full text, as FTS5 ranks them: by statistics of memories alone.
+"""Full-text ranking of memories by FTS5's formula, with statistics of memories only.
 
-Where profiles give them a fixed score, this is their order; else it is how they score for a query with a phrase.
+Profiles with a fixed score for memories use its order; others use its score for queries with a phrase.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["EQUAL", "HELD", "RANKED", "counted", "holding", "scored"]
 
-#: Weights of id, title, description, context, tags and grams, as FTS5's default rank has them.
+#: Weights of id, title, description, context, tags and grams in FTS5's default rank.
 EQUAL = (1.0, 1.0, 1.0, 0.0, 1.0, 1.0)
 
-# How often a memory holds a term; as in a local vault, full text knows no context of memories.
+# Term frequencies in memories; as in a local vault, full text does not index their context.
 _POSTED = """
     SELECT p.bucket, p.row, a.place, p.id + p.title + p.description + p.tags AS times, CASE WHEN p.part = 0
         THEN p.id * c.w[1] + p.title * c.w[2] + p.description * c.w[3] + p.tags * c.w[5]
@@ -31,7 +31,7 @@ _POSTED = """
     JOIN septet.postings p ON p.term = a.term
     WHERE p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part IN (0, 1) AND p.term = ANY(%s::text[]) AND p.memory
 """
-# The postings of phrases come with the question; the entries say in which shard each belongs.
+# Postings of phrases are parameters; joining entries assigns each to its shard.
 _PHRASES = """
     UNION ALL
     SELECT e.bucket, e.row, p.place, p.times, p.f
@@ -44,7 +44,7 @@ WITH held AS MATERIALIZED (
     GROUP BY p.bucket, p.row, p.place
 )
 """
-# By statistics of memories alone, which all that hold a word tell.
+# Statistics of memories only, computed from all that hold a term.
 RANKED = """
 , totals AS (SELECT %s::float8 AS rows, %s::float8 AS average),
 rare AS MATERIALIZED (
@@ -91,46 +91,46 @@ def scored(
     phrases: Sequence[Posting] = (),
     weights: Sequence[float] = EQUAL,
 ) -> Statement:
-    """Return what asks for the best memories: those that hold every needed word first, then by score, then by row.
+    """Return the statement for the best memories: with every needed word first, then by score, then by row.
 
-    Each row has the numbers of all that match and of those that hold every needed word, whether it does, its score,
-    and the row.
+    Each result has the numbers of all matches and of those with every needed word, whether it is one of these, its
+    score and its row.
 
     Args:
-        terms: of the query, in their order.
-        totals: how many memories there are, and the tokens of an average one.
+        terms: terms of the query, in order.
+        totals: number of memories, and their average tokens.
         phrases: postings of the phrases among the terms.
-        weights: of the columns, as `EQUAL` has them.
+        weights: weights of columns, in the order of `EQUAL`.
     """
     every = [*terms, *(name for name in dict.fromkeys(needed.terms) if name not in frozenset(terms))]
-    sql, given = _held(vault, every, phrases, weights)
+    sql, parameters = _held(vault, every, phrases, weights)
     whole, of_whole = holding_all(needed, every, "s.places")
     sql += RANKED.format(whole=whole, condition=condition.sql)
-    given += [*totals, vault.number, len(terms), *of_whole, vault.number, *condition.parameters, most]
-    return Statement(sql, given)
+    parameters += [*totals, vault.number, len(terms), *of_whole, vault.number, *condition.parameters, most]
+    return Statement(sql, parameters)
 
 
 def holding(vault: VaultRow, terms: Sequence[str], phrases: Sequence[Posting]) -> Statement:
-    """Return what counts by the place of a term, from 1, the memories that hold it."""
-    sql, given = _held(vault, terms, phrases, EQUAL)
-    return Statement(sql + _HOLDING, given)
+    """Return the statement for the number of memories by the place, from 1, of a term they hold."""
+    sql, parameters = _held(vault, terms, phrases, EQUAL)
+    return Statement(sql + _HOLDING, parameters)
 
 
 def counted(
     vault: VaultRow, terms: Sequence[str], condition: Condition, most: int, phrases: Sequence[Posting] = ()
 ) -> Statement:
-    """Return what counts memories that hold a term and pass a condition, so many at most."""
-    sql, given = _held(vault, terms, phrases, EQUAL)
-    given += [vault.number, *condition.parameters, most]
-    return Statement(sql + _COUNTED.format(condition=condition.sql), given)
+    """Return the statement that counts at most ``most`` memories with a term that pass a condition."""
+    sql, parameters = _held(vault, terms, phrases, EQUAL)
+    parameters += [vault.number, *condition.parameters, most]
+    return Statement(sql + _COUNTED.format(condition=condition.sql), parameters)
 
 
 def _held(
     vault: VaultRow, terms: Sequence[str], phrases: Sequence[Posting], weights: Sequence[float]
 ) -> tuple[str, list[object]]:
-    """Return the beginning of a statement, in which ``held`` has each memory with each term it holds."""
+    """Return the CTE ``held`` of memories with each term they hold, and its parameters."""
     every = list(terms)
-    sql, given = _POSTED, [every, list(weights), vault.number, vault.all_buckets, every]
+    sql, parameters = _POSTED, [every, list(weights), vault.number, vault.all_buckets, every]
     posted = [
         (place, p.bucket, p.row, p.id + p.title + p.description + p.tags, _weighed(p, weights))
         for place, term in enumerate(every, 1)
@@ -139,11 +139,11 @@ def _held(
     ]
     if posted:
         sql += _PHRASES
-        given += [*map(list, zip(*posted)), vault.number]
-    return HELD.format(posted=sql, any="p.times > 0"), given
+        parameters += [*map(list, zip(*posted)), vault.number]
+    return HELD.format(posted=sql, any="p.times > 0"), parameters
 
 
-def _weighed(one: Posting, weights: Sequence[float]) -> float:
-    if one.part == GRAMS:
-        return weights[5] * one.title
-    return one.weighed([*weights[:3], 0.0, weights[4]])
+def _weighed(posting: Posting, weights: Sequence[float]) -> float:
+    if posting.part == GRAMS:
+        return weights[5] * posting.title
+    return posting.weighed([*weights[:3], 0.0, weights[4]])

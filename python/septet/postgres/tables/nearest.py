@@ -1,7 +1,7 @@
-"""The vector leg: the entries whose vectors are the nearest to a query's.
+"""The vector leg: the entries with the nearest vectors to a query.
 
-Every vector is looked at, unless the space has an index (`septet.postgres.store.vector_index`), which answers sooner
-and nearly always the same.
+Scans every vector, unless the space has an index (`septet.postgres.store.vector_index`), which is faster and
+approximate.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet.postgres.store.packing import COLUMNS, asked, sent
 from septet.postgres.store.pipeline import Statement, together
-from septet.postgres.tables.fragments import FINDABLE, SEARCHABLE
+from septet.postgres.tables.fragments import searched
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Leg", "drawn", "entries", "index_name", "indexed_expression", "near", "nearest", "sampled", "settings"]
 
-#: pgvector adds in float32, and misses distances by less than this. So more are looked at than are wanted, as one may
-#: be nearer than the last of them; those that are farther by more are left there.
+#: Surplus of results, and maximum error of distances, which pgvector sums in float32: an entry after the last wanted
+#: one may be nearer. `near` drops those that are farther by more than the error.
 MORE, _MISSED = 16, 1 / 100_000
-#: Vectors chosen before their entries are looked up, beyond those wanted, as a share of them: 1 / 4.
+#: Surplus of vectors selected before joining their entries, as a share of those wanted: 1 / 4.
 _SPARE = 4
-#: So many candidates an index is followed by, for each one that is wanted, within pgvector's limits.
+#: Candidates of an index scan per wanted result, and their minimum and maximum, within pgvector's limits.
 _FOLLOWED, _LEAST_FOLLOWED, _MOST_FOLLOWED = 2, 100, 1_000
 
 _JOINED = """
@@ -39,7 +39,7 @@ JOIN septet.entries e ON e.vault = v.vault AND e.bucket = v.bucket AND {joined}
 WHERE v.vault = {vault} AND v.space = {space} AND {condition}
 ORDER BY distance, e.row LIMIT {most}
 """
-# The planner takes filters for rarer than they are, and does without an index then; here it cannot.
+# Forces the index: the planner underestimates how many entries pass a filter and would not use it.
 _FOLLOWING = """
 SELECT e.row, {distance} AS distance
 FROM septet.vectors v
@@ -50,8 +50,8 @@ CROSS JOIN LATERAL (
 WHERE v.vault = {vault} AND v.space = {space}
 ORDER BY distance LIMIT {most}
 """
-# Nearly every entry passes where there is no filter: so the nearest vectors are chosen before their entries are looked
-# up. All of them are joined where too few of these pass, or where some may be as near as the last one.
+# Without a filter nearly every entry passes, so select the nearest vectors before joining their entries. Join all
+# vectors if too few entries pass, or if others may be as near as the last one.
 _VECTORS_FIRST = """
 WITH first AS MATERIALIZED (
     SELECT v.bucket, v.key, {distance} AS distance FROM septet.vectors v
@@ -73,7 +73,7 @@ SELECT b.row, b.distance FROM (
     WHERE v.vault = {vault} AND v.space = {space} AND {condition} AND NOT (SELECT n.enough FROM enough n)
 ) b ORDER BY b.distance, b.row LIMIT {most}
 """
-# Citus ends no subquery early on a shard, so there a client asks for the vectors, and then for their entries.
+# Citus does not stop subqueries early on shards, so there the client reads the vectors, then their entries.
 _VECTORS = """
 SELECT v.bucket, v.key, {distance} AS distance FROM septet.vectors v
 WHERE v.vault = {vault} AND v.space = {space} ORDER BY distance LIMIT {first}
@@ -86,7 +86,7 @@ _SETTINGS = (
     "SELECT set_config('hnsw.ef_search', %s::text, true), set_config('hnsw.iterative_scan', 'relaxed_order', true), "
     "set_config('hnsw.max_scan_tuples', '200000', true)"
 )
-# What reaches the workers.
+# `SET LOCAL` reaches the workers; set_config() does not.
 _SETTINGS_OF_ALL = (
     "SET LOCAL citus.propagate_set_commands TO 'local'",
     "SET LOCAL hnsw.ef_search TO {followed}",
@@ -105,7 +105,7 @@ WHERE v.vault = %s AND v.space = %s AND v.sample <= %s AND {condition} ORDER BY 
 """
 _BY = {
     "text": "e.text_hash = v.key",
-    # In the collation of ids, so that their index answers.
+    # In the collation of ids, to use their index.
     "entry": (
         "e.id = substr(v.key, strpos(v.key, ':') + 1) COLLATE \"default\" AND v.key = e.text_hash || ':' || e.id"
     ),
@@ -122,23 +122,22 @@ def nearest(
     indexed: bool = False,
     narrowed: bool = True,
 ) -> Statement:
-    """Return what asks for the entries that pass a condition and are the nearest to a unit vector ``(d,)``.
+    """Return the statement for the passing entries nearest to a unit vector ``(d,)``.
 
-    Each row has the row of an entry and its distance, the nearest first; `near` leaves out those that are too many.
-    On a cluster that is not narrowed rows have a bucket, a key and its distance instead, for `entries`.
+    Each result has the row and the distance of an entry, nearest first; `near` drops the surplus. On a cluster, unless
+    narrowed, each has bucket, key and distance of a vector instead, for `entries`.
 
     Args:
-        indexed: the space has an index; send `settings` before.
-        narrowed: few may pass the condition: whether to follow the index is the planner's choice.
+        indexed: the space has an index; execute `settings` before.
+        narrowed: few entries may pass the condition; the planner chooses whether to use the index.
     """
     kind = vault.vectors
     distance = f"v.{COLUMNS[kind]}::vector <=> %s::vector"
     if indexed:
         distance = f"(v.{indexed_expression(kind, space.dimensions)}) <=> %s::{kind}({int(space.dimensions)})"
-    # Numbers of ours are written out: an index of one space is found by them, and a plan that is kept must know that
-    # few rows are wanted.
+    # Inlined numbers: the partial index of a space requires a constant, and a cached plan a known limit.
     numbers = {"vault": int(vault.number), "space": int(space.space)}
-    wanted, text = int(most) + MORE, asked(query)
+    limit, text = int(most) + MORE, asked(query)
     parameters = (text, *condition.parameters)
     if narrowed:
         sql = _JOINED
@@ -152,15 +151,15 @@ def nearest(
         distance=distance,
         joined=_BY[space.keyed_by],
         condition=condition.sql,
-        first=wanted + wanted // _SPARE,
-        most=wanted,
+        first=limit + limit // _SPARE,
+        most=limit,
         **numbers,
     )
     return Statement(sql, parameters)
 
 
 class Leg(NamedTuple):
-    """A query whose nearest entries are wanted, without a filter: its unit vector ``(d,)``, how many, which may be."""
+    """A query without a filter: its unit vector ``(d,)``, maximum results, and the condition on entries."""
 
     query: NDArray[np.float32]
     most: int
@@ -170,13 +169,13 @@ class Leg(NamedTuple):
 def entries(
     read: PostgresReading, space: Space, legs: Sequence[Leg], vectors: Sequence[Sequence[tuple[int, str, float]]]
 ) -> list[list[tuple[int, float]]]:
-    """Return the rows of the nearest entries and their distances by leg, as one server answers `nearest`.
+    """Return rows and distances of the nearest entries by leg, as `nearest` does on a single server.
 
     Args:
-        vectors: by leg what a cluster answered.
+        vectors: results of `nearest` on a cluster, by leg.
     """
     vault, joined = read.vault, _BY[space.keyed_by]
-    asked = [
+    queries = [
         Statement(
             _PASSING.format(joined=joined, condition=leg.condition.sql),
             (
@@ -188,8 +187,8 @@ def entries(
         )
         for leg, nearby in zip(legs, vectors)
     ]
-    rows = [_passed(nearby, answer, leg.most) for leg, nearby, answer in zip(legs, vectors, together(read, asked))]
-    # Many vectors have no entry that passes, or many are equally near: all are joined with their entries.
+    rows = [_passed(nearby, answer, leg.most) for leg, nearby, answer in zip(legs, vectors, together(read, queries))]
+    # Too few entries pass, or too many are equally near: join all vectors with their entries.
     missing = [at for at, answer in enumerate(rows) if answer is None]
     again = [nearest(vault, space, *legs[at]) for at in missing]
     for at, answer in zip(missing, together(read, again)):
@@ -200,19 +199,19 @@ def entries(
 def _passed(
     vectors: Sequence[tuple[int, str, float]], entries: Sequence[tuple[int, str, int]], most: int
 ) -> list[tuple[int, float]] | None:
-    """Return rows and distances; None where an entry that was not looked up may be among the ``most`` nearest."""
+    """Return rows and distances; None if an entry that was not read may be among the ``most`` nearest."""
     distances = {(bucket, key): distance for bucket, key, distance in vectors}
     rows = sorted((distances[bucket, key], row) for bucket, key, row in entries)
-    wanted = most + MORE
-    if len(vectors) == wanted + wanted // _SPARE:
-        farthest = vectors[-1][2]
-        if sum(distance < farthest for distance, _ in rows) < wanted:
+    limit = most + MORE
+    if len(vectors) == limit + limit // _SPARE:
+        *_, farthest = vectors[-1]
+        if sum(distance < farthest for distance, _ in rows) < limit:
             return None
-    return [(row, distance) for distance, row in rows[:wanted]]
+    return [(row, distance) for distance, row in rows[:limit]]
 
 
 def near(rows: Sequence[tuple[int, float]], most: int) -> list[int]:
-    """Return those of the rows that `nearest` gives which may be among so many nearest."""
+    """Return the rows from `nearest` that may be among the ``most`` nearest."""
     if len(rows) <= most:
         return [row for row, _ in rows]
     last = rows[most - 1][1] + _MISSED
@@ -220,19 +219,15 @@ def near(rows: Sequence[tuple[int, float]], most: int) -> list[int]:
 
 
 def settings(vault: VaultRow, most: int) -> list[Statement]:
-    """Return what has a transaction follow indexes far enough for so many, through entries that do not pass too."""
+    """Return the statements that let index scans of a transaction find ``most`` passing entries."""
     followed = min(max(_FOLLOWED * (most + MORE), _LEAST_FOLLOWED), _MOST_FOLLOWED)
     if vault.distributed:
-        return [Statement(one.format(followed=followed)) for one in _SETTINGS_OF_ALL]
+        return [Statement(sql.format(followed=followed)) for sql in _SETTINGS_OF_ALL]
     return [Statement(_SETTINGS, (str(followed),))]
 
 
 def indexed_expression(kind: str, dimensions: int) -> str:
-    """Return what of ``septet.vectors`` an index is over.
-
-    Args:
-        kind: what the vault's vectors are stored as.
-    """
+    """Return the indexed expression over ``septet.vectors``; ``kind`` is the type of the vault's vectors."""
     return f"{COLUMNS[kind]}::{kind}({int(dimensions)})"
 
 
@@ -242,20 +237,16 @@ def index_name(vault: VaultRow, space: Space) -> str:
 
 
 def sampled(vault: VaultRow, space: Space, limit: int, *, memories: bool) -> Statement:
-    """Return what asks for sample keys and vectors of entries, of keys up to a limit; with memories, if asked."""
+    """Return the statement for sample keys, up to a limit, and vectors of entries, with memories if ``memories``."""
     sql = _SAMPLED.format(
         sent=sent(vault.vectors),
         joined=_BY[space.keyed_by],
-        condition=_sampled_from(memories),
+        condition=searched(memories),
     )
     return Statement(sql, (vault.number, space.space, limit))
 
 
 def drawn(vault: VaultRow, space: Space, limit: int, most: int, *, memories: bool) -> Statement:
     """Return the statement for the rows of the first ``most`` entries of a sample, by key."""
-    sql = _DRAWN.format(joined=_BY[space.keyed_by], condition=_sampled_from(memories))
+    sql = _DRAWN.format(joined=_BY[space.keyed_by], condition=searched(memories))
     return Statement(sql, (vault.number, space.space, limit, most))
-
-
-def _sampled_from(memories: bool) -> str:
-    return FINDABLE if memories else f"e.live AND {SEARCHABLE}"

@@ -1,6 +1,6 @@
-"""Phrases: words in a row. Postings have no places, so entries that hold all words are looked at before a search.
+"""Phrases in filters. Postings have no positions, so the texts of entries with all words are checked before a search.
 
-`settled` makes of each filter that asks for a phrase one of the rows that hold it, read in the same snapshot.
+`settled` replaces each filter on a phrase by one on the rows that hold it, read in the same snapshot.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Among", "alternatives", "settled", "terms_of"]
 
-#: What `septet.query.words` writes: quoted words, joined by OR, each maybe a beginning.
+#: The format of `septet.query.words`: quoted phrases joined by OR, with `*` after a prefix.
 _QUOTED = re.compile(r'"([^"]*)"( \*)?')
-#: Entries that hold all words of a phrase in one column, or in their grams.
+#: Entries with all words of a phrase in one column, or in their grams.
 _HOLDING = (
     "SELECT e.row, e.kind = 'memory', e.grams, e.id, e.title, e.description, e.tags, e.context "
     "FROM (SELECT DISTINCT p.bucket, p.row FROM septet.postings p WHERE p.vault = %s AND p.part IN (0, 1) "
@@ -33,23 +33,23 @@ _HOLDING = (
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """The entry is at one of these rows: a filter that was looked up."""
+    """A filter on the rows of entries."""
 
     rows: tuple[int, ...]
 
 
 def terms_of(text: str) -> list[str]:
-    """Return the terms that full text makes of a text, as the table of postings names them."""
+    """Return the terms of a text, as stored in the table of postings."""
     return stored_terms(index_terms(text))
 
 
 def alternatives(match: str) -> list[tuple[list[str], bool]]:
-    """Return the terms of each phrase that a filter looks for, and whether the last of them is only begun."""
+    """Return the terms of each phrase of a filter, and True if the last one is a prefix."""
     return [(terms_of(words), bool(begun)) for words, begun in _QUOTED.findall(match)]
 
 
 def settled(read: PostgresReading, filters: Mapping[str, Filter]) -> Mapping[str, Filter]:
-    """Return filters without phrases; those that have none come back as they are."""
+    """Return filters with phrases replaced by rows; unchanged if none has a phrase."""
     if not any(map(_has_phrase, filters.values())):
         return filters
     known: dict[tuple[tuple[str, ...], bool], tuple[int, ...]] = {}
@@ -76,7 +76,7 @@ def _settled(read: PostgresReading, item: Filter, known: dict[Any, tuple[int, ..
     if not (isinstance(item, Holds) and _has_phrase(item)):
         return item
     single: list[str] = []
-    found: list[Filter] = []
+    phrases: list[Filter] = []
     for (words, begun), (text, star) in zip(alternatives(item.match), _QUOTED.findall(item.match)):
         if len(words) < 2:
             single.append(f'"{text}"{star}')
@@ -84,28 +84,28 @@ def _settled(read: PostgresReading, item: Filter, known: dict[Any, tuple[int, ..
         key = (tuple(words), begun)
         if key not in known:
             known[key] = _rows(read, words, begun)
-        found.append(cast("Filter", Among(known[key])))
-    return AnyOf((*found, Holds(" OR ".join(single), item.grams)))
+        phrases.append(cast("Filter", Among(known[key])))
+    return AnyOf((*phrases, Holds(" OR ".join(single), item.grams)))
 
 
 def _rows(read: PostgresReading, words: Sequence[str], begun: bool) -> tuple[int, ...]:
-    """Return the rows of the entries in which terms stand in a row in one text."""
-    # Which words a beginning stands for is seen in the texts.
+    """Return the rows of the entries with consecutive terms in one text."""
+    # The words of a prefix are matched in the texts.
     whole = [*dict.fromkeys(words[:-1] if begun else words)]
-    given = (read.vault.number, whole, len(whole), read.vault.number)
-    found = []
-    for row, memory, grams, *texts in read.sql.execute(_HOLDING, given):
-        # As in a local vault, full text knows no context of memories.
+    parameters = (read.vault.number, whole, len(whole), read.vault.number)
+    rows = []
+    for row, memory, grams, *texts in read.sql.execute(_HOLDING, parameters):
+        # As in a local vault, full text does not index the context of memories.
         if any(_in_a_row(terms_of(text), words, begun) for text in (grams, *texts[: 4 if memory else 5])):
-            found.append(int(row))
-    return tuple(found)
+            rows.append(int(row))
+    return tuple(rows)
 
 
 def _in_a_row(terms: Sequence[str], words: Sequence[str], begun: bool) -> bool:
     first, many = words[0], len(words)
     for at in range(len(terms) - many + 1):
         if terms[at] == first or (begun and many == 1):
-            here = terms[at : at + many]
-            if here == [*words] or (begun and here[:-1] == [*words[:-1]] and here[-1].startswith(words[-1])):
+            window = terms[at : at + many]
+            if window == [*words] or (begun and window[:-1] == [*words[:-1]] and window[-1].startswith(words[-1])):
                 return True
     return False

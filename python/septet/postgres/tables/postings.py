@@ -1,4 +1,4 @@
-"""Rows of `postings`: which entries hold a term, how often in each column, written by binary COPY."""
+"""Rows of `postings`: term frequencies by entry and column, written by binary COPY."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from septet.postgres.store.vaults import STRIDE, VaultRow
 
 __all__ = ["COLUMNS", "expected", "ordered", "put", "remove"]
 
-#: Columns of a posting that count; grams are in the second.
+#: Columns of frequencies; those of grams are in the second.
 COLUMNS = ("id", "title", "description", "context", "tags")
 _GRAMS_COLUMN = COLUMNS.index("title")
-#: So many entries are sent with the next round trip, rather than by COPY, which takes two.
+#: Maximum entries to insert with the next round trip rather than by COPY, which takes two.
 FEW = 48
-#: So many are sent at once.
+#: Rows per block of COPY.
 _BLOCK = 50_000
 
 _COPY = (
@@ -35,7 +35,7 @@ _REMOVE = (
     "DELETE FROM septet.postings p USING unnest(%s::integer[], %s::bigint[]) AS w (bucket, row) "
     "WHERE p.vault = %s AND p.bucket = w.bucket AND p.row = w.row"
 )
-#: The fields of a row before its term, and behind it, each with its length before it.
+#: Fields of a row before and after its term, each preceded by its length.
 _HEAD = np.dtype([("fields", ">i2"), ("n1", ">i4"), ("vault", ">i4"), ("n2", ">i4"), ("bucket", ">i4"), ("n3", ">i4"),
                   ("part", ">i2")])  # fmt: skip
 _TAIL = np.dtype([("n1", ">i4"), ("row", ">i8"), ("n2", ">i4"), ("memory", "u1"), ("numbers", ">i4", (6, 2))])
@@ -49,19 +49,19 @@ def remove(write: PostgresWriting, rows: Sequence[int]) -> None:
 
 
 def ordered(part: Part, buckets: NDArray[np.int64]) -> Order:
-    """Return the order of the postings of entries at the end of a part, whose rows are not known yet.
+    """Return the order of the postings of the last entries of a part, whose rows are not known yet.
 
     Args:
-        buckets: of these entries ``(n,)``.
+        buckets: buckets of these entries ``(n,)``.
     """
     first = len(part.has) - len(buckets)
     pairs = np.flatnonzero(part.entry >= first)
     names = [len(data).to_bytes(4, "big") + data for data in map(str.encode, part.terms)]
     ranks = np.empty(len(names), dtype=np.int64)
-    # UTF-8 has the order of "C".
+    # The "C" collation sorts by UTF-8 bytes, thus by code point.
     ranks[sorted(range(len(names)), key=part.terms.__getitem__)] = np.arange(len(names))
     entries = part.entry[pairs] - first
-    # Rows of new entries ascend as these do. A bucket is below 2^10, so the key below 2^63 for all that memory holds.
+    # Rows of new entries ascend in this order. Buckets are below 2^10, so keys fit into 63 bits.
     keys = ((buckets % STRIDE)[entries] * len(names) + ranks[part.term[pairs]]) * len(buckets) + entries
     return Order(names, pairs[np.argsort(keys)])
 
@@ -77,11 +77,11 @@ def put(
     """Write the postings of entries.
 
     Args:
-        texts: what entries hold in their columns; the entries at the end of these are those that are written.
-        grams: what they hold of grams.
-        rows: of the entries that are written ``(n,)``.
-        memories: which of these are memories ``(n,)``.
-        orders: of both parts, where they are known.
+        texts: terms of the columns; only the last ``n`` entries are written.
+        grams: grams of the same entries.
+        rows: rows of the written entries ``(n,)``.
+        memories: True for each of them that is a memory ``(n,)``.
+        orders: orders of both parts, if known.
     """
     if len(rows) <= FEW:
         for part, number in ((texts, TEXTS), (grams, GRAMS)):
@@ -99,11 +99,11 @@ def put(
 def expected(
     vault: VaultRow, texts: Part, grams: Part, rows: Sequence[int], memories: Sequence[bool]
 ) -> Iterator[tuple[object, ...]]:
-    """Yield the postings that entries should have: row, part, term, bucket, memory, the columns, tokens."""
+    """Yield the expected postings of entries: row, part, term, bucket, memory, the columns, tokens."""
     for part, number in ((texts, TEXTS), (grams, GRAMS)):
         counts = [[]] if part.counts is None else part.counts.tolist()
-        for entry, term, own in zip(part.entry.tolist(), part.term.tolist(), counts):
-            columns = own if number == TEXTS else [own[0] if at == _GRAMS_COLUMN else 0 for at in range(len(COLUMNS))]
+        for entry, term, tf in zip(part.entry.tolist(), part.term.tolist(), counts):
+            columns = tf if number == TEXTS else [tf[0] if at == _GRAMS_COLUMN else 0 for at in range(len(COLUMNS))]
             row = rows[entry]
             tokens = int(part.tokens[entry])
             yield row, number, part.terms[term], vault.bucket_of_row(row), memories[entry], *columns, tokens
@@ -124,40 +124,38 @@ def _insert(
     else:
         numbers[_GRAMS_COLUMN] = counts[:, 0]
     numbers[-1] = part.tokens[part.entry[pairs]]
-    vault, own = write.vault.number, rows[entries]
-    buckets = vault * STRIDE + own % STRIDE
+    vault, numbered = write.vault.number, rows[entries]
+    buckets = vault * STRIDE + numbered % STRIDE
     terms = [part.terms[at] for at in part.term[pairs].tolist()]
-    write.later(
-        _INSERT,
-        (vault, number, *(one.tolist() for one in (buckets, own, memories[entries])), terms, *numbers.tolist()),
-    )
+    columns = (buckets.tolist(), numbered.tolist(), memories[entries].tolist(), terms, *numbers.tolist())
+    write.later(_INSERT, (vault, number, *columns))
 
 
 def _blocks(
     part: Part, number: int, order: Order, vault: int, rows: NDArray[np.int64], memories: NDArray[np.bool_]
 ) -> Iterator[bytes]:
-    """Yield rows of a part as COPY takes them."""
+    """Yield rows of a part in the format of COPY."""
     first = len(part.has) - len(rows)
     buckets = vault * STRIDE + rows % STRIDE
     for start in range(0, len(order.pairs), _BLOCK):
-        some = order.pairs[start : start + _BLOCK]
-        own = part.entry[some] - first
-        head, tail = np.zeros(len(some), _HEAD), np.zeros(len(some), _TAIL)
-        head["fields"], head["vault"], head["bucket"], head["part"] = _FIELDS, vault, buckets[own], number
+        pairs = order.pairs[start : start + _BLOCK]
+        entries = part.entry[pairs] - first
+        head, tail = np.zeros(len(pairs), _HEAD), np.zeros(len(pairs), _TAIL)
+        head["fields"], head["vault"], head["bucket"], head["part"] = _FIELDS, vault, buckets[entries], number
         head["n1"], head["n2"], head["n3"] = 4, 4, 2
-        tail["row"], tail["memory"], tail["n1"], tail["n2"] = rows[own], memories[own], 8, 1
-        counts = part.counts[some] if part.counts is not None else np.ones((len(some), 1), dtype=np.int32)
+        tail["row"], tail["memory"], tail["n1"], tail["n2"] = rows[entries], memories[entries], 8, 1
+        counts = part.counts[pairs] if part.counts is not None else np.ones((len(pairs), 1), dtype=np.int32)
         tail["numbers"][:, :, 0] = 4
         if number == TEXTS:
             tail["numbers"][:, : len(COLUMNS), 1] = counts
         else:
             tail["numbers"][:, _GRAMS_COLUMN, 1] = counts[:, 0]
-        tail["numbers"][:, len(COLUMNS), 1] = part.tokens[first + own]
-        spelt = [order.names[at] for at in part.term[some].tolist()]
+        tail["numbers"][:, len(COLUMNS), 1] = part.tokens[first + entries]
+        spelt = [order.names[at] for at in part.term[pairs].tolist()]
         yield b"".join(chain.from_iterable(zip(_bytes(head), spelt, _bytes(tail))))
 
 
 def _bytes(records: NDArray[np.void]) -> list[bytes]:
     """Return each record as bytes."""
-    made: list[bytes] = records.view(f"V{records.dtype.itemsize}").tolist()
-    return made
+    items: list[bytes] = records.view(f"V{records.dtype.itemsize}").tolist()
+    return items

@@ -1,4 +1,4 @@
-"""Entries that may share words with a text, by how much of its weight they may hold."""
+"""Entries that may share words with a text, by an upper bound of the shared weight."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Shares", "sharing"]
 
 
 class Shares(NamedTuple):
-    """Words of a text, as full text has them.
+    """Words of a text as full-text terms.
 
     Attributes:
-        terms: of all words.
-        words: for each term the number of its word.
-        weights: for each term what its word weighs.
-        many: for each term, how many terms its word has.
-        base: what words weigh of which full text cannot tell who holds them.
+        terms: terms of all words.
+        words: number of each term's word.
+        weights: weight of each term's word.
+        many: number of terms of each term's word.
+        base: total weight of the words that full text cannot match.
     """
 
     terms: Sequence[str]
@@ -34,7 +34,7 @@ class Shares(NamedTuple):
     base: float
 
 
-# An entry of other than plain characters may hold every word: full text reads some of these in another way.
+# The bound of entries with other characters is 1, as full text tokenizes some of these differently.
 _SHARING = """
 SELECT e.row, b.bound FROM septet.entries e
 LEFT JOIN (
@@ -58,23 +58,23 @@ ORDER BY b.bound DESC, e.row
 
 
 def sharing(vault: VaultRow, shares: Shares, condition: Condition) -> Statement:
-    """Return what asks for row and greatest share, 0 to 1, of the entries that pass and may hold a word, most first."""
-    asked = list(shares.terms), list(shares.words), list(shares.weights), list(shares.many)
+    """Return the statement for row and maximum share (0 to 1) of passing entries that may hold a word, best first."""
+    terms = list(shares.terms), list(shares.words), list(shares.weights), list(shares.many)
     plain = _plain()
-    given = (*asked, vault.number, vault.all_buckets, shares.base, plain, plain, shares.base, vault.number)
-    return Statement(_SHARING.format(condition=condition.sql), (*given, *condition.parameters))
+    parameters = (*terms, vault.number, vault.all_buckets, shares.base, plain, plain, shares.base, vault.number)
+    return Statement(_SHARING.format(condition=condition.sql), (*parameters, *condition.parameters))
 
 
 @cache
 def _plain() -> str:
-    """Return the characters beyond ASCII that full text and TF-IDF read alike: letters with a mark, and separators."""
-    found = []
+    """Return the non-ASCII characters that full text and TF-IDF tokenize alike: accented letters and separators."""
+    chars = []
     for char in map(chr, range(0x80, 0x2C00)):
         plain = fold(char)
         word = f"zq{char}zq"
         if len(plain) == 1 and plain.isascii() and plain.isalpha():
             if index_terms(word) == index_terms(f"zq{plain}zq") and tokenize(word) == [f"zq{plain}zq"]:
-                found.append(char)
+                chars.append(char)
         elif tokenize(f"zqx{char}zqy") == ["zqx", "zqy"] and index_terms(f"zqx{char}zqy") == [b"zqx", b"zqi"]:
-            found.append(char)
-    return "".join(found)
+            chars.append(char)
+    return "".join(chars)

@@ -1,4 +1,4 @@
-"""The words that live entries hold, as spelling compares them: those like others, and those that begin with letters."""
+"""The words of live entries: those similar to others, and those with a prefix."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = ["beginning", "like", "range_of"]
 
-#: Behind every text that begins with the same letters: no letter has the last code point.
+#: The last code point, which ends a range of texts with the same prefix.
 _LAST = "\U0010ffff"
-#: Words of entries and those of memories alike.
+#: Words of entries and of memories.
 _PARTS = (WORDS, WORDS + MEMORIES)
 
-# By what was asked for, the words of the table of counts and of the changes that are not in it yet.
+# Matching words of the counts and of their unfolded changes.
 _HELD = """
 SELECT h.place::integer, h.term FROM (
     SELECT t.bucket, a.place, t.term, t.count FROM ({asked}) a JOIN septet.term_counts t
@@ -32,7 +32,7 @@ SELECT h.place::integer, h.term FROM (
     WHERE c.vault = %s
 ) h GROUP BY h.place, h.term HAVING sum(h.count) > 0
 """
-# An edit brings at most one letter, and takes away at most one.
+# An edit adds at most one letter and removes at most one.
 _NEAR = """
     char_length({0}) BETWEEN a.letters - a.edits AND a.letters + a.edits
     AND char_length(translate({0}, a.word, '')) <= a.edits
@@ -53,23 +53,23 @@ _BEGINNING = _HELD.format(
 
 
 def range_of(beginning: str) -> tuple[str, str]:
-    """Return the texts from which on, and before which, all lie that begin with letters, in the order of ``"C"``."""
+    """Return the bounds ``[low, high)`` of all texts with a prefix, in "C" collation."""
     return beginning, beginning + _LAST
 
 
 def like(vault: VaultRow, words: Mapping[str, int]) -> Statement:
-    """Return what asks for words that may be so many edits away from others, given folded: the place, and the word.
+    """Return the statement for words within about ``words[word]`` edits of folded words: place, and similar word.
 
-    Some are further away; `septet._core.edits_between` tells.
+    Some are further away; filter them with `septet._core.edits_between`.
     """
-    return _asked(_LIKE, vault, (list(words), list(words.values())))
+    return _statement(_LIKE, vault, (list(words), list(words.values())))
 
 
 def beginning(vault: VaultRow, beginnings: Sequence[str]) -> Statement:
-    """Return what asks for words that begin with letters, given folded: the place of the letters, and the word."""
+    """Return the statement for words with folded prefixes: place of the prefix, and word."""
     lows, highs = zip(*map(range_of, beginnings))
-    return _asked(_BEGINNING, vault, (list(lows), list(highs)))
+    return _statement(_BEGINNING, vault, (list(lows), list(highs)))
 
 
-def _asked(sql: str, vault: VaultRow, asked: tuple[object, ...]) -> Statement:
-    return Statement(sql, (*asked, vault.number, list(_PARTS), [str(part) for part in _PARTS], *asked, vault.number))
+def _statement(sql: str, vault: VaultRow, terms: tuple[object, ...]) -> Statement:
+    return Statement(sql, (*terms, vault.number, list(_PARTS), [str(part) for part in _PARTS], *terms, vault.number))
