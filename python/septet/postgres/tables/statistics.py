@@ -1,4 +1,4 @@
-"""What a search must know of the whole vault beside the counts: spaces, links, and what is outside its validity."""
+"""Facts of a vault for searches, besides counts: spaces, links, and entries that are not valid."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SELECT s.space, s.model, s.dimensions, s.keyed_by, 0, s.hnsw,
     (SELECT t.value FROM septet.settings t WHERE t.vault = s.vault AND t.key = 'recall:' || s.space AND s.hnsw)
 FROM septet.spaces s WHERE s.vault = %s ORDER BY s.space
 """
-# As in the index of those whose validity has a limit.
+# Matches the partial index of entries with a limited validity.
 _OUTSIDE = """
 FROM septet.entries e
 WHERE e.vault = %s AND e.bucket = ANY(%s::int[]) AND (e.valid_from IS NOT NULL OR e.valid_until IS NOT NULL)
@@ -34,9 +34,9 @@ class Stands(NamedTuple):
     """Spaces and links of a vault.
 
     Attributes:
-        linked: whether there is a link.
-        spaces: those that hold vectors, in the order in which they were made.
-        indexed: by number of a space with an index, the recall that was measured of it.
+        linked: True if the vault has links.
+        spaces: nonempty spaces, in the order of creation.
+        indexed: measured recall of each space with an index, by number.
     """
 
     linked: bool
@@ -45,30 +45,30 @@ class Stands(NamedTuple):
 
     @classmethod
     def read(cls, linked: Sequence[object], spaces: Iterable[Sequence[Any]], holding: Iterable[tuple[int]]) -> Stands:
-        """Return the answers of `standing`."""
+        """Return the results of `standing`."""
         numbers = {number for (number,) in holding}
-        held = [row for row in spaces if row[0] in numbers]
-        return cls(bool(linked), [Space._make(row[:5]) for row in held], {row[0]: row[6] for row in held if row[5]})
+        filled = [row for row in spaces if row[0] in numbers]
+        return cls(bool(linked), [Space._make(row[:5]) for row in filled], {row[0]: row[6] for row in filled if row[5]})
 
 
 def standing(vault: VaultRow) -> list[Statement]:
-    """Return the statements for a link, for the spaces, and for those of them that hold vectors.
+    """Return the statements for a link, for the spaces, and for the nonempty spaces.
 
-    A cluster answers the three in half the time of their union, which it makes of intermediate results.
+    A cluster executes the three in half the time of their union, which needs intermediate results.
     """
     number = (vault.number,)
     return [Statement(_LINKED, number), Statement(_SPACES, number), Statement(spaces_with_vectors(vault))]
 
 
 def outside(vault: VaultRow, now: float, *, memories: bool) -> Statement:
-    """Return what asks how many live entries are not valid at a moment, and for a digest of them and their texts.
+    """Return the statement for the number and a digest of the live entries not valid at a time (epoch seconds).
 
     Args:
-        memories: memories are counted too.
+        memories: include memories.
     """
     return Statement(_DIGEST.format(searched=searched(memories)), (vault.number, vault.all_buckets, now, now))
 
 
 def texts_outside(vault: VaultRow, now: float, *, memories: bool) -> Statement:
-    """Return what asks for the texts of the same entries: title, description, context and tags."""
+    """Return the statement for title, description, context and tags of the entries of `outside`."""
     return Statement(_TEXTS.format(searched=searched(memories)), (vault.number, vault.all_buckets, now, now))

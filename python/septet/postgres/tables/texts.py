@@ -1,4 +1,4 @@
-"""Vectors addressed by the text they describe, which arrive after their entries: spaces, storing, what is missing."""
+"""Vectors keyed by text, which are stored after their entries: spaces, vectors, and missing texts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _POOLING = "SELECT pooling FROM septet.spaces WHERE vault = %s AND space = %s"
 _SET_POOLING = "UPDATE septet.spaces SET pooling = %s::text WHERE vault = %s AND space = %s"
 _EMPTIED = "SELECT emptied_at FROM septet.spaces WHERE vault = %s AND space = %s"
 _SET_EMPTIED = "UPDATE septet.spaces SET emptied_at = %s WHERE vault = %s AND space = %s"
-#: An entry whose bucket has no vector of its text in a space.
+#: Entries without a vector of their text, in a space, in their bucket.
 _WITHOUT = (
     "NOT EXISTS (SELECT 1 FROM septet.vectors v WHERE v.vault = e.vault AND v.space = %s AND v.key = e.text_hash "
     "AND v.bucket = e.bucket)"
@@ -87,7 +87,7 @@ _REMOVE = (
     "WHERE v.vault = %s AND v.space = %s AND v.key = w.key AND v.bucket = w.bucket "
     "RETURNING v.space, v.bucket, v.key, v.sample"
 )
-#: A vector that describes no entry of its bucket.
+#: Vectors without an entry in their bucket.
 _NO_TEXT = (
     "NOT EXISTS (SELECT 1 FROM septet.entries e WHERE e.vault = v.vault AND e.text_hash = v.key "
     "AND e.bucket = v.bucket AND e.live)"
@@ -113,30 +113,30 @@ _EMBEDDED = (
 
 
 def text_spaces(read: PostgresReading | PostgresWriting) -> list[TextSpace]:
-    """Return every space of vectors by text, the latest first."""
-    found = read.sql.execute(_SPACES.format(has_vectors=has_vectors(read.vault)), (read.vault.number,))
-    return [TextSpace(Space._make(space), state, has_vectors) for *space, state, has_vectors in found]
+    """Return every space keyed by text, newest first."""
+    rows = read.sql.execute(_SPACES.format(has_vectors=has_vectors(read.vault)), (read.vault.number,))
+    return [TextSpace(Space._make(space), state, filled) for *space, state, filled in rows]
 
 
 def find_space(read: PostgresReading | PostgresWriting, model: str, dimensions: int | None = None) -> Space | None:
-    """Return the space of a model's vectors, the latest one when no dimension is named; None without any."""
-    found = read.sql.execute(_SPACE, (read.vault.number, model, dimensions, dimensions)).fetchone()
-    return None if found is None else Space._make(found)
+    """Return the newest space of a model, of a dimension if given; None if there is none."""
+    result = read.sql.execute(_SPACE, (read.vault.number, model, dimensions, dimensions)).fetchone()
+    return None if result is None else Space._make(result)
 
 
 def make_space(write: PostgresWriting, model: str, dimensions: int, now: float, pooling: str | None = None) -> Space:
-    """Return the space of a model's vectors of a dimension; make it if there is none.
+    """Return the space of a model and dimension; create it if it does not exist.
 
     Args:
-        pooling: how the vectors of long texts in a new space are made.
+        pooling: pooling of long texts in a new space.
 
     Raises:
-        VectorError: the server stores no vectors of so many dimensions.
+        VectorError: the server cannot store vectors of this dimension.
     """
     space = find_space(write, model, dimensions)
     if space is None:
         check_dimensions(dimensions, f"a vector of {model}")
-        # Of two that make spaces at once the second one sees the first one's.
+        # Look again under the lock: another writer may have created the space.
         hold_all(write)
         space = find_space(write, model, dimensions)
     if space is None:
@@ -148,7 +148,7 @@ def make_space(write: PostgresWriting, model: str, dimensions: int, now: float, 
 
 
 def begin(write: PostgresWriting, space: Space) -> None:
-    """Let a space be filled (again): left or on standby, it becomes active when no other is, and filling otherwise."""
+    """Reuse a left or standby space: it becomes active if no other space with vectors is, else filling."""
     everything = text_spaces(write)
     if any(t.space == space and t.state in ("left", "standby") for t in everything):
         others = any(t.state == "active" and t.has_vectors for t in everything)
@@ -156,38 +156,38 @@ def begin(write: PostgresWriting, space: Space) -> None:
 
 
 def add_index(write: PostgresWriting) -> None:
-    """Make the index over texts, which is there from the beginning."""
+    """Do nothing: the schema has the index over texts."""
 
 
 def is_left(read: PostgresReading | PostgresWriting, space: Space) -> bool:
-    """Say whether a space belongs to a model that is no longer used."""
+    """Return True if a space belongs to a model that is no longer used."""
     return any(t.space == space and t.state == "left" for t in text_spaces(read))
 
 
 def move(write: PostgresWriting, space: Space, state: State) -> None:
-    """Give a space another state."""
+    """Set the state of a space."""
     write.sql.execute(_MOVE, (state, write.vault.number, space.space))
 
 
 def put(write: PostgresWriting, space: Space, keys: Sequence[str], vectors: NDArray[np.float32]) -> int:
-    """Store the vectors ``(n, d)`` of texts by their hashes unless they exist; return how many are new.
+    """Store missing vectors ``(n, d)`` of texts by their hashes; return the number of new texts.
 
-    They are stored in the buckets of all entries with the text, or in that of the hash, if no entry has it any more.
+    A vector is stored in the buckets of all entries with its text, or in the bucket of the hash if there are none.
     """
     first = {key: at for at, key in reversed([*enumerate(keys)])}
-    # Nobody adds an entry with one of the texts meanwhile.
+    # Prevents the insertion of entries with these texts.
     hold_all(write)
     new = set(first).difference(_there(write, space, [*first]))
-    wanted = write.sql.execute(_WHERE, (write.vault.number, [*first], space.space)).fetchall()
-    nowhere = new.difference(key for key, _ in wanted)
-    places = sorted([*wanted, *((key, write.vault.bucket_of(key)) for key in nowhere)])
+    of_entries = write.sql.execute(_WHERE, (write.vault.number, [*first], space.space)).fetchall()
+    orphans = new.difference(key for key, _ in of_entries)
+    places = sorted([*of_entries, *((key, write.vault.bucket_of(key)) for key in orphans)])
     if places:
-        # Each text is packed once, however many buckets it is in.
+        # Pack each text once for all its buckets.
         used = sorted({first[key] for key, _ in places})
         matrix = vectors[used].astype(np.float32, copy=False)
         samples = _core.row_keys(_core.unit_rows(matrix)).tolist()
-        made = dict(zip(used, zip(packed(write.vault.vectors, matrix), samples)))
-        rows = [PackedVector(space.space, bucket, key, *made[first[key]]) for key, bucket in places]
+        values = dict(zip(used, zip(packed(write.vault.vectors, matrix), samples)))
+        rows = [PackedVector(space.space, bucket, key, *values[first[key]]) for key, bucket in places]
         copied(write, rows, write.generation)
         covered.note(write, [Change(row.space, row.bucket, row.key, row.sample) for row in rows], 1)
     return len(new)
@@ -202,23 +202,24 @@ def missing(
     after: str,
     limit: int,
 ) -> list[tuple[str, str]]:
-    """Return live texts that lack a vector in a space: hash and text, in the order of the hashes.
+    """Return hash and text of live texts without a vector in a space, sorted by hash.
 
     Args:
-        space: None for one that does not exist yet: every text lacks its vector.
-        memories: those of memories too.
-        beside: leave out texts that have a vector in one of these spaces.
-        after: only hashes behind this one.
+        space: None for a space that does not exist yet, in which all texts are missing.
+        memories: include texts of memories.
+        beside: exclude texts with a vector in any of these spaces.
+        after: only hashes greater than this one.
+        limit: maximum texts.
     """
     if space is not None and not coverage(read, space, memories=memories)[1]:
         return []
-    asked, numbers = _lacking(space, memories, beside)
-    rows = read.sql.execute(_MISSING.format(asked=asked), (read.vault.number, *numbers, after, limit))
+    condition, numbers = _lacking(space, memories, beside)
+    rows = read.sql.execute(_MISSING.format(asked=condition), (read.vault.number, *numbers, after, limit))
     return [(key, joined(parts)) for key, *parts in rows]
 
 
 def lacking(read: PostgresReading | PostgresWriting, space: Space | None, keys: Sequence[str]) -> list[str]:
-    """Return those of the texts that lack a vector in a space, or in the bucket of an entry, in their order."""
+    """Return the texts that lack a vector in a space, or in the bucket of any entry, in their order."""
     if space is None:
         return list(keys)
     there = _there(read, space, keys)
@@ -227,7 +228,7 @@ def lacking(read: PostgresReading | PostgresWriting, space: Space | None, keys: 
 
 
 def of_keys(read: PostgresReading, keys: Sequence[str], *, memories: bool = False) -> dict[str, str]:
-    """Return the texts of live entries by their hashes; those that no entry has any more are left out."""
+    """Return the texts of live entries by their hashes."""
     rows = read.sql.execute(_OF_KEYS.format(asked=searched(memories)), (read.vault.number, list(keys)))
     return {key: joined(parts) for key, *parts in rows}
 
@@ -239,80 +240,76 @@ def count_missing(
     memories: bool = False,
     beside: Sequence[Space] = (),
 ) -> int:
-    """Return how many live texts, those of memories too if they are embedded, lack a vector in a space.
-
-    Args:
-        beside: do not count texts that have a vector in one of these spaces.
-    """
+    """Return the number of texts that `missing` returns without a limit; arguments as there."""
     if space is not None and not coverage(read, space, memories=memories)[1]:
         return 0
-    asked, numbers = _lacking(space, memories, beside)
-    found = read.sql.execute(_COUNT_MISSING.format(asked=asked), (read.vault.number, *numbers)).fetchone()
-    return 0 if found is None else int(found[0])
+    condition, numbers = _lacking(space, memories, beside)
+    result = read.sql.execute(_COUNT_MISSING.format(asked=condition), (read.vault.number, *numbers)).fetchone()
+    return 0 if result is None else int(result[0])
 
 
 def coverage(read: PostgresReading | PostgresWriting, space: Space, *, memories: bool = False) -> tuple[int, int]:
-    """Return how many live entries, memories too if they are embedded, have a vector in a space, and how many none."""
-    found = covered.of(read, [space], memories=memories)[0]
-    return found.entries, found.missing
+    """Return the numbers of live entries with and without a vector in a space, with memories if ``memories``."""
+    (of_space,) = covered.of(read, [space], memories=memories)
+    return of_space.entries, of_space.missing
 
 
 def empty(write: PostgresWriting, space: Space, most: int) -> int:
-    """Remove at most ``most`` vectors of a space and return how many."""
+    """Remove at most ``most`` vectors of a space and return their number."""
     hold_all(write)
     some = write.sql.execute(_SOME, (write.vault.number, space.space, most)).fetchall()
     if some:
         keys, buckets = map(list, zip(*some))
-        gone = write.sql.execute(_REMOVE, (keys, buckets, write.vault.number, space.space))
-        covered.note(write, [*map(Change._make, gone)], -1)
+        removed = write.sql.execute(_REMOVE, (keys, buckets, write.vault.number, space.space))
+        covered.note(write, [*map(Change._make, removed)], -1)
     _note_removal(write, space)
     return len(some)
 
 
 def pooling(read: PostgresReading | PostgresWriting, space: Space) -> str | None:
-    """Return how the vectors of long texts in a space are made; None if it was never said."""
-    found = read.sql.execute(_POOLING, (read.vault.number, space.space)).fetchone()
-    return None if found is None or found[0] is None else str(found[0])
+    """Return the pooling of long texts in a space; None if unknown."""
+    result = read.sql.execute(_POOLING, (read.vault.number, space.space)).fetchone()
+    return None if result is None or result[0] is None else str(result[0])
 
 
 def set_pooling(write: PostgresWriting, space: Space, name: str) -> None:
-    """Note how the vectors of long texts in a space are made."""
+    """Set the pooling of long texts in a space."""
     write.sql.execute(_SET_POOLING, (name, write.vault.number, space.space))
 
 
 def embedded(read: PostgresReading, space: Space, *, over_bytes: int, after: str, limit: int) -> list[tuple[str, str]]:
-    """Return live texts of more bytes that have a vector in a space: hash and text, in the order of the hashes."""
-    # Two line ends may join the three.
+    """Return hash and text of live texts over ``over_bytes`` with a vector in a space, sorted by hash."""
+    # Up to two line ends join the three columns.
     rows = read.sql.execute(_EMBEDDED, (space.space, read.vault.number, after, over_bytes - 2, limit))
     return [(key, joined(parts)) for key, *parts in rows]
 
 
 def forget(write: PostgresWriting, space: Space, keys: Sequence[str]) -> None:
-    """Remove the vectors of texts from a space, and those of texts that no entry has any more."""
+    """Remove the vectors of texts, and of texts without entries, from a space."""
     hold_all(write)
-    gone = write.sql.execute(_FORGET, (write.vault.number, space.space, list(keys)))
-    covered.note(write, [*map(Change._make, gone)], -1)
+    removed = write.sql.execute(_FORGET, (write.vault.number, space.space, list(keys)))
+    covered.note(write, [*map(Change._make, removed)], -1)
     _note_removal(write, space)
 
 
 def emptied_at(read: PostgresReading, space: Space) -> int:
-    """Return the generation in which vectors of a space were last removed, 0 when none was."""
-    found = read.sql.execute(_EMPTIED, (read.vault.number, space.space)).fetchone()
-    return 0 if found is None else int(found[0])
+    """Return the generation of the last removal of vectors from a space, 0 without any."""
+    result = read.sql.execute(_EMPTIED, (read.vault.number, space.space)).fetchone()
+    return 0 if result is None else int(result[0])
 
 
 def left_spaces(read: PostgresReading) -> list[Space]:
-    """Return the spaces with vectors of models that are no longer used."""
+    """Return the nonempty spaces of models that are no longer used."""
     return [t.space for t in text_spaces(read) if t.state == "left" and t.has_vectors]
 
 
 def drop_orphans(write: PostgresWriting) -> int:
-    """Remove the vectors of texts that no entry has any more and return how many there were."""
+    """Remove the vectors of texts without entries and return the number of texts."""
     hold_all(write)
-    gone = set(write.sql.execute(_ORPHANS, (write.vault.number,)).fetchall())
-    # What was a copy beside no entry is still there elsewhere.
-    kept = {key for (key,) in write.sql.execute(_TEXTS, (write.vault.number, [*{key for _, key in gone}]))}
-    return sum(key not in kept for _, key in gone)
+    removed = set(write.sql.execute(_ORPHANS, (write.vault.number,)).fetchall())
+    # Copies in buckets without an entry are removed too; do not count texts that other buckets still have.
+    live = {key for (key,) in write.sql.execute(_TEXTS, (write.vault.number, [*{key for _, key in removed}]))}
+    return sum(key not in live for _, key in removed)
 
 
 def _note_removal(write: PostgresWriting, space: Space) -> None:
@@ -320,11 +317,11 @@ def _note_removal(write: PostgresWriting, space: Space) -> None:
 
 
 def _there(read: PostgresReading | PostgresWriting, space: Space, keys: Sequence[str]) -> set[str]:
-    """Return those of the texts that have a vector in a space, in any bucket."""
+    """Return the texts with a vector in a space, in any bucket."""
     return {key for (key,) in read.sql.execute(_THERE, (read.vault.number, space.space, list(keys)))}
 
 
 def _lacking(space: Space | None, memories: bool, beside: Sequence[Space]) -> tuple[str, list[int]]:
-    """Return the condition of entries that lack their vectors in all of some spaces, and its parameters."""
-    numbers = [one.space for one in (space, *beside) if one is not None]
+    """Return the condition that entries lack vectors in all of the spaces, and its parameters."""
+    numbers = [s.space for s in (space, *beside) if s is not None]
     return " AND ".join((searched(memories), *[_WITHOUT] * len(numbers))), numbers

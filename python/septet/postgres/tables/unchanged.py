@@ -1,4 +1,4 @@
-"""What is stored already just as it would be written."""
+"""Detects entries and vectors that are already stored unchanged."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ _VECTORS = (
 
 
 def rows_stored(read: _Read, rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
-    """Return of each row whether a live entry has exactly its values.
+    """Return for each row whether a live entry has the same values.
 
     Args:
-        timed: whether the caller gave the row's times; others are the clock's and not compared.
+        timed: True for rows with times from the caller; times of other rows are not compared.
     """
-    ids = [one for one in dict.fromkeys(row.id for row in rows) if "\0" not in one]
+    ids = [entry_id for entry_id in dict.fromkeys(row.id for row in rows) if "\0" not in entry_id]
     hold(read, ids)
-    found = read.sql.execute(_ROWS, ([read.vault.bucket_of(one) for one in ids], ids, read.vault.number))
-    return same(found, rows, timed)
+    stored = read.sql.execute(_ROWS, ([*map(read.vault.bucket_of, ids)], ids, read.vault.number))
+    return same(stored, rows, timed)
 
 
 def vectors_stored(read: _Read, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
-    """Return the vectors that were given with entries of these ids and texts, as little-endian float32 by model."""
-    keys = [f"{one.text_hash}:{one.entry_id}" for one in vectors]
-    buckets = [read.vault.bucket_of(one.entry_id) for one in vectors]
-    kind, found = read.vault.vectors, dict[str, dict[str, bytes]]()
+    """Return the stored given vectors of these entries and texts, as little-endian float32 by id and model."""
+    keys = [f"{item.text_hash}:{item.entry_id}" for item in vectors]
+    buckets = [read.vault.bucket_of(item.entry_id) for item in vectors]
+    kind, stored = read.vault.vectors, dict[str, dict[str, bytes]]()
     sql = _VECTORS.format(sent=sent(kind))
     for place, model, dimensions, blob in read.sql.execute(sql, (buckets, keys, read.vault.number), binary=True):
-        found.setdefault(vectors[place - 1].entry_id, {})[model] = unpacked(kind, [blob], dimensions).tobytes()
-    return dict(found)
+        stored.setdefault(vectors[place - 1].entry_id, {})[model] = unpacked(kind, [blob], dimensions).tobytes()
+    return dict(stored)

@@ -1,4 +1,4 @@
-"""Vectors as they are stored: spaces (a model with a dimension), and rows as they were given."""
+"""Vectors given with entries, and spaces (a model with a dimension)."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ __all__ = [
     "spaces",
 ]
 
-#: Rows that are fetched at once.
+#: Rows per fetch of `given`.
 _PAGE = 1_000
 
 _SPACE = "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM septet.spaces s WHERE s.vault = %s"
 _HOLDING = f"{_SPACE} AND {{has_vectors}} ORDER BY s.space"
-# Those with vectors come last, so that a dict by model keeps the one in use.
+# Nonempty spaces last, so that a dict by model retains the one in use.
 _GIVEN_SPACES = f"{_SPACE} AND s.keyed_by = 'entry' ORDER BY {{has_vectors}}, s.space"
 _MAKE = (
     "INSERT INTO septet.spaces (vault, model, dimensions, keyed_by, created_at) "
@@ -85,35 +85,35 @@ _GIVEN = (
 
 
 def put(write: PostgresWriting, vectors: Sequence[GivenVectors], *, one_per_entry: bool, now: float) -> None:
-    """Store vectors given for entries that are already written.
+    """Store the given vectors of written entries.
 
     Args:
         one_per_entry: remove an entry's given vectors of other models.
 
     Raises:
-        VectorError: the model's vectors have another dimension.
+        VectorError: stored vectors of the model have another dimension.
     """
     before = _given_spaces(write)
     known = {s.model: s for s in before}
     batch = _Batch(write)
-    for one in vectors:
-        key, bucket = f"{one.text_hash}:{one.entry_id}", write.vault.bucket_of(one.entry_id)
-        if any(m not in known or known[m].dimensions != row.size for m, row in one.by_model.items()):
-            # Whether a space can change its dimension depends on the vectors in it.
+    for entry in vectors:
+        key, bucket = f"{entry.text_hash}:{entry.entry_id}", write.vault.bucket_of(entry.entry_id)
+        if any(m not in known or known[m].dimensions != row.size for m, row in entry.by_model.items()):
+            # Only an empty space can change its dimension, so store pending vectors first.
             batch.store()
-        spaces = [_space_for(write, known, m, row, one.entry_id, now) for m, row in one.by_model.items()]
+        spaces = [_space_for(write, known, m, row, entry.entry_id, now) for m, row in entry.by_model.items()]
         if one_per_entry and len(known) > 1:
             batch.clear(key, bucket, {s.space for s in (*before, *known.values())})
-        for space, row in zip(spaces, one.by_model.values()):
+        for space, row in zip(spaces, entry.by_model.values()):
             batch.add(space, key, bucket, row)
     batch.store()
 
 
 def drop_stale(write: PostgresWriting, hashes: Mapping[str, str]) -> None:
-    """Remove the given vectors of entries whose text is about to change: they describe the old text.
+    """Remove the given vectors of entries whose text is about to change.
 
     Args:
-        hashes: the new text hash of each entry about to be written, by id.
+        hashes: new text hash of each entry to be written, by id.
     """
     foreseen = write.held.foreseen
     if foreseen is not None and (
@@ -122,73 +122,75 @@ def drop_stale(write: PostgresWriting, hashes: Mapping[str, str]) -> None:
         return
     if hashes:
         named = [*map(write.vault.bucket_of, hashes)], [*hashes], [*hashes.values()]
-        gone = write.sql.execute(_STALE, (*named, write.vault.number))
-        covered.note_given(write, [*map(Change._make, gone)], -1)
+        removed = write.sql.execute(_STALE, (*named, write.vault.number))
+        covered.note_given(write, [*map(Change._make, removed)], -1)
 
 
 def drop_given(write: PostgresWriting, rows: Sequence[int]) -> None:
-    """Remove the vectors that were given with entries, which are about to be emptied and have left the counts."""
+    """Remove the given vectors of entries to be erased, whose counts are already updated."""
     write.sql.execute(_OF_ENTRIES, (list(rows), write.vault.number, write.vault.first_bucket))
 
 
 def all_spaces(read: PostgresReading | PostgresWriting) -> list[Space]:
-    """Return every space in order of its making, its entries not counted."""
+    """Return every space in the order of creation, without counting entries."""
     return [Space._make(row) for row in read.sql.execute(f"{_SPACE} ORDER BY s.space", (read.vault.number,))]
 
 
 def spaces(read: PostgresReading) -> list[Space]:
-    """Return all spaces that hold vectors of live entries, the fullest first."""
+    """Return the spaces with vectors of live entries, those with most entries first."""
     everything = all_spaces(read)
     counted = covered.of(read, everything, memories=True) if everything else []
-    found = [space._replace(entries=has.entries) for space, has in zip(everything, counted)]
-    return sorted((s for s in found if s.entries), key=lambda s: (-s.entries, s.space))
+    filled = [space._replace(entries=has.entries) for space, has in zip(everything, counted) if has.entries]
+    return sorted(filled, key=lambda s: (-s.entries, s.space))
 
 
 def choose(read: PostgresReading, model: str | None, dimensions: int) -> Space | None:
-    """Return the space that a query vector of so many dimensions is compared in; None without any.
+    """Return the space of a query vector; None if the vault has no vectors.
 
-    With no model named: the only space; of several, the fullest one of that dimension.
+    Without a model, the space of this dimension with most entries.
 
     Raises:
-        VectorError: the vault has vectors, but none that this query vector can be compared with.
+        VectorError: the vault has vectors, but none of this model and dimension.
     """
     sql = _HOLDING.format(has_vectors=has_vectors(read.vault))
-    found = [Space._make(row) for row in read.sql.execute(sql, (read.vault.number,))]
-    fitting = [s for s in found if model in (None, s.model) and s.dimensions == dimensions]
+    filled = [Space._make(row) for row in read.sql.execute(sql, (read.vault.number,))]
+    fitting = [s for s in filled if model in (None, s.model) and s.dimensions == dimensions]
     if len(fitting) > 1:
-        # As all the space's vectors may be of entries that are gone.
+        # All vectors of a space may belong to deleted entries.
         return next((s for s in spaces(read) if s.dimensions == dimensions), fitting[0])
     if fitting:
         return fitting[0]
-    if not found:
+    if not filled:
         return None
-    raise no_space(found, model, dimensions)
+    raise no_space(filled, model, dimensions)
 
 
 def of_rows(read: PostgresReading, space: Space, rows: Sequence[int]) -> list[StoredVector]:
-    """Return the vectors of the entries at the given rows in a space, by the position of the row, in order."""
+    """Return the vectors of the entries at these rows in a space, each with the position of its row, in order."""
     sql = _AT_ROWS.format(sent=sent(read.vault.vectors), key=vector_key(space.keyed_by))
     where = (list(rows), read.vault.number, read.vault.first_bucket, space.space)
-    found = read.sql.execute(sql, where, binary=True).fetchall()
-    return [StoredVector(at, blob) for (at, _), blob in zip(found, _blobs(read, space, [row[1] for row in found]))]
+    vectors = read.sql.execute(sql, where, binary=True).fetchall()
+    blobs = _blobs(read, space, [vector for _, vector in vectors])
+    return [StoredVector(at, blob) for (at, _), blob in zip(vectors, blobs)]
 
 
 def of_ids(read: PostgresReading, model: str, dimensions: int, ids: Sequence[str]) -> dict[str, bytes]:
-    """Return the vectors (little-endian float32) of live entries by id: one that was given before a provider's."""
-    stored = [one for one in ids if "\0" not in one]
-    named = [*map(read.vault.bucket_of, stored)], stored
-    found: dict[str, bytes] = {}
-    # Those that were given come last, and stay.
+    """Return the vectors (little-endian float32) of live entries by id; given vectors precede those of providers."""
+    storable = [entry_id for entry_id in ids if "\0" not in entry_id]
+    named = [*map(read.vault.bucket_of, storable)], storable
+    vectors: dict[str, bytes] = {}
+    # Given vectors last, so that they overwrite those of providers.
     for space in sorted(all_spaces(read), key=lambda s: s.keyed_by, reverse=True):
         if (space.model, space.dimensions) == (model, dimensions):
             sql = _AT_IDS.format(sent=sent(read.vault.vectors), key=vector_key(space.keyed_by))
             rows = read.sql.execute(sql, (*named, read.vault.number, space.space), binary=True).fetchall()
-            found.update(zip((row[0] for row in rows), _blobs(read, space, [row[1] for row in rows])))
-    return found
+            blobs = _blobs(read, space, [vector for _, vector in rows])
+            vectors.update((entry_id, blob) for (entry_id, _), blob in zip(rows, blobs))
+    return vectors
 
 
 def given(read: PostgresReading) -> Iterator[tuple[str, str, bytes]]:
-    """Yield id, model and vector (little-endian float32) of all that callers gave for live entries."""
+    """Yield id, model and vector (little-endian float32) of all given vectors of live entries."""
     sql = _GIVEN.format(sent=sent(read.vault.vectors))
     with read.sql.cursor("septet_given_vectors") as cursor:
         cursor.execute(sql, (read.vault.number,), binary=True)
@@ -198,45 +200,45 @@ def given(read: PostgresReading) -> Iterator[tuple[str, str, bytes]]:
 
 
 class _Batch:
-    """Vectors given with entries that are stored together."""
+    """Given vectors to be stored together."""
 
     def __init__(self, write: PostgresWriting) -> None:
         self._write = write
-        #: By space, bucket and key: those to be removed, and those to be stored.
-        self._gone: dict[tuple[int, int, str], None] = {}
+        #: Vectors to remove, and to store, by space, bucket and key.
+        self._removed: dict[tuple[int, int, str], None] = {}
         self._rows: dict[tuple[int, int, str], NDArray[np.float32]] = {}
 
     def clear(self, key: str, bucket: int, spaces: Iterable[int]) -> None:
-        """Let an entry have no vector in some spaces."""
+        """Remove an entry's vectors from spaces."""
         for space in spaces:
-            self._gone[space, bucket, key] = None
+            self._removed[space, bucket, key] = None
             self._rows.pop((space, bucket, key), None)
 
     def add(self, space: int, key: str, bucket: int, row: NDArray[np.float32]) -> None:
-        """Store a vector of an entry, in place of the one that it has."""
-        self._gone[space, bucket, key] = None
+        """Insert or replace a vector of an entry."""
+        self._removed[space, bucket, key] = None
         self._rows[space, bucket, key] = row
 
     def store(self) -> None:
-        """Store what was gathered, and forget it."""
+        """Store all pending changes."""
         write, rows = self._write, self._rows
-        gone: list[tuple[Any, ...]] = []
-        if self._gone:
-            spaces, buckets, keys = map(list, zip(*self._gone))
-            write.later(_REMOVE, (spaces, buckets, keys, write.vault.number), gone.extend)
+        removed: list[tuple[Any, ...]] = []
+        if self._removed:
+            spaces, buckets, keys = map(list, zip(*self._removed))
+            write.later(_REMOVE, (spaces, buckets, keys, write.vault.number), removed.extend)
         by_length: dict[int, list[tuple[int, int, str]]] = {}
         for key, row in rows.items():
             by_length.setdefault(row.size, []).append(key)
-        for these in by_length.values():
-            matrix = np.stack([rows[key] for key in these])
+        for places in by_length.values():
+            matrix = np.stack([rows[place] for place in places])
             samples = _core.row_keys(_core.unit_rows(matrix)).tolist()
-            made = zip(these, packed(write.vault.vectors, matrix), samples)
-            copied(write, [PackedVector(*key, vector, sample) for key, vector, sample in made], 0)
-            covered.note_given(write, [Change(*key, sample) for key, sample in zip(these, samples)], 1)
-        if self._gone and not rows:
+            vectors = zip(places, packed(write.vault.vectors, matrix), samples)
+            copied(write, [PackedVector(*place, vector, sample) for place, vector, sample in vectors], 0)
+            covered.note_given(write, [Change(*place, sample) for place, sample in zip(places, samples)], 1)
+        if self._removed and not rows:
             write.settle()
-        covered.note_given(write, [*map(Change._make, gone)], -1)
-        self._gone, self._rows = {}, {}
+        covered.note_given(write, [*map(Change._make, removed)], -1)
+        self._removed, self._rows = {}, {}
 
 
 def _space_for(
@@ -259,11 +261,11 @@ def _space_for(
 
 
 def _given_spaces(write: PostgresWriting) -> list[Space]:
-    asked = _GIVEN_SPACES.format(has_vectors=has_vectors(write.vault))
-    (found,) = write.settle(Statement(asked, (write.vault.number,)))
-    return [*map(Space._make, found)]
+    sql = _GIVEN_SPACES.format(has_vectors=has_vectors(write.vault))
+    (rows,) = write.settle(Statement(sql, (write.vault.number,)))
+    return [*map(Space._make, rows)]
 
 
 def _blobs(read: PostgresReading, space: Space, values: Sequence[bytes]) -> list[bytes]:
-    """Return what pgvector sent as little-endian float32."""
+    """Return vectors in pgvector's format as little-endian float32."""
     return [row.tobytes() for row in unpacked(read.vault.vectors, values, space.dimensions)]
