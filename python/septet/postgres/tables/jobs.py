@@ -68,7 +68,7 @@ def let_go(write: PostgresWriting, owner: str) -> None:
 
 
 def drop(write: PostgresWriting, job: int) -> None:
-    """Delete a finished job and release its texts without vectors."""
+    """Delete a finished job and release its remaining texts."""
     write.sql.execute(_DROP, (write.vault.number, job))
     claims.release(write, owner_of(job))
 

@@ -1,4 +1,4 @@
-"""Parts: what of `entries` was made by splitting a long text."""
+"""Parts: entries made by splitting a long text."""
 
 from __future__ import annotations
 
@@ -29,45 +29,45 @@ _TAKEN = (
 
 
 def of(read: _Read, ids: Sequence[str]) -> list[str]:
-    """Return the ids of the parts that entries were split into; entries that only name a parent are no parts of it."""
-    # A write asks this first: what it reads next comes along.
+    """Return the ids of the parts of split entries; an entry that merely names a parent is not its part."""
+    # The first read of a write, so prefetch the rest.
     if not (foresee(read, ids).split if isinstance(read, PostgresWriting) else _any(read)):
         return []
-    return [one for _, one in _parts(read, read.sql.execute(SPLIT, _places(read, ids)).fetchall())]
+    return [entry_id for _, entry_id in _parts(read, read.sql.execute(SPLIT, _places(read, ids)).fetchall())]
 
 
 def with_parts(read: _Read, rows: Sequence[int]) -> list[int]:
-    """Return rows and those of the parts that the entries there were split into, ascending."""
+    """Return the rows and those of the entries' parts, ascending."""
     hold_rows(read, rows)
     if not rows or not _any(read):
         return [*rows]
-    given = [int(row) for row in rows], read.vault.number, read.vault.first_bucket
-    found = _parts(read, read.sql.execute(_SPLIT_AT, given).fetchall())
-    if found and isinstance(read, PostgresWriting):
-        # Again: somebody may have written one of them by its own id until now.
-        hold(read, [entry_id for _, entry_id in found])
-        found = _parts(read, read.sql.execute(_SPLIT_AT, given).fetchall())
-    return sorted({*rows, *(row for row, _ in found)})
+    parameters = [int(row) for row in rows], read.vault.number, read.vault.first_bucket
+    parts = _parts(read, read.sql.execute(_SPLIT_AT, parameters).fetchall())
+    if parts and isinstance(read, PostgresWriting):
+        # Read again after locking: another writer may have overwritten a part by its id.
+        hold(read, [entry_id for _, entry_id in parts])
+        parts = _parts(read, read.sql.execute(_SPLIT_AT, parameters).fetchall())
+    return sorted({*rows, *(row for row, _ in parts)})
 
 
 def taken(read: _Read, parents: Mapping[str, str]) -> list[str]:
-    """Return those ids that live entries have already which are not parts of the parent named for the id."""
+    """Return the ids of live entries that are not parts of the parent mapped to the id."""
     hold(read, parents)
-    found = read.sql.execute(_TAKEN, _places(read, list(parents)))
-    return [one for one, parent in found if parent != parents[one]]
+    rows = read.sql.execute(_TAKEN, _places(read, list(parents)))
+    return [entry_id for entry_id, parent in rows if parent != parents[entry_id]]
 
 
 def _parts(read: _Read, split: Sequence[tuple[str]]) -> list[tuple[int, str]]:
-    """Return row and id of the parts of entries that were split: in other buckets than these."""
+    """Return row and id of the parts of split entries, from all buckets."""
     if not split:
         return []
-    return read.sql.execute(_PARTS, (read.vault.number, [one for (one,) in split])).fetchall()
+    return read.sql.execute(_PARTS, (read.vault.number, [entry_id for (entry_id,) in split])).fetchall()
 
 
 def _any(read: _Read) -> bool:
-    """Say whether any entry has a parent: most vaults hold none, and this is asked with every write."""
+    """Return True if any entry has a parent. Most vaults have none, so this shortens every write."""
     return read.sql.execute(_ANY, (read.vault.number,)).fetchone() is not None
 
 
 def _places(read: _Read, ids: Sequence[str]) -> tuple[list[int], list[str], int]:
-    return named(read.vault, [one for one in ids if "\0" not in one])
+    return named(read.vault, [entry_id for entry_id in ids if "\0" not in entry_id])

@@ -1,4 +1,4 @@
-"""Links as a walk reads them: of each entry on the way only the first ones, newest first."""
+"""Links for walks: the first links of each visited entry, newest first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from septet.sqlite.tables.links import NEXT
 
 __all__ = ["edges"]
 
-# Links from chunk to chunk of a file are not walked. An index has the others in their order.
+# Skip links between chunks of one file. An index has the others in order.
 _FIRST = f"""(
     SELECT l.other_row, l.generation FROM septet.links l
     WHERE l.vault = %(vault)s AND l.bucket = %(first)s + (n.row & 1023)::integer AND l.row = n.row
@@ -31,7 +31,7 @@ WITH RECURSIVE near (row, step) AS (
 ), nodes AS (SELECT DISTINCT n.row FROM near n)
 SELECT n.row, l.other_row, l.generation FROM nodes n CROSS JOIN LATERAL {_FIRST}
 """
-# On a cluster an entry and its neighbours lie apart: a step at a time, and what may be from chunk to chunk by itself.
+# On a cluster neighbours are in other buckets: query step by step, and links that may join chunks separately.
 _AT = (
     "FROM unnest(%s::bigint[]) AS w (row) JOIN septet.entries n "
     "ON n.vault = %s AND n.bucket = %s + (w.row & 1023)::integer AND n.row = w.row"
@@ -57,15 +57,16 @@ class _Edge(NamedTuple):
 
 
 def edges(read: PostgresReading, starts: Sequence[int], depth: int, most: int | None) -> Sequence[tuple[int, int, int]]:
-    """Return the links that a walk of so many steps meets: row, row and the generation that stored it.
+    """Return the links of a walk: row, neighbour's row, and the generation that stored the link.
 
     Args:
-        starts: the rows it begins at.
-        most: from each entry only its first so many neighbours are walked to; None for all.
+        starts: rows of the first entries.
+        depth: maximum steps.
+        most: maximum neighbours of each entry, newest first; None for all.
     """
     if depth < 1 or not starts:
         return []
-    # Two entries may be linked in both directions, and count once.
+    # Links in both directions count as one neighbour.
     limit = None if most is None else 2 * most
     if read.vault.distributed:
         return _by_steps(read, starts, depth, limit)
@@ -80,33 +81,33 @@ def edges(read: PostgresReading, starts: Sequence[int], depth: int, most: int | 
 
 
 def _by_steps(read: PostgresReading, starts: Sequence[int], depth: int, limit: int | None) -> list[_Edge]:
-    found: dict[int, list[_Edge]] = {}
+    edges: dict[int, list[_Edge]] = {}
     near: Iterable[int] = starts
     for _ in range(depth):
-        new = [row for row in dict.fromkeys(near) if row not in found]
+        new = [row for row in dict.fromkeys(near) if row not in edges]
         if not new:
             break
-        found.update((row, []) for row in new)
+        edges.update((row, []) for row in new)
         for edge in _step(read, new, limit):
-            found[edge.row].append(edge)
-        near = [edge.other for row in new for edge in found[row]]
-    return [edge for own in found.values() for edge in own]
+            edges[edge.row].append(edge)
+        near = [edge.other for row in new for edge in edges[row]]
+    return [edge for of_row in edges.values() for edge in of_row]
 
 
 def _step(read: PostgresReading, rows: Sequence[int], limit: int | None) -> list[_Edge]:
-    """Return the first links of some entries."""
+    """Return the first links of each entry."""
     vault = read.vault.number, read.vault.first_bucket
-    asked = [Statement(_STEP, ([*rows], *vault, limit)), Statement(_OF_CHUNKS, ([*rows], *vault))]
-    first, of_chunks = together(read, asked)
+    queries = [Statement(_STEP, ([*rows], *vault, limit)), Statement(_OF_CHUNKS, ([*rows], *vault))]
+    first, of_chunks = together(read, queries)
     if not of_chunks:
         return [*map(_Edge._make, first)]
     others = list(dict.fromkeys(row[1] for row in of_chunks))
     parents: dict[int, str | None] = dict(read.sql.execute(_CHUNKS, (others, *vault)).fetchall())
-    kept: dict[int, list[_Edge]] = {}
+    edges: dict[int, list[_Edge]] = {}
     for row, other, generation, parent in of_chunks:
         if other not in parents or parents[other] != parent:
-            kept.setdefault(row, []).append(_Edge(row, other, generation))
+            edges.setdefault(row, []).append(_Edge(row, other, generation))
     for edge in map(_Edge._make, first):
-        kept.setdefault(edge.row, []).append(edge)
-    by_age = (sorted(own, key=lambda edge: (-edge.generation, edge.other))[:limit] for own in kept.values())
-    return [edge for own in by_age for edge in own]
+        edges.setdefault(edge.row, []).append(edge)
+    by_age = (sorted(of_row, key=lambda edge: (-edge.generation, edge.other))[:limit] for of_row in edges.values())
+    return [edge for of_row in by_age for edge in of_row]
