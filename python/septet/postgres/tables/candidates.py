@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from septet.postgres.store.store import PostgresReading
 from septet.postgres.tables.conditions import Condition, conditions, conjunction, filtered, validity
-from septet.postgres.tables.fragments import FINDABLE
+from septet.postgres.tables.fragments import FINDABLE, named
 from septet.postgres.tables.phrases import settled
 from septet.query.plan import Plan
 
@@ -32,7 +32,7 @@ def passing_rows(read: PostgresReading, plan: Plan, ids: Sequence[str]) -> list[
     """Return the rows of the existing ids that pass every filter of a plan, in the order of the ids."""
     passing = conjunction(conditions(plan))
     sql = f"SELECT e.row FROM {_NAMED} WHERE {passing.sql} ORDER BY w.place"
-    return [row for (row,) in read.sql.execute(sql, (*_named(read, ids), *passing.parameters))]
+    return [row for (row,) in read.sql.execute(sql, (*named(read.vault, ids), *passing.parameters))]
 
 
 def any_passing(read: PostgresReading, plan: Plan, filters: Sequence[Filter]) -> list[bool]:
@@ -55,20 +55,20 @@ def passing_among(read: PostgresReading, plan: Plan, rows: Sequence[int]) -> fro
         "JOIN septet.entries e ON e.vault = %s AND e.bucket = w.bucket AND e.row = w.row "
         f"WHERE {passing.sql}"
     )
-    named = [read.vault.bucket_of_row(row) for row in rows], list(rows), read.vault.number
-    return frozenset(row for (row,) in read.sql.execute(sql, (*named, *passing.parameters)))
+    places = [read.vault.bucket_of_row(row) for row in rows], list(rows), read.vault.number
+    return frozenset(row for (row,) in read.sql.execute(sql, (*places, *passing.parameters)))
 
 
 def rows_of(read: PostgresReading, ids: Sequence[str]) -> dict[str, int]:
     """Return the rows of the existing ids, by id."""
-    return dict(read.sql.execute(f"SELECT e.id, e.row FROM {_NAMED} WHERE e.live", _named(read, ids)).fetchall())
+    return dict(read.sql.execute(f"SELECT e.id, e.row FROM {_NAMED} WHERE e.live", named(read.vault, ids)).fetchall())
 
 
 def valid_ids(read: PostgresReading, plan: Plan, ids: Sequence[str]) -> frozenset[str]:
     """Return the existing ids that are valid at the plan's time, or all of them if it includes expired entries."""
     valid = Condition("TRUE") if plan.include_expired else validity(plan.now)
     sql = f"SELECT e.id FROM {_NAMED} WHERE e.live AND {valid.sql}"
-    return frozenset(entry_id for (entry_id,) in read.sql.execute(sql, (*_named(read, ids), *valid.parameters)))
+    return frozenset(entry_id for (entry_id,) in read.sql.execute(sql, (*named(read.vault, ids), *valid.parameters)))
 
 
 def filters_passed(read: PostgresReading, plan: Plan, row: int, *, memories: bool) -> dict[str, bool]:
@@ -77,15 +77,9 @@ def filters_passed(read: PostgresReading, plan: Plan, row: int, *, memories: boo
     Args:
         memories: use the filters of the memory leg.
     """
-    named = conditions(plan, memories=memories)
-    columns = ", ".join(f"({condition.sql}) IS TRUE" for condition in named.values())
-    values = [value for condition in named.values() for value in condition.parameters]
+    by_name = conditions(plan, memories=memories)
+    columns = ", ".join(f"({condition.sql}) IS TRUE" for condition in by_name.values())
+    values = [value for condition in by_name.values() for value in condition.parameters]
     sql = f"SELECT {columns} FROM septet.entries e WHERE e.vault = %s AND e.bucket = %s AND e.row = %s"
     result = read.sql.execute(sql, (*values, read.vault.number, read.vault.bucket_of_row(row), row)).fetchone()
-    return {name: bool(passed) for name, passed in zip(named, result or ()) if name != "live"}
-
-
-def _named(read: PostgresReading, ids: Sequence[str]) -> tuple[list[int], list[str], int]:
-    # Stored ids have no NUL.
-    known = [entry_id for entry_id in ids if "\0" not in entry_id]
-    return [read.vault.bucket_of(entry_id) for entry_id in known], known, read.vault.number
+    return {name: bool(passed) for name, passed in zip(by_name, result or ()) if name != "live"}

@@ -13,6 +13,7 @@ from septet.postgres.store.nul import refuse_columns
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import history, indexing, links, parts
 from septet.postgres.tables.conditions import Condition, filtered
+from septet.postgres.tables.fragments import numbered, scalar
 from septet.sqlite.tables.changing import INDEXED, contradiction, too_large
 from septet.sqlite.tables.history import Keeping
 
@@ -69,8 +70,7 @@ def count_where(read: _Read, filters: Mapping[str, Filter]) -> int:
     """Return the number of live entries that pass all filters."""
     condition = filtered(filters)
     sql = f"SELECT count(*) FROM septet.entries e WHERE e.vault = %s AND e.live AND {condition.sql}"
-    result = read.sql.execute(sql, (read.vault.number, *condition.parameters)).fetchone()
-    return 0 if result is None else int(result[0])
+    return scalar(read, sql, (read.vault.number, *condition.parameters))
 
 
 def expired(read: _Read, until: float, filters: Mapping[str, Filter]) -> list[int]:
@@ -81,9 +81,7 @@ def expired(read: _Read, until: float, filters: Mapping[str, Filter]) -> list[in
 
 def erased(read: _Read) -> int:
     """Return the number of rows of deleted entries."""
-    sql = "SELECT count(*) FROM septet.entries WHERE vault = %s AND NOT live"
-    result = read.sql.execute(sql, (read.vault.number,)).fetchone()
-    return 0 if result is None else int(result[0])
+    return scalar(read, "SELECT count(*) FROM septet.entries WHERE vault = %s AND NOT live", (read.vault.number,))
 
 
 def set_columns(
@@ -108,7 +106,7 @@ def set_columns(
         assignments.append("updated_at = greatest(%s::float8, e.created_at)")
         values.append(keeping.at)
     sql = f"UPDATE septet.entries e SET {', '.join(assignments)}, generation = %s FROM unnest(%s::bigint[]) AS w (row)"
-    write.sql.execute(f"{sql} WHERE {_THESE}", (*values, write.generation, *_at(write, every)))
+    write.sql.execute(f"{sql} WHERE {_THESE}", (*values, write.generation, *numbered(write.vault, every)))
     if "tags" in columns:
         _set_grams(write, every)
     if reindex:
@@ -120,7 +118,7 @@ def set_columns(
 
 def attrs_at(read: _Read, rows: Sequence[int]) -> list[tuple[int, str]]:
     """Return row and attrs (JSON) of entries and their parts."""
-    parameters = _at(read, parts.with_parts(read, rows))
+    parameters = numbered(read.vault, parts.with_parts(read, rows))
     return [*read.sql.execute(f"SELECT e.row, e.attrs {_AT} ORDER BY w.place", parameters)]
 
 
@@ -136,7 +134,7 @@ def set_attrs(write: PostgresWriting, attrs: Sequence[tuple[int, str]], keeping:
     if keeping.most:
         before = dict(attrs_at(write, rows))
         history.keep(write, [row for row, text in attrs if before[row] != text], {"attrs": ""}, keeping)
-    numbers, vault, first = _at(write, rows)
+    numbers, vault, first = numbered(write.vault, rows)
     write.sql.execute(_ATTRS, (keeping.at, write.generation, numbers, [text for _, text in attrs], vault, first))
     _check_sizes(write, rows)
 
@@ -152,7 +150,7 @@ def set_tags(write: PostgresWriting, rows: Sequence[int], tags: Sequence[str], k
     hold_rows(write, rows)
     before = indexing.indexed_at(write, rows)
     history.keep(write, rows, {"tags": ""}, keeping)
-    numbers, vault, first = _at(write, rows)
+    numbers, vault, first = numbered(write.vault, rows)
     write.sql.execute(_TAGS, (write.generation, numbers, list(tags), vault, first))
     _set_grams(write, rows)
     indexing.change(write, before, indexing.indexed_at(write, rows))
@@ -167,7 +165,7 @@ def erase(write: PostgresWriting, rows: Sequence[int]) -> None:
     write.tables.vectors.drop_given(write, every)
     links.remove_of_rows(write, every)
     history.erase(write, every)
-    write.sql.execute(_ERASE, (write.generation, *_at(write, every)))
+    write.sql.execute(_ERASE, (write.generation, *numbered(write.vault, every)))
 
 
 def _passing(read: _Read, condition: Condition) -> list[int]:
@@ -186,29 +184,24 @@ def _set_grams(write: PostgresWriting, rows: Sequence[int]) -> None:
     """Rebuild the grams of entries whose tags changed."""
     sql = f"SELECT e.row, e.id, e.title, e.description, e.context, e.tags, e.grams {_AT}"
     changed = []
-    for row, entry_id, title, description, context, tags, before in write.sql.execute(sql, _at(write, rows)):
+    for row, entry_id, title, description, context, tags, before in write.sql.execute(sql, numbered(write.vault, rows)):
         text = gram_text(entry_id, title, (description, context, *tags_of(tags)))
         if text != before:
             changed.append((row, text))
     if changed:
-        numbers, vault, first = _at(write, [row for row, _ in changed])
+        numbers, vault, first = numbered(write.vault, [row for row, _ in changed])
         write.sql.execute(_GRAMS, (numbers, [text for _, text in changed], vault, first))
 
 
 def _check(write: PostgresWriting, rows: Sequence[int]) -> None:
     """Raise if the times of an entry contradict each other."""
-    wrong = write.sql.execute(_WRONG, _at(write, rows)).fetchone()
+    wrong = write.sql.execute(_WRONG, numbered(write.vault, rows)).fetchone()
     if wrong is not None:
         raise contradiction(*wrong)
 
 
 def _check_sizes(write: PostgresWriting, rows: Sequence[int]) -> None:
     """Raise if an entry's texts and attrs together are too long."""
-    wrong = write.sql.execute(_LARGE, (*_at(write, rows), MOST_CHARS)).fetchone()
+    wrong = write.sql.execute(_LARGE, (*numbered(write.vault, rows), MOST_CHARS)).fetchone()
     if wrong is not None:
         raise too_large(*wrong)
-
-
-def _at(read: _Read, rows: Sequence[int]) -> tuple[list[int], int, int]:
-    """Return the parameters of `_AT`."""
-    return [int(row) for row in rows], read.vault.number, read.vault.first_bucket

@@ -12,6 +12,7 @@ from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRA
 from septet.postgres.store.transactions import PostgresReading
 from septet.postgres.tables import blocks
 from septet.postgres.tables.counts import FEEDBACK, Counted, everything
+from septet.postgres.tables.fragments import numbered
 from septet.postgres.tables.indexing import Indexed, indexed
 from septet.postgres.tables.postings import expected
 
@@ -97,7 +98,7 @@ def _wrong_postings(read: PostgresReading, page: Sequence[Indexed], texts: Part,
     """Return the number of entries with wrong postings, and the number of postings expected."""
     rows = [entry.row for entry in page]
     right = {*expected(read.vault, texts, grams, rows, [entry.memory for entry in page])}
-    stored = {*read.sql.execute(_POSTINGS, (rows, read.vault.number, read.vault.first_bucket))}
+    stored = {*read.sql.execute(_POSTINGS, numbered(read.vault, rows))}
     return len({posting[0] for posting in right ^ stored}), len(right)
 
 

@@ -11,7 +11,7 @@ from septet.postgres.store.nul import refuse
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import history, indexing
 from septet.postgres.tables.foreseen import foresee
-from septet.postgres.tables.fragments import searched
+from septet.postgres.tables.fragments import named, numbered, scalar, searched
 from septet.postgres.tables.indexing import Indexed, indexed
 from septet.postgres.tables.postings import FEW
 from septet.ranking.pool import Candidate
@@ -124,7 +124,7 @@ def find(read: _Read, ids: Sequence[str]) -> dict[str, Candidate]:
     """
     ids = [utf8(i, "id") for i in ids]
     hold(read, ids)
-    return {c.id: c for c in map(Candidate._make, read.sql.execute(_FIND, _ids(read, ids)))}
+    return {c.id: c for c in map(Candidate._make, read.sql.execute(_FIND, named(read.vault, dict.fromkeys(ids))))}
 
 
 def ids_beginning(read: _Read, text: str, limit: int) -> list[str]:
@@ -139,7 +139,7 @@ def ids_beginning(read: _Read, text: str, limit: int) -> list[str]:
 def rows_of(read: _Read, ids: Sequence[str], kind: str | None = None) -> list[int]:
     """Return the rows of live entries with these ids, and of this kind if given, ascending."""
     hold(read, ids)
-    rows = sorted({row for (row,) in read.sql.execute(_ROWS_OF, (*_ids(read, ids), kind, kind))})
+    rows = sorted({row for (row,) in read.sql.execute(_ROWS_OF, (*named(read.vault, dict.fromkeys(ids)), kind, kind))})
     if isinstance(read, PostgresWriting):
         read.held.rows.update(rows)
     return rows
@@ -184,18 +184,19 @@ def purge(write: PostgresWriting) -> int:
 
 def count(read: _Read) -> int:
     """Return the number of live entries, memories included."""
-    return _number(read, "SELECT count(*) FROM septet.entries WHERE vault = %s AND live")
+    return scalar(read, "SELECT count(*) FROM septet.entries WHERE vault = %s AND live", (read.vault.number,))
 
 
 def count_searchable(read: _Read, *, memories: bool = False) -> int:
     """Return the number of searchable entries, with memories if ``memories``."""
-    return _number(read, f"SELECT count(*) FROM septet.entries e WHERE e.vault = %s AND {searched(memories)}")
+    sql = f"SELECT count(*) FROM septet.entries e WHERE e.vault = %s AND {searched(memories)}"
+    return scalar(read, sql, (read.vault.number,))
 
 
 def any_searchable(read: _Read, *, memories: bool) -> bool:
     """Return True if there is a searchable entry, with memories if ``memories``."""
     first = f"SELECT 1 FROM septet.entries e WHERE e.vault = %s AND {searched(memories)} LIMIT 1"
-    return _number(read, f"SELECT count(*) FROM ({first}) AS found") > 0
+    return scalar(read, f"SELECT count(*) FROM ({first}) AS found", (read.vault.number,)) > 0
 
 
 def kinds(read: _Read) -> dict[str, int]:
@@ -242,28 +243,12 @@ def _update(write: PostgresWriting, rows: Iterable[tuple[int, EntryRow]]) -> Non
             write.later(_UPDATE, update)
 
 
-def _ids(read: _Read, ids: Iterable[str]) -> tuple[list[int], list[str], int]:
-    """Return the parameters of `_BY_ID`, without ids that have a NUL character, which no entry has."""
-    storable = [entry_id for entry_id in dict.fromkeys(ids) if "\0" not in entry_id]
-    return [*map(read.vault.bucket_of, storable)], storable, read.vault.number
-
-
-def _rows(read: _Read, rows: Sequence[int]) -> tuple[list[int], int, int]:
-    """Return the parameters of `_BY_ROW`."""
-    return [int(row) for row in rows], read.vault.number, read.vault.first_bucket
-
-
 def _at(read: _Read, source: str, rows: Sequence[int]) -> list[str]:
     """Return the values of an expression over ``entries e`` at these rows, in their order."""
     if not rows:
         return []
-    values = read.sql.execute(f"SELECT {source} {_BY_ROW} ORDER BY w.place", _rows(read, rows)).fetchall()
+    values = read.sql.execute(f"SELECT {source} {_BY_ROW} ORDER BY w.place", numbered(read.vault, rows)).fetchall()
     # Callers match values to rows by position, so none may be missing.
     if len(values) != len(rows):
         raise MissingRows(f"{len(rows) - len(values)} of {len(rows)} entries no longer exist: search again")
     return [value for (value,) in values]
-
-
-def _number(read: _Read, sql: str) -> int:
-    result = read.sql.execute(sql, (read.vault.number,)).fetchone()
-    return 0 if result is None else int(result[0])

@@ -7,11 +7,10 @@ from collections.abc import Collection, Iterable, Sequence
 from septet.postgres.store.locks import MOST_IDS, hold, locking
 from septet.postgres.store.pipeline import Statement
 from septet.postgres.store.transactions import Foreseen, PostgresWriting
-from septet.postgres.store.vaults import VaultRow
-from septet.postgres.tables.fragments import SPLIT, parent_named
+from septet.postgres.tables.fragments import SPLIT, named, parent_named
 from septet.sqlite.tables.history import COMPARED
 
-__all__ = ["VERSION", "foresee", "has_history", "named", "parents"]
+__all__ = ["VERSION", "foresee", "has_history", "parents"]
 
 _PARTS = "SELECT 1 FROM septet.entries WHERE vault = %s AND parent IS NOT NULL LIMIT 1"
 _COLUMNS = "row live kind parent id title description context tags grams created_at".split()
@@ -34,8 +33,7 @@ def foresee(write: PostgresWriting, ids: Sequence[str]) -> Foreseen:
     locks = locking(write, ids)
     if not locks:
         hold(write, ids)
-    vault, storable = write.vault, [entry_id for entry_id in ids if "\0" not in entry_id]
-    places = named(vault, storable)
+    vault, places = write.vault, named(write.vault, ids)
     # Most entries of a large write are new; `history` reads the versions of replaced ones itself.
     few, width = len(ids) <= MOST_IDS, len(_COLUMNS)
     queries = [
@@ -45,7 +43,7 @@ def foresee(write: PostgresWriting, ids: Sequence[str]) -> Foreseen:
         # Numbers for existing entries stay unused.
         Statement(_NUMBERS, (len(ids),)),
     ]
-    above = parents(storable) if few else []
+    above = parents(ids) if few else []
     if above:
         queries.append(Statement(SPLIT, named(vault, above)))
     results = write.settle(*locks, *queries)
@@ -59,12 +57,6 @@ def foresee(write: PostgresWriting, ids: Sequence[str]) -> Foreseen:
         ids, bool(any_parts), stored, dict(spaces), [number for (number,) in numbers], replaced if few else None
     )
     return foreseen
-
-
-def named(vault: VaultRow, ids: Iterable[str]) -> tuple[list[int], list[str], int]:
-    """Return ids, with their buckets and the vault, as parameters."""
-    names = [*ids]
-    return [*map(vault.bucket_of, names)], names, vault.number
 
 
 def parents(ids: Iterable[str]) -> list[str]:

@@ -1,11 +1,13 @@
-"""SQL over ``septet.entries e`` that several tables share."""
+"""SQL over ``septet.entries e``, and parameters, that several tables share."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from septet.postgres.store.transactions import PostgresReading, PostgresWriting
     from septet.postgres.store.vaults import VaultRow
 
 __all__ = [
@@ -15,7 +17,10 @@ __all__ = [
     "SEARCHABLE",
     "SPLIT",
     "has_vectors",
+    "named",
+    "numbered",
     "parent_named",
+    "scalar",
     "searched",
     "spaces_with_vectors",
     "vector_key",
@@ -42,6 +47,23 @@ def parent_named(entry_id: str) -> str | None:
     """Return the id of the parent that the id of a part names; None for other ids."""
     match = _PART.fullmatch(entry_id)
     return None if match is None else match.group(1)
+
+
+def named(vault: VaultRow, ids: Iterable[str]) -> tuple[list[int], list[str], int]:
+    """Return ids, with their buckets and the vault, as parameters; without those with NUL, which no entry has."""
+    names = [entry_id for entry_id in ids if "\0" not in entry_id]
+    return [*map(vault.bucket_of, names)], names, vault.number
+
+
+def numbered(vault: VaultRow, rows: Iterable[int]) -> tuple[list[int], int, int]:
+    """Return rows, the vault and its first bucket, as parameters."""
+    return [int(row) for row in rows], vault.number, vault.first_bucket
+
+
+def scalar(read: PostgresReading | PostgresWriting, sql: str, parameters: Sequence[object]) -> int:
+    """Return the number that a query selects; 0 without a row."""
+    row = read.sql.execute(sql, parameters).fetchone()
+    return 0 if row is None else int(row[0])
 
 
 def spaces_with_vectors(vault: VaultRow) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
-from septet.postgres.tables.foreseen import VERSION, has_history, named, parents
-from septet.postgres.tables.fragments import SPLIT
+from septet.postgres.tables.foreseen import VERSION, has_history, parents
+from septet.postgres.tables.fragments import SPLIT, named, numbered, scalar
 from septet.ranking.pool import json_text
 from septet.sqlite.tables.history import COLUMNS, Keeping, Stored, columns_of, replaced, versions
 
@@ -70,7 +70,7 @@ def keep(write: PostgresWriting, rows: Sequence[int], columns: Mapping[str, obje
     names = [*columns, *(() if "updated_at" in columns else ("updated_at",))]
     sql = f"SELECT p.id, p.parent, p.row, {', '.join(f'p.{name}' for name in names)} {_AT_ROWS} WHERE p.live"
     new = tuple(columns.values())
-    entries = write.sql.execute(sql, (list(rows), write.vault.number, write.vault.first_bucket)).fetchall()
+    entries = write.sql.execute(sql, numbered(write.vault, rows)).fetchall()
     changed = _with_history(write, [entry for entry in entries if entry[3 : 3 + len(new)] != new])
     _add(write, [(row, json_text(dict(zip(names, old)))) for _, _, row, *old in changed], keeping)
 
@@ -117,8 +117,7 @@ def erase(write: PostgresWriting, rows: Sequence[int]) -> None:
 
 def count_older(read: _Read, until: float, rows: Sequence[int] | None) -> int:
     """Return the number of versions replaced at or before a time, of all entries if ``rows`` is None."""
-    result = read.sql.execute(f"SELECT count(*) {_OLDER}", _older(read, until, rows)).fetchone()
-    return 0 if result is None else int(result[0])
+    return scalar(read, f"SELECT count(*) {_OLDER}", _older(read, until, rows))
 
 
 def drop_older(write: PostgresWriting, until: float, rows: Sequence[int] | None) -> int:

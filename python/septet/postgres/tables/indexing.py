@@ -13,6 +13,7 @@ from septet.postgres.store.locks import hold
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.store.vaults import VaultRow
 from septet.postgres.tables import blocks, counts, covered, postings
+from septet.postgres.tables.fragments import numbered
 from septet.sqlite.tables.entries import EntryRow
 
 __all__ = ["Indexed", "change", "indexed", "indexed_at", "merge", "prepared", "rows_of", "take"]
@@ -71,7 +72,7 @@ def rows_of(write: PostgresWriting, ids: Iterable[str]) -> list[int]:
 
 def indexed_at(read: PostgresReading | PostgresWriting, rows: Sequence[int]) -> dict[int, Indexed]:
     """Return the findable entries at these rows, by row."""
-    entries = read.sql.execute(_AT, (list(rows), read.vault.number, read.vault.first_bucket))
+    entries = read.sql.execute(_AT, numbered(read.vault, rows))
     return {entry.row: entry for values in entries if (entry := indexed(*values)) is not None}
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import claims
+from septet.postgres.tables.fragments import scalar
 from septet.sqlite.tables.jobs import OWNERS, Job, owner_of
 
 __all__ = ["Job", "count_texts", "drop", "keys", "let_go", "make", "owner_of", "renew", "submitted", "take"]
@@ -80,5 +81,4 @@ def keys(read: PostgresReading, job: int) -> set[str]:
 
 def count_texts(read: PostgresReading, model: str) -> int:
     """Return the number of a model's texts in jobs."""
-    result = read.sql.execute(_COUNT, (read.vault.number, model, f"{OWNERS} ")).fetchone()
-    return 0 if result is None else int(result[0])
+    return scalar(read, _COUNT, (read.vault.number, model, f"{OWNERS} "))

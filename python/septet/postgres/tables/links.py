@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from septet.postgres.store.locks import hold
 from septet.postgres.store.nul import refuse_texts
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
+from septet.postgres.tables.fragments import numbered, scalar
 from septet.sqlite.tables.links import Link
 
 __all__ = ["all_links", "count", "linked_by", "links_of", "put", "remove", "remove_of_rows"]
@@ -92,8 +93,7 @@ def remove(write: PostgresWriting, source: str, target: str) -> bool:
 
 def remove_of_rows(write: PostgresWriting, rows: Sequence[int]) -> None:
     """Remove the links from and to the entries at these rows."""
-    parameters = [int(row) for row in rows], write.vault.number, write.vault.first_bucket
-    others = write.sql.execute(_REMOVE_OF, parameters).fetchall()
+    others = write.sql.execute(_REMOVE_OF, numbered(write.vault, rows)).fetchall()
     if others:
         write.sql.execute(_REMOVE_OTHERS, (*map(list, zip(*others)), write.vault.number))
 
@@ -126,6 +126,4 @@ def all_links(read: _Read) -> Iterator[Link]:
 
 def count(read: _Read) -> int:
     """Return the number of links."""
-    sql = "SELECT count(*) FROM septet.links WHERE vault = %s AND outgoing"
-    result = read.sql.execute(sql, (read.vault.number,)).fetchone()
-    return 0 if result is None else int(result[0])
+    return scalar(read, "SELECT count(*) FROM septet.links WHERE vault = %s AND outgoing", (read.vault.number,))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from septet.model.entry import SEVERITIES, TRUSTS
 from septet.postgres.store.store import PostgresReading
 from septet.postgres.tables.conditions import Condition, conjunction, filtered, validity
+from septet.postgres.tables.fragments import scalar
 from septet.postgres.tables.json_values import MEMBER_ORDER, members, value_of
 from septet.postgres.tables.orders import Order
 from septet.ranking.pool import Candidate
@@ -90,9 +91,7 @@ def every(read: PostgresReading) -> list[tuple[int, str, float | None, float | N
 def number(read: PostgresReading, listed: Listed) -> int:
     """Return the number of listed entries."""
     passing = listed.passing(read)
-    result = read.sql.execute(f"SELECT count(*) FROM septet.entries e WHERE {passing.sql}", passing.parameters)
-    (count,) = result.fetchone() or (0,)
-    return int(count)
+    return scalar(read, f"SELECT count(*) FROM septet.entries e WHERE {passing.sql}", passing.parameters)
 
 
 def page(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
+from septet.postgres.tables.fragments import named, scalar
 from septet.ranking.pool import Candidate
 from septet.sqlite.tables.entries import CANDIDATE
 from septet.sqlite.tables.listings import RUN_CHARS, RUN_ROWS
@@ -28,16 +29,13 @@ _RUN = (
 
 def held(read: _Read, entry_ids: Sequence[str]) -> frozenset[str]:
     """Return the live ids."""
-    ids = [entry_id for entry_id in dict.fromkeys(entry_ids) if "\0" not in entry_id]
-    rows = read.sql.execute(_HELD, ([*map(read.vault.bucket_of, ids)], ids, read.vault.number))
+    rows = read.sql.execute(_HELD, named(read.vault, dict.fromkeys(entry_ids)))
     return frozenset(entry_id for (entry_id,) in rows)
 
 
 def last_row(read: _Read) -> int:
     """Return the highest row, 0 if there are none."""
-    sql = "SELECT coalesce(max(row), 0) FROM septet.entries WHERE vault = %s"
-    result = read.sql.execute(sql, (read.vault.number,)).fetchone()
-    return 0 if result is None else int(result[0])
+    return scalar(read, "SELECT coalesce(max(row), 0) FROM septet.entries WHERE vault = %s", (read.vault.number,))
 
 
 def run(read: _Read, after: int, last: int) -> list[Candidate]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from septet.postgres.store.locks import hold, hold_rows
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
-from septet.postgres.tables.foreseen import foresee, named
-from septet.postgres.tables.fragments import NAMED_PART, SPLIT
+from septet.postgres.tables.foreseen import foresee
+from septet.postgres.tables.fragments import NAMED_PART, SPLIT, named, numbered
 
 __all__ = ["of", "taken", "with_parts"]
 
@@ -33,7 +33,7 @@ def of(read: _Read, ids: Sequence[str]) -> list[str]:
     # The first read of a write, so prefetch the rest.
     if not (foresee(read, ids).split if isinstance(read, PostgresWriting) else _any(read)):
         return []
-    return [entry_id for _, entry_id in _parts(read, read.sql.execute(SPLIT, _places(read, ids)).fetchall())]
+    return [entry_id for _, entry_id in _parts(read, read.sql.execute(SPLIT, named(read.vault, ids)).fetchall())]
 
 
 def with_parts(read: _Read, rows: Sequence[int]) -> list[int]:
@@ -41,7 +41,7 @@ def with_parts(read: _Read, rows: Sequence[int]) -> list[int]:
     hold_rows(read, rows)
     if not rows or not _any(read):
         return [*rows]
-    parameters = [int(row) for row in rows], read.vault.number, read.vault.first_bucket
+    parameters = numbered(read.vault, rows)
     parts = _parts(read, read.sql.execute(_SPLIT_AT, parameters).fetchall())
     if parts and isinstance(read, PostgresWriting):
         # Read again after locking: another writer may have overwritten a part by its id.
@@ -53,7 +53,7 @@ def with_parts(read: _Read, rows: Sequence[int]) -> list[int]:
 def taken(read: _Read, parents: Mapping[str, str]) -> list[str]:
     """Return the ids of live entries that are not parts of the parent mapped to the id."""
     hold(read, parents)
-    rows = read.sql.execute(_TAKEN, _places(read, list(parents)))
+    rows = read.sql.execute(_TAKEN, named(read.vault, parents))
     return [entry_id for entry_id, parent in rows if parent != parents[entry_id]]
 
 
@@ -67,7 +67,3 @@ def _parts(read: _Read, split: Sequence[tuple[str]]) -> list[tuple[int, str]]:
 def _any(read: _Read) -> bool:
     """Return True if any entry has a parent. Most vaults have none, so this shortens every write."""
     return read.sql.execute(_ANY, (read.vault.number,)).fetchone() is not None
-
-
-def _places(read: _Read, ids: Sequence[str]) -> tuple[list[int], list[str], int]:
-    return named(read.vault, [entry_id for entry_id in ids if "\0" not in entry_id])

@@ -14,7 +14,7 @@ from septet.postgres.store.packing import PackedVector, check_dimensions, copied
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import covered
 from septet.postgres.tables.covered import Change
-from septet.postgres.tables.fragments import FINDABLE, has_vectors, searched
+from septet.postgres.tables.fragments import FINDABLE, has_vectors, scalar, searched
 from septet.sqlite.tables.texts import State, TextSpace, joined
 
 __all__ = [
@@ -244,8 +244,7 @@ def count_missing(
     if space is not None and not coverage(read, space, memories=memories)[1]:
         return 0
     condition, numbers = _lacking(space, memories, beside)
-    result = read.sql.execute(_COUNT_MISSING.format(asked=condition), (read.vault.number, *numbers)).fetchone()
-    return 0 if result is None else int(result[0])
+    return scalar(read, _COUNT_MISSING.format(asked=condition), (read.vault.number, *numbers))
 
 
 def coverage(read: PostgresReading | PostgresWriting, space: Space, *, memories: bool = False) -> tuple[int, int]:
@@ -294,8 +293,7 @@ def forget(write: PostgresWriting, space: Space, keys: Sequence[str]) -> None:
 
 def emptied_at(read: PostgresReading, space: Space) -> int:
     """Return the generation of the last removal of vectors from a space, 0 without any."""
-    result = read.sql.execute(_EMPTIED, (read.vault.number, space.space)).fetchone()
-    return 0 if result is None else int(result[0])
+    return scalar(read, _EMPTIED, (read.vault.number, space.space))
 
 
 def left_spaces(read: PostgresReading) -> list[Space]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from septet.postgres.store.locks import hold
 from septet.postgres.store.packing import sent, unpacked
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
+from septet.postgres.tables.fragments import named
 from septet.sqlite.tables.entries import EntryRow
 from septet.sqlite.tables.unchanged import SELECTED, same
 from septet.sqlite.tables.vectors import GivenVectors
@@ -34,10 +35,9 @@ def rows_stored(read: _Read, rows: Sequence[EntryRow], timed: Sequence[bool]) ->
     Args:
         timed: True for rows with times from the caller; times of other rows are not compared.
     """
-    ids = [entry_id for entry_id in dict.fromkeys(row.id for row in rows) if "\0" not in entry_id]
+    buckets, ids, vault = named(read.vault, dict.fromkeys(row.id for row in rows))
     hold(read, ids)
-    stored = read.sql.execute(_ROWS, ([*map(read.vault.bucket_of, ids)], ids, read.vault.number))
-    return same(stored, rows, timed)
+    return same(read.sql.execute(_ROWS, (buckets, ids, vault)), rows, timed)
 
 
 def vectors_stored(read: _Read, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:

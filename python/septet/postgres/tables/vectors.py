@@ -16,7 +16,7 @@ from septet.postgres.store.pipeline import Statement
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import covered
 from septet.postgres.tables.covered import Change
-from septet.postgres.tables.fragments import has_vectors, vector_key
+from septet.postgres.tables.fragments import has_vectors, named, numbered, vector_key
 from septet.sqlite.tables.vectors import DEFAULT_MODEL, GivenVectors, StoredVector, checked, no_space
 
 __all__ = [
@@ -121,14 +121,14 @@ def drop_stale(write: PostgresWriting, hashes: Mapping[str, str]) -> None:
     ):
         return
     if hashes:
-        named = [*map(write.vault.bucket_of, hashes)], [*hashes], [*hashes.values()]
-        removed = write.sql.execute(_STALE, (*named, write.vault.number))
+        texts = [*map(write.vault.bucket_of, hashes)], [*hashes], [*hashes.values()]
+        removed = write.sql.execute(_STALE, (*texts, write.vault.number))
         covered.note_given(write, [*map(Change._make, removed)], -1)
 
 
 def drop_given(write: PostgresWriting, rows: Sequence[int]) -> None:
     """Remove the given vectors of entries to be erased, whose counts are already updated."""
-    write.sql.execute(_OF_ENTRIES, (list(rows), write.vault.number, write.vault.first_bucket))
+    write.sql.execute(_OF_ENTRIES, numbered(write.vault, rows))
 
 
 def all_spaces(read: PostgresReading | PostgresWriting) -> list[Space]:
@@ -168,22 +168,19 @@ def choose(read: PostgresReading, model: str | None, dimensions: int) -> Space |
 def of_rows(read: PostgresReading, space: Space, rows: Sequence[int]) -> list[StoredVector]:
     """Return the vectors of the entries at these rows in a space, each with the position of its row, in order."""
     sql = _AT_ROWS.format(sent=sent(read.vault.vectors), key=vector_key(space.keyed_by))
-    where = (list(rows), read.vault.number, read.vault.first_bucket, space.space)
-    vectors = read.sql.execute(sql, where, binary=True).fetchall()
+    vectors = read.sql.execute(sql, (*numbered(read.vault, rows), space.space), binary=True).fetchall()
     blobs = _blobs(read, space, [vector for _, vector in vectors])
     return [StoredVector(at, blob) for (at, _), blob in zip(vectors, blobs)]
 
 
 def of_ids(read: PostgresReading, model: str, dimensions: int, ids: Sequence[str]) -> dict[str, bytes]:
     """Return the vectors (little-endian float32) of live entries by id; given vectors precede those of providers."""
-    storable = [entry_id for entry_id in ids if "\0" not in entry_id]
-    named = [*map(read.vault.bucket_of, storable)], storable
     vectors: dict[str, bytes] = {}
     # Given vectors last, so that they overwrite those of providers.
     for space in sorted(all_spaces(read), key=lambda s: s.keyed_by, reverse=True):
         if (space.model, space.dimensions) == (model, dimensions):
             sql = _AT_IDS.format(sent=sent(read.vault.vectors), key=vector_key(space.keyed_by))
-            rows = read.sql.execute(sql, (*named, read.vault.number, space.space), binary=True).fetchall()
+            rows = read.sql.execute(sql, (*named(read.vault, ids), space.space), binary=True).fetchall()
             blobs = _blobs(read, space, [vector for _, vector in rows])
             vectors.update((entry_id, blob) for (entry_id, _), blob in zip(rows, blobs))
     return vectors
