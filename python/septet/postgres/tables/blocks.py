@@ -140,7 +140,7 @@ def stored_checksum(read: PostgresReading) -> tuple[int, int]:
 
 def _summed(pairs: Sequence[tuple[tuple[int, str, int], bytes, bytes]]) -> tuple[int, int]:
     merged = merged_postings([(block, change) for _, block, change in pairs])
-    return checked_postings([(key[0], key[1], block) for (key, *_), block in zip(pairs, merged)])
+    return checked_postings([(part, term, block) for ((part, term, _), *_), block in zip(pairs, merged)])
 
 
 @contextmanager

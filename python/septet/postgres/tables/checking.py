@@ -99,7 +99,7 @@ def _wrong_postings(read: PostgresReading, page: Sequence[Indexed], texts: Part,
     rows = [entry.row for entry in page]
     right = {*expected(read.vault, texts, grams, rows, [entry.memory for entry in page])}
     stored = {*read.sql.execute(_POSTINGS, numbered(read.vault, rows))}
-    return len({posting[0] for posting in right ^ stored}), len(right)
+    return len({row for row, *_ in right ^ stored}), len(right)
 
 
 def _pages(read: PostgresReading) -> Iterator[list[Indexed]]:

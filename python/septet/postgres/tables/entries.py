@@ -92,28 +92,29 @@ def upsert(write: PostgresWriting, rows: Sequence[EntryRow], entries: Sequence[E
     before: dict[int, Indexed] = {}
     stored: dict[str, tuple[int, bool, float]] = {}
     for *values, created_at in foreseen.stored:
-        stored[values[4]] = (values[0], values[1], created_at)
+        number, is_live, _, _, entry_id, *_ = values
+        stored[entry_id] = number, is_live, created_at
         if (entry := indexed(*values)) is not None:
             before[entry.row] = entry
     if stored:
         history.keep_replaced(write, entries, keeping, foreseen.replaced)
     coming = _coming(rows, stored)
     new = [row for row in coming.values() if row.id not in stored]
-    numbered = {row.id: stored[row.id][0] for row in coming.values() if row.id in stored}
+    numbers = {row.id: stored[row.id][0] for row in coming.values() if row.id in stored}
     if new:
-        numbered |= {
+        numbers |= {
             row.id: write.vault.row_of(number, write.vault.bucket_of(row.id))
             for row, number in zip(new, foreseen.numbers)
         }
-        _insert(write, [(numbered[row.id], row) for row in new])
-    _update(write, [(numbered[row.id], row) for row in coming.values() if row.id in stored])
+        _insert(write, [(numbers[row.id], row) for row in new])
+    _update(write, [(numbers[row.id], row) for row in coming.values() if row.id in stored])
     after = {}
     for row in coming.values():
         texts = (row.id, row.title, row.description, row.context, row.tags, row.grams)
-        if (entry := indexed(numbered[row.id], True, row.kind, row.parent, *texts)) is not None:
+        if (entry := indexed(numbers[row.id], True, row.kind, row.parent, *texts)) is not None:
             after[entry.row] = entry
     indexing.change(write, before, after, foreseen.spaces)
-    write.held.rows.update(numbered.values())
+    write.held.rows.update(numbers.values())
 
 
 def find(read: _Read, ids: Sequence[str]) -> dict[str, Candidate]:

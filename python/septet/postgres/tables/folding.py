@@ -76,7 +76,7 @@ def fold(sql: psycopg.Connection[Any], vault: VaultRow) -> int:
             parameters = {**named, "buckets": buckets, "changes": changes}
             if losses:
                 folded = sql.execute(_FOLD_TERMS + _LOST, parameters).fetchall()
-                lost = [*zip(*(row for row in folded if row[2] is not None))]
+                lost = [*zip(*((bucket, part, term) for bucket, part, term in folded if term is not None))]
                 if lost:
                     sql.execute(_DROP_TERMS, (*map(list, lost), vault.number))
             else:

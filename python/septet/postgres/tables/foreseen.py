@@ -50,7 +50,9 @@ def foresee(write: PostgresWriting, ids: Sequence[str]) -> Foreseen:
     any_parts, rows, spaces, numbers, *split_rows = results[-len(queries) :]
     split = {entry_id for rows in split_rows for (entry_id,) in rows}
     replaced = [
-        (row[4], row[0], row[10], *row[width:]) for row in rows if row[1] and has_history(row[4], row[3], split)
+        (entry_id, row, created_at, *version)
+        for row, live, _, parent, entry_id, _, _, _, _, _, created_at, *version in rows
+        if live and has_history(entry_id, parent, split)
     ]
     stored = [row[:width] for row in rows]
     write.held.foreseen = foreseen = Foreseen(

@@ -149,7 +149,7 @@ def values(read: PostgresReading, field: str, by: str | None, listed: Listed, mo
     )
     rows = read.sql.execute(sql, (*passing.parameters, *ranks, _limit(most))).fetchall()
     total, missing, many = (int(number or 0) for number in rows[0][:3])
-    return Values([(row[3], row[4]) for row in rows if row[3] is not None], total, missing, many, total - missing)
+    return Values([(value, n) for *_, value, n in rows if value is not None], total, missing, many, total - missing)
 
 
 def _limit(most: int | None) -> int | None:

@@ -47,8 +47,9 @@ class Stands(NamedTuple):
     def read(cls, linked: Sequence[object], spaces: Iterable[Sequence[Any]], holding: Iterable[tuple[int]]) -> Stands:
         """Return the results of `standing`."""
         numbers = {number for (number,) in holding}
-        filled = [row for row in spaces if row[0] in numbers]
-        return cls(bool(linked), [Space._make(row[:5]) for row in filled], {row[0]: row[6] for row in filled if row[5]})
+        filled = [(Space._make(space), hnsw, recall) for *space, hnsw, recall in spaces if space[0] in numbers]
+        indexed = {space.space: recall for space, hnsw, recall in filled if hnsw}
+        return cls(bool(linked), [space for space, _, _ in filled], indexed)
 
 
 def standing(vault: VaultRow) -> list[Statement]:

@@ -101,7 +101,7 @@ def _step(read: PostgresReading, rows: Sequence[int], limit: int | None) -> list
     first, of_chunks = together(read, queries)
     if not of_chunks:
         return [*map(_Edge._make, first)]
-    others = list(dict.fromkeys(row[1] for row in of_chunks))
+    others = list(dict.fromkeys(other for _, other, *_ in of_chunks))
     parents: dict[int, str | None] = dict(read.sql.execute(_CHUNKS, (others, *vault)).fetchall())
     edges: dict[int, list[_Edge]] = {}
     for row, other, generation, parent in of_chunks:
