@@ -9,7 +9,7 @@ from septet import PostgresVault, StoreError
 from septet.postgres.store.pipeline import together
 from septet.postgres.store.upkeep import upkeep
 from septet.postgres.tables import blocks, checking, folding, ranking
-from septet.postgres.tables.fulltext import Asked, Needed, Posting, Ranking, TextLeg
+from septet.postgres.tables.fulltext import Needed, Posting, Ranking, TextLeg, WeightedTerms
 from twins import server_ranking
 
 NOW = 1.7e9
@@ -71,7 +71,7 @@ def leg_of(vault: PostgresVault, pick: random.Random) -> TextLeg:
         parts, terms, weights, counts = [0, *parts], ["two words", *terms], [4.0, *weights], [len(held), *counts]
         phrases = [Posting("two words", *place, 0, memory, 0, 1, 2, 0, 0, tokens) for *place, memory, tokens in held]
     return TextLeg(
-        Asked(parts, terms, weights, counts),
+        WeightedTerms(parts, terms, weights, counts),
         needed,
         Ranking(pick.choice([[5.0, 10.0, 3.0, 1.0, 2.0], [0.0, 1.0, 0.0, 0.0, 0.0]]), (18.0, 7.0), 1.2, 0.75),
         phrases,
@@ -86,7 +86,7 @@ def ranked(read, leg):
     """Return what blocks say of a query."""
     statements = [ranking.of_terms(read.vault, leg), blocks.changes(read.vault)]
     statements += [] if leg.now is None else [ranking.outside(read.vault, leg.now)]
-    return ranking.ranked(leg, ranking.Read(*together(read, statements)))
+    return ranking.ranked(leg, ranking.TermBlocks(*together(read, statements)))
 
 
 def test_the_best_are_those_that_the_server_ranks(vault):
@@ -107,7 +107,7 @@ def test_the_best_are_those_that_the_server_ranks(vault):
 
 def test_writes_since_the_last_fold_stand_over_the_blocks(dsn, vault_name):
     ranking = Ranking([1.0] * 5, (5.0, 1.0), 1.2, 0.75)
-    leg = TextLeg(Asked([0], ["retri"], [2.0], [9]), Needed(), ranking, (), None, None, True, 99)
+    leg = TextLeg(WeightedTerms([0], ["retri"], [2.0], [9]), Needed(), ranking, (), None, None, True, 99)
     pick = random.Random(6)
     with PostgresVault(dsn, vault=vault_name) as vault:
         for turn in range(30):

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from septet.postgres.tables.conditions import Condition
     from septet.postgres.tables.fulltext import Posting, TextLeg
 
-__all__ = ["Asked", "best", "memories"]
+__all__ = ["Cascade", "best", "memories"]
 
 
-class Asked(NamedTuple):
+class Cascade(NamedTuple):
     """Stems of a query, and the steps of the cascade.
 
     Attributes:
@@ -73,7 +73,7 @@ SELECT (SELECT count(*) FROM scored), t.step, t.score, t.row FROM scored t ORDER
 """
 
 
-def best(vault: VaultRow, query: Asked, leg: TextLeg) -> Statement:
+def best(vault: VaultRow, query: Cascade, leg: TextLeg) -> Statement:
     """Return the statement for the best matches of the first step that has any, by score, then by row.
 
     Each result has the number of all matches, the step, the score and the row.

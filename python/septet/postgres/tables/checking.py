@@ -13,7 +13,7 @@ from septet.postgres.store.transactions import PostgresReading
 from septet.postgres.tables import blocks
 from septet.postgres.tables.counts import FEEDBACK, Counted, everything
 from septet.postgres.tables.fragments import numbered
-from septet.postgres.tables.indexing import Indexed, indexed
+from septet.postgres.tables.indexing import IndexedEntry, indexed
 from septet.postgres.tables.postings import expected
 
 __all__ = ["faults", "rebuilt"]
@@ -94,7 +94,7 @@ def _checked(read: PostgresReading) -> tuple[Counted, list[str]]:
     return Counted.of(counts, totals), faults
 
 
-def _wrong_postings(read: PostgresReading, page: Sequence[Indexed], texts: Part, grams: Part) -> tuple[int, int]:
+def _wrong_postings(read: PostgresReading, page: Sequence[IndexedEntry], texts: Part, grams: Part) -> tuple[int, int]:
     """Return the number of entries with wrong postings, and the number of postings expected."""
     rows = [entry.row for entry in page]
     right = {*expected(read.vault, texts, grams, rows, [entry.memory for entry in page])}
@@ -102,7 +102,7 @@ def _wrong_postings(read: PostgresReading, page: Sequence[Indexed], texts: Part,
     return len({row for row, *_ in right ^ stored}), len(right)
 
 
-def _pages(read: PostgresReading) -> Iterator[list[Indexed]]:
+def _pages(read: PostgresReading) -> Iterator[list[IndexedEntry]]:
     with read.sql.cursor(name="septet_check") as cursor:
         cursor.execute(_LIVE, (read.vault.number,))
         while page := cursor.fetchmany(PAGE_ROWS):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading, PostgresWriting
     from septet.postgres.store.vaults import VaultRow
 
-__all__ = ["Change", "Covered", "Entry", "covered", "differences", "limit", "note", "note_given", "of", "wanted"]
+__all__ = ["Change", "Entry", "SpaceCoverage", "covered", "differences", "limit", "note", "note_given", "of", "wanted"]
 
 #: Parts of the counts by ``space:level``: the number of entries with a vector, and the sum of their sample keys; and
 #: the offset of the parts of memories.
@@ -92,7 +92,7 @@ class Change(NamedTuple):
     sample: int
 
 
-class Covered(NamedTuple):
+class SpaceCoverage(NamedTuple):
     """Coverage of the searched entries by vectors of a space.
 
     Attributes:
@@ -168,7 +168,7 @@ def wanted(vault: VaultRow, spaces: Sequence[Space]) -> Numbered:
     return Numbered(sorted({str(space.space) for space in spaces}), _PARTS, sorted(buckets))
 
 
-def covered(counted: Counted, space: Space, *, memories: bool) -> Covered:
+def covered(counted: Counted, space: Space, *, memories: bool) -> SpaceCoverage:
     """Return the coverage of a space from the counts of `wanted` and all totals.
 
     Args:
@@ -186,10 +186,10 @@ def covered(counted: Counted, space: Space, *, memories: bool) -> Covered:
     first = min(shift, LEVELS)
     digest = (shift, *(sum(levels[m][first:]) for levels in (vectors, samples) for m in sampled))
     missing = sum(rows[m] for m in searched) - entries
-    return Covered(entries, missing, population, len(sampled) > 1, shift, digest)
+    return SpaceCoverage(entries, missing, population, len(sampled) > 1, shift, digest)
 
 
-def of(read: PostgresReading | PostgresWriting, spaces: Sequence[Space], *, memories: bool) -> list[Covered]:
+def of(read: PostgresReading | PostgresWriting, spaces: Sequence[Space], *, memories: bool) -> list[SpaceCoverage]:
     """Return the coverage of each space, in one round trip."""
     counted = counts.asked(read, {}, wanted(read.vault, spaces))
     return [covered(counted, space, memories=memories) for space in spaces]

@@ -12,7 +12,7 @@ from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import history, indexing
 from septet.postgres.tables.foreseen import foresee
 from septet.postgres.tables.fragments import named, numbered, scalar, searched
-from septet.postgres.tables.indexing import Indexed, indexed
+from septet.postgres.tables.indexing import IndexedEntry, indexed
 from septet.postgres.tables.postings import FEW
 from septet.ranking.pool import Candidate
 from septet.sqlite.tables.entries import CANDIDATE, EntryRow, MissingRows
@@ -89,7 +89,7 @@ def upsert(write: PostgresWriting, rows: Sequence[EntryRow], entries: Sequence[E
     foreseen, write.held.foreseen = write.held.foreseen, None
     if foreseen is None or foreseen.ids != ids:
         foreseen, write.held.foreseen = foresee(write, ids), None
-    before: dict[int, Indexed] = {}
+    before: dict[int, IndexedEntry] = {}
     stored: dict[str, tuple[int, bool, float]] = {}
     for *values, created_at in foreseen.stored:
         number, is_live, _, _, entry_id, *_ = values

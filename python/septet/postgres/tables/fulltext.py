@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 __all__ = [
     "PASSING",
     "VALID",
-    "Asked",
     "Needed",
     "Posting",
     "Ranking",
     "TextLeg",
+    "WeightedTerms",
     "holding_all",
     "with_all",
 ]
 
 
-class Asked(NamedTuple):
+class WeightedTerms(NamedTuple):
     """Terms of a query, in order.
 
     Attributes:
@@ -101,7 +101,7 @@ class TextLeg(NamedTuple):
         most: maximum results.
     """
 
-    asked: Asked
+    asked: WeightedTerms
     needed: Needed
     ranking: Ranking
     phrases: Sequence[Posting]

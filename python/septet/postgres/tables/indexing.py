@@ -16,7 +16,7 @@ from septet.postgres.tables import blocks, counts, covered, postings
 from septet.postgres.tables.fragments import numbered
 from septet.sqlite.tables.entries import EntryRow
 
-__all__ = ["Indexed", "change", "indexed", "indexed_at", "merge", "prepared", "rows_of", "take"]
+__all__ = ["IndexedEntry", "change", "indexed", "indexed_at", "merge", "prepared", "rows_of", "take"]
 
 _ROWS_OF = (
     "SELECT e.row FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
@@ -29,7 +29,7 @@ _AT = (
 )
 
 
-class Indexed(NamedTuple):
+class IndexedEntry(NamedTuple):
     """A findable entry with its texts for the index."""
 
     row: int
@@ -37,9 +37,9 @@ class Indexed(NamedTuple):
     texts: Texts
 
 
-def indexed(row: int, live: bool, kind: str, parent: str | None, *texts: str) -> Indexed | None:
+def indexed(row: int, live: bool, kind: str, parent: str | None, *texts: str) -> IndexedEntry | None:
     """Return an entry as indexed; None if it is deleted, or split into parts."""
-    return Indexed(row, kind == "memory", Texts(*texts)) if live and parent != texts[0] else None
+    return IndexedEntry(row, kind == "memory", Texts(*texts)) if live and parent != texts[0] else None
 
 
 def prepared(vault: VaultRow, rows: Sequence[EntryRow]) -> Prepared:
@@ -70,7 +70,7 @@ def rows_of(write: PostgresWriting, ids: Iterable[str]) -> list[int]:
     return rows
 
 
-def indexed_at(read: PostgresReading | PostgresWriting, rows: Sequence[int]) -> dict[int, Indexed]:
+def indexed_at(read: PostgresReading | PostgresWriting, rows: Sequence[int]) -> dict[int, IndexedEntry]:
     """Return the findable entries at these rows, by row."""
     entries = read.sql.execute(_AT, numbered(read.vault, rows))
     return {entry.row: entry for values in entries if (entry := indexed(*values)) is not None}
@@ -78,8 +78,8 @@ def indexed_at(read: PostgresReading | PostgresWriting, rows: Sequence[int]) -> 
 
 def change(
     write: PostgresWriting,
-    before: Mapping[int, Indexed],
-    after: Mapping[int, Indexed],
+    before: Mapping[int, IndexedEntry],
+    after: Mapping[int, IndexedEntry],
     spaces: Mapping[int, str] | None = None,
 ) -> None:
     """Update postings, counts and copies of vectors after a write of entries.
@@ -130,6 +130,6 @@ def merge(write: PostgresWriting) -> None:
     """Do nothing: postings are removed with their entries."""
 
 
-def _covered(entry: Indexed) -> covered.Entry:
+def _covered(entry: IndexedEntry) -> covered.Entry:
     texts = entry.texts
     return covered.Entry(entry.row, entry.memory, texts.id, text_hash(texts.title, texts.description, texts.context))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from septet.postgres.tables.conditions import Condition
     from septet.postgres.tables.fulltext import Needed, Posting, TextLeg
 
-__all__ = ["Matched", "Read", "begun", "matched", "of_beginning", "of_terms", "outside", "ranked"]
+__all__ = ["Matches", "TermBlocks", "begun", "matched", "of_beginning", "of_terms", "outside", "ranked"]
 
 _OF_TERMS = """
 SELECT b.part, b.term, string_agg(b.postings, ''::bytea)
@@ -54,7 +54,7 @@ WHERE e.vault = %s AND e.row = ANY(%s::bigint[]) AND ({condition}) GROUP BY e.bu
 """
 
 
-class Read(NamedTuple):
+class TermBlocks(NamedTuple):
     """Postings read for the terms of a query.
 
     Attributes:
@@ -88,7 +88,7 @@ def begun(
 
     Args:
         words: blocks of the terms with each stem as prefix; none for phrases and the empty stem.
-        changes: as in `Read`.
+        changes: as in `TermBlocks`.
         phrases: postings of the phrases.
     """
     ranges = [(stem, stem + "\0") if " " in stem or not stem else range_of(stem) for stem in words]
@@ -101,7 +101,7 @@ def outside(vault: VaultRow, now: float) -> Statement:
     return Statement(_OUTSIDE, (vault.number, vault.all_buckets, now, now))
 
 
-def ranked(leg: TextLeg, read: Read) -> list[tuple[Any, ...]]:
+def ranked(leg: TextLeg, read: TermBlocks) -> list[tuple[Any, ...]]:
     """Return the best matches of a query: with every needed word first, then by score, then by row.
 
     Each has the number of all matches and of those with every needed word, its score and its row.
@@ -112,13 +112,13 @@ def ranked(leg: TextLeg, read: Read) -> list[tuple[Any, ...]]:
     return _results(*_ranked(leg, read, leg.most))
 
 
-def matched(leg: TextLeg, read: Read) -> Matched:
+def matched(leg: TextLeg, read: TermBlocks) -> Matches:
     """Return all matches of a query in the order of `ranked`, without its filters."""
     rows, scores, _, whole = _ranked(leg, read, MOST)
-    return Matched(rows, scores, whole)
+    return Matches(rows, scores, whole)
 
 
-class Matched(NamedTuple):
+class Matches(NamedTuple):
     """Rows ``(m,)`` of matches, best first, and their scores; the first ``whole`` hold every needed word."""
 
     rows: NDArray[np.int64]
@@ -131,11 +131,11 @@ class Matched(NamedTuple):
             _PASSING.format(condition=condition.sql), (vault.number, self.rows.tolist(), *condition.parameters)
         )
 
-    def kept(self, passed: Sequence[tuple[bytes]]) -> Matched:
+    def filtered(self, passed: Sequence[tuple[bytes]]) -> Matches:
         """Return the matches in the results of `passing`."""
         rows = np.frombuffer(b"".join(rows for (rows,) in passed), dtype=">i8")
         mask = np.isin(self.rows, rows)
-        return Matched(self.rows[mask], self.scores[mask], int(mask[: self.whole].sum()))
+        return Matches(self.rows[mask], self.scores[mask], int(mask[: self.whole].sum()))
 
     def best(self, most: int) -> list[tuple[Any, ...]]:
         """Return the best matches in the format of `ranked`."""
@@ -146,7 +146,7 @@ def _results(rows: NDArray[np.int64], scores: NDArray[np.float64], matches: int,
     return [(matches, whole, score, row) for score, row in zip(scores.tolist(), rows.tolist())]
 
 
-def _ranked(leg: TextLeg, read: Read, most: int) -> tuple[NDArray[np.int64], NDArray[np.float64], int, int]:
+def _ranked(leg: TextLeg, read: TermBlocks, most: int) -> tuple[NDArray[np.int64], NDArray[np.float64], int, int]:
     terms, ranking = leg.asked, leg.ranking
     with checked():
         return ranked_postings(

@@ -12,7 +12,7 @@ from septet.postgres.tables.fragments import searched, spaces_with_vectors
 if TYPE_CHECKING:
     from septet.postgres.store.vaults import VaultRow
 
-__all__ = ["Stands", "outside", "standing", "texts_outside"]
+__all__ = ["SpacesAndLinks", "outside", "standing", "texts_outside"]
 
 _LINKED = "SELECT 1 FROM septet.links l WHERE l.vault = %s LIMIT 1"
 _SPACES = """
@@ -30,7 +30,7 @@ _DIGEST = f"SELECT count(*), coalesce(sum(hashint8extended(e.row, e.generation))
 _TEXTS = f"SELECT e.title, e.description, e.context, e.tags {_OUTSIDE}"
 
 
-class Stands(NamedTuple):
+class SpacesAndLinks(NamedTuple):
     """Spaces and links of a vault.
 
     Attributes:
@@ -44,7 +44,9 @@ class Stands(NamedTuple):
     indexed: Mapping[int, str | None]
 
     @classmethod
-    def read(cls, linked: Sequence[object], spaces: Iterable[Sequence[Any]], holding: Iterable[tuple[int]]) -> Stands:
+    def read(
+        cls, linked: Sequence[object], spaces: Iterable[Sequence[Any]], holding: Iterable[tuple[int]]
+    ) -> SpacesAndLinks:
         """Return the results of `standing`."""
         numbers = {number for (number,) in holding}
         filled = [(Space._make(space), hnsw, recall) for *space, hnsw, recall in spaces if space[0] in numbers]

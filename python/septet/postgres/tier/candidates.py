@@ -9,7 +9,7 @@ from septet.postgres.store.analysis import GRAMS, TEXTS
 from septet.postgres.store.pipeline import Statement, together
 from septet.postgres.tables import blocks, found, memories, nearest, ranking
 from septet.postgres.tables.conditions import Condition, chosen, conditions, conjunction
-from septet.postgres.tables.fulltext import Asked, Needed, Posting, Ranking, TextLeg
+from septet.postgres.tables.fulltext import Needed, Posting, Ranking, TextLeg, WeightedTerms
 from septet.postgres.tier.apart import Kept, are_apart, ranked, weights
 from septet.postgres.tier.phrases import constants
 from septet.postgres.tier.whole import holds_all
@@ -154,18 +154,18 @@ def _rank(
         rows: what was answered, by query and leg; written.
         changes: of postings, that wait to be folded.
     """
-    matched: dict[int, ranking.Matched] = {}
+    matched: dict[int, ranking.Matches] = {}
     for at, leg in legs.items():
         gone = rows.get((at, "outside"), ())
         if plans[at].query.steps:
             rows[at, "text"] = _cascade(plans[at], statistics, terms, leg, gone)
         elif leg.condition is None:
-            rows[at, "text"] = ranking.ranked(leg, ranking.Read(rows[at, "text"], changes, gone))
+            rows[at, "text"] = ranking.ranked(leg, ranking.TermBlocks(rows[at, "text"], changes, gone))
         else:
-            matched[at] = ranking.matched(leg, ranking.Read(rows[at, "text"], changes))
+            matched[at] = ranking.matched(leg, ranking.TermBlocks(rows[at, "text"], changes))
     passed = together(read, [one.passing(read.vault, _filter(legs[at])) for at, one in matched.items()])
     for (at, one), answer in zip(matched.items(), passed):
-        rows[at, "text"] = one.kept(answer).best(legs[at].most)
+        rows[at, "text"] = one.filtered(answer).best(legs[at].most)
 
 
 def _kept(at: int, rows: Mapping[tuple[int, str], Rows]) -> Kept:
@@ -230,7 +230,7 @@ def cascade(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTer
     return cascades.best(vault, _steps(plan, statistics, terms), leg)
 
 
-def _steps(plan: Plan, statistics: Statistics, terms: QueryTerms) -> cascades.Asked:
+def _steps(plan: Plan, statistics: Statistics, terms: QueryTerms) -> cascades.Cascade:
     from septet.postgres.tables import cascades
 
     if are_apart(plan, statistics):
@@ -238,7 +238,7 @@ def _steps(plan: Plan, statistics: Statistics, terms: QueryTerms) -> cascades.As
     of_stems = {terms.stem(term): terms.names.get(term, "") for term in plan.query.terms}
     stems = list(of_stems)
     places = [stems.index(terms.stem(term)) for term in plan.query.terms]
-    return cascades.Asked(
+    return cascades.Cascade(
         list(of_stems.values()),
         [statistics.idf_of(TEXTS, statistics.begun.get(stem, 0)) for stem in stems],
         [(every, [places[at] for at in words]) for _, every, words in plan.query.steps],
@@ -315,7 +315,7 @@ def merged(
     return sorted(scored, key=lambda one: (not whole.get(one[0], False), -one[1], one[0]))
 
 
-def _asked(plan: Plan, statistics: Statistics, terms: QueryTerms) -> Asked:
+def _asked(plan: Plan, statistics: Statistics, terms: QueryTerms) -> WeightedTerms:
     # As FTS5 sums: the terms of the query in their order, a repeated one again, in one table after the other.
     stored = terms.of(plan.query.terms)
     tables = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
@@ -325,7 +325,7 @@ def _asked(plan: Plan, statistics: Statistics, terms: QueryTerms) -> Asked:
     ranked = frozenset(stored)
     more = dict.fromkeys(name for name in _needed(plan, terms).terms if name not in ranked)
     wanted += [(part, name, None, statistics.count(part, name)) for part in tables for name in more]
-    return Asked(*zip(*wanted)) if wanted else Asked()
+    return WeightedTerms(*zip(*wanted)) if wanted else WeightedTerms()
 
 
 def _needed(plan: Plan, terms: QueryTerms) -> Needed:

@@ -48,10 +48,10 @@ def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Se
         if leg.condition is None and leg.now is not None:
             asked.append(ranking.outside(vault, leg.now))
         answers = together(view.read, [*asked, *more])
-        best, beside = ranking.matched(leg, ranking.Read(*answers[: len(asked)])), answers[len(asked) :]
+        best, beside = ranking.matched(leg, ranking.TermBlocks(*answers[: len(asked)])), answers[len(asked) :]
         if leg.condition is not None:
             (passed,) = together(view.read, [best.passing(vault, leg.condition)])
-            best = best.kept(passed)
+            best = best.filtered(passed)
         scored = zip(best.rows.tolist(), best.scores.tolist())
         ranked = [Match(row, at < best.whole, score) for at, (row, score) in enumerate(scored)]
     if apart is not None:

@@ -14,7 +14,7 @@ from septet.errors import VectorError
 from septet.postgres.store.packing import unpacked
 from septet.postgres.store.pipeline import together
 from septet.postgres.tables import covered, nearest
-from septet.postgres.tables.covered import Covered
+from septet.postgres.tables.covered import SpaceCoverage
 
 if TYPE_CHECKING:
     from septet.model.spaces import Space
@@ -39,7 +39,7 @@ class Compared(NamedTuple):
     """
 
     space: Space
-    covered: Covered
+    covered: SpaceCoverage
     sample: _core.Sample
     stored: str
 
@@ -63,7 +63,7 @@ class Remembered:
         #: What was not valid when it was looked at last, with memories and without.
         self.outside: dict[bool, Outside] = {}
 
-    def sample(self, space: int, has: Covered) -> _core.Sample | None:
+    def sample(self, space: int, has: SpaceCoverage) -> _core.Sample | None:
         """Return a sample of as many rows as there are, if its own are known."""
         found = self._samples.get((space, has.digest))
         if found is None or found.sample.population == has.population:
@@ -73,7 +73,7 @@ class Remembered:
     def remember(
         self,
         space: int,
-        has: Covered,
+        has: SpaceCoverage,
         units: NDArray[np.float32],
         keys: NDArray[np.uint32],
         before: _core.Sample | None = None,
@@ -139,7 +139,7 @@ def _fitting(plan: Plan, spaces: Sequence[Space]) -> list[Space]:
     return [one for one in spaces if one.dimensions == dimensions and plan.model in (None, one.model)]
 
 
-def _sample(read: PostgresReading, space: Space, has: Covered, kept: Remembered) -> _core.Sample:
+def _sample(read: PostgresReading, space: Space, has: SpaceCoverage, kept: Remembered) -> _core.Sample:
     found = kept.sample(space.space, has)
     if found is not None:
         return found

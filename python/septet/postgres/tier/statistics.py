@@ -12,7 +12,7 @@ from septet.postgres.store.analysis import CONTEXTS, GRAMS, MEMORIES, TEXTS, TFI
 from septet.postgres.store.pipeline import Statement, together
 from septet.postgres.tables import counts, covered
 from septet.postgres.tables.counts import FEEDBACK, Counted, Total
-from septet.postgres.tables.statistics import Stands, outside, standing
+from septet.postgres.tables.statistics import SpacesAndLinks, outside, standing
 from septet.postgres.tier.outside import NOTHING_OUTSIDE
 from septet.postgres.tier.phrases import Phrases
 from septet.ranking.bm25_scale import LEAST_IDF
@@ -274,7 +274,7 @@ class Asking:
         """Return what the statements were answered."""
         found, left = self._found, iter(answers)
         found.take(next(left))
-        found.linked, found.spaces, found.indexed = Stands.read(next(left), next(left), next(left))
+        found.linked, found.spaces, found.indexed = SpacesAndLinks.read(next(left), next(left), next(left))
         if self._outside:
             ((entries, digest),) = next(left)
             found.counted_outside = entries, digest
