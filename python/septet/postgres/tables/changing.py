@@ -175,8 +175,8 @@ def _passing(read: _Read, condition: Condition) -> list[int]:
     if isinstance(read, PostgresWriting) and rows:
         hold_rows(read, rows)
         # Entries may have changed before they were locked.
-        still = {row for (row,) in read.sql.execute(sql, parameters)}
-        rows = [row for row in rows if row in still]
+        passing = {row for (row,) in read.sql.execute(sql, parameters)}
+        rows = [row for row in rows if row in passing]
     return rows
 
 

@@ -61,19 +61,19 @@ def _checked(read: PostgresReading) -> tuple[Counted, list[str]]:
     counts: dict[int, Counter[str]] = defaultdict(Counter)
     totals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
     postings, faults = 0, []
-    in_blocks = [0, 0]
+    checksum = [0, 0]
     for page in _pages(read):
         parts = analysed([entry.texts for entry in page])
         memories = np.fromiter((entry.memory for entry in page), dtype=bool, count=len(page))
         for number, part in parts.items():
-            for offset, which in ((0, ~memories), (MEMORIES, memories)):
-                terms, total = differences(part, which.astype(np.int64))
+            for offset, mask in ((0, ~memories), (MEMORIES, memories)):
+                terms, total = differences(part, mask.astype(np.int64))
                 counts[number + offset].update(terms)
                 totals[number + offset] = [a + b for a, b in zip(totals[number + offset], total)]
         rows = np.fromiter((entry.row for entry in page), dtype=np.int64, count=len(page))
-        in_blocks = [a + b for a, b in zip(in_blocks, blocks.checksum(parts, rows, memories))]
-        wrong, here = _wrong_postings(read, page, parts[TEXTS], parts[GRAMS])
-        postings += here
+        checksum = [a + b for a, b in zip(checksum, blocks.checksum(parts, rows, memories))]
+        wrong, count = _wrong_postings(read, page, parts[TEXTS], parts[GRAMS])
+        postings += count
         if wrong:
             faults.append(
                 f"postings of {wrong} entries in rows {page[0].row} to {page[-1].row} do not match their texts"
@@ -82,7 +82,7 @@ def _checked(read: PostgresReading) -> tuple[Counted, list[str]]:
     if stored is not None and stored[0] != postings:
         faults.append(f"{stored[0]} postings are stored, expected {postings}")
     try:
-        sound = blocks.stored_checksum(read) == (in_blocks[0], in_blocks[1] % 2**64)
+        sound = blocks.stored_checksum(read) == (checksum[0], checksum[1] % 2**64)
     except StoreError as fault:
         faults.append(str(fault))
     else:

@@ -236,11 +236,11 @@ def _every_json(item: Compare) -> Condition:
     """Return the condition that a JSON field contains all values."""
     texts, numbers, others = by_type(values_of(item))
     parts = [_compare_json(replace(item, operator="$eq", value=value)) for value in others]
-    for text, some in ((True, list(dict.fromkeys(texts))), (False, canonicals(numbers))):
-        if some:
-            inside = _member_in(some, text=text)
+    for text, values in ((True, list(dict.fromkeys(texts))), (False, canonicals(numbers))):
+        if values:
+            inside = _member_in(values, text=text)
             value = "m.text" if text else NUMBER
-            parts.append(_of_members(item.field, f"(SELECT count(DISTINCT {value}) {{}}) = {len(some)}", inside))
+            parts.append(_of_members(item.field, f"(SELECT count(DISTINCT {value}) {{}}) = {len(values)}", inside))
     return _joined(parts, " AND ", _TRUE)
 
 
@@ -253,15 +253,15 @@ def _compare_json(item: Compare) -> Condition:
         return Condition(f"{inner.sql} IS {'NOT ' if item.value else ''}NULL", inner.parameters)
     texts, numbers, others = by_type(values_of(item))
     inside = _joined(_members(item.operator, texts, numbers, others), " OR ", _FALSE)
-    some = _of_members(item.field, "EXISTS (SELECT 1 {})", inside) if inside is not _FALSE else _FALSE
-    if item.field == "tags" and item.operator in ("$eq", "$in") and 0 < len(known := _storable(texts)) <= FEW_TAGS:
+    matching = _of_members(item.field, "EXISTS (SELECT 1 {})", inside) if inside is not _FALSE else _FALSE
+    if item.field == "tags" and item.operator in ("$eq", "$in") and 0 < len(storable := _storable(texts)) <= FEW_TAGS:
         # Tags are texts, serialized by `json_text`.
-        written = [Condition("strpos(e.tags, %s::text) > 0", (json_text(text),)) for text in known]
-        some = _joined([_joined(written, " OR ", _FALSE), some], " AND ", _TRUE)
+        written = [Condition("strpos(e.tags, %s::text) > 0", (json_text(text),)) for text in storable]
+        matching = _joined([_joined(written, " OR ", _FALSE), matching], " AND ", _TRUE)
     if None not in others:
-        return some
+        return matching
     missing = Condition(f"coalesce(json_typeof({inner.sql}), 'null') = 'null'", inner.parameters)
-    return _joined([some, missing], " OR ", _FALSE)
+    return _joined([matching, missing], " OR ", _FALSE)
 
 
 def _of_members(field: str, sql: str, inside: Condition) -> Condition:
@@ -271,13 +271,13 @@ def _of_members(field: str, sql: str, inside: Condition) -> Condition:
     return Condition(f"{head}FROM {inner.sql} WHERE {inside.sql}{tail}", (*inner.parameters, *inside.parameters))
 
 
-def _member_in(some: Sequence[str], *, text: bool) -> Condition:
+def _member_in(values: Sequence[str], *, text: bool) -> Condition:
     """Return the condition that a member is one of the texts, or of the numbers in the form of `canonicals`."""
     # The lookup is fast for any number of values, and Citus refuses a subquery here.
     if text:
-        return Condition(f"{_TEXT} AND jsonb_exists(%s::jsonb, m.text)", (_keys(_storable(some)),))
+        return Condition(f"{_TEXT} AND jsonb_exists(%s::jsonb, m.text)", (_keys(_storable(values)),))
     sql = f"CASE WHEN {_NUMBER} THEN jsonb_exists(%s::jsonb, trim_scale({NUMBER})::text) ELSE FALSE END"
-    return Condition(sql, (_keys(format(Decimal(number).normalize(_EXACT), "f") for number in some),))
+    return Condition(sql, (_keys(format(Decimal(number).normalize(_EXACT), "f") for number in values),))
 
 
 def _keys(texts: Iterable[str]) -> str:

@@ -150,12 +150,12 @@ class Counted(NamedTuple):
 
     def of_all(self, part: int, memories: bool) -> tuple[Total, dict[str, int]]:
         """Return the total and the counts of a part, plus those of memories if ``memories``."""
-        nothing = Total(0, 0)
-        total, counts = self.totals.get(part, nothing), self.counts.get(part, {})
+        zero = Total(0, 0)
+        total, counts = self.totals.get(part, zero), self.counts.get(part, {})
         if not memories:
             return total, counts
-        more = self.totals.get(part + MEMORIES, nothing)
-        return Total(total.rows + more.rows, total.tokens + more.tokens), dict(
+        of_memories = self.totals.get(part + MEMORIES, zero)
+        return Total(total.rows + of_memories.rows, total.tokens + of_memories.tokens), dict(
             Counter(counts) + Counter(self.counts.get(part + MEMORIES, {}))
         )
 
@@ -169,7 +169,7 @@ def question(
         terms: terms by part, as stored by `analysis.stored_term`; numbers of trigrams as text.
         numbered: names whose terms are read for every number.
     """
-    pairs = [(part, term) for part, of_part in terms.items() for term in dict.fromkeys(of_part)]
+    pairs = [(part, term) for part, names in terms.items() for term in dict.fromkeys(names)]
     return _ASKED.format(numbered=_NUMBERED if numbered.names else ""), {
         "vault": vault.number,
         "at": [bucket_of_term(vault, term) for _, term in pairs],

@@ -130,13 +130,13 @@ def differences(
         spaces = dict(write.sql.execute(_SPACES, (write.vault.number,)).fetchall())
     if not spaces:
         return {}
-    texts = [space for space, keyed_by in spaces.items() if keyed_by == "text"]
-    if texts and added:
-        _copy(write, {(space, e.text_hash, write.vault.bucket_of_row(e.row)) for e in added for space in texts})
-    every = [*removed, *added]
+    text_spaces = [space for space, keyed_by in spaces.items() if keyed_by == "text"]
+    if text_spaces and added:
+        _copy(write, {(space, e.text_hash, write.vault.bucket_of_row(e.row)) for e in added for space in text_spaces})
+    entries = [*removed, *added]
     keyed = [
         (at, space, f"{e.text_hash}:{e.id}" if keyed_by == "entry" else e.text_hash, e.row)
-        for at, e in enumerate(every)
+        for at, e in enumerate(entries)
         for space, keyed_by in spaces.items()
     ]
     if not keyed:
@@ -146,7 +146,7 @@ def differences(
     changed: dict[int, Counter[str]] = {}
     (having,) = write.settle(Statement(_HAVING, (ats, numbers, keys, buckets, write.vault.number)))
     for at, space, sample in having:
-        _count(changed, every[at].memory, space, sample, -1 if at < len(removed) else 1)
+        _count(changed, entries[at].memory, space, sample, -1 if at < len(removed) else 1)
     return changed
 
 

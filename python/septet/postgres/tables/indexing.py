@@ -93,19 +93,19 @@ def change(
     added = [entry for row, entry in after.items() if before.get(row) != entry]
     if not (removed or added):
         return
-    every = [*removed, *added]
-    texts = [entry.texts for entry in every]
+    changed = [*removed, *added]
+    texts = [entry.texts for entry in changed]
     analysis, write.held.prepared = write.held.prepared, None
     if analysis is not None and (removed or analysis.texts != texts):
         analysis = None
     parts = analysed(texts) if analysis is None else analysis.parts
-    memories = np.fromiter((entry.memory for entry in every), dtype=bool, count=len(every))
+    memories = np.fromiter((entry.memory for entry in changed), dtype=bool, count=len(changed))
     signs = np.repeat(np.array([-1, 1]), [len(removed), len(added)])
     moved = {
-        number + offset: differences(part, signs * which)
+        number + offset: differences(part, signs * mask)
         for number, part in parts.items()
-        for offset, which in ((0, ~memories), (MEMORIES, memories))
-        if which.any()
+        for offset, mask in ((0, ~memories), (MEMORIES, memories))
+        if mask.any()
     }
     if removed:
         postings.remove(write, [entry.row for entry in removed])
@@ -117,11 +117,11 @@ def change(
     counted.update(covered.differences(write, [*map(_covered, removed)], [*map(_covered, added)], spaces))
     counts.add(
         write,
-        write.vault.bucket_of_row(every[0].row),
+        write.vault.bucket_of_row(changed[0].row),
         counted,
         {number: total for number, (_, total) in moved.items()},
         blocks.changed(
-            parts, np.fromiter((entry.row for entry in every), np.int64, len(every)), memories, len(removed)
+            parts, np.fromiter((entry.row for entry in changed), np.int64, len(changed)), memories, len(removed)
         ),
     )
 

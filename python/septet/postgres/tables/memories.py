@@ -104,9 +104,9 @@ def scored(
     """
     every = [*terms, *(name for name in dict.fromkeys(needed.terms) if name not in frozenset(terms))]
     sql, parameters = _held(vault, every, phrases, weights)
-    whole, of_whole = holding_all(needed, every, "s.places")
+    whole, whole_parameters = holding_all(needed, every, "s.places")
     sql += RANKED.format(whole=whole, condition=condition.sql)
-    parameters += [*totals, vault.number, len(terms), *of_whole, vault.number, *condition.parameters, most]
+    parameters += [*totals, vault.number, len(terms), *whole_parameters, vault.number, *condition.parameters, most]
     return Statement(sql, parameters)
 
 

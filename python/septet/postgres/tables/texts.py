@@ -149,9 +149,9 @@ def make_space(write: PostgresWriting, model: str, dimensions: int, now: float, 
 
 def begin(write: PostgresWriting, space: Space) -> None:
     """Reuse a left or standby space: it becomes active if no other space with vectors is, else filling."""
-    everything = text_spaces(write)
-    if any(t.space == space and t.state in ("left", "standby") for t in everything):
-        others = any(t.state == "active" and t.has_vectors for t in everything)
+    spaces = text_spaces(write)
+    if any(t.space == space and t.state in ("left", "standby") for t in spaces):
+        others = any(t.state == "active" and t.has_vectors for t in spaces)
         move(write, space, "filling" if others else "active")
 
 
@@ -178,9 +178,9 @@ def put(write: PostgresWriting, space: Space, keys: Sequence[str], vectors: NDAr
     # Prevents the insertion of entries with these texts.
     hold_all(write)
     new = set(first).difference(_there(write, space, [*first]))
-    of_entries = write.sql.execute(_WHERE, (write.vault.number, [*first], space.space)).fetchall()
-    orphans = new.difference(key for key, _ in of_entries)
-    places = sorted([*of_entries, *((key, write.vault.bucket_of(key)) for key in orphans)])
+    entry_places = write.sql.execute(_WHERE, (write.vault.number, [*first], space.space)).fetchall()
+    orphans = new.difference(key for key, _ in entry_places)
+    places = sorted([*entry_places, *((key, write.vault.bucket_of(key)) for key in orphans)])
     if places:
         # Pack each text once for all its buckets.
         used = sorted({first[key] for key, _ in places})
@@ -222,9 +222,9 @@ def lacking(read: PostgresReading | PostgresWriting, space: Space | None, keys: 
     """Return the texts that lack a vector in a space, or in the bucket of any entry, in their order."""
     if space is None:
         return list(keys)
-    there = _there(read, space, keys)
-    there.difference_update(key for key, _ in read.sql.execute(_WHERE, (read.vault.number, list(keys), space.space)))
-    return [key for key in keys if key not in there]
+    present = _there(read, space, keys)
+    present.difference_update(key for key, _ in read.sql.execute(_WHERE, (read.vault.number, list(keys), space.space)))
+    return [key for key in keys if key not in present]
 
 
 def of_keys(read: PostgresReading, keys: Sequence[str], *, memories: bool = False) -> dict[str, str]:
@@ -249,20 +249,20 @@ def count_missing(
 
 def coverage(read: PostgresReading | PostgresWriting, space: Space, *, memories: bool = False) -> tuple[int, int]:
     """Return the numbers of live entries with and without a vector in a space, with memories if ``memories``."""
-    (of_space,) = covered.of(read, [space], memories=memories)
-    return of_space.entries, of_space.missing
+    (counts,) = covered.of(read, [space], memories=memories)
+    return counts.entries, counts.missing
 
 
 def empty(write: PostgresWriting, space: Space, most: int) -> int:
     """Remove at most ``most`` vectors of a space and return their number."""
     hold_all(write)
-    some = write.sql.execute(_SOME, (write.vault.number, space.space, most)).fetchall()
-    if some:
-        keys, buckets = map(list, zip(*some))
+    page = write.sql.execute(_SOME, (write.vault.number, space.space, most)).fetchall()
+    if page:
+        keys, buckets = map(list, zip(*page))
         removed = write.sql.execute(_REMOVE, (keys, buckets, write.vault.number, space.space))
         covered.note(write, [*map(Change._make, removed)], -1)
     _note_removal(write, space)
-    return len(some)
+    return len(page)
 
 
 def pooling(read: PostgresReading | PostgresWriting, space: Space) -> str | None:

@@ -138,9 +138,9 @@ def all_spaces(read: PostgresReading | PostgresWriting) -> list[Space]:
 
 def spaces(read: PostgresReading) -> list[Space]:
     """Return the spaces with vectors of live entries, those with most entries first."""
-    everything = all_spaces(read)
-    counted = covered.of(read, everything, memories=True) if everything else []
-    filled = [space._replace(entries=has.entries) for space, has in zip(everything, counted) if has.entries]
+    every_space = all_spaces(read)
+    counted = covered.of(read, every_space, memories=True) if every_space else []
+    filled = [space._replace(entries=has.entries) for space, has in zip(every_space, counted) if has.entries]
     return sorted(filled, key=lambda s: (-s.entries, s.space))
 
 

@@ -91,23 +91,23 @@ def _by_steps(read: PostgresReading, starts: Sequence[int], depth: int, limit: i
         for edge in _step(read, new, limit):
             edges[edge.row].append(edge)
         near = [edge.other for row in new for edge in edges[row]]
-    return [edge for of_row in edges.values() for edge in of_row]
+    return [edge for links in edges.values() for edge in links]
 
 
 def _step(read: PostgresReading, rows: Sequence[int], limit: int | None) -> list[_Edge]:
     """Return the first links of each entry."""
     vault = read.vault.number, read.vault.first_bucket
     queries = [Statement(_STEP, ([*rows], *vault, limit)), Statement(_OF_CHUNKS, ([*rows], *vault))]
-    first, of_chunks = together(read, queries)
-    if not of_chunks:
+    first, chunk_links = together(read, queries)
+    if not chunk_links:
         return [*map(_Edge._make, first)]
-    others = list(dict.fromkeys(other for _, other, *_ in of_chunks))
+    others = list(dict.fromkeys(other for _, other, *_ in chunk_links))
     parents: dict[int, str | None] = dict(read.sql.execute(_CHUNKS, (others, *vault)).fetchall())
     edges: dict[int, list[_Edge]] = {}
-    for row, other, generation, parent in of_chunks:
+    for row, other, generation, parent in chunk_links:
         if other not in parents or parents[other] != parent:
             edges.setdefault(row, []).append(_Edge(row, other, generation))
     for edge in map(_Edge._make, first):
         edges.setdefault(edge.row, []).append(edge)
-    by_age = (sorted(of_row, key=lambda edge: (-edge.generation, edge.other))[:limit] for of_row in edges.values())
-    return [edge for of_row in by_age for edge in of_row]
+    by_age = (sorted(links, key=lambda edge: (-edge.generation, edge.other))[:limit] for links in edges.values())
+    return [edge for links in by_age for edge in links]
