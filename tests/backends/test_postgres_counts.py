@@ -38,7 +38,7 @@ def test_sums_are_the_same_before_and_after_a_fold(store):
     with store.reading() as after:
         assert counts.everything(after) == expected == checking.rebuilt(after)
         assert number(after, "SELECT count(*) FROM septet.count_changes WHERE vault = %s") == 0
-        found = counts.asked(after, {TEXTS: ["retri", "none", "net"], MEMORIES: ["retri"], TFIDF: ["net"]})
+        found = counts.fetch(after, {TEXTS: ["retri", "none", "net"], MEMORIES: ["retri"], TFIDF: ["net"]})
     assert found.counts == {TEXTS: {"retri": 20, "net": 20}, MEMORIES: {"retri": 1}, TFIDF: {"net": 20}}
     assert found.totals[TEXTS] == (20, 20 * 4)
     assert found.of_all(TEXTS, memories=True) == ((21, 82), {"retri": 21, "net": 20})
@@ -55,7 +55,7 @@ def test_all_numbers_of_a_name_are_counted_and_those_of_no_other(store):
         expected = {name: 3 * times for name in names if name.split(":", maxsplit=1)[0] in ("1", "2")}
         for _ in range(2):
             with store.reading() as read:
-                found = counts.asked(read, {6: ["11:4"]}, asked).counts
+                found = counts.fetch(read, {6: ["11:4"]}, asked).counts
             assert found == {5: expected, 6: {"11:4": 3 * times}, 21: expected}
             # The second differences are beside the sums of the first.
             if times == 1:

@@ -62,7 +62,7 @@ def best(vault, leg):
 
 def _ranked(vault, leg):
     """Return what gives all matches, with whether they hold every needed word and their score, and its parameters."""
-    asked, ranking = leg.asked, leg.ranking
+    asked, ranking = leg.terms, leg.ranking
     terms = [list(asked.parts), list(asked.terms), list(asked.weights)]
     constants = [ranking.k1, ranking.b, list(ranking.weights), list(ranking.average)]
     whole, given = holding_all(leg.needed, asked.terms, "array_agg(h.place)")

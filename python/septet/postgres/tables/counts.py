@@ -24,9 +24,9 @@ __all__ = [
     "Numbered",
     "Total",
     "add",
-    "asked",
     "bucket_of_term",
     "everything",
+    "fetch",
     "of",
     "question",
     "totals",
@@ -181,7 +181,7 @@ def question(
     }
 
 
-def asked(
+def fetch(
     read: PostgresReading | PostgresWriting, terms: Mapping[int, Iterable[str]], numbered: Numbered = NONE_NUMBERED
 ) -> Counted:
     """Return the counts of terms by part, and all totals, in one round trip; arguments as in `question`."""
@@ -190,12 +190,12 @@ def asked(
 
 def of(read: PostgresReading | PostgresWriting, part: int, terms: Iterable[str]) -> dict[str, int]:
     """Return the nonzero document frequencies of terms of a part."""
-    return asked(read, {part: terms}).counts.get(part, {})
+    return fetch(read, {part: terms}).counts.get(part, {})
 
 
 def totals(read: PostgresReading | PostgresWriting) -> dict[int, Total]:
     """Return the totals by part."""
-    return asked(read, {}).totals
+    return fetch(read, {}).totals
 
 
 def everything(read: PostgresReading | PostgresWriting) -> Counted:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading, PostgresWriting
     from septet.postgres.store.vaults import VaultRow
 
-__all__ = ["Change", "Entry", "SpaceCoverage", "covered", "differences", "limit", "note", "note_given", "of", "wanted"]
+__all__ = ["Change", "Entry", "SpaceCoverage", "covered", "differences", "limit", "needed", "note", "note_given", "of"]
 
 #: Parts of the counts by ``space:level``: the number of entries with a vector, and the sum of their sample keys; and
 #: the offset of the parts of memories.
@@ -160,7 +160,7 @@ def note_given(write: PostgresWriting, changes: Sequence[Change], sign: int) -> 
     _note_changes(write, _OF_GIVEN, changes, sign)
 
 
-def wanted(vault: VaultRow, spaces: Sequence[Space]) -> Numbered:
+def needed(vault: VaultRow, spaces: Sequence[Space]) -> Numbered:
     """Return the counts that `covered` needs."""
     if not spaces:
         return NONE_NUMBERED
@@ -169,7 +169,7 @@ def wanted(vault: VaultRow, spaces: Sequence[Space]) -> Numbered:
 
 
 def covered(counted: Counted, space: Space, *, memories: bool) -> SpaceCoverage:
-    """Return the coverage of a space from the counts of `wanted` and all totals.
+    """Return the coverage of a space from the counts of `needed` and all totals.
 
     Args:
         memories: include memories.
@@ -191,7 +191,7 @@ def covered(counted: Counted, space: Space, *, memories: bool) -> SpaceCoverage:
 
 def of(read: PostgresReading | PostgresWriting, spaces: Sequence[Space], *, memories: bool) -> list[SpaceCoverage]:
     """Return the coverage of each space, in one round trip."""
-    counted = counts.asked(read, {}, wanted(read.vault, spaces))
+    counted = counts.fetch(read, {}, needed(read.vault, spaces))
     return [covered(counted, space, memories=memories) for space in spaces]
 
 

@@ -101,7 +101,7 @@ class TextLeg(NamedTuple):
         most: maximum results.
     """
 
-    asked: WeightedTerms
+    terms: WeightedTerms
     needed: Needed
     ranking: Ranking
     phrases: Sequence[Posting]

@@ -70,7 +70,7 @@ class TermBlocks(NamedTuple):
 
 def of_terms(vault: VaultRow, leg: TextLeg) -> Statement:
     """Return the statement for the blocks of the terms of a query."""
-    pairs = [*dict.fromkeys(zip(leg.asked.parts, leg.asked.terms))]
+    pairs = [*dict.fromkeys(zip(leg.terms.parts, leg.terms.terms))]
     buckets = [bucket_of_term(vault, term) for _, term in pairs]
     parts, terms = [part for part, _ in pairs], [term for _, term in pairs]
     return Statement(_OF_TERMS, (buckets, parts, terms, vault.number, buckets))
@@ -147,7 +147,7 @@ def _results(rows: NDArray[np.int64], scores: NDArray[np.float64], matches: int,
 
 
 def _ranked(leg: TextLeg, read: TermBlocks, most: int) -> tuple[NDArray[np.int64], NDArray[np.float64], int, int]:
-    terms, ranking = leg.asked, leg.ranking
+    terms, ranking = leg.terms, leg.ranking
     with checked():
         return ranked_postings(
             [*zip(terms.parts, terms.terms, terms.weights)],

@@ -145,7 +145,7 @@ class Statistics:
             self._asked.add((part, term))
             for more in (0, MEMORIES) if self.memories else (0,):
                 wanted.setdefault(part + more, []).append(term)
-        return Statement(*counts.question(vault, wanted, covered.wanted(vault, spaces)))
+        return Statement(*counts.question(vault, wanted, covered.needed(vault, spaces)))
 
     def take(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Take what a `question` was answered."""
