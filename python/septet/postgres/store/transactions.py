@@ -50,7 +50,7 @@ class Held:
         rows: those known to be of locked ids.
         all: the whole vault is locked.
         fold_due: enough differences of counts wait to be folded.
-        foreseen: what was read of the entries that are written next; see `tables.foreseen`.
+        foreseen: what was read of the entries that are written next; see `tables.prefetch`.
         later: statements that wait for the next round trip, each with what takes its rows.
         grown: so much was written that the planner should look at the tables.
         prepared: what was done ahead for the entries that are written next; see `tables.indexing.prepared`.

@@ -10,10 +10,10 @@ from septet.postgres.store.locks import hold
 from septet.postgres.store.nul import refuse
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import history, indexing
-from septet.postgres.tables.foreseen import foresee
 from septet.postgres.tables.fragments import named, numbered, scalar, searched
 from septet.postgres.tables.indexing import IndexedEntry, indexed
 from septet.postgres.tables.postings import FEW
+from septet.postgres.tables.prefetch import prefetch
 from septet.ranking.pool import Candidate
 from septet.sqlite.tables.entries import CANDIDATE, EntryRow, MissingRows
 from septet.sqlite.tables.history import Keeping
@@ -86,25 +86,25 @@ def upsert(write: PostgresWriting, rows: Sequence[EntryRow], entries: Sequence[E
     """
     refuse(rows)
     ids = list(dict.fromkeys(row.id for row in rows))
-    foreseen, write.held.foreseen = write.held.foreseen, None
-    if foreseen is None or foreseen.ids != ids:
-        foreseen, write.held.foreseen = foresee(write, ids), None
+    prefetched, write.held.foreseen = write.held.foreseen, None
+    if prefetched is None or prefetched.ids != ids:
+        prefetched, write.held.foreseen = prefetch(write, ids), None
     before: dict[int, IndexedEntry] = {}
     stored: dict[str, tuple[int, bool, float]] = {}
-    for *values, created_at in foreseen.stored:
+    for *values, created_at in prefetched.stored:
         number, is_live, _, _, entry_id, *_ = values
         stored[entry_id] = number, is_live, created_at
         if (entry := indexed(*values)) is not None:
             before[entry.row] = entry
     if stored:
-        history.keep_replaced(write, entries, keeping, foreseen.replaced)
+        history.keep_replaced(write, entries, keeping, prefetched.replaced)
     coming = _coming(rows, stored)
     new = [row for row in coming.values() if row.id not in stored]
     numbers = {row.id: stored[row.id][0] for row in coming.values() if row.id in stored}
     if new:
         numbers |= {
             row.id: write.vault.row_of(number, write.vault.bucket_of(row.id))
-            for row, number in zip(new, foreseen.numbers)
+            for row, number in zip(new, prefetched.numbers)
         }
         _insert(write, [(numbers[row.id], row) for row in new])
     _update(write, [(numbers[row.id], row) for row in coming.values() if row.id in stored])
@@ -113,7 +113,7 @@ def upsert(write: PostgresWriting, rows: Sequence[EntryRow], entries: Sequence[E
         texts = (row.id, row.title, row.description, row.context, row.tags, row.grams)
         if (entry := indexed(numbers[row.id], True, row.kind, row.parent, *texts)) is not None:
             after[entry.row] = entry
-    indexing.change(write, before, after, foreseen.spaces)
+    indexing.change(write, before, after, prefetched.spaces)
     write.held.rows.update(numbers.values())
 
 

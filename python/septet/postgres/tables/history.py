@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
-from septet.postgres.tables.foreseen import VERSION, has_history, parents
 from septet.postgres.tables.fragments import SPLIT, named, numbered, scalar
+from septet.postgres.tables.prefetch import VERSION, has_history, parents
 from septet.ranking.pool import json_text
 from septet.sqlite.tables.history import COLUMNS, Keeping, Stored, columns_of, replaced, versions
 

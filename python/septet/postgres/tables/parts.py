@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from septet.postgres.store.locks import hold, hold_rows
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
-from septet.postgres.tables.foreseen import foresee
 from septet.postgres.tables.fragments import NAMED_PART, SPLIT, named, numbered
+from septet.postgres.tables.prefetch import prefetch
 
 __all__ = ["of", "taken", "with_parts"]
 
@@ -31,7 +31,7 @@ _TAKEN = (
 def of(read: _Read, ids: Sequence[str]) -> list[str]:
     """Return the ids of the parts of split entries; an entry that merely names a parent is not its part."""
     # The first read of a write, so prefetch the rest.
-    if not (foresee(read, ids).split if isinstance(read, PostgresWriting) else _any(read)):
+    if not (prefetch(read, ids).split if isinstance(read, PostgresWriting) else _any(read)):
         return []
     return [entry_id for _, entry_id in _parts(read, read.sql.execute(SPLIT, named(read.vault, ids)).fetchall())]
 

@@ -115,9 +115,9 @@ def drop_stale(write: PostgresWriting, hashes: Mapping[str, str]) -> None:
     Args:
         hashes: new text hash of each entry to be written, by id.
     """
-    foreseen = write.held.foreseen
-    if foreseen is not None and (
-        "entry" not in foreseen.spaces.values() or (not foreseen.stored and hashes.keys() <= {*foreseen.ids})
+    prefetched = write.held.foreseen
+    if prefetched is not None and (
+        "entry" not in prefetched.spaces.values() or (not prefetched.stored and hashes.keys() <= {*prefetched.ids})
     ):
         return
     if hashes:

@@ -10,7 +10,7 @@ from septet.postgres.store.transactions import Foreseen, PostgresWriting
 from septet.postgres.tables.fragments import SPLIT, named, parent_named
 from septet.sqlite.tables.history import COMPARED
 
-__all__ = ["VERSION", "foresee", "has_history", "parents"]
+__all__ = ["VERSION", "has_history", "parents", "prefetch"]
 
 _PARTS = "SELECT 1 FROM septet.entries WHERE vault = %s AND parent IS NOT NULL LIMIT 1"
 _COLUMNS = "row live kind parent id title description context tags grams created_at".split()
@@ -27,7 +27,7 @@ _SPACES = "SELECT s.space, s.keyed_by FROM septet.spaces s WHERE s.vault = %s"
 _NUMBERS = "SELECT nextval('septet.row_numbers') FROM generate_series(1, %s::integer)"
 
 
-def foresee(write: PostgresWriting, ids: Sequence[str]) -> Foreseen:
+def prefetch(write: PostgresWriting, ids: Sequence[str]) -> Foreseen:
     """Lock the entries to be written next, and prefetch what the write needs into `PostgresWriting.held`."""
     ids = list(dict.fromkeys(ids))
     locks = locking(write, ids)
@@ -55,10 +55,10 @@ def foresee(write: PostgresWriting, ids: Sequence[str]) -> Foreseen:
         if live and has_history(entry_id, parent, split)
     ]
     stored = [row[:width] for row in rows]
-    write.held.foreseen = foreseen = Foreseen(
+    write.held.foreseen = prefetched = Foreseen(
         ids, bool(any_parts), stored, dict(spaces), [number for (number,) in numbers], replaced if few else None
     )
-    return foreseen
+    return prefetched
 
 
 def parents(ids: Iterable[str]) -> list[str]:
