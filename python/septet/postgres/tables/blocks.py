@@ -132,13 +132,13 @@ def stored_checksum(read: PostgresReading) -> tuple[int, int]:
             merged = [
                 ((part, term, span), block, changed.pop((part, term, span), b"")) for part, term, span, block in page
             ]
-            count, hashes = _summed(merged)
+            count, hashes = _sum(merged)
             number, total = number + count, total + hashes
-        count, hashes = _summed([(key, b"", change) for key, change in changed.items()])
+        count, hashes = _sum([(key, b"", change) for key, change in changed.items()])
     return number + count, (total + hashes) % 2**64
 
 
-def _summed(pairs: Sequence[tuple[tuple[int, str, int], bytes, bytes]]) -> tuple[int, int]:
+def _sum(pairs: Sequence[tuple[tuple[int, str, int], bytes, bytes]]) -> tuple[int, int]:
     merged = merged_postings([(block, change) for _, block, change in pairs])
     return checked_postings([(part, term, block) for ((part, term, _), *_), block in zip(pairs, merged)])
 

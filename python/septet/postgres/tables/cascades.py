@@ -82,7 +82,9 @@ def best(vault: VaultRow, query: Cascade, leg: TextLeg) -> Statement:
         leg: ranking, phrases and filters.
     """
     ranking = leg.ranking
-    posted, parameters = _begun(vault, query.stems, ranking.weights, (False, True) if leg.memories else (False,))
+    posted, parameters = _prefix_postings(
+        vault, query.stems, ranking.weights, (False, True) if leg.memories else (False,)
+    )
     # Only phrases contain a space.
     places = {stem: place for place, stem in enumerate(query.stems, 1)}
     weighed = [(p, p.weighed(ranking.weights)) for p in leg.phrases if p.part == 0 and (leg.memories or not p.memory)]
@@ -97,18 +99,16 @@ def best(vault: VaultRow, query: Cascade, leg: TextLeg) -> Statement:
     elif leg.now is not None:
         passing = VALID.format(grouped=passing)
         parameters += [vault.number, leg.now, leg.now]
-    holds = [
-        _joined(" AND " if every else " OR ", [f"g.f{at + 1} > 0" for at in words]) for every, words in query.steps
-    ]
+    holds = [_join(" AND " if every else " OR ", [f"g.f{at + 1} > 0" for at in words]) for every, words in query.steps]
     # Sum in FTS5's order: stems in the order of the step, repeated ones included.
-    scores = [_joined(" + ", [_OF_WORD.format(place=at + 1) for at in words], "0") for _, words in query.steps]
+    scores = [_join(" + ", [_OF_WORD.format(place=at + 1) for at in words], "0") for _, words in query.steps]
     k1, b, average = ranking.k1, ranking.b, ranking.average[0]
-    constants = [x for _, words in query.steps for at in words for x in (query.idf[at], k1, k1, b, b, average)]
+    constants = [value for _, words in query.steps for at in words for value in (query.idf[at], k1, k1, b, b, average)]
     sql = _BEST.format(
         passing=passing,
         taken=" ".join(f"WHEN {holding} THEN {at}" for at, holding in enumerate(holds)),
         scores=" ".join(f"WHEN {holding} THEN {score}" for holding, score in zip(holds, scores)),
-        any=_joined(" OR ", [f"({holding})" for holding in holds]),
+        any=_join(" OR ", [f"({holding})" for holding in holds]),
     )
     return Statement(sql, (*constants, *parameters, leg.most))
 
@@ -138,7 +138,7 @@ def memories(
         for p in phrases
         if p.memory and p.part == 0 and p.term == stem and p.weighed(without_context) > 0
     ]
-    posted_sql, values = _begun(vault, stems, without_context, (True,))
+    posted_sql, values = _prefix_postings(vault, stems, without_context, (True,))
     if posted:
         posted_sql += _PHRASES
         values += [*map(list, zip(*posted)), vault.number]
@@ -148,11 +148,11 @@ def memories(
     return Statement(sql, values)
 
 
-def _joined(by: str, parts: Sequence[str], none: str = "false") -> str:
+def _join(by: str, parts: Sequence[str], none: str = "false") -> str:
     return by.join(parts) or none
 
 
-def _begun(
+def _prefix_postings(
     vault: VaultRow, stems: Sequence[str], weights: Sequence[float], memories: Sequence[bool]
 ) -> tuple[str, list[object]]:
     """Return the SQL for the postings of stems by place, from 1, and its parameters.

@@ -38,12 +38,12 @@ _FEEDBACK = "SELECT action, count(*) FROM septet.feedback WHERE vault = %s GROUP
 
 def rebuilt(read: PostgresReading) -> Counted:
     """Return the counts of a vault, recomputed from all its entries."""
-    return _checked(read)[0]
+    return _check(read)[0]
 
 
 def faults(read: PostgresReading) -> list[str]:
     """Return the faults of postings and counts, empty if there are none. Reads all entries."""
-    right, faults = _checked(read)
+    right, faults = _check(read)
     stored = everything(read)
     for part in _PARTS:
         if right.totals.get(part) != stored.totals.get(part):
@@ -56,7 +56,7 @@ def faults(read: PostgresReading) -> list[str]:
     return faults
 
 
-def _checked(read: PostgresReading) -> tuple[Counted, list[str]]:
+def _check(read: PostgresReading) -> tuple[Counted, list[str]]:
     """Return the counts of all entries, and the faults of postings."""
     counts: dict[int, Counter[str]] = defaultdict(Counter)
     totals: dict[int, list[int]] = defaultdict(lambda: [0, 0])

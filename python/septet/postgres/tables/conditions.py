@@ -87,7 +87,7 @@ def validity(now: float) -> Condition:
 
 def conjunction(parts: Mapping[str, Condition] | Sequence[Condition]) -> Condition:
     """Join conditions by AND."""
-    return _joined(parts.values() if isinstance(parts, Mapping) else parts, " AND ", _TRUE)
+    return _join(parts.values() if isinstance(parts, Mapping) else parts, " AND ", _TRUE)
 
 
 def among(rows: Sequence[int]) -> Condition:
@@ -101,11 +101,11 @@ def _translate(item: Filter) -> Condition:
     from septet.query.filters import AllOf, AnyOf, Compare, Not
 
     if isinstance(item, Not):
-        return _negated(_translate(item.part))
+        return _negate(_translate(item.part))
     if isinstance(item, AllOf):
-        return _joined(map(_translate, item.parts), " AND ", _TRUE)
+        return _join(map(_translate, item.parts), " AND ", _TRUE)
     if isinstance(item, AnyOf):
-        return _joined(map(_translate, item.parts), " OR ", _FALSE)
+        return _join(map(_translate, item.parts), " OR ", _FALSE)
     if isinstance(item, Compare):
         return _compare(item)
     if isinstance(item, Among):
@@ -114,12 +114,12 @@ def _translate(item: Filter) -> Condition:
     for words, begun in alternatives(item.match):
         assert len(words) < 2, "settle phrases first"
         if words:
-            terms.append(_beginning(words[0]) if begun else _term(words))
-    grams = [_holding([gram]) for gram in item.grams]
-    return _joined([*terms, *([_joined(grams, " AND ", _TRUE)] if grams else [])], " OR ", _FALSE)
+            terms.append(_prefix(words[0]) if begun else _term(words))
+    grams = [_any_word([gram]) for gram in item.grams]
+    return _join([*terms, *([_join(grams, " AND ", _TRUE)] if grams else [])], " OR ", _FALSE)
 
 
-def _holding(words: Sequence[str]) -> Condition:
+def _any_word(words: Sequence[str]) -> Condition:
     """Return the condition that an entry holds any of the words, each of at most one term."""
     from septet.postgres.tables.phrases import terms_of
 
@@ -131,17 +131,17 @@ def _term(terms: Sequence[str]) -> Condition:
     return Condition(_POSTING.format("p.term = ANY(%s::text[])"), (list(terms),))
 
 
-def _beginning(letters: str) -> Condition:
+def _prefix(letters: str) -> Condition:
     sql = 'p.term >= %s::text COLLATE "C" AND p.term < %s::text COLLATE "C"'
     return Condition(_POSTING.format(sql), (letters, letters + "\U0010ffff"))
 
 
-def _negated(inner: Condition) -> Condition:
+def _negate(inner: Condition) -> Condition:
     # NULL counts as false, so its negation is true.
     return Condition(f"({inner.sql}) IS NOT TRUE", inner.parameters)
 
 
-def _joined(parts: Iterable[Condition], word: str, empty: Condition) -> Condition:
+def _join(parts: Iterable[Condition], word: str, empty: Condition) -> Condition:
     listed = list(parts)
     if len(listed) < 2:
         return listed[0] if listed else empty
@@ -153,9 +153,9 @@ def _joined(parts: Iterable[Condition], word: str, empty: Condition) -> Conditio
 
 def _compare(item: Compare) -> Condition:
     if item.operator == "$ne":
-        return _negated(_compare(replace(item, operator="$eq")))
+        return _negate(_compare(replace(item, operator="$eq")))
     if item.operator == "$nin":
-        return _negated(_compare(replace(item, operator="$in")))
+        return _negate(_compare(replace(item, operator="$in")))
     in_json = item.field == "tags" or item.field.startswith("attrs.")
     if item.operator == "$all":
         return _every_json(item) if in_json else _every(item)
@@ -166,13 +166,13 @@ def _compare(item: Compare) -> Condition:
         return Condition(f"{column} IS {'NOT ' if item.value else ''}NULL")
     texts, numbers, others = by_type(values_of(item))
     if item.operator == "$contains":
-        return _containing(column, texts[0])
+        return _contains(column, texts[0])
     null = [Condition(f"{column} IS NULL")] if None in others else []
     kind = "float8" if item.field in _TIMES else "numeric" if item.field in _LINES else "text"
     stored = _storable(texts) if kind == "text" else canonicals(numbers)
     if item.operator == "$in":
         inside = Condition(f"{column} IN (SELECT unnest(%s::text[]::{kind}[]))", (stored,)) if stored else _FALSE
-        return _joined([inside, *null], " OR ", _FALSE)
+        return _join([inside, *null], " OR ", _FALSE)
     if null:
         return null[0]
     if kind == "text":
@@ -209,7 +209,7 @@ def _folds() -> Mapping[str, str]:
     return {char: fold for char in map(chr, range(_FOLDED)) if (fold := char.casefold()) != char}
 
 
-def _containing(text: str, part: str) -> Condition:
+def _contains(text: str, part: str) -> Condition:
     """Return the condition that a text contains another, compared by `str.casefold`."""
     if "\0" in part:
         return _FALSE
@@ -241,7 +241,7 @@ def _every_json(item: Compare) -> Condition:
             inside = _member_in(values, text=text)
             value = "m.text" if text else NUMBER
             parts.append(_of_members(item.field, f"(SELECT count(DISTINCT {value}) {{}}) = {len(values)}", inside))
-    return _joined(parts, " AND ", _TRUE)
+    return _join(parts, " AND ", _TRUE)
 
 
 def _compare_json(item: Compare) -> Condition:
@@ -252,16 +252,16 @@ def _compare_json(item: Compare) -> Condition:
             return Condition(f"e.tags {'<>' if item.value else '='} '[]'")
         return Condition(f"{inner.sql} IS {'NOT ' if item.value else ''}NULL", inner.parameters)
     texts, numbers, others = by_type(values_of(item))
-    inside = _joined(_members(item.operator, texts, numbers, others), " OR ", _FALSE)
+    inside = _join(_members(item.operator, texts, numbers, others), " OR ", _FALSE)
     matching = _of_members(item.field, "EXISTS (SELECT 1 {})", inside) if inside is not _FALSE else _FALSE
     if item.field == "tags" and item.operator in ("$eq", "$in") and 0 < len(storable := _storable(texts)) <= FEW_TAGS:
         # Tags are texts, serialized by `json_text`.
         written = [Condition("strpos(e.tags, %s::text) > 0", (json_text(text),)) for text in storable]
-        matching = _joined([_joined(written, " OR ", _FALSE), matching], " AND ", _TRUE)
+        matching = _join([_join(written, " OR ", _FALSE), matching], " AND ", _TRUE)
     if None not in others:
         return matching
     missing = Condition(f"coalesce(json_typeof({inner.sql}), 'null') = 'null'", inner.parameters)
-    return _joined([matching, missing], " OR ", _FALSE)
+    return _join([matching, missing], " OR ", _FALSE)
 
 
 def _of_members(field: str, sql: str, inside: Condition) -> Condition:
@@ -290,12 +290,12 @@ def _members(
 ) -> list[Condition]:
     """Return the alternative conditions on one member ``m``; texts and numbers do not compare."""
     if operator == "$contains":
-        return [_joined([Condition(_TEXT), _containing("m.text", text)], " AND ", _TRUE) for text in texts]
+        return [_join([Condition(_TEXT), _contains("m.text", text)], " AND ", _TRUE) for text in texts]
     out = [Condition(f"m.type = 'boolean' AND m.text = '{'true' if v else 'false'}'") for v in others if v is not None]
     if operator == "$in":
         out += [_member_in(texts, text=True)] if texts else []
         return out + ([_member_in(canonicals(numbers), text=False)] if numbers else [])
-    out += [_joined([Condition(_TEXT), text_compared("m.text", operator, text)], " AND ", _TRUE) for text in texts]
+    out += [_join([Condition(_TEXT), text_compared("m.text", operator, text)], " AND ", _TRUE) for text in texts]
     sign = _COMPARISONS.get(operator, "=")
     decimals = (canonical(number) for number in numbers)
     return out + [

@@ -236,12 +236,12 @@ def add(
 
 def bucket_of_term(vault: VaultRow, term: str) -> int:
     """Return the bucket of a term's sums."""
-    return vault.first_bucket + _hashed(term) % vault.buckets
+    return vault.first_bucket + _hash(term) % vault.buckets
 
 
 # Queries share many trigrams, and each reads the actions of feedback.
 @lru_cache(4_096)
-def _hashed(term: str) -> int:
+def _hash(term: str) -> int:
     return int.from_bytes(sha256(term.encode()).digest()[:2], "big")
 
 

@@ -98,18 +98,18 @@ def upsert(write: PostgresWriting, rows: Sequence[EntryRow], entries: Sequence[E
             before[entry.row] = entry
     if stored:
         history.keep_replaced(write, entries, keeping, prefetched.replaced)
-    coming = _coming(rows, stored)
-    new = [row for row in coming.values() if row.id not in stored]
-    numbers = {row.id: stored[row.id][0] for row in coming.values() if row.id in stored}
+    merged = _merge(rows, stored)
+    new = [row for row in merged.values() if row.id not in stored]
+    numbers = {row.id: stored[row.id][0] for row in merged.values() if row.id in stored}
     if new:
         numbers |= {
             row.id: write.vault.row_of(number, write.vault.bucket_of(row.id))
             for row, number in zip(new, prefetched.numbers)
         }
         _insert(write, [(numbers[row.id], row) for row in new])
-    _update(write, [(numbers[row.id], row) for row in coming.values() if row.id in stored])
+    _update(write, [(numbers[row.id], row) for row in merged.values() if row.id in stored])
     after = {}
-    for row in coming.values():
+    for row in merged.values():
         texts = (row.id, row.title, row.description, row.context, row.tags, row.grams)
         if (entry := indexed(numbers[row.id], True, row.kind, row.parent, *texts)) is not None:
             after[entry.row] = entry
@@ -206,20 +206,20 @@ def kinds(read: _Read) -> dict[str, int]:
     return dict(read.sql.execute(sql, (read.vault.number,)).fetchall())
 
 
-def _coming(rows: Iterable[EntryRow], stored: dict[str, tuple[int, bool, float]]) -> dict[str, EntryRow]:
+def _merge(rows: Iterable[EntryRow], stored: dict[str, tuple[int, bool, float]]) -> dict[str, EntryRow]:
     """Return the entries to be written by id, in the order of first occurrence; the last row of an id wins.
 
     A revived entry gets a new ``created_at``.
     """
-    coming: dict[str, EntryRow] = {}
+    merged: dict[str, EntryRow] = {}
     created = {entry_id: created_at for entry_id, (_, is_live, created_at) in stored.items() if is_live}
     for row in rows:
         before = created.get(row.id)
         if before is not None and not row.created_given:
             row = row._replace(created_at=min(before, row.updated_at))
         created[row.id] = row.created_at
-        coming[row.id] = row
-    return coming
+        merged[row.id] = row
+    return merged
 
 
 def _insert(write: PostgresWriting, rows: Sequence[tuple[int, EntryRow]]) -> None:

@@ -70,7 +70,7 @@ def fold(sql: psycopg.Connection[Any], vault: VaultRow) -> int:
     Returns 0 if another writer is folding. A call takes at most about a second.
     """
     with sql.transaction():
-        buckets, changes, losses = _oldest(sql, vault) if _alone(sql, vault) else ([], [], 0)
+        buckets, changes, losses = _next_changes(sql, vault) if _lock(sql, vault) else ([], [], 0)
         if changes:
             named = {"vault": vault.number, "first": vault.first_bucket, "size": vault.buckets}
             parameters = {**named, "buckets": buckets, "changes": changes}
@@ -98,7 +98,7 @@ def fold_all(sql: psycopg.Connection[Any], vault: VaultRow) -> None:
         remaining -= folded
 
 
-def _oldest(sql: psycopg.Connection[Any], vault: VaultRow) -> tuple[list[int], list[int], int]:
+def _next_changes(sql: psycopg.Connection[Any], vault: VaultRow) -> tuple[list[int], list[int], int]:
     """Return buckets and numbers of the next differences to fold, and the number of negative counts in them."""
     buckets: set[int] = set()
     changes: list[int] = []
@@ -114,8 +114,8 @@ def _oldest(sql: psycopg.Connection[Any], vault: VaultRow) -> tuple[list[int], l
     return sorted(buckets), changes, losses
 
 
-def _alone(sql: psycopg.Connection[Any], vault: VaultRow) -> bool:
-    """Return True if no other fold runs, or, on a cluster, is uncommitted on any server."""
+def _lock(sql: psycopg.Connection[Any], vault: VaultRow) -> bool:
+    """Lock folds until the end of the transaction, on every server of a cluster; return False if another one runs."""
     key = lock_key(vault.number, "fold")
     tried = sql.execute(_TRY, (key,)).fetchall()
     if vault.distributed and tried == [(True,)]:

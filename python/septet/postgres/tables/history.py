@@ -117,23 +117,23 @@ def erase(write: PostgresWriting, rows: Sequence[int]) -> None:
 
 def count_older(read: _Read, until: float, rows: Sequence[int] | None) -> int:
     """Return the number of versions replaced at or before a time, of all entries if ``rows`` is None."""
-    return scalar(read, f"SELECT count(*) {_OLDER}", _older(read, until, rows))
+    return scalar(read, f"SELECT count(*) {_OLDER}", _older_parameters(read, until, rows))
 
 
 def drop_older(write: PostgresWriting, until: float, rows: Sequence[int] | None) -> int:
     """Remove the versions that `count_older` counts, and return their number."""
-    return write.sql.execute(f"DELETE {_OLDER}", _older(write, until, rows)).rowcount
+    return write.sql.execute(f"DELETE {_OLDER}", _older_parameters(write, until, rows)).rowcount
 
 
-def _older(read: _Read, until: float, rows: Sequence[int] | None) -> tuple[object, ...]:
+def _older_parameters(read: _Read, until: float, rows: Sequence[int] | None) -> tuple[object, ...]:
     numbers = None if rows is None else list(rows)
     return read.vault.number, until, numbers, numbers
 
 
 def _with_history(write: PostgresWriting, entries: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return the entries, each with id and parent first, that have a history."""
-    above = parents(entry_id for entry_id, parent, *_ in entries if parent is not None)
-    split = {entry_id for (entry_id,) in write.sql.execute(SPLIT, named(write.vault, above))} if above else ()
+    parent_ids = parents(entry_id for entry_id, parent, *_ in entries if parent is not None)
+    split = {entry_id for (entry_id,) in write.sql.execute(SPLIT, named(write.vault, parent_ids))} if parent_ids else ()
     return [entry for entry in entries if has_history(entry[0], entry[1], split)]
 
 

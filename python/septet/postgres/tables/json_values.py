@@ -57,14 +57,14 @@ def source(field: str) -> Condition:
         if any(map(str.isdigit, name)):
             # `#>` would also take a number as a list index.
             if names:
-                sql, names = f"({sql} #> %s::text[])", _moved(names, parameters)
+                sql, names = f"({sql} #> %s::text[])", _flush(names, parameters)
             sql = f"({sql} -> %s::text)"
             parameters.append(_storable(name))
         else:
             names.append(name)
     if names:
         sql = f"({sql} #> %s::text[])"
-        _moved(names, parameters)
+        _flush(names, parameters)
     return Condition(sql, tuple(parameters))
 
 
@@ -100,7 +100,7 @@ def value_of(kind: str | None, text: str) -> Any:
     return float(text)
 
 
-def _moved(names: list[str], parameters: list[object]) -> list[str]:
+def _flush(names: list[str], parameters: list[object]) -> list[str]:
     parameters.append([_storable(name) for name in names])
     return []
 

@@ -132,7 +132,7 @@ def _held(
     every = list(terms)
     sql, parameters = _POSTED, [every, list(weights), vault.number, vault.all_buckets, every]
     posted = [
-        (place, p.bucket, p.row, p.id + p.title + p.description + p.tags, _weighed(p, weights))
+        (place, p.bucket, p.row, p.id + p.title + p.description + p.tags, _weigh(p, weights))
         for place, term in enumerate(every, 1)
         for p in phrases
         if p.memory and p.term == term
@@ -143,7 +143,7 @@ def _held(
     return HELD.format(posted=sql, any="p.times > 0"), parameters
 
 
-def _weighed(posting: Posting, weights: Sequence[float]) -> float:
+def _weigh(posting: Posting, weights: Sequence[float]) -> float:
     if posting.part == GRAMS:
         return weights[5] * posting.title
     return posting.weighed([*weights[:3], 0.0, weights[4]])

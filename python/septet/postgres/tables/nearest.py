@@ -187,7 +187,9 @@ def entries(
         )
         for leg, nearby in zip(legs, vectors)
     ]
-    rows = [_passed(nearby, answer, leg.most) for leg, nearby, answer in zip(legs, vectors, together(read, queries))]
+    rows = [
+        _nearest_rows(nearby, answer, leg.most) for leg, nearby, answer in zip(legs, vectors, together(read, queries))
+    ]
     # Too few entries pass, or too many are equally near: join all vectors with their entries.
     missing = [at for at, answer in enumerate(rows) if answer is None]
     again = [nearest(vault, space, *legs[at]) for at in missing]
@@ -196,7 +198,7 @@ def entries(
     return [answer or [] for answer in rows]
 
 
-def _passed(
+def _nearest_rows(
     vectors: Sequence[tuple[int, str, float]], entries: Sequence[tuple[int, str, int]], most: int
 ) -> list[tuple[int, float]] | None:
     """Return rows and distances; None if an entry that was not read may be among the ``most`` nearest."""

@@ -87,11 +87,11 @@ class _Key(NamedTuple):
             ranks = _RANKS[self.field]
             place = ranks.index(value) + 1 if value in ranks else 0
             return Condition(f"{column.sql} {sign} %s::integer", (*column.parameters, place))
-        kind = _kind(value)
+        kind = _kind_of(value)
         if not others:
-            return _of_kind(_NUMBER if self.field in _LINES else _TEXT, kind, column.sql, operator, sign, value)
+            return _compare(_NUMBER if self.field in _LINES else _TEXT, kind, column.sql, operator, sign, value)
         same = conjunction(
-            [Condition(f"{column.sql} = {kind}"), _of_kind(kind, kind, others[kind].sql, operator, sign, value)]
+            [Condition(f"{column.sql} = {kind}"), _compare(kind, kind, others[kind].sql, operator, sign, value)]
         )
         return same if sign == "=" else Condition(f"{column.sql} {sign} {kind} OR {same.sql}", same.parameters)
 
@@ -99,11 +99,11 @@ class _Key(NamedTuple):
 _COLLATED = {"text": ' COLLATE "C"'}
 
 
-def _kind(value: Any) -> int:
+def _kind_of(value: Any) -> int:
     return _TRUTH if isinstance(value, bool) else _TEXT if isinstance(value, str) else _NUMBER
 
 
-def _of_kind(column_kind: int, kind: int, column: str, operator: str, sign: str, value: Any) -> Condition:
+def _compare(column_kind: int, kind: int, column: str, operator: str, sign: str, value: Any) -> Condition:
     """Return the comparison of a column of one kind with a value of any kind."""
     if column_kind != kind:
         after = column_kind > kind if sign == ">" else sign == "<" and column_kind < kind

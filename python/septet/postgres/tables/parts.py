@@ -31,7 +31,7 @@ _TAKEN = (
 def of(read: _Read, ids: Sequence[str]) -> list[str]:
     """Return the ids of the parts of split entries; an entry that merely names a parent is not its part."""
     # The first read of a write, so prefetch the rest.
-    if not (prefetch(read, ids).split if isinstance(read, PostgresWriting) else _any(read)):
+    if not (prefetch(read, ids).split if isinstance(read, PostgresWriting) else _any_parts(read)):
         return []
     return [entry_id for _, entry_id in _parts(read, read.sql.execute(SPLIT, named(read.vault, ids)).fetchall())]
 
@@ -39,7 +39,7 @@ def of(read: _Read, ids: Sequence[str]) -> list[str]:
 def with_parts(read: _Read, rows: Sequence[int]) -> list[int]:
     """Return the rows and those of the entries' parts, ascending."""
     hold_rows(read, rows)
-    if not rows or not _any(read):
+    if not rows or not _any_parts(read):
         return [*rows]
     parameters = numbered(read.vault, rows)
     parts = _parts(read, read.sql.execute(_SPLIT_AT, parameters).fetchall())
@@ -64,6 +64,6 @@ def _parts(read: _Read, split: Sequence[tuple[str]]) -> list[tuple[int, str]]:
     return read.sql.execute(_PARTS, (read.vault.number, [entry_id for (entry_id,) in split])).fetchall()
 
 
-def _any(read: _Read) -> bool:
+def _any_parts(read: _Read) -> bool:
     """Return True if any entry has a parent. Most vaults have none, so this shortens every write."""
     return read.sql.execute(_ANY, (read.vault.number,)).fetchone() is not None

@@ -53,7 +53,7 @@ def settled(read: PostgresReading, filters: Mapping[str, Filter]) -> Mapping[str
     if not any(map(_has_phrase, filters.values())):
         return filters
     known: dict[tuple[tuple[str, ...], bool], tuple[int, ...]] = {}
-    return {name: _settled(read, item, known) for name, item in filters.items()}
+    return {name: _settle(read, item, known) for name, item in filters.items()}
 
 
 def _has_phrase(item: Filter) -> bool:
@@ -66,13 +66,13 @@ def _has_phrase(item: Filter) -> bool:
     return isinstance(item, Holds) and any(len(words) > 1 for words, _ in alternatives(item.match))
 
 
-def _settled(read: PostgresReading, item: Filter, known: dict[Any, tuple[int, ...]]) -> Filter:
+def _settle(read: PostgresReading, item: Filter, known: dict[Any, tuple[int, ...]]) -> Filter:
     from septet.query.filters import AllOf, AnyOf, Holds, Not
 
     if isinstance(item, Not):
-        return Not(_settled(read, item.part, known))
+        return Not(_settle(read, item.part, known))
     if isinstance(item, (AllOf, AnyOf)):
-        return type(item)(tuple(_settled(read, part, known) for part in item.parts))
+        return type(item)(tuple(_settle(read, part, known) for part in item.parts))
     if not (isinstance(item, Holds) and _has_phrase(item)):
         return item
     single: list[str] = []
@@ -96,12 +96,12 @@ def _rows(read: PostgresReading, words: Sequence[str], begun: bool) -> tuple[int
     rows = []
     for row, memory, grams, *texts in read.sql.execute(_HOLDING, parameters):
         # As in a local vault, full text does not index the context of memories.
-        if any(_in_a_row(terms_of(text), words, begun) for text in (grams, *texts[: 4 if memory else 5])):
+        if any(_are_consecutive(terms_of(text), words, begun) for text in (grams, *texts[: 4 if memory else 5])):
             rows.append(int(row))
     return tuple(rows)
 
 
-def _in_a_row(terms: Sequence[str], words: Sequence[str], begun: bool) -> bool:
+def _are_consecutive(terms: Sequence[str], words: Sequence[str], begun: bool) -> bool:
     first, many = words[0], len(words)
     for at in range(len(terms) - many + 1):
         if terms[at] == first or (begun and many == 1):

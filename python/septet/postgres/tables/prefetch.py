@@ -43,9 +43,9 @@ def prefetch(write: PostgresWriting, ids: Sequence[str]) -> Foreseen:
         # Numbers for existing entries stay unused.
         Statement(_NUMBERS, (len(ids),)),
     ]
-    above = parents(ids) if few else []
-    if above:
-        queries.append(Statement(SPLIT, named(vault, above)))
+    parent_ids = parents(ids) if few else []
+    if parent_ids:
+        queries.append(Statement(SPLIT, named(vault, parent_ids)))
     results = write.settle(*locks, *queries)
     any_parts, rows, spaces, numbers, *split_rows = results[-len(queries) :]
     split = {entry_id for rows in split_rows for (entry_id,) in rows}

@@ -93,7 +93,7 @@ def begun(
     """
     ranges = [(stem, stem + "\0") if " " in stem or not stem else range_of(stem) for stem in words]
     stems = [(low, high, blocks) if low else ("", "", []) for (low, high), blocks in zip(ranges, words.values())]
-    return Begun(stems, [*(postings for _, postings in sorted(changes)), _posted(phrases)])
+    return Begun(stems, [*(postings for _, postings in sorted(changes)), _phrase_postings(phrases)])
 
 
 def outside(vault: VaultRow, now: float) -> Statement:
@@ -109,12 +109,12 @@ def ranked(leg: TextLeg, read: TermBlocks) -> list[tuple[Any, ...]]:
     Raises:
         StoreError: a block is damaged.
     """
-    return _results(*_ranked(leg, read, leg.most))
+    return _results(*_rank(leg, read, leg.most))
 
 
 def matched(leg: TextLeg, read: TermBlocks) -> Matches:
     """Return all matches of a query in the order of `ranked`, without its filters."""
-    rows, scores, _, whole = _ranked(leg, read, MOST)
+    rows, scores, _, whole = _rank(leg, read, MOST)
     return Matches(rows, scores, whole)
 
 
@@ -146,13 +146,13 @@ def _results(rows: NDArray[np.int64], scores: NDArray[np.float64], matches: int,
     return [(matches, whole, score, row) for score, row in zip(scores.tolist(), rows.tolist())]
 
 
-def _ranked(leg: TextLeg, read: TermBlocks, most: int) -> tuple[NDArray[np.int64], NDArray[np.float64], int, int]:
+def _rank(leg: TextLeg, read: TermBlocks, most: int) -> tuple[NDArray[np.int64], NDArray[np.float64], int, int]:
     terms, ranking = leg.terms, leg.ranking
     with checked():
         return ranked_postings(
             [*zip(terms.parts, terms.terms, terms.weights)],
             read.blocks,
-            [*(postings for _, postings in sorted(read.changes)), _posted(leg.phrases)],
+            [*(postings for _, postings in sorted(read.changes)), _phrase_postings(leg.phrases)],
             most,
             weights=ranking.weights,
             average=ranking.average,
@@ -163,7 +163,7 @@ def _ranked(leg: TextLeg, read: TermBlocks, most: int) -> tuple[NDArray[np.int64
         )
 
 
-def _posted(phrases: Sequence[Posting]) -> bytes:
+def _phrase_postings(phrases: Sequence[Posting]) -> bytes:
     """Return the postings of phrases in the format of a write."""
     entries = {posting.row: place for place, posting in enumerate(phrases)}
     terms = [*dict.fromkeys(posting.term for posting in phrases)]

@@ -60,13 +60,13 @@ ORDER BY b.bound DESC, e.row
 def sharing(vault: VaultRow, shares: Shares, condition: Condition) -> Statement:
     """Return the statement for row and maximum share (0 to 1) of passing entries that may hold a word, best first."""
     terms = list(shares.terms), list(shares.words), list(shares.weights), list(shares.many)
-    plain = _plain()
+    plain = _plain_chars()
     parameters = (*terms, vault.number, vault.all_buckets, shares.base, plain, plain, shares.base, vault.number)
     return Statement(_SHARING.format(condition=condition.sql), (*parameters, *condition.parameters))
 
 
 @cache
-def _plain() -> str:
+def _plain_chars() -> str:
     """Return the non-ASCII characters that full text and TF-IDF tokenize alike: accented letters and separators."""
     chars = []
     for char in map(chr, range(0x80, 0x2C00)):

@@ -177,7 +177,7 @@ def put(write: PostgresWriting, space: Space, keys: Sequence[str], vectors: NDAr
     first = {key: at for at, key in reversed([*enumerate(keys)])}
     # Prevents the insertion of entries with these texts.
     hold_all(write)
-    new = set(first).difference(_there(write, space, [*first]))
+    new = set(first).difference(_with_vectors(write, space, [*first]))
     entry_places = write.sql.execute(_WHERE, (write.vault.number, [*first], space.space)).fetchall()
     orphans = new.difference(key for key, _ in entry_places)
     places = sorted([*entry_places, *((key, write.vault.bucket_of(key)) for key in orphans)])
@@ -213,7 +213,7 @@ def missing(
     """
     if space is not None and not coverage(read, space, memories=memories)[1]:
         return []
-    condition, numbers = _lacking(space, memories, beside)
+    condition, numbers = _without_vectors(space, memories, beside)
     rows = read.sql.execute(_MISSING.format(asked=condition), (read.vault.number, *numbers, after, limit))
     return [(key, joined(parts)) for key, *parts in rows]
 
@@ -222,7 +222,7 @@ def lacking(read: PostgresReading | PostgresWriting, space: Space | None, keys: 
     """Return the texts that lack a vector in a space, or in the bucket of any entry, in their order."""
     if space is None:
         return list(keys)
-    present = _there(read, space, keys)
+    present = _with_vectors(read, space, keys)
     present.difference_update(key for key, _ in read.sql.execute(_WHERE, (read.vault.number, list(keys), space.space)))
     return [key for key in keys if key not in present]
 
@@ -243,7 +243,7 @@ def count_missing(
     """Return the number of texts that `missing` returns without a limit; arguments as there."""
     if space is not None and not coverage(read, space, memories=memories)[1]:
         return 0
-    condition, numbers = _lacking(space, memories, beside)
+    condition, numbers = _without_vectors(space, memories, beside)
     return scalar(read, _COUNT_MISSING.format(asked=condition), (read.vault.number, *numbers))
 
 
@@ -314,12 +314,12 @@ def _note_removal(write: PostgresWriting, space: Space) -> None:
     write.sql.execute(_SET_EMPTIED, (write.generation, write.vault.number, space.space))
 
 
-def _there(read: PostgresReading | PostgresWriting, space: Space, keys: Sequence[str]) -> set[str]:
+def _with_vectors(read: PostgresReading | PostgresWriting, space: Space, keys: Sequence[str]) -> set[str]:
     """Return the texts with a vector in a space, in any bucket."""
     return {key for (key,) in read.sql.execute(_THERE, (read.vault.number, space.space, list(keys)))}
 
 
-def _lacking(space: Space | None, memories: bool, beside: Sequence[Space]) -> tuple[str, list[int]]:
+def _without_vectors(space: Space | None, memories: bool, beside: Sequence[Space]) -> tuple[str, list[int]]:
     """Return the condition that entries lack vectors in all of the spaces, and its parameters."""
     numbers = [s.space for s in (space, *beside) if s is not None]
     return " AND ".join((searched(memories), *[_WITHOUT] * len(numbers))), numbers

@@ -12,7 +12,7 @@ from septet.embedding.providers.ollama import OLLAMA_URL, ollama_url
 from septet.embedding.transport.calls import Answer, Call, bearer, json_call
 from septet.embedding.transport.client import IO, Client
 from septet.embedding.transport.exchange import exchange
-from septet.embedding.transport.faults import Garbled, parsed, as_text, shortened
+from septet.embedding.transport.faults import Garbled, as_text, parsed, shortened
 from septet.errors import EmbeddingUnavailable, ProfileError, QueryError
 from septet.inputs.arguments import called, shown, utf8, variables
 from septet.retrieval.expansion.config import ExpansionConfig, ExpansionLike, expansion_config
