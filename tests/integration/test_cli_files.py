@@ -60,7 +60,7 @@ def test_a_path_of_two_folders_is_refused_with_the_ids_it_may_mean(septet, tmp_p
     with Vault(tmp_path / "v.db") as vault:
         vault.sync(other)
     code, _, told = septet("get", "a.md")
-    assert code not in (0, NOTHING) and "may be" in told and "of other" in told
+    assert code not in (0, NOTHING) and "is ambiguous" in told and "of other" in told
 
 
 def test_an_entry_whose_id_is_a_path_means_itself(septet, tmp_path):

@@ -211,7 +211,7 @@ def test_a_backup_of_the_usual_vault_needs_one_name(septet):
         (("search", "Maria"), "(ask with --memories, or `septet recall`)"),
         (("explain", "Maria", "maria"), "(ask with --memories, or `septet recall`)"),
         (("search", "x", "--limit", "0"), "septet: --limit is 0: wanted a whole number"),
-        (("import", "folder", "--format", "csv"), "a folder of texts has --format text"),
+        (("import", "folder", "--format", "csv"), "use --format text for a folder of texts"),
         (("get", "nothing-there"), "no entry 'nothing-there'"),
     ],
 )

@@ -205,7 +205,7 @@ def test_parameters_are_searched_for():
         warnings.simplefilter("ignore")
         search = GridSearchCV(made, grid, cv=3, n_jobs=1).fit(TEXTS, LABELS)
     assert search.best_score_ == 1 and len(search.cv_results_["params"]) == 8
-    with pytest.raises(QueryError, match="no parameter 'ngrams'"):
+    with pytest.raises(QueryError, match="unknown parameter 'ngrams'"):
         TfidfVectorizer().set_params(ngrams=2)
 
 

@@ -71,7 +71,7 @@ def test_everything_that_is_wrong_is_named_at_once():
     [
         (3, "the settings are 3"),
         ({"search": [1]}, r"search is \[1\]"),
-        ({1: 2}, "key that is no text"),
+        ({1: 2}, "a key of type int"),
         ({"recallLimit": float("nan")}, "search.recallLimit is invalid"),
         ({"sources": 3}, "Input should be a list"),
         ({"sources": [{"kind": "chunk"}]}, r"search.sources.0.kind does not exist: did you mean kinds\?"),

@@ -53,7 +53,7 @@ def import_from(
         vault, Mapper(map, rest), _checked_on_error(on_error), words, called(progress, "progress", EntryError)
     )
     if model is not None and vectors is None:
-        raise EntryError(f"model is {shown(model)} without vectors: model= names the model that produced vectors=")
+        raise EntryError(f"model={shown(model)} requires vectors=: it names the model that produced them")
     with vault._loading(), opened(source, form) as records:
         if vectors is not None:
             run.use_vectors(vectors, model, records.length if records.counted else None)
