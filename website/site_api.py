@@ -55,7 +55,7 @@ PAGES = (
         "postgres.vault",
     ),
     Subject("federation", "Federation", "Several vaults searched as one.", "federation client.external"),
-    Subject("asyncio", "asyncio", "The same methods, awaited. [The guide](../async.md) has examples.", "aio"),
+    Subject("asyncio", "asyncio", "The same methods, awaited. [The guide](../async.md) has examples.", "aio postgres.aio"),
     Subject("client", "Clients", "A vault that a server holds. [The guide](../client.md) has examples.", "client"),
     Subject(
         "entries",
@@ -178,9 +178,12 @@ def _beside(given: str) -> Iterator[tuple[str, str]]:
             raise LookupError(f"septet.{module} has no {name}, which website/site_api.py names")
         yield module, name
         return
-    listed = _defined(given).get("__all__")
-    if isinstance(listed, ast.Assign):
+    defined = _defined(given)
+    if isinstance(listed := defined.get("__all__"), ast.Assign):
         names = ast.literal_eval(listed.value)
+    elif "__all__" not in _source(given).read_text(encoding="utf-8"):
+        kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        names = [name for name, node in defined.items() if isinstance(node, kinds) and not name.startswith("_")]
     else:  # loaded late
         names = vars(importlib.import_module(f"septet.{given}"))["__all__"]
     yield from ((given, name) for name in names)

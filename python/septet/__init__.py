@@ -141,7 +141,7 @@ if TYPE_CHECKING:
         VectorIndex as VectorIndex,
         top_k as top_k,
     )
-    from septet.listing.counting import Bucket as Bucket
+    from septet.query.facets import Bucket as Bucket
     from septet.listing.request import OrderBy as OrderBy
     from septet.notes import Note as Note, NoteCode as NoteCode
     from septet.model.pages import Facets as Facets, FacetValue as FacetValue, Page as Page
@@ -154,13 +154,8 @@ if TYPE_CHECKING:
         SearchOptions as SearchOptions,
     )
     from septet.ranking.adaptive import Weights as Weights
-    from septet.ranking.profile import (
-        Balance as Balance,
-        Confidence as Confidence,
-        Feedback as Feedback,
-        Profile as Profile,
-        Smoothing as Smoothing,
-    )
+    from septet.ranking.profile import Feedback as Feedback, Profile as Profile
+    from septet.ranking.passes import Balance as Balance, Confidence as Confidence, Smoothing as Smoothing
     from septet.model.matches import Match as Match
     from septet.retrieval.expansion.chat import ChatExpander as ChatExpander
     from septet.aio.retrieving import AsyncRetriever as AsyncRetriever
@@ -192,7 +187,8 @@ if TYPE_CHECKING:
         RetrievalExplanation as RetrievalExplanation,
     )
     from septet.retrieval.planning.plan import Intent as Intent, Override as Override, RetrievalPlan as RetrievalPlan
-    from septet.retrieval.planning.policy import Policy as Policy, PolicyName as PolicyName, Resolver as Resolver
+    from septet.retrieval.planning.policy import Policy as Policy, PolicyName as PolicyName
+    from septet.retrieval.planning.environment import Resolver as Resolver
     from septet.retrieval.account.retrieval import Retrieval as Retrieval
     from septet.retrieval.retriever import Retriever as Retriever
     from septet.retrieval.knowledge import Knowledge as Knowledge
@@ -273,7 +269,7 @@ else:
         "files.secrets": "RedactionRule",
         "model.flush": "FlushLimits flush_limits flush_prompt should_flush",
         "index": "Metric Nearest VectorIds VectorIndex top_k",
-        "listing.counting": "Bucket",
+        "query.facets": "Bucket",
         "listing.request": "OrderBy",
         "notes": "Note NoteCode",
         "model.pages": "FacetValue Facets Page",
@@ -281,7 +277,8 @@ else:
         "query.deadline": "Deadline",
         "query.options": "Leg Mode RecallOptions SearchOptions",
         "ranking.adaptive": "Weights",
-        "ranking.profile": "Balance Confidence Feedback Profile Smoothing",
+        "ranking.passes": "Balance Confidence Smoothing",
+        "ranking.profile": "Feedback Profile",
         "model.matches": "Match",
         "model.results": "Hit Reranker Results TierReport",
         "retrieval.expansion.chat": "ChatExpander",
@@ -298,7 +295,8 @@ else:
         "retrieval.account.envelope": "Envelope",
         "retrieval.account.explaining": "CorpusReport ListReport RetrievalExplanation",
         "retrieval.planning.plan": "Intent Override RetrievalPlan",
-        "retrieval.planning.policy": "Policy PolicyName Resolver",
+        "retrieval.planning.environment": "Resolver",
+        "retrieval.planning.policy": "Policy PolicyName",
         "retrieval.account.retrieval": "Retrieval",
         "retrieval.retriever": "Retriever",
         "retrieval.knowledge": "Knowledge",

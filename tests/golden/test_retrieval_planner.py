@@ -9,7 +9,8 @@ import pytest
 
 from golden.differences import differs
 from golden.loader import other_recording
-from septet.retrieval.planning.planner import RetrievalPlan, looks_like_code, plan
+from septet.retrieval.planning.plan import RetrievalPlan
+from septet.retrieval.planning.planner import looks_like_code, plan
 from septet.retrieval.planning.policy import Policy
 from septet.retrieval.planning.query_words import found_in, tokens_of
 

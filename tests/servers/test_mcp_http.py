@@ -17,8 +17,9 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from septet import Vault
-from septet.mcp.asgi import MOST_BODY, mcp_app
+from septet.mcp.asgi import mcp_app
 from septet.service.served import Served
+from septet.service.tools import MOST_BODY
 from serving import serving
 
 

@@ -9,7 +9,7 @@ import pytest
 from corpora_told import Told
 from retrieved import hit
 from septet import Vault
-from septet.model.results import Note
+from septet.notes import Note
 from septet.retrieval.answers import InvalidAnswer, checked_answer
 from septet.retrieval.corpus import Answered, Item, RankedList
 

@@ -29,7 +29,8 @@ from septet import (
     top_k,
 )
 from septet.inputs.arguments import as_epoch, file_path, listed, real, shown, utf8, whole
-from septet.model.drafts import MOST_CHARS, MOST_DEPTH, MOST_TAGS
+from septet.model.drafts import MOST_CHARS, MOST_TAGS
+from septet.model.entry import MOST_DEPTH
 from septet.model.vector import MOST_DIMENSIONS, entry_vector, query_vector
 from septet.profiles import resolve
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from septet import QueryError
 from septet.notes import Note
-from septet.retrieval.account.envelope import AskedCorpus, AskedWave, Envelope, Spoken, envelope_of, retrieval_tier
+from septet.retrieval.account.accounts import AskedCorpus, AskedWave, Spoken
+from septet.retrieval.account.envelope import Envelope, envelope_of, retrieval_tier
 from septet.retrieval.planning.evidence import calibrated_evidence, evidence_of
 from septet.retrieval.planning.planner import plan
 from septet.retrieval.planning.policy import Policy

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from septet.embedding import space_name
-from septet.embedding.local.embedder import LocalEmbedder, local_models
+from septet.embedding.local.embedder import LocalEmbedder
+from septet.embedding.local.folder import local_models
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 from twins.tiny import POSITIONS, VOCABULARY, D, Tiny
 

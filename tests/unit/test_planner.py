@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import QueryError
-from septet.retrieval.planning.planner import CORPORA, INTENTS, MODES, RetrievalPlan, looks_like_code, plan
+from septet.retrieval.planning.plan import CORPORA, INTENTS, MODES, RetrievalPlan
+from septet.retrieval.planning.planner import looks_like_code, plan
 from septet.retrieval.planning.policy import Policy
 from septet.retrieval.planning.query_words import code_in, found_in, length_of, tokens_of
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from septet.retrieval.planning.environment import SECRETS
 from septet.retrieval.planning.knobs import THEIRS
-from septet.retrieval.planning.policy import PRESETS, SECRETS, Policy, knobs
+from septet.retrieval.planning.policy import PRESETS, Policy, knobs
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| `")]

@@ -6,7 +6,8 @@ import pickle
 import pytest
 
 from septet import Entry, Hit, Vault
-from septet.model.entry import Span, entries_of
+from septet.model.entry import entries_of
+from septet.model.fields import Span
 from septet.model.results import hits_of
 from septet.ranking.pool import searched_text
 

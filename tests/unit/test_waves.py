@@ -8,7 +8,7 @@ import pytest
 from corpora_told import LONG_S, Held, Phrased, Told, Until
 from septet import QueryError
 from septet.errors import Closed, EntryError
-from septet.model.results import Note
+from septet.notes import Note
 from septet.query.deadline import deadline_of
 from septet.retrieval.corpus import Asked
 from septet.retrieval.waves import MOST_LATE, CorpusThreads, ask

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from septet.watch.events import SearchEvent, WriteEvent
     from septet.watch.progress import Progress
 
-__all__ = ["AsyncFederation"]
-
 
 class AsyncFederation(Mirror[Federation], of=Federation):
     """A `Federation` for asyncio: the same methods with the same arguments, awaited, as in `AsyncVault`.

@@ -11,8 +11,6 @@ from septet.model.entry import Entry
 from septet.vault.batch import BATCH_BYTES, BATCH_ROWS, stopped
 from septet.watch.progress import Progress, Report, shown_progress
 
-__all__ = ["add_many_from"]
-
 #: Items between yields to the event loop, in case the source never waits.
 PAUSE = 64
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-__all__ = ["Mirror", "Mirrored", "mirrored", "mirrored_static"]
-
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _S = TypeVar("_S")

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from septet.aio.retrieving import AsyncRetriever
     from septet.retrieval.retriever import Retriever
 
-__all__ = ["mirrored_retriever"]
-
 _P = ParamSpec("_P")
 _S = TypeVar("_S")
 

@@ -13,8 +13,6 @@ from septet.system.forks import OfOneProcess
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["AsyncRetriever"]
-
 
 class AsyncRetriever(OfOneProcess):
     """A `Retriever` for asyncio: the same methods with the same arguments, awaited, on the threads of its vault.

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from septet.postgres.vault.vault import PostgresVault
     from septet.watch.events import SearchEvent, WriteEvent
 
-__all__ = ["AsyncVault"]
-
 
 class AsyncVault(Mirror[Vault], of=Vault):
     """A `Vault` for asyncio: the same methods with the same arguments, awaited. The event loop is never blocked.

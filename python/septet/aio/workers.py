@@ -17,8 +17,6 @@ from septet.inputs.arguments import whole
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
-__all__ = ["MOST_WORKERS", "Workers", "workers_of"]
-
 Result = TypeVar("Result")
 Item = TypeVar("Item")
 

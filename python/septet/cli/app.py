@@ -25,8 +25,6 @@ from septet.cli.stopping import stoppable
 from septet.cli.terminal import OutputFault, guarded, say
 from septet.errors import EmbeddingConfigError, EmbeddingError, EntryNotFound, SeptetError, StoreError
 
-__all__ = ["app", "run"]
-
 EXIT_CODES = """\b
 Exit codes:
   0  done

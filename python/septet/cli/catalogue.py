@@ -19,8 +19,6 @@ from septet.embedding.providers.openai import OPENAI_MODEL
 from septet.embedding.providers.voyage import VOYAGE_MODEL
 from septet.errors import EmbeddingConfigError
 
-__all__ = ["Catalogue", "Local", "Provider", "catalogue", "describe_key"]
-
 _DEFAULTS = {"openai": OPENAI_MODEL, "gemini": GEMINI_MODEL, "voyage": VOYAGE_MODEL}
 _EXTRA = "needs the extra: pip install 'septet[local]'"
 

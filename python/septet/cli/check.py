@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Check"]
-
 
 @dataclass(frozen=True, slots=True)
 class Check:

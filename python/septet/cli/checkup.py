@@ -16,7 +16,7 @@ from septet.cli.catalogue import describe_key
 from septet.cli.check import Check
 from septet.cli.exits import PROVIDER, STORE, USAGE
 from septet.cli.places import shown
-from septet.cli.settings import Settings, cache_file, default_files, find
+from septet.cli.settings import Settings, default_files, find
 from septet.cli.vault_checks import vault_checks
 from septet.embedding.cache import EmbeddingCache
 from septet.embedding.choose import ConfiguredModel, configured_models
@@ -24,11 +24,10 @@ from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.providers.credentials import key_source
 from septet.errors import EmbeddingConfigError, EmbeddingError
 from septet.postgres.store.dsn import is_dsn
+from septet.service.places import cache_file
 
 if TYPE_CHECKING:
     from septet.service.vaults import VaultPlace
-
-__all__ = ["checkup"]
 
 #: The text to embed as a test of the provider.
 _PROBE = "septet"

@@ -6,8 +6,6 @@ import os
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["COMPLETE_VARIABLE", "complete_ids", "complete_profiles", "completion_asked", "script"]
-
 #: Set by shells to request completions, such as to ``complete_bash``.
 COMPLETE_VARIABLE = "_SEPTET_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")

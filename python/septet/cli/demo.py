@@ -13,14 +13,13 @@ from pathlib import Path
 
 import septet
 from septet.cli import render
-from septet.cli.places import demo_vault, make_folder, shown
+from septet.cli.places import demo_vault, shown
 from septet.cli.progress import progress
 from septet.cli.screen import Line, Screen
 from septet.cli.stdlib_docs import PREFIX, collect
 from septet.errors import QueryError
+from septet.service.places import make_folder
 from septet.vault import Vault
-
-__all__ = ["QUESTIONS", "Question", "command", "run"]
 
 TOP = 5
 #: The id that marks a vault of the demo.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import septet
 from septet.cli import render
 from septet.cli.commands.syncing import skipped_lines
-from septet.cli.places import make_folder, shown
+from septet.cli.places import shown
 from septet.cli.progress import progress
 from septet.cli.screen import Line, Screen
 from septet.cli.terminal import flat, say, say_notes, sentence
@@ -22,9 +22,8 @@ from septet.errors import EntryError
 from septet.files.report import SyncReport, counted
 from septet.model.entry import Entry
 from septet.model.results import Results
+from septet.service.places import make_folder
 from septet.vault import Vault
-
-__all__ = ["run", "suggest_questions"]
 
 #: Number of suggested questions, and of answers to each.
 QUESTIONS, TOP = 4, 3

@@ -1,7 +1,5 @@
 """The exit codes of the command line."""
 
-__all__ = ["INTERRUPTED", "NOTHING", "OK", "PROVIDER", "STORE", "USAGE"]
-
 OK = 0
 #: Nothing found, or a sync is incomplete.
 NOTHING = 1

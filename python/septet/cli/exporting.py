@@ -12,8 +12,6 @@ from typing import IO, Any
 from septet.cli.terminal import harmless
 from septet.errors import QueryError
 
-__all__ = ["CsvStream", "ExportStream", "JsonStream", "MarkdownStream", "format_for", "writer"]
-
 FORMATS = ("jsonl", "json", "csv", "md")
 _PLURALS = {"link": "links", "feedback": "rows of feedback", "vector": "vectors"}
 
@@ -94,7 +92,8 @@ class MarkdownStream(ExportStream):
     def take(self, record: dict[str, Any]) -> None:
         """Write an entry with front matter."""
         from septet.cli.front_matter import as_text
-        from septet.model.entry import Entry, Span
+        from septet.model.entry import Entry
+        from septet.model.fields import Span
 
         if record["record"] == "entry":
             fields = {name: value for name, value in record.items() if name not in ("record", "vector", "span")}

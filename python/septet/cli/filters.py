@@ -10,8 +10,6 @@ import typer
 
 from septet.cli.options import Where, filter_of
 
-__all__ = ["moment_of", "takes_filters", "where_of"]
-
 _F = TypeVar("_F", bound=Callable[..., object])
 
 #: Single-valued fields: several values of an option are alternatives.

@@ -20,8 +20,6 @@ from septet.inputs.times import iso_time
 if TYPE_CHECKING:
     from septet.cli.screen import Screen
 
-__all__ = ["Format", "FormatOption", "Output", "format_of", "show", "table"]
-
 #: Escapes for Markdown markup in the cell of a table.
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*_[]<>#"})
 _LEAST_CELL = 8

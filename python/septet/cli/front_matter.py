@@ -12,8 +12,6 @@ from septet.inputs.times import iso_time
 if TYPE_CHECKING:
     from septet.model.entry import Entry
 
-__all__ = ["as_text", "fields_in", "has_front_matter", "titled"]
-
 FENCE = "+++"
 #: The fields of the file in order, with their values if missing.
 _MISSING: Mapping[str, Any] = {

@@ -17,22 +17,6 @@ if TYPE_CHECKING:
     from septet.notes import Note
     from septet.service.vaults import VaultPlace
 
-__all__ = [
-    "CONFIG_VARIABLE",
-    "LEAST_ID",
-    "SourceFile",
-    "check_one",
-    "followed",
-    "in_tier",
-    "keep_index",
-    "memory",
-    "not_of_files",
-    "place_of",
-    "source_file",
-    "whole_id",
-    "whole_ids",
-]
-
 #: Environment variables: the default vault, and the default configuration with tiers.
 _VAULT_VARIABLE = "SEPTET_VAULT"
 CONFIG_VARIABLE = "SEPTET_CONFIG"

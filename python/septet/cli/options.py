@@ -16,22 +16,6 @@ from septet.cli.places import EMBEDDING_VARIABLE
 from septet.errors import QueryError
 from septet.query.options import OPTIONS
 
-__all__ = [
-    "LEFT_OUT",
-    "AsJson",
-    "ConfigFile",
-    "Embedding",
-    "Id",
-    "Mode",
-    "Query",
-    "TierName",
-    "VaultPath",
-    "Where",
-    "filter_of",
-    "search_options",
-    "takes_search_options",
-]
-
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="A question or some words; no character is special.")]
 Id = Annotated[
     str,

@@ -14,8 +14,6 @@ from typing import IO, Any, TextIO
 from septet.cli.screen import cells, is_dumb
 from septet.cli.terminal import unguarded
 
-__all__ = ["paged"]
-
 #: Default options: exit if all fits, show colours, leave the text on the screen.
 _LESS = {"LESS": "FRX", "LV": "-c"}
 

@@ -10,24 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from septet.errors import QueryError, StoreError
-from septet.service.places import cache_file, cache_folder, config_folder, default_vault, make_folder
+from septet.service.places import cache_folder, default_vault, make_folder
 
 if TYPE_CHECKING:
     from septet.service.vaults import VaultPlace
-
-__all__ = [
-    "EMBEDDING_VARIABLE",
-    "cache_file",
-    "cache_folder",
-    "config_folder",
-    "default_vault",
-    "demo_vault",
-    "existing",
-    "file_only",
-    "make_folder",
-    "shown",
-    "writable",
-]
 
 #: The environment variable that names the configuration of the embedder.
 EMBEDDING_VARIABLE = "SEPTET_EMBEDDING"

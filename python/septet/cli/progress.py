@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from septet.cli.screen import has_colors, is_dumb
 from septet.cli.terminal import unguarded
 
-__all__ = ["progress"]
-
 #: Maximum updates per second: progress may be reported for each of a million entries.
 CHANGES = 10
 BAR_CELLS = 40

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from septet.cli.screen import WIDTH, Line, Screen, cells, console, fitted
+from septet.cli.screen import WIDTH, Line, Screen, cells, fitted
 from septet.cli.terminal import flat
 
 if TYPE_CHECKING:
@@ -18,19 +18,6 @@ if TYPE_CHECKING:
     from septet.model.explanation import Explanation
     from septet.model.results import Hit, Results
     from septet.model.stats import Stats
-
-__all__ = [
-    "SIGNALS",
-    "bar",
-    "console",
-    "entry",
-    "explanation",
-    "hits",
-    "legend",
-    "one_line",
-    "passages",
-    "stats",
-]
 
 #: Titles are padded to the longest of the page, up to this width.
 TITLE_WIDTH = 32

@@ -13,8 +13,6 @@ from unicodedata import category, east_asian_width
 
 from septet.cli.terminal import harmless, unguarded
 
-__all__ = ["WIDTH", "Line", "Screen", "cells", "console", "fitted", "has_colors", "is_dumb"]
-
 #: Maximum width of lines in cells; a terminal may be narrower.
 WIDTH = 100
 #: SGR codes by style.

@@ -15,8 +15,6 @@ from septet.service.vaults import open_vault
 if TYPE_CHECKING:
     from septet.postgres.store.facts import ServerFacts
 
-__all__ = ["server_checks"]
-
 
 def server_checks(address: str, models: Sequence[Embedder]) -> list[Check]:
     """Check a vault on a server; the first check opens it."""

@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from septet.cli.places import EMBEDDING_VARIABLE, cache_file, config_folder, shown
+from septet.cli.places import EMBEDDING_VARIABLE, shown
 from septet.errors import EmbeddingConfigError
-from septet.service.places import expanded
+from septet.service.places import cache_file, config_folder, expanded
 
 if TYPE_CHECKING:
     from septet.embedding.config import EmbeddingConfig
-
-__all__ = ["Settings", "cache_file", "default_files", "find"]
 
 _SUFFIXES = (".toml", ".yaml", ".yml", ".json")
 

@@ -27,8 +27,6 @@ from pathlib import Path
 from pydoc_data.topics import topics as TOPICS
 from typing import Any, NamedTuple
 
-__all__ = ["PREFIX", "Documentation", "collect", "words_of"]
-
 PREFIX = "py:"
 
 #: Modules that print, open windows, or do not document the library.

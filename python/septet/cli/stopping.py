@@ -12,8 +12,6 @@ import typer
 from septet.cli.exits import INTERRUPTED
 from septet.cli.terminal import say
 
-__all__ = ["heed_interrupts", "heed_termination", "stoppable"]
-
 
 def heed_interrupts() -> None:
     """Make the first SIGINT raise `KeyboardInterrupt` and the second end the process.

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["explain_option", "nearest_commands", "nearest_options"]
-
 #: Minimum similarity by `difflib`: one wrong letter in five.
 _ALIKE = 0.8
 #: Minimum characters of a prefix.

@@ -16,20 +16,6 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 if TYPE_CHECKING:
     from septet.notes import Note
 
-__all__ = [
-    "OutputFault",
-    "escaped",
-    "flat",
-    "guarded",
-    "harmless",
-    "print_json",
-    "print_json_line",
-    "say",
-    "say_notes",
-    "sentence",
-    "unguarded",
-]
-
 #: C0 except tab and line feed, DEL, C1, and bidirectional embeddings, overrides and isolates.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from septet.cli.check import Check
 from septet.cli.exits import STORE
-from septet.cli.places import default_vault, shown
+from septet.cli.places import shown
 from septet.embedding.embedder import Embedder
 from septet.embedding.query.selection import SpaceStatus
 from septet.errors import NotAVault, ReadOnly, SeptetError, StoreBusy, StoreError
 from septet.files.report import counted
+from septet.service.places import default_vault
 from septet.sqlite.snapshot.sidecar import Sidecar
 from septet.sqlite.snapshot.sidecar_state import LEAST_SLOTS
 from septet.sqlite.store import mending
@@ -28,8 +29,6 @@ from septet.vault import Vault
 
 #: Maximum damaged rows to list.
 MOST_ROWS = 20
-
-__all__ = ["vault_checks", "vectors_check"]
 
 
 def vault_checks(path: Path | None, models: Sequence[Embedder]) -> list[Check]:

@@ -10,8 +10,6 @@ import re
 import shlex
 from collections.abc import Mapping
 
-__all__ = ["in_commands"]
-
 #: Options by argument.
 _OPTIONS: Mapping[str, str] = {
     "include_memories": "--memories", "include_expired": "--expired", "timeout_s": "--timeout", "tags": "--tag",

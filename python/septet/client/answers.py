@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from septet.client import shapes
-from septet.model.entry import SNIPPET_CHARS, Entry, Span, Version
+from septet.model.entry import SNIPPET_CHARS, Entry, Version
 from septet.model.explanation import Explanation, LegReport, Remedy
+from septet.model.fields import Span
 from septet.model.pages import Facets, Page
 from septet.model.results import Hit, Results, SoughtParts, TierReport
 from septet.model.spaces import Space
@@ -22,21 +23,6 @@ from septet.tiers.remote.answers import note_of
 
 if TYPE_CHECKING:
     from typing import TypeAlias
-
-__all__ = [
-    "HitContext",
-    "entry_of",
-    "explanation_of",
-    "facets_of",
-    "hit_of",
-    "link_of",
-    "note_of",
-    "page_of",
-    "results_of",
-    "stats_of",
-    "version_of",
-    "weights_of",
-]
 
 _RANKED: tuple[Literal["id", "score", "confidence", "tier"], ...] = ("id", "score", "confidence", "tier")
 #: Format of `Span.citation`.

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from septet.model.fields import EntryItem, FrameLike, OnSimilar, Split
     from septet.watch.progress import Progress
 
-__all__ = ["AsyncSeptet"]
-
 _R = TypeVar("_R")
 
 

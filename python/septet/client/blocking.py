@@ -31,8 +31,6 @@ from septet.system.forks import OfOneProcess, renew_in_children
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["MAX_BYTES", "TIMEOUT_S", "Calls", "Client"]
-
 _R = TypeVar("_R")
 
 #: Default maximum time of a call, in seconds.

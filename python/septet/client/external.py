@@ -10,11 +10,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from septet._core import Lock
-from septet.errors import EntryError, QueryError, StoreError
-from septet.inputs.arguments import called, cut, printable, real, shown, utf8
+from septet.errors import EntryError, QueryError, StoreError, printable
+from septet.inputs.arguments import called, cut, real, shown, utf8
 from septet.model.drafts import draft
 from septet.model.entry import Entry
-from septet.model.results import Hit, Note, Results, Scored, TierReport, hits_of
+from septet.model.results import Hit, Results, Scored, TierReport, hits_of
+from septet.notes import Note
 from septet.query.options import OPTIONS, SearchOptions, takes_options
 from septet.query.plan import Plan
 from septet.search.searchable import Searchable
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from septet.federation import Federation
     from septet.postgres.vault.vault import PostgresVault
     from septet.vault import Vault
-
-__all__ = ["Asks", "ExternalFirst"]
 
 #: Maps a query and a maximum number of results to results, best first.
 Asks: TypeAlias = "Callable[[str, int], Iterable[Mapping[str, Any] | Hit]]"

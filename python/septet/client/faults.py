@@ -9,8 +9,6 @@ from septet import errors
 from septet.errors import BatchError, EntryError, QueryError, SeptetError, Unauthorized, Unreachable, printable
 from septet.inputs.arguments import shown
 
-__all__ = ["error_of"]
-
 #: Error classes by code.
 _KINDS: Mapping[str, type[SeptetError]] = {
     kind.code: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, SeptetError)

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Unpack
 
-    from septet.listing.counting import Bucket
     from septet.listing.request import OrderBy
     from septet.model.entry import Version
     from septet.model.explanation import Explanation
@@ -52,11 +51,10 @@ if TYPE_CHECKING:
     from septet.model.results import Results
     from septet.model.stats import Stats
     from septet.profiles import ProfileLike
+    from septet.query.facets import Bucket
     from septet.query.options import Mode
     from septet.ranking.adaptive import Weights
     from septet.sqlite.tables.links import Link
-
-__all__ = ["Reads"]
 
 #: Maximum number of ids, queries or entries per call; of results; of values of a field.
 MOST_AT_ONCE, MOST_RESULTS, MOST_VALUES = 500, 1_000, 1_000

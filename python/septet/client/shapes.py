@@ -13,12 +13,6 @@ from typing_extensions import NotRequired, TypedDict
 from septet.model.fields import Severity, Trust
 from septet.tiers.remote.received import Count, Finite, Many, Said, inner
 
-__all__ = ["ANSWERS", "CountAnswer", "EntryAnswer", "ExplanationAnswer", "FacetsAnswer", "HistoryAnswer"]
-__all__ += ["HitAnswer", "IdAnswer", "IdsAnswer", "LinksAnswer", "LoadedAnswer", "NoteAnswer", "OkAnswer"]
-__all__ += ["PageAnswer", "ResultsAnswer", "RetrievalAnswer", "SearchManyAnswer", "StatsAnswer", "StatusAnswer"]
-__all__ += ["WeightsAnswer"]
-
-
 #: Fields of a full hit, and of a light one.
 _WHOLE = ("entry", "breakdown", "signals", "raw")
 _LIGHT = ("title", "kind", "type", "domain", "severity", "tags", "source", "trust", "snippet", "token_estimate")

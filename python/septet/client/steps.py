@@ -9,8 +9,6 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 from septet.aio.mirror import Mirrored
 from septet.client.transport import Call
 
-__all__ = ["Steps", "awaited", "blocking"]
-
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _S = TypeVar("_S")

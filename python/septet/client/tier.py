@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from septet.sqlite.snapshot.arrays import Mask
     from septet.vault.vectors import Layout
 
-__all__ = ["RemoteMember", "answer_in", "part_of"]
-
 _Answer = TypeVar("_Answer")
 _R = TypeVar("_R")
 

@@ -22,22 +22,6 @@ from septet.tiers.remote.received import Mask, received
 if TYPE_CHECKING:
     import httpx
 
-__all__ = [
-    "GRACE_S",
-    "RETRIES",
-    "ROUTES",
-    "Body",
-    "Call",
-    "HttpRequest",
-    "Settings",
-    "decoded",
-    "failed",
-    "late",
-    "may_retry",
-    "outgoing",
-    "settings_of",
-]
-
 #: Pauses before the retries of a reading call whose connection failed, in seconds.
 RETRIES = (0.05, 0.2)
 #: Seconds that a call may outlast the ``timeout_s`` of its search.

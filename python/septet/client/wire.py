@@ -11,9 +11,6 @@ from septet.errors import EntryError, QueryError
 from septet.inputs.arguments import as_epoch, shown
 from septet.model.fields import Span
 
-__all__ = ["encoded", "plain", "present"]
-
-
 #: Maximum numbers of an array sent as JSON; views may claim more than memory holds.
 MOST_NUMBERS = 1_000_000
 

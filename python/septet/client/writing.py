@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     )
     from septet.sqlite.tables.links import Link
 
-__all__ = ["Writes"]
-
 #: Maximum number of entries, and of bytes of them, per call.
 MOST_LINES, MOST_BYTES = 1_000, 4_000_000
 #: Maximum number of ids per call.

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from septet.embedding.config import EmbeddingConfig as EmbeddingConfig
     from septet.embedding.fallback import FallbackEmbedder as FallbackEmbedder
     from septet.embedding.function import CallableEmbedder as CallableEmbedder
-    from septet.embedding.local.embedder import LocalEmbedder as LocalEmbedder, local_models as local_models
+    from septet.embedding.local.embedder import LocalEmbedder as LocalEmbedder
+    from septet.embedding.local.folder import local_models as local_models
     from septet.embedding.providers.embedders import (
         GeminiEmbedder as GeminiEmbedder,
         OllamaEmbedder as OllamaEmbedder,
@@ -54,7 +55,8 @@ else:
         "embedder": "Embedder Kind Pooling SpaceIdentity space_name",
         "fallback": "FallbackEmbedder",
         "function": "CallableEmbedder",
-        "local.embedder": "LocalEmbedder local_models",
+        "local.embedder": "LocalEmbedder",
+        "local.folder": "local_models",
         "providers.embedders": "GeminiEmbedder OllamaEmbedder OpenAICompatibleEmbedder OpenAIEmbedder VoyageEmbedder",
         "transport.client": "IO",
     }

@@ -13,8 +13,6 @@ from septet.sqlite.tables.claims import new_owner
 if TYPE_CHECKING:
     from septet.sqlite.store.store import Reading
 
-__all__ = ["embed_staged"]
-
 
 def embed_staged(
     pipeline: Pipeline, *, stopped: Callable[[], bool] = lambda: False, skip: Collection[str] = ()

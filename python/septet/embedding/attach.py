@@ -12,12 +12,10 @@ from septet.embedding.embeddings import Embeddings
 from septet.embedding.query.query_embedder import WITHOUT, QueryEmbedder
 from septet.embedding.query.selection import SpaceSelection
 from septet.errors import SeptetError
-from septet.model.results import Note
 from septet.model.vector import QueryVector
+from septet.notes import Note
 from septet.query.deadline import Deadline
 from septet.query.plan import Plan, QueryEmbedding
-
-__all__ = ["can_embed_queries", "with_query_vectors"]
 
 
 def with_query_vectors(

@@ -14,12 +14,10 @@ from weakref import WeakSet
 from septet.embedding.chain import Chain
 from septet.embedding.report import EmbedReport, Tally, log_report
 from septet.errors import Closed, SeptetError
-from septet.model.results import Note
+from septet.notes import Note
 from septet.sqlite.tables.claims import new_owner
 from septet.system.forks import renew_in_children
 from septet.watch import log
-
-__all__ = ["Activity", "Automatic", "EmbeddingStatus", "ModelStatus"]
 
 #: State of the thread: nothing to do, embedding, or waiting to retry a failure.
 Activity: TypeAlias = Literal["idle", "running", "waiting"]

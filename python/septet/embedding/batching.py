@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-__all__ = ["BATCH_TEXTS", "Batching", "Pace", "group", "padded_tokens"]
-
 BATCH_TEXTS = 100
 #: Characters per token, as documented for batches of local models.
 _CHARS_OF_A_TOKEN = 4

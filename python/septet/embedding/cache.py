@@ -20,13 +20,11 @@ from septet._core import Lock, WriteTransaction
 from septet.embedding.embedder import MOST_SECONDS, Embedder, Kind, Pooling, checked_texts, pooling_of
 from septet.errors import EmbeddingConfigError, StoreError
 from septet.inputs.arguments import file_path, listed, real, shown, utf8, whole
-from septet.model.results import Note
 from septet.model.vector import MOST_DIMENSIONS, entry_vector
+from septet.notes import Note
 from septet.sqlite.store.connection import SQLITE_FAULTS
 from septet.system.filesystem import create_private
 from septet.system.forks import Connection, close_before_forks, refuse_inherited, renew_in_children
-
-__all__ = ["CACHE_LIMIT", "CacheNamespace", "EmbeddingCache", "namespace_of"]
 
 #: Maximum vectors of a cache by default.
 CACHE_LIMIT = 50_000

@@ -16,12 +16,10 @@ from septet.embedding.embedder import fault_in
 from septet.embedding.pipeline import TEXT_STATUSES, Pipeline, Progress
 from septet.embedding.report import EmbedReport, Tally
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
-from septet.model.results import Note
+from septet.notes import Note
 from septet.store.protocol import Store
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_within
-
-__all__ = ["Chain"]
 
 #: Timeout of a probe: a model that hangs must not delay the one that answers.
 PROBE_S = 10.0

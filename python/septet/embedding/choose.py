@@ -20,8 +20,6 @@ from septet.embedding.transport.client import IO
 from septet.errors import EmbeddingConfigError
 from septet.inputs.arguments import variables
 
-__all__ = ["ConfiguredModel", "configured_models", "embedder_from"]
-
 _BY_NAME = {
     kind._name: kind
     for kind in (OpenAIEmbedder, OpenAICompatibleEmbedder, VoyageEmbedder, GeminiEmbedder, OllamaEmbedder)

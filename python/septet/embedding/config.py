@@ -25,17 +25,6 @@ from septet.errors import EmbeddingConfigError, SeptetError
 from septet.inputs.arguments import cut, exact, file_path, listed, shown, utf8
 from septet.inputs.documents import SUFFIXES, read_settings
 
-__all__ = [
-    "ConfigLike",
-    "EmbeddingConfig",
-    "ProviderName",
-    "Secret",
-    "config_of",
-    "error_of",
-    "plain",
-    "without_secrets",
-]
-
 #: Maximum levels, members of a list and characters of a text in a configuration.
 MOST_DEPTH, MOST_LISTED, MOST_CHARS = 8, 1_000, 100_000
 

@@ -12,21 +12,6 @@ from numpy.typing import NDArray
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 from septet.inputs.arguments import exact, listed, real, shown, utf8
 
-__all__ = [
-    "Embedder",
-    "Kind",
-    "Pooling",
-    "SpaceIdentity",
-    "batch_tokens_of",
-    "check_embedder",
-    "checked_call",
-    "checked_texts",
-    "fault_in",
-    "name_of",
-    "pooling_of",
-    "space_name",
-]
-
 #: Maximum texts of one call, characters of a name, and seconds (a year).
 MOST_TEXTS, MOST_NAME_CHARS, MOST_SECONDS = 10_000_000, 1_024, 366 * 86_400.0
 

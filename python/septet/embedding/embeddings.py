@@ -22,13 +22,11 @@ from septet.embedding.query.selection import SpaceSelection, SpaceStatus, select
 from septet.embedding.report import EmbedReport, Tally, log_report
 from septet.errors import EmbeddingConfigError, EmbeddingError
 from septet.inputs.arguments import listed, shown
-from septet.model.results import Note
+from septet.notes import Note
 from septet.store.protocol import Store
 
 if TYPE_CHECKING:
     from septet.embedding.config import ConfigLike, EmbeddingConfig
-
-__all__ = ["CacheLike", "EmbedderLike", "Embeddings"]
 
 #: An embedder, or a source of `embedder_from`: a configuration, a dict, a file, a provider's name.
 _Source: TypeAlias = "Embedder | EmbeddingConfig | Mapping[str, object] | str | os.PathLike[str]"

@@ -27,8 +27,6 @@ from septet.embedding.transport.keys import COOL_DOWN_S
 from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.inputs.arguments import listed
 
-__all__ = ["FallbackEmbedder", "check_spaces"]
-
 MOST_EMBEDDERS = 100
 
 

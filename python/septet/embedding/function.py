@@ -17,8 +17,6 @@ from septet.inputs.arguments import called, whole
 from septet.model.vector import MOST_DIMENSIONS
 from septet.system.threads import call_within
 
-__all__ = ["CallableEmbedder", "Function"]
-
 #: Takes texts and returns one row of numbers for each.
 Function: TypeAlias = Callable[[list[str]], Any]
 

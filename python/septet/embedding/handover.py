@@ -10,8 +10,6 @@ from septet.errors import EmbeddingError
 from septet.model.spaces import Space
 from septet.store.protocol import Store
 
-__all__ = ["forget_long", "hand_over", "prune"]
-
 #: Rows per transaction.
 _PAGE = 1_000
 

@@ -10,8 +10,6 @@ from septet.embedding.cache import CACHE_LIMIT
 from septet.errors import EmbeddingConfigError
 from septet.inputs.arguments import real, shown, whole
 
-__all__ = ["EmbeddingOptions"]
-
 #: Maximum count, and maximum seconds (a year).
 MOST, MOST_SECONDS = 2**31 - 1, 366 * 86_400.0
 

@@ -18,13 +18,11 @@ from septet.embedding.handover import forget_long, hand_over, prune
 from septet.embedding.report import EmbedReport, Tally
 from septet.embedding.rows import BadVector, float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy
-from septet.model.results import Note
 from septet.model.spaces import Space
+from septet.notes import Note
 from septet.sqlite.tables.claims import new_owner
 from septet.store.protocol import Reading, Store, Writing
 from septet.system.threads import call_uninterrupted
-
-__all__ = ["CALL_TIMEOUT_S", "MAX_FAILURES", "HashedTexts", "Pipeline", "Progress"]
 
 #: A run ends after this many failed batches in a row: the network is probably down.
 MAX_FAILURES = 5

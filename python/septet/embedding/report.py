@@ -9,8 +9,6 @@ from typing import Any
 from septet.notes import Note, NoteCode
 from septet.watch import log
 
-__all__ = ["EmbedReport", "Tally", "log_report"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedReport:

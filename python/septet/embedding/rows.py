@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from septet.errors import EmbeddingRefused, EmbeddingUnavailable
 
-__all__ = ["BadVector", "finish", "float32_of", "indexed_matrix", "matrix_of", "mean_row", "numbers_of", "unit_rows"]
-
 #: The direction of shorter vectors is unreliable because of rounding.
 _MIN_NORM = 1e-10
 #: Maximum components of a vector.

@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from septet.errors import QueryError
 from septet.inputs.arguments import listed, utf8
 
-__all__ = ["groundedness", "term_recall"]
-
 #: Maximum bytes (UTF-8) of a reference word, or a sentence, that is ignored, as documented.
 SHORT_WORD, SHORT_SENTENCE = 3, 10
 #: Maximum words of a sentence to match, and their minimum bytes, as documented.

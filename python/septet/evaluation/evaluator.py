@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from septet.model.results import Results
     from septet.vault import Vault
 
-__all__ = ["depth_of", "evaluate", "evaluated", "searchable", "vectors_by_query"]
-
 #: Maximum queries per batch: their results are in memory together.
 AT_ONCE = 256
 #: Minimum limit of the searches: measures with a lower rank use the same results.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from septet.search.searchable import Searchable
     from septet.vault import Vault
 
-__all__ = ["feedback_judgements"]
-
 #: Grade of each action; `failed` is no judgement of the entry.
 GRADES: Mapping[str, int] = {"accepted": 2, "modified": 1, "dismissed": 0}
 

@@ -18,8 +18,6 @@ from septet.search.run import ranked, recalled
 from septet.search.searchable import Searchable
 from septet.tiers.protocol import SearchAgain
 
-__all__ = ["JudgedPool", "fitted", "judged_pools", "with_weights"]
-
 #: Factors tried on a signal's share of the weights; of equal gains the first, smallest change wins.
 FACTORS = (1.33, 0.75, 2.0, 0.5, 4.0, 0.25, 0.0)
 #: Shares tried for a signal with weight 0.

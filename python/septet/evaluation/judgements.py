@@ -13,11 +13,9 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from septet.errors import QueryError
-from septet.inputs.arguments import exact, file_path, listed, printable, real, shown, utf8, whole
+from septet.errors import QueryError, printable
+from septet.inputs.arguments import exact, file_path, listed, real, shown, utf8, whole
 from septet.inputs.documents import Unreadable, open_regular
-
-__all__ = ["MOST_QUERIES", "Qrels", "Queries", "Query", "judged", "queries_in"]
 
 #: Queries: texts by id; a file; or dicts with ``query`` and, optionally, ``id`` and ``relevant``.
 Queries: TypeAlias = "Mapping[str, str] | str | os.PathLike[str] | Iterable[Mapping[str, object]]"

@@ -14,8 +14,6 @@ from typing import NamedTuple, TypeAlias
 from septet.errors import QueryError
 from septet.inputs.arguments import listed, shown
 
-__all__ = ["MEASURES", "UNJUDGED", "Measure", "measures_of"]
-
 #: Grades of the returned entries in rank order, or of all judged entries, best first.
 Grades: TypeAlias = Sequence[float]
 

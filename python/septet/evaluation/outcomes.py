@@ -14,8 +14,6 @@ from septet.evaluation.significance import interval, randomization
 from septet.inputs.arguments import shown, whole
 from septet.model.entry import Tabular
 
-__all__ = ["Comparison", "Difference", "Evaluation", "difference_of"]
-
 #: Smaller differences are rounding errors.
 LEAST = 1e-12
 

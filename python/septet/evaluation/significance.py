@@ -8,8 +8,6 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["interval", "randomization", "t_quantile"]
-
 #: Maximum differing queries for the exact test, which tries every assignment of signs.
 MOST_EXACT = 14
 #: Random assignments tried with more queries.

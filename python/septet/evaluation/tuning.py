@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from septet.federation import Federation
     from septet.vault import Vault
 
-__all__ = ["Tuning", "tune", "undo_tuning"]
-
 #: Minimum queries: with fewer, the interval is meaningless.
 LEAST_QUERIES = 10
 MOST_FOLDS = 20

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from septet.ranking.pool import Candidate
     from septet.store.protocol import Reading
 
-__all__ = ["differences"]
-
 #: Entries per lookup, and the number of entries whose vectors and searches are compared.
 BATCH, SAMPLE = 2_000, 200
 #: Compared searches, and the hits of each.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from septet.ranking.pool import Candidate
     from septet.store.protocol import Reading
 
-__all__ = ["Copy", "copy_vault"]
-
 #: Entries per transaction.
 BATCH = 2_000
 #: Links or rows of feedback per transaction.

@@ -16,8 +16,6 @@ from septet.store.protocol import Reading, Store
 from septet.system.target import complete_file
 from septet.watch import log
 
-__all__ = ["export"]
-
 
 def export(store: Store, target: str | os.PathLike[str] | IO[str]) -> int:
     """Write one JSON object per line: entries (with their vectors), links, feedback; return the number of lines.

@@ -9,8 +9,6 @@ from septet.errors import EntryError
 from septet.exchange.source import Record, Source
 from septet.inputs.arguments import shown
 
-__all__ = ["Frame", "FrameRows", "frame_rows"]
-
 #: Rows converted to dicts at a time.
 ROWS = 500
 

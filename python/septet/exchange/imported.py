@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-__all__ = ["Format", "ImportFault", "Imported", "OnError", "Rest"]
-
 #: Format of a source: JSON lines; a JSON array or concatenated objects; a table; texts.
 Format: TypeAlias = Literal["jsonl", "json", "csv", "tsv", "text"]
 #: Treatment of fields that an entry does not have.

@@ -11,8 +11,6 @@ from septet.exchange.source import Record, Source, bounded_lines
 from septet.inputs.arguments import shown
 from septet.model.entry import Entry
 
-__all__ = ["JsonLines", "Records", "parse_line"]
-
 
 class JsonLines(Source):
     """The objects of a stream or of a collection of lines."""

@@ -17,8 +17,6 @@ from septet.inputs.arguments import END_OF_DATES, cut, exact, shown
 from septet.inputs.times import Times
 from septet.model.entry import FIELDS
 
-__all__ = ["Mapper", "title_of"]
-
 #: Fields of a record that need no mapping: the arguments of `septet.Vault.add`.
 KNOWN = FIELDS | {"vector", "model", "split"}
 #: Maximum characters of a title made from the text.

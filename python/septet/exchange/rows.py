@@ -11,8 +11,6 @@ from typing import Any
 from septet.errors import EntryError
 from septet.inputs.times import Times, iso_time
 
-__all__ = ["COLUMNS", "guarded_cell", "is_exported", "record_of", "row_of", "tags_in"]
-
 #: The header of an export; ``record`` identifies it, as in JSON.
 COLUMNS = (
     "record", "id", "title", "kind", "type", "domain", "severity", "trust", "tags", "context", "description", "source",

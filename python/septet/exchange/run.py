@@ -22,8 +22,6 @@ from septet.vault.blocks import BLOCK, checked_matrix
 from septet.vault.judged import Judged
 from septet.watch.progress import Report
 
-__all__ = ["import_from"]
-
 #: Maximum faults in the result.
 MOST_FAULTS = 100
 #: Maximum ids remembered to detect duplicates.

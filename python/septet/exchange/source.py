@@ -10,8 +10,6 @@ from typing import Any, BinaryIO, TypeAlias
 from septet.errors import EntryError
 from septet.model.entry import Entry
 
-__all__ = ["MAX_LINE_CHARS", "LeftOut", "Record", "Source", "bounded_lines"]
-
 #: Maximum characters of a line: more than the text, attrs and vectors of any sensible entry.
 MAX_LINE_CHARS = 64 * 2**20
 

@@ -9,15 +9,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
 
-from septet.errors import EntryError
+from septet.errors import EntryError, printable
 from septet.exchange.imported import Format
 from septet.exchange.lines import JsonLines, Records
 from septet.exchange.source import MAX_LINE_CHARS, Source
-from septet.inputs.arguments import exact, file_path, printable, shown
+from septet.inputs.arguments import exact, file_path, shown
 from septet.inputs.documents import Unreadable, open_regular
 from septet.sqlite.store.identity import is_open_here
-
-__all__ = ["checked_format", "opened"]
 
 _FORMATS = get_args(Format)
 _SUFFIXES: dict[str, Format] = {

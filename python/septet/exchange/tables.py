@@ -14,8 +14,6 @@ from septet.exchange.rows import is_exported, record_of
 from septet.exchange.source import Record, Source, bounded_lines
 from septet.model.drafts import MOST_CHARS
 
-__all__ = ["Table"]
-
 #: Delimiters to try on the header, the likeliest first.
 DELIMITERS = ",;\t|"
 #: Rows read at a time.

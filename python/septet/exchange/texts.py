@@ -15,8 +15,6 @@ from septet.exchange.source import LeftOut, Record, Source
 from septet.inputs.documents import Unreadable, open_regular
 from septet.model.entry import MAX_ID_CHARS
 
-__all__ = ["TEXT_SUFFIXES", "Texts"]
-
 #: Suffixes imported from a folder by default; ``format="text"`` imports all text files.
 TEXT_SUFFIXES = frozenset({".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".adoc", ".org"})
 _MARKDOWN = frozenset({".md", ".markdown", ".mdx"})

@@ -11,8 +11,6 @@ from typing import Any, BinaryIO
 from septet.errors import EntryError
 from septet.exchange.source import MAX_LINE_CHARS, Record, Source
 
-__all__ = ["JsonValues"]
-
 PIECE_CHARS = 64 * 2**10
 _SPACE = re.compile(r"[ \t\n\r]*")
 #: A parse error this close to the end may be a literal, number or escape cut in two.

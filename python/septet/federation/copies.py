@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from septet.exchange.imported import Format, Imported, OnError, Rest
     from septet.model.fields import FrameLike, Split
 
-__all__ = ["CopiedTiers"]
-
 
 class CopiedTiers(Parts):
     """Tiers with import."""

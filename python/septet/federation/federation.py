@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from septet.embedding.embeddings import Embeddings
     from septet.watch.events import SearchEvent, WriteEvent
 
-__all__ = ["Federation"]
-
 MAX_PRIORITY = 2.0
 
 

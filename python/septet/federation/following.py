@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from septet.files.status import SyncStatus
     from septet.files.watching import Watcher
 
-__all__ = ["FollowingTiers"]
-
 
 class FollowingTiers(Searchable, SyncedTiers):
     """Tiers that sync their folders automatically."""

@@ -12,14 +12,12 @@ from septet.model.entry import Entry
 if TYPE_CHECKING:
     from septet.federation.member import Member
     from septet.listing.asked import AskedListing
-    from septet.listing.counting import Bucket
     from septet.listing.request import OrderBy
     from septet.listing.shadows import Shadowing, Shadows
     from septet.model.fields import Time
     from septet.model.pages import Facets, Page
+    from septet.query.facets import Bucket
     from septet.sqlite.snapshot.arrays import Mask
-
-__all__ = ["ListedTiers"]
 
 _Answer = TypeVar("_Answer")
 
@@ -113,8 +111,9 @@ class ListedTiers(Parts):
         """
         from septet.listing import Request
         from septet.listing.asked import CountsAsked
-        from septet.listing.counting import Faceted, facets_of
+        from septet.listing.counting import facets_of
         from septet.listing.request import limit_of
+        from septet.query.facets import Faceted
 
         what, request, most = Faceted.of(field, by), Request.of(where, as_of), limit_of(limit)
         # No limit per tier: a value rare in each of several tiers may be frequent in the sum.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from septet.tiers import Tier
     from septet.vault.vectors import Layout
 
-__all__ = ["Member"]
-
 _Answer = TypeVar("_Answer")
 
 

@@ -10,8 +10,6 @@ from septet.federation.member import Member
 from septet.inputs.arguments import shown
 from septet.vault.anywhere import AnyVault
 
-__all__ = ["Parts"]
-
 _Answer = TypeVar("_Answer")
 
 

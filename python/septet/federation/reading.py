@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from septet.federation.member import Member
     from septet.model.stats import Stats
 
-__all__ = ["ReadableTiers"]
-
 
 class ReadableTiers(ListedTiers):
     """Tiers read as one store."""

@@ -13,8 +13,6 @@ from septet.search.similar import FindsSimilar
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["SimilarInTiers"]
-
 
 class SimilarInTiers(FindsSimilar, Parts):
     """Tiers whose entries can be compared with each other."""

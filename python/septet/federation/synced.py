@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from septet.files.tracking import Redact
     from septet.model.fields import Strings, Trust
 
-__all__ = ["SyncedTiers"]
-
 
 class SyncedTiers(Parts):
     """Tiers that sync with folders."""

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     )
     from septet.watch.progress import Progress
 
-__all__ = ["WritableTiers"]
-
 
 class WritableTiers(Parts):
     """Tiers written as one store.

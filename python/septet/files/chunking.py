@@ -9,8 +9,6 @@ from septet import _core
 from septet.errors import EntryError
 from septet.inputs.arguments import exact, shown, whole
 
-__all__ = ["Chunk", "Chunking", "Variant", "chunk_markdown", "cut", "encodable"]
-
 #: Chunking algorithm; see `chunk_markdown`.
 Variant: TypeAlias = Literal["capped", "literal", "entries"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)

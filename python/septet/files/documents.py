@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from septet.files.extracting import Extracted
 
-__all__ = ["ChunkDraft", "Document", "Mention", "dated", "document_of", "is_evergreen"]
-
 _MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
 _RST = (".rst", ".rest")
 _DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[-_ ].*)?", re.ASCII | re.DOTALL)

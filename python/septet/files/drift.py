@@ -22,8 +22,6 @@ from septet.sqlite.tables.files import FileRow, RootRow
 if TYPE_CHECKING:
     from septet.files.report import SyncReport
 
-__all__ = ["CatchUp", "Drift", "drift_of", "why_unknown_of"]
-
 #: Maximum files synced one by one; with more changes, a scan of the whole root is cheaper.
 MOST_APART = 64
 

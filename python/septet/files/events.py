@@ -8,8 +8,6 @@ from typing import Any
 
 from septet.errors import EntryError
 
-__all__ = ["events_of_system"]
-
 #: Poll interval, and maximum duration of a batch of events, in milliseconds.
 STEP_MS, GROUP_MS = 250, 1_000
 #: Interval of empty batches, which show that events are being received, in milliseconds.

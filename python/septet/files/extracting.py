@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 
 from septet.files.steady import decoded
 
-__all__ = ["Extracted", "extracted"]
-
 #: Maximum bytes of a file, pages, characters of text, and seconds.
 MOST_PDF_BYTES, MOST_HTML_BYTES = 128 << 20, 16 << 20
 MOST_PAGES, MOST_CHARS, MOST_S = 5_000, 32 << 20, 60.0

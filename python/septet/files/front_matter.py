@@ -15,8 +15,6 @@ from septet.inputs.times import Times
 from septet.model.drafts import MOST_TAGS
 from septet.model.entry import MAX_ID_CHARS, SEVERITIES
 
-__all__ = ["FrontMatter", "aliases_of", "attrs_of", "fields_of", "front_matter", "inline_tags", "named_in", "times_of"]
-
 _FENCES = {
     "---": (".yaml", re.compile(r"---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)),
     "+++": (".toml", re.compile(r"\+\+\+[ \t]*\r?\n(.*?)^\+\+\+[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)),

@@ -10,8 +10,6 @@ from septet.errors import StoreBusy, StoreError
 from septet.sqlite.store.store import Reading, Store, Writing
 from septet.sqlite.tables import claims
 
-__all__ = ["Lease", "is_running"]
-
 #: Seconds without a write after which a lease expires.
 LEASE_S = 10.0
 #: Poll interval of a waiting process, in seconds.

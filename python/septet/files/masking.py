@@ -17,19 +17,6 @@ from septet.ranking.pool import json_text
 from septet.sqlite.tables.entries import EntryRow
 from septet.sqlite.tables.files import CHUNK
 
-__all__ = [
-    "HIDDEN",
-    "AssembledText",
-    "Counts",
-    "Masker",
-    "checked_texts",
-    "cut_texts",
-    "laid_out",
-    "laid_parts",
-    "refreshed",
-    "runs_of",
-]
-
 #: Replacement of a secret.
 HIDDEN = "***"
 #: Text columns of an entry; names have a maximum length.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from septet.files.sources import Found, Skipped
     from septet.files.tracking import Followed
 
-__all__ = ["adopted", "compared", "device_at", "moved_meanwhile", "near", "renamed", "surely_gone", "why_unknown"]
-
 #: A file read this soon after its change may change again within the same clock tick of its file system; clocks in
 #: whole seconds have ticks of up to two. Such a file is compared by hash at the next sync.
 NEAR_S, NEAR_COARSE_S = 0.05, 2.0

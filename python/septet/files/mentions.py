@@ -18,8 +18,6 @@ from septet.sqlite.tables.files import folded, stem_of
 from septet.sqlite.tables.links import Link
 from septet.sqlite.tables.mentions import ALIAS, Mentioned
 
-__all__ = ["MENTIONS", "link_mentions", "mentioning", "stored_as"]
-
 #: Link type of mentions.
 MENTIONS = "mentions"
 #: Maximum characters of a mention; paths of real files are shorter.

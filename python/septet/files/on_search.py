@@ -17,8 +17,6 @@ from septet.sqlite.store.store import Store
 if TYPE_CHECKING:
     from septet.files.report import SyncReport
 
-__all__ = ["BUDGET_S", "Look", "OnSearch", "budget_of"]
-
 #: Default maximum wait of a search, in seconds.
 BUDGET_S = 0.25
 #: Maximum budget, in seconds.

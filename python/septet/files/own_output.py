@@ -6,8 +6,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-__all__ = ["without_own_output"]
-
 _KEY = r"[0-9A-Za-z]{8,64}"
 #: Headers of passages, in the wording of every version.
 _HEADS = re.compile(

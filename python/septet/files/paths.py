@@ -6,8 +6,6 @@ import os
 import re
 from collections.abc import Set
 
-__all__ = ["below", "can_be", "resolved", "unescaped", "within"]
-
 _ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
 
 

@@ -10,8 +10,6 @@ from septet.errors import StoreError
 from septet.files.steady import open_file
 from septet.model.entry import json_of
 
-__all__ = ["SessionDelta", "SessionFile", "SessionPending", "inode_of", "is_due", "pending_of"]
-
 #: Minimum new bytes, or lines, of a session for an automatic sync.
 DELTA_BYTES = 100_000
 DELTA_MESSAGES = 50

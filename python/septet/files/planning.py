@@ -9,13 +9,11 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from septet.model.drafts import attrs_text
-from septet.model.entry import Span
+from septet.model.fields import Span
 from septet.sqlite.tables import entries, files
 from septet.sqlite.tables.entries import EntryRow
 from septet.sqlite.tables.files import COMPARED, ChunkRow, FileRow
 from septet.sqlite.tables.mentions import Mentioned
-
-__all__ = ["Draft", "Plan", "chunk_id", "file_id", "plan_of", "plan_rows", "rows_of_drafts"]
 
 _PLACE = {name: place for place, name in enumerate(COMPARED)}
 #: Columns of position and time, which do not count as content.

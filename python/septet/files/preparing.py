@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from septet.files.sources import Found
     from septet.files.tracking import Followed
 
-__all__ = ["Prepared", "Preparer", "Task", "ahead"]
-
 #: Maximum bytes of prepared files that wait for the writer.
 MOST_WAITING = 16 << 20
 #: With fewer files a second thread costs more than it saves.

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from septet.files.report import counted
 
-__all__ = ["RedactReport", "SecretLeft"]
-
 
 class SecretLeft(NamedTuple):
     """A secret that cannot be masked because it is part of an identifier.

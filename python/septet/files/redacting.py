@@ -27,8 +27,6 @@ from septet.sqlite.tables.files import CHUNK, FileRow
 from septet.sqlite.tables.masking import Held, Text
 from septet.sqlite.tables.texts import joined
 
-__all__ = ["Wanted", "redact_store"]
-
 #: Maximum parents per page, each with its chunks or parts.
 PARENTS = 50
 ROWS = 1_000

@@ -13,8 +13,6 @@ from septet.errors import EntryError
 from septet.files.secrets import RULES, RedactionRule
 from septet.inputs.arguments import cut, listed, shown
 
-__all__ = ["Redacted", "RedactionRule", "Redactor", "encodable", "joined"]
-
 #: Increment when the same rules find other secrets, after a change of a check.
 _VERSION = 1
 #: Maximum rules of a redactor, and characters of a pattern.

@@ -21,8 +21,6 @@ from septet.sqlite.tables.files import FileRow
 if TYPE_CHECKING:
     from septet.files.sources import Found
 
-__all__ = ["rehearse_roots"]
-
 
 def rehearse_roots(store: Store, request: Asked, *, clock: Callable[[], float]) -> SyncReport:
     """Return the report of a sync without writing.

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from septet.embedding.report import Tally as Embedded
     from septet.files.sources import Found
 
-__all__ = ["EmbedAhead", "Progress", "Rebuild", "StaleStaging", "clean"]
-
 #: Maximum chunks, and seconds of gathering, per transaction.
 MOST_CHUNKS = 2_000
 MOST_S = 0.5

@@ -11,8 +11,6 @@ from septet.files.trees import LEFT_OUT, kinds_said, merged
 if TYPE_CHECKING:
     from septet.files.planning import Plan
 
-__all__ = ["PendingFile", "RootInfo", "SkippedFile", "SyncReport", "Tally", "counted", "remarked"]
-
 
 class SkippedFile(NamedTuple):
     """A file that was skipped, or stored with a remark.

@@ -11,8 +11,6 @@ from septet._core import check_globs
 from septet.errors import EntryError
 from septet.inputs.arguments import absolute, as_text, cut, file_path, flag, listed, shown, utf8
 
-__all__ = ["CURATED", "LAYOUTS", "MOST_GLOBS", "Layout", "Root", "is_memory_path", "root_at"]
-
 Layout = Literal["folder", "memory"]
 LAYOUTS: tuple[Layout, ...] = ("folder", "memory")
 #: Files of the layout ``memory`` in the root itself, in reading order.

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["DEFAULT", "LITERAL", "RULES", "RedactionRule"]
-
 
 class RedactionRule(NamedTuple):
     """The pattern and the mask of one kind of secret.

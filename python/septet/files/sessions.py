@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from septet.files.chunking import Chunk, Chunking
     from septet.files.documents import ChunkDraft
 
-__all__ = ["SESSION", "SessionDraft", "goes_on", "session_of"]
-
 #: The type of the chunks of a session.
 SESSION = "session"
 #: Increment when the same lines give another text.

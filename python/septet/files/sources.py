@@ -18,8 +18,6 @@ from septet.files.steady import mtime_ns_of
 
 Kind = Literal["text", "session"]
 
-__all__ = ["REASONS", "Found", "Scan", "Skipped", "found_at", "path_in", "places", "scan", "unknown_at"]
-
 #: Reasons for which a path is skipped.
 REASONS = {
     "symlink": "a link, which is not followed unless follow_symlinks is on",

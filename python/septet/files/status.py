@@ -17,8 +17,6 @@ from septet.sqlite.tables import files
 from septet.sqlite.tables.altered import ALTERED
 from septet.sqlite.tables.files import FileRow, RootRow
 
-__all__ = ["RootStatus", "SyncStatus", "status_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootStatus:

@@ -8,8 +8,6 @@ import stat
 from hashlib import sha256
 from typing import Any, BinaryIO, NamedTuple, cast
 
-__all__ = ["Fingerprint", "ReadBytes", "decoded", "mtime_ns_of", "open_file", "print_of", "read_steadily"]
-
 #: Maximum attempts to read a file that is being written; then it is left to the next sync.
 ATTEMPTS = 3
 #: Maximum bytes of a text, which is read as a whole and takes about four times as much memory.

@@ -14,8 +14,6 @@ from septet.sqlite.tables.files import COMPARED, ChunkRow, FileRow
 from septet.sqlite.tables.history import Keeping
 from septet.sqlite.tables.links import NEXT, Link
 
-__all__ = ["Stored", "erase_files", "in_order", "store_plans"]
-
 _LINES = slice(COMPARED.index("first_line"), COMPARED.index("last_line") + 1)
 
 

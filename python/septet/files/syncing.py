@@ -31,8 +31,6 @@ from septet.watch import log
 if TYPE_CHECKING:
     from septet.files.sources import Found, Skipped
 
-__all__ = ["DiskState", "Run", "sync_roots"]
-
 #: Maximum chunks, bytes and seconds of gathering per transaction: FTS5 has little to merge, and other writers wait only
 #: briefly. A file is never split between transactions.
 MOST_CHUNKS = 5_000

@@ -22,20 +22,6 @@ from septet.sqlite.tables.files import RootRow
 if TYPE_CHECKING:
     from septet.files.redaction import Redactor
 
-__all__ = [
-    "Followed",
-    "Redact",
-    "by_root",
-    "follow",
-    "followed_now",
-    "followed_of",
-    "forget",
-    "options_of",
-    "redact_from_now",
-    "still_followed",
-    "would_follow",
-]
-
 Redact: TypeAlias = "bool | Literal['all']"
 
 #: Maximum paths of a call.

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from septet.files.own_output import without_own_output
 from septet.files.redaction import Redactor, encodable
 
-__all__ = ["Line", "Speaker", "Spoken", "hear", "wrapped"]
-
 #: Maximum UTF-16 units of a line of text, without the speaker.
 MOST_UNITS = 800
 #: White space in JavaScript.

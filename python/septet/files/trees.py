@@ -10,20 +10,6 @@ from typing import Any
 
 from septet.files.roots import CURATED, MEMORIES
 
-__all__ = [
-    "ENDINGS",
-    "EXTRACTED",
-    "FILES_EXTRA",
-    "IGNORE_FILES",
-    "LEFT_OUT",
-    "TOPS",
-    "TREES",
-    "UNKNOWN",
-    "ends",
-    "extracted_ending",
-]
-__all__ += ["is_session", "kinds_said", "merged", "unread_endings"]
-
 #: Suffixes of texts (any case), and of files in the layout ``memory`` (exact case).
 ENDINGS = (".md", ".markdown", ".mdx", ".txt", ".rst")
 MEMORY_ENDINGS = (".md",)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from septet.files.tracking import Followed
     from septet.sqlite.store.store import Store
 
-__all__ = ["Asked", "alone", "end_turns", "in_turn"]
-
 Run: TypeAlias = "Callable[[Callable[[], bool]], SyncReport]"
 
 

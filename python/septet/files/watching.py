@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from septet.files.report import SyncReport
 
-__all__ = ["MOST_WAIT_S", "FolderWatcher", "Watcher"]
-
 #: Maximum debounce and interval, in seconds: a day.
 MOST_WAIT_S = 86_400.0
 #: Maximum delay of a constantly changing file, in multiples of the debounce.

@@ -14,19 +14,6 @@ from septet.errors import QueryError, VectorError
 from septet.inputs.arguments import exact, listed, shown, utf8, whole
 from septet.model.vector import MOST_DIMENSIONS, numbers
 
-__all__ = [
-    "Metric",
-    "Nearest",
-    "Rows",
-    "VectorIds",
-    "count",
-    "id_list",
-    "mask_of",
-    "metric_of",
-    "queries_of",
-    "rows_of",
-]
-
 Rows = NDArray[np.float32]
 #: Ids or row numbers, and scores.
 Nearest = tuple[NDArray[Any], NDArray[np.float64]]

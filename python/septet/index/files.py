@@ -20,16 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.errors import StoreError
+from septet.errors import StoreError, printable
 from septet.index.checks import LARGEST_ID, Metric, Rows
 from septet.index.names import Names
 from septet.index.state import PAGE_ROWS, State
-from septet.inputs.arguments import file_path, flag, printable
+from septet.inputs.arguments import file_path, flag
 from septet.model.vector import MOST_DIMENSIONS
 from septet.system.filesystem import is_local
 from septet.system.target import checked_target, target_fault
-
-__all__ = ["changed_files", "opened", "save"]
 
 #: Maximum attempts to open a file that is being replaced.
 MOST_REPLACED = 100

@@ -9,8 +9,6 @@ from septet import _core
 from septet.index import checks
 from septet.index.checks import Metric
 
-__all__ = ["top_k"]
-
 
 def top_k(
     query: ArrayLike, matrix: ArrayLike, k: int, *, metric: Metric = "cosine", mask: ArrayLike | None = None

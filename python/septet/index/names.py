@@ -15,8 +15,6 @@ from septet.index.checks import LARGEST_ID
 from septet.inputs.arguments import shown
 from septet.sqlite.snapshot.append_buffer import AppendBuffer
 
-__all__ = ["Names", "Places", "shown_ids"]
-
 #: Maximum ids in an error message.
 SHOWN = 3
 

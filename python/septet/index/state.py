@@ -13,8 +13,6 @@ from septet.index.checks import Metric, Rows
 from septet.index.names import Names
 from septet.sqlite.snapshot.append_buffer import AppendBuffer
 
-__all__ = ["PAGE_ROWS", "State"]
-
 #: Rows per page when a file is opened or written.
 PAGE_ROWS = 8_192
 #: Maximum deviation of a stored row's squared length from 1: float32 rounding, with a margin.

@@ -18,8 +18,6 @@ from septet.index.state import State
 from septet.inputs.arguments import exact, flag, real, shown, whole
 from septet.model.vector import MOST_DIMENSIONS
 
-__all__ = ["VectorIndex"]
-
 #: Maximum number of threads.
 MOST_THREADS = 256
 #: Default ``k``.

@@ -13,27 +13,6 @@ from typing import Any, TypeVar
 
 from septet.errors import EntryError, StoreError, printable
 
-__all__ = [
-    "BEGIN_OF_DATES",
-    "END_OF_DATES",
-    "absolute",
-    "as_epoch",
-    "as_text",
-    "called",
-    "clock_time",
-    "cut",
-    "exact",
-    "file_path",
-    "flag",
-    "flags",
-    "listed",
-    "printable",
-    "real",
-    "shown",
-    "utf8",
-    "whole",
-]
-
 #: The first second of the year 1.
 BEGIN_OF_DATES = -62_135_596_800
 #: The first second of the year 10000. Dates in seconds are earlier; dates in milliseconds since 1978 are later.

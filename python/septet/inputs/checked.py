@@ -24,8 +24,6 @@ else:
         return lambda cls: cls
 
 
-__all__ = ["LARGE", "SMALL", "Bounds", "Checked"]
-
 #: Maximum levels of nesting, members of a list, and characters of a text.
 MOST_DEPTH, MOST_ITEMS, MOST_CHARS = 64, 10_000, 10_000
 #: The validator of each class, built on first use.

@@ -13,19 +13,6 @@ from typing import Any, BinaryIO
 
 from septet.errors import SeptetError, printable
 
-__all__ = [
-    "MAX_BYTES",
-    "SUFFIXES",
-    "NoReader",
-    "Unreadable",
-    "bounded",
-    "open_regular",
-    "parse_document",
-    "read_bytes",
-    "read_document",
-    "read_settings",
-]
-
 #: A profile has two thousand bytes; YAML takes seconds for a megabyte.
 MAX_BYTES = 256 * 2**10
 MAX_DEPTH = 32

@@ -8,8 +8,6 @@ from datetime import date, datetime, timedelta, timezone
 from septet.errors import EntryError
 from septet.inputs.arguments import END_OF_DATES, exact, shown
 
-__all__ = ["Times", "iso_time"]
-
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?)?",
     re.ASCII,

@@ -11,8 +11,6 @@ from septet.listing.request import Request
 from septet.listing.shadows import Mirror
 from septet.query.facets import Faceted
 
-__all__ = ["AskedListing", "CountsAsked", "MirrorAsked", "NumberAsked", "PageAsked"]
-
 _Answer = TypeVar("_Answer", covariant=True)
 
 

@@ -13,8 +13,6 @@ from septet.sqlite.snapshot.arrays import Mask
 from septet.sqlite.store.store import Reading
 from septet.sqlite.tables import listings
 
-__all__ = ["Column", "Moved", "Positions", "is_json", "loaded"]
-
 Positions = NDArray[np.int64]
 
 

@@ -12,10 +12,8 @@ from septet.listing.listing import View
 from septet.listing.names import Value, sort_key
 from septet.listing.request import Request
 from septet.model.pages import Facets, FacetValue
-from septet.query.facets import Bucket, Faceted
+from septet.query.facets import Faceted
 from septet.sqlite.snapshot.arrays import Mask
-
-__all__ = ["Bucket", "Counted", "Faceted", "counted", "counted_in", "facets_of", "number_of"]
 
 _UNITS = {"day": "D", "month": "M", "year": "Y"}
 #: The range of `datetime.date`, years 1 to 9999, in epoch seconds.

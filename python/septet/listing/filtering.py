@@ -12,8 +12,6 @@ from septet.listing.columns import Column, is_json
 from septet.query.filters import AllOf, AnyOf, Compare, Filter, Not
 from septet.sqlite.snapshot.arrays import Mask
 
-__all__ = ["Arrays", "passing"]
-
 #: Fields with few distinct values, or that are filtered by value.
 _BY_VALUE = frozenset(
     ["kind", "type", "domain", "severity", "source", "trust", "path", "parent", "first_line", "last_line", "tags"]

@@ -22,8 +22,6 @@ from septet.sqlite.tables.conditions import Condition, filtered
 from septet.sqlite.tables.listings import TIMES, Dated
 from septet.system.forks import renew_in_children
 
-__all__ = ["Listing", "Listings", "View"]
-
 _Key = TypeVar("_Key")
 _Cached = TypeVar("_Cached")
 

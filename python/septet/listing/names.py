@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from septet.model.entry import SEVERITIES, TRUSTS
 
-__all__ = ["Names", "Order", "Value", "sort_key"]
-
 Value: TypeAlias = "str | int | float | bool"
 
 #: Values with an order of their own, ascending: the most severe and the most trusted are last.

@@ -18,8 +18,6 @@ from septet.model.pages import Page
 from septet.sqlite.store.store import Reading
 from septet.sqlite.tables import entries
 
-__all__ = ["Placed", "in_order", "placed", "the_page"]
-
 
 class Placed(NamedTuple):
     """An entry with its cursor in the order."""

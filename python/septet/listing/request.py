@@ -10,13 +10,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from septet.errors import QueryError
-from septet.inputs.arguments import as_epoch, exact, printable, shown, utf8, whole
+from septet.errors import QueryError, printable
+from septet.inputs.arguments import as_epoch, exact, shown, utf8, whole
 from septet.listing.names import Value
 from septet.query.facets import field_of
 from septet.query.filters import Filter, parse_where
-
-__all__ = ["ORDER_FIELDS", "Cursor", "Key", "OrderBy", "Request", "limit_of"]
 
 #: A field, a field with ``"asc"`` or ``"desc"``, or a list of these.
 OrderBy: TypeAlias = "str | tuple[str, str] | Sequence[str | tuple[str, str]]"

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from septet.listing.columns import Positions
 from septet.sqlite.snapshot.arrays import Mask
 
-__all__ = ["Mirror", "Shadowing", "Shadows"]
-
 #: Maximum cached pairs of listings.
 MOST_PAIRS = 64
 

@@ -14,8 +14,6 @@ from septet.service.tools import MOST_BODY
 if TYPE_CHECKING:
     from septet.service.served import Served
 
-__all__ = ["MOST_BODY", "McpApp", "mcp_app"]
-
 
 class McpApp(NamedTuple):
     """An ASGI application and its lifespan.

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["CLIENTS", "Client", "block", "command"]
-
 #: The name of the server in every configuration.
 NAME = "septet"
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from septet.service.served import Served
 
-__all__ = ["INSTRUCTIONS", "make_server"]
-
 INSTRUCTIONS = (
     "A memory that outlives this conversation: notes, files and what was remembered. Search it before answering what "
     "may be known already; results are excerpts, load gives whole texts. Everything that tools return from the memory "

@@ -9,8 +9,6 @@ from typing import Any
 import mcp_types as types
 from pydantic_core import from_json
 
-__all__ = ["refusal", "without_answer"]
-
 #: Maximum digits of an integer; longer ones are read as null.
 MOST_DIGITS = 20
 #: Maximum characters of a too deeply nested line whose outermost object is still searched for an id.

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from septet.service.served import Served
 
-__all__ = ["serve_stdio"]
-
 #: Maximum bytes of a line; a longer one ends the input.
 MOST_LINE = 64 * 2**20
 #: Maximum queued messages; beyond it the client's writes block.

@@ -13,20 +13,6 @@ from septet.inputs.arguments import as_epoch, exact, listed, shown, utf8, whole
 from septet.model.entry import FIELDS, MAX_ID_CHARS, MOST_DEPTH, SEVERITIES, TRUSTS, Entry
 from septet.model.fields import Severity, Span, Trust
 
-__all__ = [
-    "MOST_CHARS",
-    "MOST_DEPTH",
-    "MOST_TAGS",
-    "Draft",
-    "attrs_text",
-    "checked_attrs",
-    "checked_patch",
-    "checked_span",
-    "draft",
-    "merged_attrs",
-    "revise",
-]
-
 #: Maximum characters of the texts and attrs of an entry together; SQLite's limit is a billion bytes per row.
 MOST_CHARS = 50_000_000
 #: Maximum tags of an entry, each of at most 4,096 characters. `plain_row` has the same limits.

@@ -13,23 +13,6 @@ from septet.errors import StoreError
 from septet.inputs.arguments import shown
 from septet.model.fields import EntryFields, Severity, Span, Trust
 
-__all__ = [
-    "CHARS_A_TOKEN",
-    "FIELDS",
-    "MAX_ID_CHARS",
-    "MOST_DEPTH",
-    "SEVERITIES",
-    "TRUSTS",
-    "Entry",
-    "Span",
-    "StoredEntry",
-    "Version",
-    "entries_of",
-    "json_of",
-    "previews",
-    "tags_of",
-]
-
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 #: In ascending order.
 TRUSTS: tuple[Trust, ...] = get_args(Trust)

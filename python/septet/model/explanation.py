@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from septet.model.entry import Shown
-from septet.model.results import Note
-
-__all__ = ["Explanation", "LegReport", "Remedy"]
+from septet.notes import Note
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,26 +13,6 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = [
-    "Action",
-    "BulkChanges",
-    "EntryChanges",
-    "EntryFields",
-    "EntryItem",
-    "EntryOverrides",
-    "FrameLike",
-    "MemoryFields",
-    "OnSimilar",
-    "Severity",
-    "Span",
-    "SpanFields",
-    "Split",
-    "Strings",
-    "Time",
-    "Trust",
-    "VectorLike",
-]
-
 #: Importance of an entry.
 Severity: TypeAlias = Literal["critical", "warning", "suggestion"]
 #: Outcome of a result: see `septet.Vault.feedback`.

@@ -8,8 +8,6 @@ from typing import NamedTuple
 from septet.errors import QueryError
 from septet.inputs.arguments import exact, flag, real, shown, utf8, whole
 
-__all__ = ["FlushLimits", "flush_limits", "flush_prompt", "should_flush"]
-
 #: The largest count of tokens, bytes or rounds.
 MOST = 2**53
 #: Maximum share of a window reserved for the answer, and maximum share of the rest reserved for the flush.

@@ -11,8 +11,6 @@ from septet.errors import QueryError
 from septet.inputs.arguments import called, listed, shown, utf8, whole
 from septet.model.entry import SNIPPET_CHARS, Entry
 
-__all__ = ["Match", "Sought", "excerpt_of", "marks_of", "matches_of", "passage_of"]
-
 #: Marks omitted text in a passage.
 CUT = "..."
 #: Weight of a stop word; other words have 1.

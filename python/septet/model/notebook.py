@@ -9,8 +9,6 @@ from typing import Any
 
 from septet.errors import SeptetError
 
-__all__ = ["frame_of", "html_of", "rows_of"]
-
 #: Characters of a passage in a table.
 PASSAGE = 160
 #: Hits and entries that a table shows.

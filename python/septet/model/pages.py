@@ -9,8 +9,6 @@ from typing import Any, TypeAlias, overload
 
 from septet.model.entry import Entry, Tabular
 
-__all__ = ["FacetValue", "Facets", "Page"]
-
 #: A value that entries are counted by: text, or a number or a truth value of attrs.
 FacetValue: TypeAlias = "str | int | float | bool"
 

@@ -20,8 +20,6 @@ from septet.errors import QueryError
 from septet.inputs.arguments import flag, shown, whole
 from septet.model.entry import CHARS_A_TOKEN, Entry
 
-__all__ = ["PromptHit", "Shown", "line_of", "listing_of", "prompt_of", "sections_of", "text_of"]
-
 #: Prefix of each line of a passage.
 MARK = "| "
 #: Control characters except tabs, bidirectional controls, invisible tags, and lone surrogates.

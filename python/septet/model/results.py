@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from septet.model.matches import Match
     from septet.model.pages import Facets
 
-__all__ = ["Hit", "Hits", "Note", "Reranker", "Results", "TierReport", "hits_of"]
-
 #: The fields of a `septet.model.matches.Sought`; most searches do not import that module.
 SoughtParts: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Space"]
-
 
 class Space(NamedTuple):
     """A model with a dimension, and how many live entries have a vector in it.

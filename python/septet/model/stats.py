@@ -9,8 +9,6 @@ from typing import Any
 from septet.model.spaces import Space
 from septet.notes import Note
 
-__all__ = ["Optimized", "Stats"]
-
 
 @dataclass(frozen=True, slots=True)
 class Stats:

@@ -9,8 +9,6 @@ from math import inf, nextafter
 from septet.errors import QueryError
 from septet.inputs.arguments import shown, utf8
 
-__all__ = ["run_lines"]
-
 #: Maximum characters of a name in a run.
 MOST_NAME_CHARS = 1_000
 

@@ -12,8 +12,6 @@ from septet import _core
 from septet.errors import VectorError
 from septet.inputs.arguments import shown
 
-__all__ = ["MOST", "MOST_DIMENSIONS", "QueryVector", "entry_vector", "numbers", "query_vector"]
-
 #: Maximum components of a vector.
 MOST_DIMENSIONS = 65_536
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from septet.vault import Vault
     from septet.watch.events import SearchEvent, WriteEvent
 
-__all__ = ["AsyncPostgresVault"]
-
 
 class AsyncPostgresVault(AsyncVault, of=PostgresVault):
     """A `PostgresVault` for asyncio: with the methods of `AsyncVault`.

@@ -23,22 +23,8 @@ from septet.ranking.fusion import (
     Top,
     Unless,
 )
-from septet.ranking.profile import Adaptive, Balance, ColumnWeights, Cuts, Graph, Profile, Smoothing, TextRules
-
-__all__ = [
-    "BUILTIN",
-    "CONNECTED_PRIORITY",
-    "MARKDOWN_MEMORY",
-    "PLANNED_RETRIEVAL",
-    "RECALL",
-    "RECALL_STOP_WORDS",
-    "SEPTET",
-    "SEVEN_SIGNALS",
-    "SIMILAR",
-    "SIMILAR_WORDS",
-    "SIX_SIGNALS",
-    "TIER_PRIORITIES",
-]
+from septet.ranking.passes import Balance, Smoothing
+from septet.ranking.profile import Adaptive, ColumnWeights, Cuts, Graph, Profile, TextRules
 
 #: Priorities of the documented tiers; any other name is a connected vault.
 TIER_PRIORITIES = {"agent": 1.0, "project": 0.8, "team": 0.6}

@@ -11,8 +11,6 @@ from septet.inputs.arguments import file_path, shown
 from septet.profiles.builtin import BUILTIN
 from septet.ranking.profile import Profile
 
-__all__ = ["ProfileLike", "resolve"]
-
 #: Suffixes of `septet.inputs.documents`, copied here because only profile files need that module.
 _SUFFIXES = (".toml", ".yaml", ".yml", ".json")
 

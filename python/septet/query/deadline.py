@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-__all__ = ["Deadline", "deadline_of"]
-
 
 class Deadline(NamedTuple):
     """A time by `time.monotonic`, and the timeout in seconds that set it."""

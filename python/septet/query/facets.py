@@ -8,8 +8,6 @@ from typing import Literal, NamedTuple, TypeAlias
 from septet.errors import QueryError
 from septet.inputs.arguments import exact, listed, shown, utf8
 
-__all__ = ["Bucket", "Faceted", "facets_asked", "field_of"]
-
 #: Buckets of times, UTC.
 Bucket: TypeAlias = Literal["day", "month", "year"]
 

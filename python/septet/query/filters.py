@@ -16,19 +16,6 @@ from septet.inputs.arguments import as_epoch, exact, listed, shown, utf8
 from septet.inputs.times import Times
 from septet.model.entry import SEVERITIES, TRUSTS
 
-__all__ = [
-    "FILTER_FIELDS",
-    "AllOf",
-    "AnyOf",
-    "Compare",
-    "Filter",
-    "Holds",
-    "Not",
-    "compare_text",
-    "names",
-    "parse_where",
-]
-
 Scalar: TypeAlias = "str | int | float | bool | None"
 
 _TEXT_FIELDS = frozenset(

@@ -17,22 +17,6 @@ if TYPE_CHECKING:
     from septet.model.results import Reranker
     from septet.profiles.load import ProfileLike
 
-__all__ = [
-    "DEFAULTS",
-    "OPTIONS",
-    "RECALL_OPTIONS",
-    "GroupBy",
-    "Leg",
-    "Mode",
-    "Option",
-    "RecallOptions",
-    "SearchOptions",
-    "Syntax",
-    "takes_options",
-    "takes_recall_options",
-    "unexpected",
-]
-
 Leg: TypeAlias = Literal["text", "vector"]
 Mode: TypeAlias = Literal["full", "scan"]
 Syntax: TypeAlias = Literal["plain", "web"]

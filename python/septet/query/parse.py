@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from septet.query.words import AskedWords
     from septet.ranking.profile import TextRules
 
-__all__ = ["Step", "TextQuery", "parse", "with_words"]
-
 #: Maximum words of a cascade; longer queries match any word, as no entry contains all.
 MOST_STRICT = 64
 #: Columns of the memory table by those of the entry table.

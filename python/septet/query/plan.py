@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from septet.errors import QueryError
 from septet.inputs.arguments import as_epoch, exact, listed, real, shown, utf8, whole
-from septet.model.results import Note
 from septet.model.spaces import Space
 from septet.model.vector import QueryVector, query_vector
+from septet.notes import Note
 from septet.profiles.load import ProfileLike, resolve
 from septet.query.options import DEFAULTS, GroupBy, Leg, Mode
 from septet.query.parse import TextQuery, parse, with_words
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from septet.query.filters import Filter
     from septet.query.refine import Reranking
     from septet.query.words import AskedWords, Web
-
-__all__ = ["LEGS", "MEMORY", "Plan", "QueryEmbedding", "make_plan", "thread_count"]
 
 LEGS: tuple[Leg, ...] = ("text", "vector")
 PLAIN = DEFAULTS["syntax"]

@@ -11,8 +11,6 @@ from septet.model.results import Reranker
 from septet.query.deadline import deadline_of
 from septet.query.facets import facets_asked
 
-__all__ = ["Reranking", "refinements"]
-
 #: Minimum and maximum timeout of a search or a reranker, in seconds.
 LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 0.01, 86_400.0
 MOST_TIERS = 10_000

@@ -11,8 +11,6 @@ from septet.errors import QueryError
 from septet.query.filters import parse_where
 from septet.query.words import Web, indexed_words
 
-__all__ = ["dated", "understood"]
-
 #: Fields in a query, and their names in a filter.
 FIELDS: Mapping[str, str] = {
     **{name: name for name in ("domain", "type", "severity", "kind", "source", "trust", "parent", "id", "path")},

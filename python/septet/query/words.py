@@ -10,8 +10,6 @@ from septet.errors import QueryError
 from septet.inputs.arguments import listed, shown, utf8
 from septet.query.filters import AllOf, AnyOf, Filter, Holds, Not
 
-__all__ = ["MOST_WORDS", "AskedWords", "Web", "asked_words", "begins_with", "holds", "indexed_words"]
-
 #: Options with words.
 NAMES = ("must", "must_not", "phrase", "prefix")
 #: Maximum words in all of them: each is a separate lookup.

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from septet.ranking.profile import Profile, WeightSet
 
-__all__ = ["Weights", "weights_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Weights:

@@ -10,8 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["TermCounts", "factors", "idf"]
-
 #: FTS5's BM25: k1, b, and the IDF of words in more than half of the rows.
 K1 = 1.2
 B = 0.75

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from septet.ranking.pool import Candidate
     from septet.ranking.profile import Cuts
 
-__all__ = ["budgeted", "guarded", "tokens_of"]
-
 
 def guarded(cuts: Cuts, *, limit: int | None, matches: int) -> bool:
     """Return True if the small-corpus guard returns all results.

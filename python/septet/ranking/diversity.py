@@ -9,8 +9,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["diversified", "likeness_of_words", "ranged", "relevance_of", "word_set"]
-
 _DENSE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 #: Runs of scripts without spaces between words, and words of all other scripts.
 _WORDS = re.compile(f"([{_DENSE}]+)|[^\\W{_DENSE}]+")

@@ -14,8 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AGES", "TIMES", "attrs_paths", "is_fact", "number_at", "numbers_of", "with_ages"]
-
 TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
 #: Ages, and the times they are counted from.
 AGES: Mapping[str, str] = {f"{name.removesuffix('_at')}_age": name for name in sorted(TIMES)}

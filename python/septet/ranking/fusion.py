@@ -17,36 +17,6 @@ from septet.inputs.checked import LARGE, SMALL, Bounds, Checked
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
 
-__all__ = [
-    "Above",
-    "Clamp",
-    "Col",
-    "Columns",
-    "ConfidenceNumbers",
-    "Const",
-    "Decay",
-    "Estimate",
-    "Expression",
-    "Found",
-    "Linear",
-    "Log1p",
-    "Missing",
-    "Only",
-    "Rrf",
-    "Saturate",
-    "Scale",
-    "Standing",
-    "Sum",
-    "Term",
-    "Top",
-    "Unless",
-    "estimates",
-    "evaluate",
-    "formula",
-    "names",
-    "takes_top",
-]
-
 Column: TypeAlias = NDArray[np.float64]
 #: Weights of the three word features; intercept of words; half information; weights of words and cosine and intercept
 #: if both are known; weight of the cosine and intercept without words; number of agreeing candidates.

@@ -8,20 +8,6 @@ from typing import Annotated, NamedTuple, TypeAlias
 from septet.inputs.checked import Bounds, Checked
 from septet.ranking.fusion import ConfidenceNumbers
 
-__all__ = [
-    "Agreement",
-    "AtLeastOne",
-    "Balance",
-    "Bounded",
-    "Confidence",
-    "Count",
-    "Few",
-    "NotNegative",
-    "Positive",
-    "Share",
-    "Smoothing",
-]
-
 #: A number from 0 to 1.
 Share: TypeAlias = Annotated[float, Bounds(ge=0, le=1)]
 #: Within these bounds, sums and products stay finite, and counts fit SQLite's integers.

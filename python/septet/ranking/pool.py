@@ -8,8 +8,6 @@ from typing import NamedTuple
 from septet import _core
 from septet.model.entry import Entry, entries_of, tags_of
 
-__all__ = ["EMPTY", "Candidate", "Pool", "json_text", "searched_text", "tag_words"]
-
 
 class Candidate(NamedTuple):
     """An entry as stored; tags and attrs are JSON text."""

@@ -29,21 +29,6 @@ from septet.ranking.passes import (
     Smoothing,
 )
 
-__all__ = [
-    "Adaptive",
-    "Balance",
-    "ColumnWeights",
-    "Confidence",
-    "Cuts",
-    "Facts",
-    "Feedback",
-    "Graph",
-    "Profile",
-    "Smoothing",
-    "TextRules",
-    "WeightSet",
-]
-
 #: A profile's set of weights: ``text`` without vectors, ``hybrid`` with them.
 WeightSet: TypeAlias = Literal["text", "hybrid"]
 

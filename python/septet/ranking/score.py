@@ -9,8 +9,6 @@ from septet._core import Pool, Ranking
 from septet.ranking.facts import with_ages
 from septet.ranking.profile import Profile
 
-__all__ = ["Placed", "rank", "score"]
-
 #: A ranked candidate: position in the pool, place of the tier, row, score, weight x signal, signals (None if unknown),
 #: confidence, and raw values (cosine, bm25, tfidf; None if unknown). A memory of fixed score has position -1, -2, …,
 #: its score, and confidence 0. A plain tuple, as native code returns it.

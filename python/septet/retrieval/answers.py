@@ -10,8 +10,6 @@ from septet.model.results import Hit
 from septet.notes import Note
 from septet.retrieval.corpus import Answered, Item, RankedList
 
-__all__ = ["InvalidAnswer", "checked_answer"]
-
 #: The same maximum as for the weights of a fusion.
 MOST_WEIGHT = 1e9
 MOST_NAME = 1_000

@@ -16,8 +16,6 @@ from septet.retrieval.recall.settings import PresentSettings
 from septet.retrieval.rules import Rules
 from septet.retrieval.waves import Reply
 
-__all__ = ["attributes_of", "retrieval_of"]
-
 
 def retrieval_of(
     query: str,

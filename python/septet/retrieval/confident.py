@@ -14,8 +14,6 @@ from septet.inputs.arguments import real, shown
 from septet.retrieval.corpus import RankedList
 from septet.retrieval.fusion import Fused, FusedItem, items_of, rrf
 
-__all__ = ["CONFIDENCE_K", "CONFIDENCE_WEIGHT", "PHRASING_SHARE", "by_confidence", "confident"]
-
 #: k and the weight of the confidence order when it is fused with lists without confidence: its first five items precede
 #: the first of such a list. With ten irrelevant paths beside the corpora of the standard library, nDCG@10 fell from
 #: 0.626 to 0.618; with a weight of 1 to 0.559.

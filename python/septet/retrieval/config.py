@@ -20,25 +20,13 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from septet.errors import ProfileError
-from septet.inputs.arguments import cut, exact, file_path, listed, printable, shown, utf8
+from septet.errors import ProfileError, printable
+from septet.inputs.arguments import cut, exact, file_path, listed, shown, utf8
 from septet.inputs.documents import read_settings
 from septet.retrieval.expansion.config import ExpansionConfig, expansion_config
 from septet.retrieval.planning.knobs import OURS
 from septet.retrieval.planning.policy import Policy, knobs
 from septet.retrieval.recall.settings import RecallSettings, settings_of
-
-__all__ = [
-    "CorporaSettings",
-    "FusionRule",
-    "RetrievalConfig",
-    "RetrievalConfigLike",
-    "RetrievalProfile",
-    "blocks_of_retrieval",
-    "ignored",
-    "retrieval_config",
-    "with_environment",
-]
 
 RetrievalProfile: TypeAlias = Literal["septet", "recall", "planned-retrieval"]
 #: The fusion of the lists of several corpora.

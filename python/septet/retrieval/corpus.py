@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
-from septet.model.results import Hit, Note
+from septet.model.results import Hit
+from septet.notes import Note
 from septet.query.deadline import Deadline
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from septet.model.entry import Entry
-
-__all__ = ["Answered", "Asked", "Corpus", "Item", "RankedList", "RetrievalMode"]
 
 #: The legs of a retrieval: words, vectors, or both.
 RetrievalMode: TypeAlias = Literal["full_text", "vector", "hybrid"]

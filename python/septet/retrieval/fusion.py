@@ -19,29 +19,6 @@ from septet.model.entry import Shown
 from septet.model.results import Hit
 from septet.retrieval.corpus import Item, RankedList
 
-__all__ = [
-    "CALIBRATED_WEIGHT",
-    "LEAST_K",
-    "MOST_K",
-    "RRF_K",
-    "Evidence",
-    "Fused",
-    "FusedItem",
-    "Provenance",
-    "bounded_k",
-    "calibrated",
-    "changed_hit",
-    "convex",
-    "dbsf",
-    "fused_lists",
-    "items_of",
-    "key_of_line",
-    "merged_evidence",
-    "merged_hits",
-    "merged_provenance",
-    "rrf",
-]
-
 #: The legs that produced an item.
 Evidence: TypeAlias = Literal["unknown", "vector", "full_text", "hybrid"]
 _T = TypeVar("_T", bound=Hashable)

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from septet.retrieval.planning.policy import Policy
     from septet.retrieval.waves import Reply, Wave
 
-__all__ = ["Judgement", "Reason", "Round", "judgement_of", "used_backends"]
-
 #: The reason of a wave.
 Reason: TypeAlias = Literal["query", "verification", "corrective", "follow_up"]
 #: Corpora by precedence: the documented quality uses the best score of the first one with hits.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from septet.listing.request import OrderBy
     from septet.model.pages import Page
 
-__all__ = ["Knowledge", "OpenVault", "items_of", "key_of", "settings_of", "store_of"]
-
 
 class Knowledge(Protocol):
     """Entries to search, read and add: a `Vault`, a `Federation`, or an object with these methods.

@@ -16,7 +16,8 @@ from septet.retrieval.corpus import Corpus
 from septet.retrieval.expansion.chat import expanding_of
 from septet.retrieval.expansion.expanding import Unnamed
 from septet.retrieval.knowledge import settings_of
-from septet.retrieval.planning.policy import Policy, Resolver
+from septet.retrieval.planning.environment import Resolver
+from septet.retrieval.planning.policy import Policy
 from septet.retrieval.retriever import Retriever
 from septet.retrieval.rules import RecallRules, Rules
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from septet.retrieval.expansion.expanding import Expander
     from septet.retrieval.knowledge import Knowledge, OpenVault
     from septet.watch.spans import Tracer
-
-__all__ = ["retriever_of"]
 
 MOST_CORPORA = 64
 

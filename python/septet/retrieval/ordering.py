@@ -13,19 +13,6 @@ from septet.retrieval.fusion import FusedItem, bounded_k, changed_hit, convex, f
 if TYPE_CHECKING:
     from septet.retrieval.waves import Reply
 
-__all__ = [
-    "HYBRID",
-    "TEXT",
-    "VECTOR",
-    "Ordered",
-    "answered_lists",
-    "by_likelihood",
-    "by_rank",
-    "hits_of",
-    "labels_of",
-    "within_corpora",
-]
-
 #: The list fused from the words and the vectors of one corpus.
 HYBRID = "hybrid"
 #: The lists of the legs.

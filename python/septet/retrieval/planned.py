@@ -18,8 +18,6 @@ from septet.retrieval.planning.evidence import linked_contradictions
 from septet.retrieval.planning.policy import Policy
 from septet.retrieval.rules import PlannedRules, Rules
 
-__all__ = ["planned"]
-
 
 def planned(
     knowledge: Knowledge,

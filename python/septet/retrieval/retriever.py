@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from septet.retrieval.expansion.expanding import Expanding
     from septet.watch.spans import Tracer
 
-__all__ = ["Retriever"]
-
 MOST_QUERY_CHARS, MOST_SCOPE = 100_000, 100
 #: True while a hook runs in this thread or task: its own retrievals call no hook.
 _IN_HOOK: ContextVar[bool] = ContextVar("septet_in_retrieval_hook", default=False)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from septet.retrieval.recall.settings import RecallSettings
     from septet.retrieval.waves import Reply
 
-__all__ = ["PlannedRules", "RecallRules", "Rules"]
-
 WEB = "web_research"
 #: Default maximum items per list of a planned retrieval.
 PLANNED_LIMIT = 10

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
     from septet.model.entry import Entry
     from septet.retrieval.expansion.expanding import Expanding
-    from septet.retrieval.planning.planner import RetrievalPlan
-
-__all__ = ["Runner"]
+    from septet.retrieval.planning.plan import RetrievalPlan
 
 #: Reason of follow-up queries.
 WEAK = "weak_evidence_quality"

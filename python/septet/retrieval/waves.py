@@ -12,15 +12,13 @@ from typing import Literal, NamedTuple, Protocol
 
 from septet._core import Lock
 from septet.errors import QueryError, SeptetError, StoreError
-from septet.model.results import Note
+from septet.notes import Note
 from septet.query.deadline import Deadline
 from septet.retrieval.answers import InvalidAnswer, checked_answer
 from septet.retrieval.corpus import Answered, Asked, Corpus
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 from septet.watch import log
-
-__all__ = ["CorpusThreads", "Phrasings", "Reply", "State", "Wave", "ask"]
 
 #: Maximum abandoned calls of a corpus still running; at the maximum it is skipped until one ends.
 MOST_LATE = 4

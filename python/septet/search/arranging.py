@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet._core import tokenize
-from septet.inputs.arguments import cut, printable
-from septet.model.results import Hit, Note
+from septet.errors import printable
+from septet.inputs.arguments import cut
+from septet.model.results import Hit
+from septet.notes import Note
 from septet.query.plan import Plan
 from septet.ranking.diversity import diversified, likeness_of_words, ranged, relevance_of, word_set
 from septet.ranking.pool import Candidate
 from septet.search.federated import FederatedSearch
 from septet.system.threads import call_on_thread
-
-__all__ = ["Arrangement", "Likenesses", "arranged", "likenesses_of"]
 
 
 class Arrangement(NamedTuple):

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from septet.model.entry import CHARS_A_TOKEN
-from septet.model.results import Hit, Note
+from septet.model.results import Hit
+from septet.notes import Note
 from septet.query.plan import Plan
 from septet.ranking.cuts import budgeted
 from septet.ranking.pool import json_text
-
-__all__ = ["BudgetCut", "cost_of_scan", "within_budget"]
 
 
 class BudgetCut(NamedTuple):

@@ -8,11 +8,9 @@ from itertools import chain
 
 from septet.errors import SeptetError
 from septet.inputs.arguments import shown
-from septet.model.results import Note
+from septet.notes import Note
 from septet.query.filters import AllOf, AnyOf, Compare, Filter, Holds, Not, Scalar
 from septet.search.federated import FederatedSearch
-
-__all__ = ["reasons"]
 
 #: Maximum comparisons checked: each may read every entry.
 MOST_COMPARISONS = 8

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from septet.search.arranging import Likenesses
     from septet.search.run import Read
 
-__all__ = ["explain"]
-
 
 def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
     """Run a search and explain the rank or absence of one entry.

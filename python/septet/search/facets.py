@@ -7,10 +7,8 @@ from functools import partial
 
 from septet.listing.counting import facets_of
 from septet.model.pages import Facets
-from septet.model.results import Note
+from septet.notes import Note
 from septet.search.federated import FederatedSearch
-
-__all__ = ["facets_of_all"]
 
 #: Maximum values per field.
 MOST_VALUES = 100

@@ -7,7 +7,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from septet.errors import SeptetError, StoreError
-from septet.model.results import Note, TierReport
+from septet.model.results import TierReport
+from septet.notes import Note
 from septet.query.plan import MOST, Plan
 from septet.tiers.protocol import Recalled, SearchAgain, Session, Standing, Tier, TierLost
 from septet.watch.stages import STAGES
@@ -19,17 +20,6 @@ if TYPE_CHECKING:
     from septet.ranking.pool import Candidate
     from septet.ranking.profile import WeightSet
     from septet.search.tier_threads import TierThreads
-
-__all__ = [
-    "Answer",
-    "FederatedSearch",
-    "Page",
-    "matched_by",
-    "memories_of",
-    "mismatches",
-    "next_attempt",
-    "query_notes",
-]
 
 _Answer = TypeVar("_Answer")
 _Nothing = TypeVar("_Nothing")

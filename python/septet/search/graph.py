@@ -15,8 +15,6 @@ from septet.search.federated import FederatedSearch
 from septet.search.merge import completed, merged
 from septet.tiers.protocol import Neighbours
 
-__all__ = ["with_graph"]
-
 
 def with_graph(search: FederatedSearch, query: int, first: Ranking, weights: Mapping[str, float]) -> Ranking:
     """Follow links from the best candidates of a first ranking, add the linked entries, and rank again."""

@@ -14,8 +14,6 @@ from septet.search.federated import FederatedSearch
 if TYPE_CHECKING:
     from septet.ranking.pool import Candidate
 
-__all__ = ["GroupedResults", "grouped", "nested"]
-
 
 class GroupedResults(NamedTuple):
     """The candidates of the best groups.

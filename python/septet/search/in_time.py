@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from septet.query.facets import Faceted
     from septet.query.filters import Filter
 
-__all__ = ["LATE", "Outcome", "no_candidates", "recalled_until"]
-
 
 class Outcome(NamedTuple):
     """Answer of a tier: its session, the candidates of each query, and the milliseconds taken."""

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from septet.listing.asked import CountsAsked, NumberAsked, PageAsked
 from septet.listing.counting import facets_of
 from septet.listing.request import Key, Request
-from septet.model.results import Hit, Note, Results, hits_of
+from septet.model.results import Hit, Results, hits_of
+from septet.notes import Note
 from septet.query.filters import Compare, Filter
 from septet.query.plan import MEMORY, Plan
 from septet.search.facets import MOST_VALUES
 
 if TYPE_CHECKING:
     from septet.listing.paging import Placed
-
-__all__ = ["as_list"]
 
 #: Runs a listing: request, time at which entries must be valid, tiers; returns answers by tier name.
 Ask: TypeAlias = Callable[[Any, "float | None", "frozenset[str] | None"], "list[tuple[str, Any]]"]

@@ -12,8 +12,6 @@ from septet.ranking.pool import Pool
 from septet.ranking.profile import Profile
 from septet.search.federated import FederatedSearch
 
-__all__ = ["completed", "merged"]
-
 
 def merged(search: FederatedSearch, query: int, pools: Sequence[Pool]) -> Pool:
     """Merge the pools of the answering tiers: scores on one scale, and one candidate per id, the highest tier's.

@@ -18,8 +18,6 @@ from septet.search.federated import FederatedSearch, Page
 if TYPE_CHECKING:
     from septet.ranking.pool import Candidate
 
-__all__ = ["names_of", "recalled_page", "turned_to"]
-
 #: Growth of candidates and of decided places per stage.
 GROWTH = 4
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from septet.query.plan import Plan
 
-__all__ = ["parts_of"]
-
 #: Queries per native call and read transaction; below the minimum each costs more.
 MOST_AT_ONCE, LEAST_AT_ONCE = 64, 16
 #: Minimum parts per thread, for small batches.

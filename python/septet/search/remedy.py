@@ -12,8 +12,6 @@ from septet.errors import SeptetError
 from septet.model.explanation import Explanation, Remedy
 from septet.query.plan import Plan
 
-__all__ = ["Attempt", "remedy_of"]
-
 #: Maximum changes in a remedy; maximum title words tried per change.
 MOST_STEPS, MOST_WORDS = 5, 3
 #: A limit raised beyond this factor is tried only after words of the title.

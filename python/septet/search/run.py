@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from septet._core import Ranking
 from septet.errors import StoreError
 from septet.model.entry import entries_of
-from septet.model.results import Hit, Note, Results, TierReport, hits_of
+from septet.model.results import Hit, Results, TierReport, hits_of
+from septet.notes import Note
 from septet.query.plan import MOST, Plan
 from septet.ranking.adaptive import weights_of
 from septet.ranking.cuts import guarded, tokens_of
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from septet.search.arranging import Likenesses
     from septet.search.budget import BudgetCut
     from septet.search.tier_threads import TierThreads
-
-__all__ = ["NO_VALUES", "RankedQuery", "arranged", "budget_of", "likenesses_of", "parts", "ranked", "read", "recalled"]
-__all__ += ["recalled_alone", "results_of", "run"]
 
 NOTHING: Sequence[Note] = ()
 NO_GUESSES: Mapping[str, str] = MappingProxyType({})

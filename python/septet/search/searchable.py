@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from septet.search.tier_threads import TierThreads
     from septet.watch.hooks import Watch
 
-__all__ = ["Searchable"]
-
-
 #: Maximum queries per call: their results are in memory together.
 MOST_QUERIES = 1_000_000
 

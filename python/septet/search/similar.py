@@ -22,8 +22,6 @@ from septet.tiers.protocol import Likeness, SearchAgain, Tier
 if TYPE_CHECKING:
     from septet.embedding.embeddings import Embeddings
 
-__all__ = ["FindsSimilar", "Like"]
-
 #: Minimum similarity. In float32, orthogonal vectors have cosines of up to 1e-7.
 LEAST = 1e-6
 #: Maximum similar entries per call.

@@ -9,8 +9,6 @@ from typing import TypeVar
 
 from septet.system.forks import renew_in_children
 
-__all__ = ["TierThreads"]
-
 _Answer = TypeVar("_Answer")
 
 MOST_THREADS = 8

@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from septet._core import words
-from septet.model.results import Note, Results
+from septet.model.results import Results
+from septet.notes import Note
 from septet.query.parse import parse, with_words
 from septet.query.plan import Plan
 from septet.tiers.protocol import Recalled, Tier
-
-__all__ = ["corrected", "guess_note", "guessed"]
 
 
 def guessed(recalled: Sequence[Recalled]) -> Mapping[str, str]:

@@ -15,8 +15,6 @@ from typing import Any, TextIO
 
 from septet.server.exchange import Exchange
 
-__all__ = ["AccessLog"]
-
 #: Maximum number of lines that wait for a slow reader; further ones are counted and dropped.
 MOST_LINES = 10_000
 #: Interval of batches, in seconds.

@@ -18,8 +18,6 @@ from septet.server.routing import RequestError
 from septet.server.settings import Settings
 from septet.service.faults import Fault
 
-__all__ = ["AGAIN", "IN_QUERY", "Admission"]
-
 _Result = TypeVar("_Result")
 
 #: Methods whose request is in the query string.

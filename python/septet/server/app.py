@@ -39,8 +39,6 @@ from septet.service.served import Served
 from septet.service.tier_calls import TIER
 from septet.service.tools import MOST_BODY
 
-__all__ = ["App", "make_app"]
-
 #: Default headers of every answer.
 HEADERS = {
     b"x-content-type-options": b"nosniff",

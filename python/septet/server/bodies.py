@@ -14,8 +14,6 @@ from septet.server.routing import RequestError
 from septet.server.settings import Settings
 from septet.service.faults import Fault
 
-__all__ = ["MOST_READ", "ClientDisconnected", "lines", "whole"]
-
 #: Maximum bytes of all incomplete bodies; the one that the server has waited for longest is dropped for another.
 MOST_READ = 64 * 2**20
 _CLOSE = {"Connection": "close"}

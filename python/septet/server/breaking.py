@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-__all__ = ["CONNECTION", "break_off", "broken_off"]
-
 #: Name of the ASGI extension with the connection of a request.
 CONNECTION = "septet.connection"
 

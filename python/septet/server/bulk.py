@@ -25,8 +25,6 @@ from septet.service.requests import Request
 from septet.service.running import Memory, arguments_of
 from septet.service.served import Served
 
-__all__ = ["Bulk"]
-
 #: Operations of a line, by its ``op``.
 OPERATIONS: Mapping[str, Operation] = {
     "delete": HTTP_OPERATIONS["delete_entry"],

@@ -18,8 +18,6 @@ from septet.service.operations import Operation
 from septet.service.requests import Request
 from septet.service.served import Served
 
-__all__ = ["Caller"]
-
 #: Maximum number of query parameters.
 MOST_FIELDS = 64
 

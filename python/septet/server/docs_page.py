@@ -9,8 +9,6 @@ from typing import Any
 
 from septet.server.page_files import PageFile
 
-__all__ = ["docs_page"]
-
 
 def docs_page(document: Mapping[str, Any]) -> PageFile:
     """Return the page of an OpenAPI document."""

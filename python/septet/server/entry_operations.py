@@ -16,8 +16,6 @@ from septet.service.operations import OPERATIONS, Operation
 from septet.service.requests import MOST_RESULTS, Id, Query, Request, Tier, set_fields
 from septet.service.running import Serving, arguments_of
 
-__all__ = ["HTTP_OPERATIONS"]
-
 _FILTERS = ("kind", "type", "domain", "severity", "source")
 
 

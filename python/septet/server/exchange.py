@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from septet.watch.events import SearchEvent
 
-__all__ = ["CURRENT", "GONE", "Exchange"]
-
 #: Logged status of a request whose client disconnected before the answer.
 GONE = 499
 

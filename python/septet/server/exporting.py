@@ -15,8 +15,6 @@ from septet.federation import Federation
 from septet.service.running import Memory
 from septet.system.threads import call_on_thread
 
-__all__ = ["Exporting"]
-
 PIECE = 1 << 16
 #: Maximum number of pieces that wait for the client.
 MOST_PIECES = 8

@@ -5,8 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["CONTENT_TYPE", "Counter", "Histogram", "gauge"]
-
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 #: Upper bounds in seconds, from 0.1 ms to the longest deadline.

@@ -17,8 +17,6 @@ from septet.server.routing import RequestError
 from septet.server.settings import Settings
 from septet.service.faults import Fault
 
-__all__ = ["Guard"]
-
 _HOST = re.compile(rb"(\[[0-9a-f:.]{2,45}\]|[a-z0-9_.-]{1,253})(?::(\d{1,5}))?")
 _HEADERS = frozenset({b"host", b"origin", b"authorization", b"sec-fetch-site", b"content-length", b"transfer-encoding"})
 #: Wildcard listen addresses.

@@ -12,8 +12,6 @@ from septet.service.running import Memory
 from septet.service.served import Served
 from septet.watch.stages import STAGES, Stages
 
-__all__ = ["Health"]
-
 #: Time for which a result is cached, in seconds: the route is open to all, and each check reads the file.
 KEPT_S = 1.0
 #: Maximum time of a check, in seconds.

@@ -13,8 +13,6 @@ from septet.service.running import Memory
 from septet.watch.events import SearchEvent, WriteEvent
 from septet.watch.hooks import listen
 
-__all__ = ["Metrics"]
-
 
 class Metrics:
     """Counts events of the served memory, and requests to the server."""

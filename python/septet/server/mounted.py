@@ -16,8 +16,6 @@ from septet.server.routing import RequestError
 from septet.service.faults import Fault
 from septet.service.served import Served
 
-__all__ = ["MountedMcp"]
-
 
 class MountedMcp:
     """The MCP server of a memory as a handler, guarded and bounded like the other routes."""

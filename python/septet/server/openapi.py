@@ -10,8 +10,6 @@ from pydantic import TypeAdapter
 from septet.server.entry_operations import HTTP_OPERATIONS
 from septet.service.operations import Operation
 
-__all__ = ["document"]
-
 Schema = dict[str, Any]
 
 _REF = "#/components/schemas/{model}"

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
-__all__ = ["PAGE_CSP", "PageFile", "page_files"]
-
 FOLDER = Path(__file__).parent / "page"
 _TYPES = {
     ".html": "text/html; charset=utf-8",

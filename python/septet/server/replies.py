@@ -12,8 +12,6 @@ from starlette.responses import Response
 
 from septet.service.faults import Fault
 
-__all__ = ["encoded", "failed", "reply"]
-
 JSON = "application/json"
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-__all__ = ["Hold", "Room"]
-
 
 class Room:
     """A limited amount of a resource, held by clients.

@@ -12,8 +12,6 @@ from septet.server.exchange import Exchange
 from septet.service.faults import Fault
 from septet.service.operations import Operation
 
-__all__ = ["Endpoint", "RequestError", "Route", "RouteMatch", "Routes"]
-
 _ID = "{id}"
 
 

@@ -24,8 +24,6 @@ from septet.server.room import Room
 if TYPE_CHECKING:
     from septet.server.app import App
 
-__all__ = ["Server", "bound"]
-
 #: Maximum time for the head of a request, in seconds.
 HEAD_S = 15.0
 #: Time in which a client must download `LEAST_TAKEN` bytes of its answer, or the rest, in seconds.

@@ -10,8 +10,6 @@ from septet.server.settings import SCOPES
 from septet.service.faults import Fault
 from septet.service.operations import Operation
 
-__all__ = ["expect_scope", "scope_of", "tokens_in"]
-
 _ROUTE_SCOPES = {"/v1/bulk": "write", "/mcp": "write", "/metrics": "admin", "/v1/slow_searches": "admin"}
 
 

@@ -9,8 +9,6 @@ from ipaddress import ip_address
 from septet.errors import QueryError
 from septet.inputs.arguments import shown
 
-__all__ = ["LEAST_TOKEN", "SCOPES", "Settings", "is_loopback"]
-
 #: Scopes in ascending order: searches and reads; changes and tools; metrics and slow searches.
 SCOPES = ("read", "write", "admin")
 

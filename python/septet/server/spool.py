@@ -9,8 +9,6 @@ from tempfile import SpooledTemporaryFile
 from septet.server.bodies import ClientDisconnected
 from septet.server.room import Room
 
-__all__ = ["MOST_SPOOLED", "MOST_WAITING", "Spool"]
-
 #: Maximum bytes in memory; more go to the file.
 IN_MEMORY = 1 << 20
 #: Maximum bytes of undelivered answers per NDJSON body; beyond it, no further line is read.

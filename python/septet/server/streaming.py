@@ -26,8 +26,6 @@ from septet.server.spool import MOST_SPOOLED, Spool
 from septet.service.faults import Fault
 from septet.service.served import Served
 
-__all__ = ["Streams"]
-
 LINES = b"application/x-ndjson"
 #: Maximum concurrent exports; each has a thread and a read transaction.
 MOST_EXPORTS = 4

@@ -17,8 +17,6 @@ from septet.service.requests import Request
 from septet.service.served import Served
 from septet.service.tools import Tool, call_tool, tools_of
 
-__all__ = ["ToolCall", "Tools"]
-
 
 class ToolCall(Request):
     """A tool call: name and arguments."""

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from septet.service.running import Memory
     from septet.sqlite.tables.links import Link
 
-__all__ = ["neighbourhood"]
-
 #: Maximum number of second-step links per entry: a hub would crowd out all others.
 MOST_OF_ONE = 6
 

@@ -42,19 +42,6 @@ from septet.profiles.builtin import BUILTIN
 from septet.retrieval.config import RetrievalConfig, blocks_of_retrieval, retrieval_config
 from septet.service.places import config_folder, default_vault, expanded, project_vault
 
-__all__ = [
-    "CONFIG_VARIABLE",
-    "POSTGRES_FIELDS",
-    "Configuration",
-    "ExternalTable",
-    "TierTable",
-    "configuration",
-    "configuration_of",
-    "discovered",
-    "users_external",
-    "users_retrieval",
-]
-
 #: The environment variable with the path of the file.
 CONFIG_VARIABLE = "SEPTET_CONFIG"
 #: Path of a vault that exists only in this process.

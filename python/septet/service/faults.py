@@ -19,8 +19,6 @@ from septet.errors import (
     printable,
 )
 
-__all__ = ["Fault", "fault_of"]
-
 #: HTTP status by error class, most specific first; all others are mistakes of the caller: 422.
 _STATUS: tuple[tuple[type[SeptetError], int], ...] = (
     (EntryNotFound, 404),

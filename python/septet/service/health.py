@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from septet.files.status import RootStatus
     from septet.service.running import Memory
 
-__all__ = ["health", "learned"]
-
 #: Maximum number of days with feedback to list, the latest ones.
 MOST_DAYS = 400
 

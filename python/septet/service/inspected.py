@@ -6,8 +6,6 @@ from typing_extensions import NotRequired, TypedDict
 from septet.client.shapes import LinkAnswer, NoteAnswer
 from septet.model.fields import Severity
 
-__all__ = ["HealthAnswer", "LearnedAnswer", "NeighbourhoodAnswer", "SlowAnswer"]
-
 
 class NodeAnswer(TypedDict):
     """An entry of a neighbourhood: ``steps`` from the middle, its number of ``links``, and of those ``shown``."""

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from septet.service.running import Memory
     from septet.vault import Vault
 
-__all__ = ["opened"]
-
 #: Maximum size of a token, in bytes.
 MOST_TOKEN_BYTES = 4_096
 

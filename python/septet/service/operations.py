@@ -10,8 +10,6 @@ from septet.client import shapes
 from septet.service import around, health, inspected, requests, running
 from septet.service.running import Serving
 
-__all__ = ["OPERATIONS", "Effect", "Operation", "Verb"]
-
 #: Effect of an operation: it only reads; only adds; changes or removes.
 Effect: TypeAlias = Literal["reads", "adds", "changes"]
 Verb: TypeAlias = Literal["GET", "POST", "PATCH", "DELETE"]

@@ -8,17 +8,6 @@ from pathlib import Path
 
 from septet.errors import StoreError
 
-__all__ = [
-    "PROJECT_VAULT",
-    "cache_file",
-    "cache_folder",
-    "config_folder",
-    "default_vault",
-    "expanded",
-    "make_folder",
-    "project_vault",
-]
-
 #: Path of a project's vault, relative to the folder of the project.
 PROJECT_VAULT = Path(".septet") / "vault.db"
 

@@ -11,45 +11,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, create_model
 
-from septet.listing.counting import Bucket
 from septet.model.fields import Action, OnSimilar, Severity, Trust
 from septet.profiles.builtin import BUILTIN
+from septet.query.facets import Bucket
 from septet.query.options import OPTIONS, GroupBy, Leg, Mode, Syntax
 from septet.retrieval.config import RetrievalProfile
-
-__all__ = [
-    "AddRequest",
-    "CountRequest",
-    "DeleteRequest",
-    "EntriesRequest",
-    "ExplainRequest",
-    "FacetsRequest",
-    "FeedbackRequest",
-    "ForgetRequest",
-    "HealthRequest",
-    "IdRequest",
-    "IdsBeginningRequest",
-    "LearnedRequest",
-    "LinkManyRequest",
-    "LinkRequest",
-    "LoadRequest",
-    "NeighbourhoodRequest",
-    "NoRequest",
-    "RecallRequest",
-    "RememberRequest",
-    "Request",
-    "RetrieveRequest",
-    "SearchManyRequest",
-    "SearchRequest",
-    "SimilarRequest",
-    "SupersedeRequest",
-    "TierRequest",
-    "UnlinkRequest",
-    "UpdateManyRequest",
-    "UpdateRequest",
-    "WeightsRequest",
-    "set_fields",
-]
 
 #: A time on the wire: epoch seconds, or RFC 3339 with a zone.
 WireTime: TypeAlias = float | AwareDatetime

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from septet.service.tier_sessions import TierSessions
     from septet.vault import Vault
 
-__all__ = ["Memory", "Serving", "arguments_of"]
-
 #: The served memory: one vault, or several as tiers.
 Memory: TypeAlias = "Vault | PostgresVault | Federation"
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from septet.retrieval.retriever import Retriever
     from septet.service.tier_sessions import TierSessions
 
-__all__ = ["AsyncMemory", "Served"]
-
 AsyncMemory: TypeAlias = AsyncVault | AsyncFederation
 
 

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from septet.watch.events import SearchEvent
 
-__all__ = ["SlowSearches"]
-
 #: Maximum number of searches to keep.
 MOST_KEPT = 50
 #: Maximum age of a kept search, in seconds: slow searches at startup must not hide those of today.

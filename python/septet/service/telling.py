@@ -8,16 +8,6 @@ from typing import Any, NamedTuple, cast
 from septet.model.entry import Entry
 from septet.model.prompt import Shown, line_of, listing_of, sections_of, text_of
 
-__all__ = [
-    "changed_text",
-    "documented_text",
-    "entries_text",
-    "explanation_text",
-    "results_text",
-    "status_text",
-    "updated_text",
-]
-
 #: Fields in the JSON line of a result, besides its source.
 _HIT_FIELDS = ("kind", "type", "domain", "severity", "tags", "parent")
 _ENTRY_FIELDS = ("kind", "type", "domain", "severity", "tags", "attrs", "valid_from", "valid_until", "parent")

@@ -28,8 +28,6 @@ from septet.tiers.remote.tier import PROTOCOL
 from septet.vault.anywhere import AnyVault
 from septet.watch.events import SearchEvent
 
-__all__ = ["TIER", "TierAnswer", "TierCall"]
-
 #: Maximum number of ids per call.
 MOST_IDS = 100_000
 #: Maximum row number of a table.

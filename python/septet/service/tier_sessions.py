@@ -13,7 +13,7 @@ from septet.errors import QueryError, StoreBusy, TierError
 from septet.federation.federation import MAX_PRIORITY
 from septet.inputs.arguments import real, shown, utf8, whole
 from septet.model.entry import MAX_ID_CHARS
-from septet.model.results import Note
+from septet.notes import Note
 from septet.query.plan import Plan
 from septet.tiers.protocol import SearchAgain, ServedSession
 from septet.tiers.remote.plans import plans_of
@@ -24,8 +24,6 @@ from septet.vault.following import within
 
 if TYPE_CHECKING:
     from septet.embedding.embedder import Kind
-
-__all__ = ["IDLE_S", "MOST_SESSIONS", "TierSessions"]
 
 #: Idle time after which a session ends, in seconds: it holds a read transaction.
 IDLE_S = 30.0

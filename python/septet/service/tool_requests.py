@@ -10,19 +10,6 @@ from septet.model.fields import Action, Severity
 from septet.query.options import Mode
 from septet.service.requests import Id, Request, Tier, WireTime
 
-__all__ = [
-    "ExplainTool",
-    "FeedbackTool",
-    "ForgetTool",
-    "KnowledgeQueryTool",
-    "LoadTool",
-    "MemorySearchTool",
-    "RememberTool",
-    "SearchTool",
-    "StatusTool",
-    "UpdateEntryTool",
-]
-
 #: More results fill the context of a model without helping it.
 MOST_RESULTS = 50
 

@@ -19,8 +19,6 @@ from septet.service.requests import Request
 if TYPE_CHECKING:
     from septet.service.served import Served
 
-__all__ = ["MOST_BODY", "MOST_BYTES", "Tool", "ToolAnswer", "UnknownTool", "call_tool", "expect_small", "tools_of"]
-
 #: Maximum size of the arguments of a call, in bytes.
 MOST_BYTES = 1_000_000
 #: Maximum size of a message with a call: twice that of its arguments, so that the tool itself can report the error.

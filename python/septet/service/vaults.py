@@ -12,8 +12,6 @@ from septet.vault import Vault
 if TYPE_CHECKING:
     from septet.postgres.vault.vault import PostgresVault
 
-__all__ = ["VaultPlace", "open_vault"]
-
 #: A path, or ``postgresql://host/database?vault=team``.
 VaultPlace: TypeAlias = str | os.PathLike[str]
 

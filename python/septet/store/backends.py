@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import NamedTuple, TypeAlias
 
-    from septet.postgres.store.store import PostgresReading, PostgresStore, PostgresWriting
+    from septet.postgres.store.store import PostgresStore
+    from septet.postgres.store.transactions import PostgresReading, PostgresWriting
     from septet.sqlite.store import store
     from septet.store import protocol
     from septet.store import table_protocols as of

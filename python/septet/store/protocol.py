@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from septet.notes import Note
     from septet.sqlite.tables.entries import EntryRow
 
-__all__ = ["Reading", "Remembered", "Store", "Tables", "Writing"]
-
 _Answer = TypeVar("_Answer")
 
 

@@ -24,23 +24,6 @@ if TYPE_CHECKING:
     from septet.sqlite.tables.texts import State, TextSpace
     from septet.sqlite.tables.vectors import GivenVectors, StoredVector
 
-__all__ = [
-    "Changing",
-    "Claims",
-    "Entries",
-    "FeedbackRows",
-    "History",
-    "Indexing",
-    "Jobs",
-    "Links",
-    "Marks",
-    "Parts",
-    "Runs",
-    "Texts",
-    "Unchanged",
-    "Vectors",
-]
-
 
 class Changing(Protocol):
     """Bulk changes and deletion of entries."""

@@ -10,8 +10,6 @@ import re
 import stat
 from contextlib import suppress
 
-__all__ = ["REMOTE", "create_private", "file_system", "is_local", "mounted", "synchronised"]
-
 #: File systems that other machines may write to, or that do not share memory maps and locks between machines.
 REMOTE = frozenset(
     """

@@ -29,18 +29,6 @@ from septet._core import Lock, leak, open_gate, passed_gate, shut_gate
 from septet.errors import ForkedInUse, StoreError
 from septet.watch import log
 
-__all__ = [
-    "Connection",
-    "Forked",
-    "OfOneProcess",
-    "close_before_forks",
-    "is_open",
-    "may_use_copies",
-    "refuse_inherited",
-    "renew_in_children",
-    "using_sqlite",
-]
-
 #: Maximum wait of a fork for reads and writes of other threads, in seconds.
 WAIT_S = 10.0
 #: Maximum wait of a fork for another module's lock while SQLite is at rest: its holder may wait for SQLite.

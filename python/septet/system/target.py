@@ -13,21 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from septet.errors import StoreError
-from septet.inputs.arguments import absolute, printable
-
-__all__ = [
-    "ARRAYS",
-    "BESIDE",
-    "Part",
-    "belongs",
-    "checked_target",
-    "complete",
-    "complete_file",
-    "sync_folder",
-    "target_fault",
-    "unfinished",
-]
+from septet.errors import StoreError, printable
+from septet.inputs.arguments import absolute
 
 #: Suffixes of SQLite's files beside a database.
 BESIDE = ("-wal", "-shm", "-journal")

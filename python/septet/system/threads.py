@@ -15,8 +15,6 @@ from typing import Any, Generic, TypeVar
 
 from septet.errors import EmbeddingUnavailable
 
-__all__ = ["call_on_thread", "call_uninterrupted", "call_within", "worked_ahead"]
-
 Result = TypeVar("Result")
 Item = TypeVar("Item")
 

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 from septet.errors import QueryError
 from septet.inputs.arguments import called, shown
 
-__all__ = ["TOKEN_PATTERN", "Analysis", "analysis_of"]
-
 #: Two or more letters, digits and underscores: the default, implemented natively.
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 _BLANKS = re.compile(r"\s\s+")

@@ -13,8 +13,6 @@ from septet import _core
 from septet.errors import QueryError
 from septet.inputs.arguments import shown
 
-__all__ = ["Counted", "called_with", "core_of"]
-
 T = TypeVar("T")
 #: Values, their columns, ascending within a row, and the bounds of rows.
 Csr: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ENGLISH"]
-
 #: The list of the Glasgow Information Retrieval Group, as in scikit-learn.
 ENGLISH = tuple(
     """

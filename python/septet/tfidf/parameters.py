@@ -14,8 +14,6 @@ from septet.tfidf.analysis import analysis_of
 from septet.tfidf.english import ENGLISH
 from septet.tfidf.reading import DECODE_ERRORS, INPUTS, Reading, checked_encoding
 
-__all__ = ["OUTPUTS", "fixed_vocabulary", "native_options", "one_of", "reading_of"]
-
 OUTPUTS = ("rows", "scipy")
 #: Cap of counts; larger ones mean all.
 MOST = 2**31 - 1

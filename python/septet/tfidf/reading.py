@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 from septet.errors import QueryError
 from septet.inputs.arguments import file_path, listed, shown, utf8
 
-__all__ = ["DECODE_ERRORS", "INPUTS", "Reading", "checked_encoding"]
-
 INPUTS = ("content", "filename", "file")
 DECODE_ERRORS = ("strict", "ignore", "replace")
 #: Maximum documents per call.

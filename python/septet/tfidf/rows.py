@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from septet.errors import QueryError
 from septet.inputs.arguments import shown
 
-__all__ = ["SparseRows"]
-
 
 class _Parts(NamedTuple):
     #: Nonzero values, float64.

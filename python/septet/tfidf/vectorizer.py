@@ -17,8 +17,6 @@ from septet.tfidf.counted import Counted, called_with, core_of
 from septet.tfidf.parameters import OUTPUTS, fixed_vocabulary, native_options, one_of, reading_of
 from septet.tfidf.rows import SparseRows
 
-__all__ = ["TfidfVectorizer"]
-
 T = TypeVar("T")
 
 #: Maximum number of threads.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from septet.query.plan import Plan
     from septet.ranking.bm25_scale import TermCounts
 
-__all__ = ["RULE", "measured"]
-
 RULE = Agreement()
 
 

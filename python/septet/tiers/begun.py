@@ -12,8 +12,6 @@ from septet.query.words import begins_with
 if TYPE_CHECKING:
     from septet.query.plan import Plan
 
-__all__ = ["MOST", "WordsFrom", "completed"]
-
 #: Maximum words per prefix, the most frequent ones.
 MOST = 32
 

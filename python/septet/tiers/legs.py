@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from septet.query.parse import TextQuery
     from septet.query.plan import Plan
 
-__all__ = ["answering_step", "matched", "memory_place", "nothing_compared"]
-
 
 def answering_step(query: TextQuery, step: int | None) -> str:
     """Describe the step of the cascade with matches; None if no step has any."""

@@ -10,8 +10,6 @@ from septet import _core
 if TYPE_CHECKING:
     from septet.query.plan import Plan
 
-__all__ = ["MOST_GUESSES", "misspelt"]
-
 #: Minimum letters of a misspelt word; maximum letters up to which one edit is allowed, beyond which two.
 LEAST, ONE_EDIT = 3, 5
 #: Maximum guesses per word.

@@ -5,22 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from septet.model.results import Note
+from septet.notes import Note
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
     from septet.sqlite.store.soundness import Unsound
-
-__all__ = [
-    "MOST_MEMORIES",
-    "constants_of_fts5",
-    "memories_left_out",
-    "model_assumed",
-    "no_vectors",
-    "rows_left_out",
-    "vectors_disagree",
-    "vectors_incomplete",
-]
 
 #: Maximum count of excluded memories.
 MOST_MEMORIES = 100

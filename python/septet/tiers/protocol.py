@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from septet.errors import SeptetError, VectorError
-from septet.model.results import Note
+from septet.notes import Note
 from septet.query.plan import Plan
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import Candidate, Pool
@@ -20,19 +20,6 @@ if TYPE_CHECKING:
     from septet.model.explanation import LegReport
     from septet.query.facets import Faceted
     from septet.query.filters import Filter
-
-__all__ = [
-    "Inspected",
-    "Likeness",
-    "Neighbours",
-    "Overrides",
-    "Recalled",
-    "SearchAgain",
-    "Session",
-    "Standing",
-    "Tier",
-    "TierLost",
-]
 
 
 class SearchAgain(Exception):

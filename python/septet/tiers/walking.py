@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from septet.ranking.pool import Pool
 
-__all__ = ["AT_ONCE", "rows_in"]
-
 #: Neighbours per batch, until enough pass the filters.
 AT_ONCE = 512
 

@@ -11,8 +11,6 @@ from septet.errors import StoreError
 from septet.vault.vault import Vault
 from septet.watch.progress import Progress
 
-__all__ = ["OnlyFiles"]
-
 _P = ParamSpec("_P")
 _S = TypeVar("_S")
 

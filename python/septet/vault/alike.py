@@ -13,8 +13,6 @@ from septet.model.fields import OnSimilar
 from septet.ranking.pool import Candidate
 from septet.sqlite.tables.entries import EntryRow
 
-__all__ = ["KEEP", "SIMILARITY", "Near", "chars", "merged_fields", "nearness", "repeated_changes", "row_entry"]
-
 #: The default: entries are not compared.
 KEEP: OnSimilar = "keep"
 #: Default minimum cosine of near-duplicates.

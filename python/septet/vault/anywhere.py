@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from septet.tiers import Tier
     from septet.tiers.protocol import ServedTier
 
-__all__ = ["AnyVault"]
-
 #: Maximum earlier versions per entry.
 MOST_VERSIONS = 1_000_000
 

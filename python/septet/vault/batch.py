@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from septet._core import windows
 from septet.errors import BatchError, EntryError, Unreachable
 from septet.inputs.arguments import cut, exact, listed, shown, utf8, whole
-from septet.model.entry import FIELDS, Entry, Span
+from septet.model.entry import FIELDS, Entry
+from septet.model.fields import Span
 from septet.sqlite.tables.entries import EntryRow, checked_row, plain_rows
 from septet.sqlite.tables.history import Keeping
 from septet.sqlite.tables.links import NEXT, Link
@@ -20,20 +21,6 @@ from septet.vault.own_ids import with_clean_id, with_clean_ids
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-__all__ = [
-    "BATCH_BYTES",
-    "BATCH_ROWS",
-    "MOST_IDS",
-    "Batch",
-    "fields_of",
-    "ids_of",
-    "ids_to_delete",
-    "item_fields",
-    "items_of",
-    "stopped",
-    "words_a_part",
-]
 
 #: A transaction of `Vault.add_many` ends after this many entries, or bytes of text and vectors: large enough that FTS5
 #: has little to merge, small enough that other writers wait only briefly.

@@ -15,8 +15,6 @@ from septet.model.vector import MOST, MOST_DIMENSIONS, numbers
 from septet.sqlite.tables.entries import EntryRow
 from septet.vault.batch import BATCH_ROWS, Batch, item_fields, stopped, words_a_part
 
-__all__ = ["add_blocks", "checked_matrix", "each_of", "gather_item"]
-
 #: A transaction is a whole number of blocks.
 BLOCK = 500
 

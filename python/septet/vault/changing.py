@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from septet.model.fields import Strings
     from septet.query.filters import Filter
 
-__all__ = ["Changeable", "chosen"]
-
 #: Maximum domains per call of `merge_domains`.
 MOST_NAMES = 100_000
 _CHANGED = frozenset(BulkChanges.__annotations__)

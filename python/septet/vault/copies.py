@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from septet.exchange.imported import Format, Imported, OnError, Rest
     from septet.model.fields import FrameLike, Split
 
-__all__ = ["Copied"]
-
 
 class Copied(Historic, Judged):
     """A store with export and import."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from septet.embedding.query.selection import SpaceStatus
     from septet.embedding.report import EmbedReport, Tally
 
-__all__ = ["Embedded"]
-
 #: The longest wait, in seconds: a year.
 MOST_WAIT_S = 366 * 86_400.0
 #: Maximum time that rebuilt chunks wait for pending entries to be embedded, in seconds.

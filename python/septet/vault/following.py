@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from septet.files.turns import Asked
     from septet.files.watching import FolderWatcher, Watcher
 
-__all__ = ["Following"]
-
 
 class Following(Synced, Searchable):
     """A store that syncs its folders automatically."""

@@ -17,8 +17,6 @@ from septet.vault.changing import Changeable
 if TYPE_CHECKING:
     from septet.model.fields import EntryItem
 
-__all__ = ["Historic"]
-
 #: The type of the link from an entry to the one that it replaced.
 SUPERSEDES = "supersedes"
 #: Fields that a successor copies from the entry it replaces.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from septet.sqlite.store.store import Store
     from septet.sqlite.tier.tier import LocalTier
 
-__all__ = ["Indexed"]
-
 
 class Indexed(AnyVault):
     """A vault with a search index in a folder beside its file."""

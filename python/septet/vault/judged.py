@@ -13,8 +13,6 @@ from septet.vault.writing import Writable
 if TYPE_CHECKING:
     from septet.model.fields import Action
 
-__all__ = ["Judged"]
-
 
 class Judged(Writable):
     """A store that records feedback on results."""

@@ -12,16 +12,14 @@ from septet.store.protocol import Store
 if TYPE_CHECKING:
     from septet.listing import Listings
     from septet.listing.asked import AskedListing
-    from septet.listing.counting import Bucket
     from septet.listing.request import OrderBy
     from septet.listing.shadows import Shadowing
     from septet.model.fields import Time
     from septet.model.pages import Facets, Page
+    from septet.query.facets import Bucket
     from septet.ranking.pool import Candidate
     from septet.sqlite.snapshot.arrays import Mask
     from septet.sqlite.tier.tier import LocalTier
-
-__all__ = ["Listed", "ListedByArrays"]
 
 _Answer = TypeVar("_Answer")
 
@@ -112,8 +110,9 @@ class Listed(ABC):
         """
         from septet.listing import Request
         from septet.listing.asked import CountsAsked
-        from septet.listing.counting import Faceted, facets_of
+        from septet.listing.counting import facets_of
         from septet.listing.request import limit_of
+        from septet.query.facets import Faceted
 
         what, request, most = Faceted.of(field, by), Request.of(where, as_of), limit_of(limit)
         return facets_of(what, [self._listed(CountsAsked(what, request, most), None)[0]], most)

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from septet.model.results import Hit
 
-__all__ = ["KnowsNear"]
-
 #: The type of the link from an entry to its near-duplicate.
 SIMILAR = "similar"
 #: Initial limit of similar entries; some may be parts of other entries.

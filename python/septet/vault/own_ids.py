@@ -12,8 +12,6 @@ from septet._core import made_id, text_hash
 if TYPE_CHECKING:
     from septet.files.redaction import Redactor
 
-__all__ = ["id_of_text", "with_clean_id", "with_clean_ids"]
-
 #: A necessary condition of a title with a secret: a separator before the value, digits among letters, a very long word,
 #: or the keyword before a password in a `.netrc` file.
 _SUSPECT = re.compile(r"[=:：@]|(?:^|\s)-|[^\W\d_]\d|\d[^\W\d_]|[\w/+.-]{16,}|\bpassword\b", re.IGNORECASE)

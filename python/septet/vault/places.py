@@ -10,8 +10,6 @@ from septet.errors import EntryError
 from septet.model.entry import Entry
 from septet.model.fields import Span
 
-__all__ = ["entry_at", "is_like_place"]
-
 #: ``a.md``, ``a.md#L3``, ``a.md#L3-L9``, ``a.pdf#p3``.
 _PLACE = re.compile(r"(.+?)(?:#[Lp](\d{1,9})(?:-[Lp]?(\d{1,9}))?)?", re.DOTALL)
 #: Maximum candidate ids in an error.

@@ -17,8 +17,6 @@ from septet.vault.places import entry_at, is_like_place
 if TYPE_CHECKING:
     from septet.model.stats import Stats
 
-__all__ = ["Readable"]
-
 
 class Readable:
     """A store with methods that read entries; each call reads one state."""

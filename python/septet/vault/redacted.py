@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from septet.files.redaction import Redactor
     from septet.sqlite.tier.tier import LocalTier
 
-__all__ = ["Redactable"]
-
 
 class Redactable(Embedded):
     """A store whose secrets can be masked."""

@@ -9,8 +9,6 @@ from septet.inputs.arguments import file_path
 from septet.sqlite.store.store import Store
 from septet.watch.progress import Progress, reporter, with_progress
 
-__all__ = ["Saved"]
-
 
 class Saved:
     """A file that can be copied while it is in use, and restored."""

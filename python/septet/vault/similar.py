@@ -12,8 +12,6 @@ from septet.search.similar import FindsSimilar
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["Similar"]
-
 
 class Similar(FindsSimilar):
     """Entries that can be compared with each other."""

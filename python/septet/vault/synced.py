@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from septet.files.turns import Asked
     from septet.model.fields import Strings, Trust
 
-__all__ = ["Synced"]
-
 #: The longest ``timeout_s``, in seconds: a year.
 MOST_WAIT_S = 366 * 86_400.0
 

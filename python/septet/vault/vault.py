@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from septet.embedding.options import EmbeddingOptions
     from septet.watch.events import SearchEvent, WriteEvent
 
-__all__ = ["Vault"]
-
 
 @watched
 class Vault(ListedByArrays, Indexed, Redactable, Saved, Following):

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from septet.store.protocol import Remembered
 
-__all__ = ["Layout", "Vectors", "asked_model", "fullest", "rows_of"]
-
 #: A model with its number of dimensions.
 Layout: TypeAlias = "tuple[str, int]"
 

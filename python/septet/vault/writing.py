@@ -39,8 +39,6 @@ if TYPE_CHECKING:
         VectorLike,
     )
 
-__all__ = ["Writable"]
-
 
 class Writable(ABC):
     """A store with methods that write entries; each call is one transaction unless documented otherwise."""

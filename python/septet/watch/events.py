@@ -8,8 +8,6 @@ from typing import Any, Literal, TypeAlias
 
 from septet.notes import Note
 
-__all__ = ["SearchEvent", "SearchMethod", "WriteEvent"]
-
 #: The methods of a vault or a federation that search.
 SearchMethod: TypeAlias = Literal["search", "search_many", "recall", "similar", "explain"]
 

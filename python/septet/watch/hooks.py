@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from septet.watch.events import SearchEvent, WriteEvent
     from septet.watch.spans import Tracer
 
-__all__ = ["Watch", "listen", "watch_of"]
-
 
 class Watch:
     """The hooks and the tracer of a vault or a federation; ``tracer`` is None without spans."""

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from logging import Logger
 
-__all__ = ["DEBUG", "INFO", "WARNING", "logger", "say", "searches_heard", "writes_heard"]
-
 #: Levels of `logging`.
 DEBUG = 10
 INFO = 20

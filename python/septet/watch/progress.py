@@ -11,8 +11,6 @@ from typing import IO, Any, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 from septet.inputs.arguments import called
 
-__all__ = ["Progress", "Report", "reporter", "shown_progress", "with_progress"]
-
 #: Called with the number done and the total; the total is None if unknown.
 Report: TypeAlias = "Callable[[int, Any], Any]"
 #: A report function, or True for a bar.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from septet.watch.events import SearchEvent, WriteEvent
 
-__all__ = ["OpenSpan", "Tracer", "tracer_of"]
-
 
 def tracer_of(telemetry: bool | None, path: str, error: type[SeptetError]) -> Tracer | None:
     """Return the tracer; None without spans.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextvars import ContextVar
 from time import perf_counter
 
-__all__ = ["SLOW_MS", "STAGES", "Stages"]
-
 #: Searches slower than this, in milliseconds, are logged.
 SLOW_MS = 1_000.0
 

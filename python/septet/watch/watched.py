@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 from septet.watch import log
 from septet.watch.stages import STAGES
 
-__all__ = ["SEARCHES", "WRITES", "watched"]
-
 _Kind = TypeVar("_Kind", bound=type)
 
 #: Search methods except `search`, the hottest, which checks for watchers itself.

@@ -16,8 +16,6 @@ from septet.watch.stages import SLOW_MS, STAGES, Stages
 if TYPE_CHECKING:
     from septet.watch.hooks import Watch
 
-__all__ = ["searched", "tell_results", "written"]
-
 #: Minimum rows, or milliseconds, of a write that is logged at INFO instead of DEBUG.
 MANY_ROWS, LONG_MS = 1_000, 1_000.0
 #: Seconds before a persisting condition is logged again.

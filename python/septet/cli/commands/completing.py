@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["completion"]
-
 
 def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
     """Print a shell script that completes commands, options and ids.

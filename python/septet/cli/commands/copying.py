@@ -16,8 +16,6 @@ from septet.cli.terminal import escaped, say, say_notes, unguarded
 from septet.errors import SeptetError
 from septet.system.target import complete_file
 
-__all__ = ["backup", "export", "restore"]
-
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file without asking.")]
 
 

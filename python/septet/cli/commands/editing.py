@@ -23,8 +23,6 @@ from septet.errors import EntryError, EntryNotFound, SeptetError
 if TYPE_CHECKING:
     from septet.model.entry import Entry
 
-__all__ = ["edit"]
-
 #: Fallbacks without ``$VISUAL`` and ``$EDITOR``, in order.
 _EDITORS = ("sensible-editor", "nano", "vi", "notepad.exe")
 #: Editors called with ``+10 FILE``.

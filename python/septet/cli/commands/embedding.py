@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from septet.embedding.report import EmbedReport
     from septet.vault import Vault
 
-__all__ = ["doctor", "embed", "embedding_stoppable", "end_embedding", "models"]
-
 ProviderOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="local, openai, voyage, gemini, ollama, openai-compatible or auto.")
 ]
@@ -100,7 +98,7 @@ def models(embedding: Embedding = None, as_json: AsJson = False) -> None:
 
     Shows the one in use, and why others cannot be used. Sends nothing, and shows no API keys.
     """
-    from septet.cli import render
+    from septet.cli import screen
     from septet.cli.catalogue import catalogue
     from septet.cli.settings import find
 
@@ -108,7 +106,7 @@ def models(embedding: Embedding = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json(asdict(available))
     else:
-        _show_models(render.console(sys.stdout), available)
+        _show_models(screen.console(sys.stdout), available)
 
 
 def doctor(
@@ -126,7 +124,7 @@ def doctor(
     Shows the configuration in use and tests it. Sends one word to the provider, unless --offline. Changes nothing
     without --fix. The exit code is that of the first failed check; with --fix, of those that still fail.
     """
-    from septet.cli import render
+    from septet.cli import screen
     from septet.cli.checkup import checkup
 
     checks = checkup(embedding, vault, timeout_s=None if offline else timeout_s)
@@ -142,7 +140,7 @@ def doctor(
         }
         print_json({"healthy": code == 0, "checks": results}, _plain)
     else:
-        _show_checks(render.console(sys.stdout), checks)
+        _show_checks(screen.console(sys.stdout), checks)
         if any(check.mend for check in checks):
             say("`septet doctor --fix` repairs what it can")
     if code:

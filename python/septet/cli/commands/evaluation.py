@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from septet.evaluation import Evaluation
     from septet.vault import Vault
 
-__all__ = ["evaluate", "tune"]
-
 Judged = Annotated[
     str | None,
     typer.Argument(

@@ -18,8 +18,6 @@ from septet.errors import EntryError
 if TYPE_CHECKING:
     from septet.exchange.imported import Imported
 
-__all__ = ["import_"]
-
 #: Maximum skipped records to print.
 SHOWN = 20
 

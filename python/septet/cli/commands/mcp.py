@@ -14,8 +14,6 @@ from septet.cli.options import Embedding, VaultPath
 from septet.cli.terminal import say
 from septet.errors import QueryError
 
-__all__ = ["mcp"]
-
 
 class Program(str, Enum):
     """An MCP client with a known configuration format."""

@@ -10,8 +10,6 @@ from septet.cli.progress import progress
 from septet.cli.stopping import stoppable
 from septet.cli.terminal import print_json, say
 
-__all__ = ["optimize"]
-
 
 def optimize(as_json: AsJson = False, vault: VaultPath = None) -> None:
     """Build the search index and write it beside the vault.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from septet.cli.screen import Screen
     from septet.postgres.store.administration import DatabaseStatus, Made
 
-__all__ = ["postgres"]
-
 COLUMNS = ("vault", "entries", "deleted", "buckets", "vectors", "spaces", "unfolded")
 
 

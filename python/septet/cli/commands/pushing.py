@@ -16,8 +16,6 @@ from septet.errors import QueryError
 if TYPE_CHECKING:
     from septet.exchange.copying import Copy
 
-__all__ = ["pull", "push"]
-
 #: Maximum differences to print.
 SHOWN = 20
 

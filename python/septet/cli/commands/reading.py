@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from septet.model.entry import Entry, Version
     from septet.model.stats import Stats
 
-__all__ = ["count", "facets", "get", "history", "links", "list_", "stats"]
-
 #: The columns of an entry in `csv` and `md`.
 COLUMNS = ("id", "title", "kind", "type", "domain", "severity", "trust", "tags", "context", "description", "source",
            "created_at", "updated_at", "valid_from", "valid_until", "citation")  # fmt: skip

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from septet.files.redact_report import RedactReport
     from septet.files.redaction import Redactor
 
-__all__ = ["redact"]
-
 #: Maximum remaining places with secrets to print.
 SHOWN = 20
 WHY = "no program can erase a server's logs, standbys and backups: redact a file and `septet push` it"
@@ -41,11 +39,12 @@ def redact(
     they are read again. Earlier copies of the vault still contain the secrets.
     """
     from septet.cli import settings
+    from septet.service.places import cache_file
 
     redactor = None if rules is None else _redactor(rules)
     embedder: dict[str, Any] = {} if dry_run else settings.find(embedding).embedder
-    if not (embedder or dry_run) and settings.cache_file().exists():
-        embedder["embedding_cache"] = settings.cache_file()
+    if not (embedder or dry_run) and cache_file().exists():
+        embedder["embedding_cache"] = cache_file()
     file = file_only(vault, "redact", WHY)
     with existing(file, read_only=dry_run, **embedder) as opened, progress("redacting") as step:
         report = opened.redact(redactor=redactor, dry_run=dry_run, progress=step)

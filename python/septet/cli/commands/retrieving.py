@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from septet.retrieval.account.retrieval import Retrieval
     from septet.retrieval.config import RetrievalConfig
 
-__all__ = ["plan", "retrieve"]
-
 ProfileOption = Annotated[
     str | None, typer.Option("--profile", metavar="NAME", help="septet (default), recall or planned-retrieval.")
 ]
@@ -81,7 +79,7 @@ def retrieve(
     Uses the network only if the configuration names a server. --json also prints the envelope, the account of the
     retrieval.
     """
-    from septet.cli import render, settings
+    from septet.cli import screen, settings
 
     chosen = _config(config, profile, repository, expand)
     options: dict[str, Any] = {"limit": limit, "scope": _scope(scope), "timeout_s": timeout_s}
@@ -101,7 +99,7 @@ def retrieve(
     if as_json:
         print_json(retrieval.to_dict())
     else:
-        _show(render.console(sys.stdout), retrieval, show_plan)
+        _show(screen.console(sys.stdout), retrieval, show_plan)
     say_notes(retrieval.notes)
     if not retrieval:
         say("nothing found")

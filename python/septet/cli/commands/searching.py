@@ -31,8 +31,6 @@ from septet.errors import QueryError, SeptetError
 if TYPE_CHECKING:
     from septet.model.results import Results
 
-__all__ = ["explain", "feedback", "recall", "search", "similar"]
-
 #: The columns of a hit in `csv` and `md`.
 COLUMNS = ("score", "confidence", "id", "title", "kind", "type", "domain", "severity", "tags", "tier", "citation")
 

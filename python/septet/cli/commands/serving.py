@@ -20,8 +20,6 @@ from septet.errors import QueryError, StoreError
 if TYPE_CHECKING:
     from septet.server.access_log import AccessLog
 
-__all__ = ["serve"]
-
 TOKEN_VARIABLE = "SEPTET_TOKEN"
 #: Maximum bytes of a token file.
 MOST_TOKEN_BYTES = 4_096

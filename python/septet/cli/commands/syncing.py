@@ -11,11 +11,12 @@ import typer
 from septet.cli.commands.embedding import embedding_stoppable, end_embedding
 from septet.cli.exits import NOTHING
 from septet.cli.options import AsJson, Embedding, VaultPath
-from septet.cli.places import default_vault, existing, file_only, writable
+from septet.cli.places import existing, file_only, writable
 from septet.cli.progress import progress
 from septet.cli.stopping import stoppable
 from septet.cli.terminal import flat, print_json, say, sentence
 from septet.errors import EntryError
+from septet.service.places import default_vault
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from septet.files.chunking import Chunking
     from septet.files.report import RootInfo, SkippedFile, SyncReport
     from septet.vault import Vault
-
-__all__ = ["FOLDERS", "forget_root", "print_report", "print_roots", "skipped_lines", "sync", "sync_and_embed"]
 
 #: Maximum skipped files to print.
 SHOWN = 20

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from septet.service.configuration import Configuration
     from septet.service.vaults import VaultPlace
 
-__all__ = ["tiers"]
-
 COLUMNS = ("tier", "priority", "entries", "writable", "place", "problem")
 
 

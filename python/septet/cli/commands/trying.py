@@ -12,8 +12,6 @@ from septet.cli.exits import NOTHING
 from septet.cli.options import Embedding
 from septet.errors import EntryError
 
-__all__ = ["demo"]
-
 
 def demo(
     # Not a `Path`, as for `septet sync`.
@@ -35,9 +33,9 @@ def demo(
     With DIR, chunks are embedded only with --embedding, not by a configured embedder.
     """
     from septet.cli import demo as demonstration
-    from septet.cli import render, settings
+    from septet.cli import screen, settings
 
-    out = render.console(sys.stdout, color=not no_color)
+    out = screen.console(sys.stdout, color=not no_color)
     if folder is None:
         if question or profile or embedding:
             raise EntryError("--ask, --profile and --embedding are options of a folder: septet demo DIR")

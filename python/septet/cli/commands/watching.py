@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from septet.files.status import RootStatus
     from septet.files.watching import Watcher
 
-__all__ = ["status", "watch"]
-
 #: Maximum paths to print per kind of change.
 SHOWN = 10
 

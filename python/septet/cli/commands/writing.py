@@ -15,8 +15,6 @@ from septet.cli.options import ConfigFile, Embedding, Id, TierName, VaultPath, W
 from septet.cli.terminal import flat, say, say_notes
 from septet.errors import EntryError
 
-__all__ = ["add", "delete", "forget", "link", "remember", "unlink", "update"]
-
 #: Maximum seconds that `add` waits for the vector of its text.
 ADD_WAIT_S = 3.0
 #: Maximum entries to list before a deletion.

@@ -12,22 +12,6 @@ from septet.embedding.transport.calls import Call
 from septet.embedding.transport.faults import as_text, shortened
 from septet.errors import EmbeddingUnavailable
 
-__all__ = [
-    "BatchFormat",
-    "JobLimits",
-    "JobResult",
-    "JobState",
-    "JobStatus",
-    "cause_of",
-    "field_of",
-    "job_state",
-    "json_line",
-    "list_of",
-    "mapping_of",
-    "multipart",
-    "named_jobs",
-]
-
 JobState: TypeAlias = Literal["running", "completed", "failed", "expired", "cancelled"]
 
 

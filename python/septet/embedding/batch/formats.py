@@ -15,8 +15,6 @@ from septet.embedding.providers.http import HttpEmbedder
 from septet.embedding.providers.openai import OpenAIFormat
 from septet.embedding.providers.voyage import VoyageFormat
 
-__all__ = ["VoyageBatchFormat", "batch_format_of"]
-
 VOYAGE_JOB = JobLimits(100_000, 1_000_000_000)
 
 

@@ -23,8 +23,6 @@ from septet.embedding.providers.gemini import GeminiFormat, models_url
 from septet.embedding.transport.calls import Call, json_call
 from septet.embedding.transport.faults import as_text
 
-__all__ = ["GeminiBatchFormat"]
-
 #: A file may have 2 GB; Google states no limit on its requests.
 GEMINI_JOB = JobLimits(100_000, 2_000_000_000)
 

@@ -10,8 +10,6 @@ from septet.embedding.pipeline import Pipeline
 from septet.embedding.providers.http import HttpEmbedder
 from septet.embedding.report import Tally
 
-__all__ = ["MAX_RESULT_BYTES", "JobInput", "gather"]
-
 #: Input files and files of results are held in memory, so jobs stay below these sizes.
 MAX_INPUT_BYTES = 100_000_000
 MAX_RESULT_BYTES = 256_000_000

@@ -27,12 +27,10 @@ from septet.embedding.transport.calls import Call
 from septet.embedding.transport.client import Client
 from septet.embedding.transport.faults import AnswerTooLarge, Garbled, parsed
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
-from septet.model.results import Note
+from septet.notes import Note
 from septet.sqlite.tables.claims import new_owner
 from septet.sqlite.tables.jobs import Job, owner_of
 from septet.system.threads import call_uninterrupted
-
-__all__ = ["BatchJobs", "batch_jobs_of"]
 
 #: After this many failed jobs in a row, the remaining texts are embedded request by request.
 MAX_FAILED_JOBS = 2

@@ -24,8 +24,6 @@ from septet.embedding.batch.batch_format import (
 from septet.embedding.providers.provider_format import ProviderFormat
 from septet.embedding.transport.calls import Call, json_call
 
-__all__ = ["OpenAIBatchFormat"]
-
 OPENAI_JOB = JobLimits(50_000, 200_000_000)
 
 

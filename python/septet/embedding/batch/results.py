@@ -14,8 +14,6 @@ from septet.embedding.providers.requests import answer_bytes
 from septet.embedding.rows import finish
 from septet.errors import EmbeddingError
 
-__all__ = ["read_vectors"]
-
 
 def read_vectors(
     content: bytes | bytearray, batch_format: BatchFormat, provider_format: ProviderFormat, dimensions: int | None

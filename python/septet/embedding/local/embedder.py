@@ -20,8 +20,6 @@ from septet.embedding.local.folder import (
     MODEL_VARIABLE,
     PACKAGES,
     TOKENIZER,
-    LocalModel,
-    ModelLocation,
     describe,
     find_model,
     local_fault,
@@ -34,8 +32,6 @@ from septet.embedding.rows import unit_rows
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 from septet.inputs.arguments import file_path, utf8
 from septet.inputs.arguments import whole as whole_number
-
-__all__ = ["LocalEmbedder", "LocalModel", "ModelLocation", "local_models"]
 
 #: Pieces encoded between two checks of the deadline.
 _BLOCK = 64

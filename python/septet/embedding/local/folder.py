@@ -12,11 +12,9 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from septet.errors import EmbeddingConfigError
-from septet.inputs.arguments import file_path, listed, printable, variables
+from septet.errors import EmbeddingConfigError, printable
+from septet.inputs.arguments import file_path, listed, variables
 from septet.inputs.documents import Unreadable, read_bytes
-
-__all__ = ["MODEL_VARIABLE", "LocalModel", "ModelLocation", "describe", "find_model", "local_fault", "local_models"]
 
 #: The environment variable that names a folder, or an installed package.
 MODEL_VARIABLE = "SEPTET_MODEL"

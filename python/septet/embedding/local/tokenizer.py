@@ -21,8 +21,6 @@ from septet.inputs.documents import Unreadable, read_bytes
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
-__all__ = ["MAX_SPECIAL_TOKENS", "ModelTokenizer"]
-
 #: The largest files of supported models have 17 MB.
 MAX_FILE_BYTES = 64 * 2**20
 MAX_WORDS = 2_000_000

@@ -16,8 +16,6 @@ from septet.embedding.local.folder import WEIGHTS, LocalModel, local_fault
 from septet.errors import EmbeddingConfigError
 from septet.system.filesystem import is_local
 
-__all__ = ["ModelWeights"]
-
 #: Maximum header; a header has about a hundred bytes per tensor.
 MAX_HEAD_BYTES = 16 * 2**20
 _TYPES = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from septet.embedding.local.tokenizer import ModelTokenizer
 
-__all__ = ["WINDOW_WORDS", "pieces", "whole"]
-
 #: Words of a window. With a title, a window fits into 256 tokens, the limit of the smallest common models.
 WINDOW_WORDS = 100
 #: Maximum words of a title.

@@ -10,8 +10,6 @@ from septet.embedding.config import EmbeddingConfig, config_of
 from septet.errors import EmbeddingConfigError
 from septet.inputs.arguments import shown, variables
 
-__all__ = ["KEY_VARIABLES", "find_keys", "key_source"]
-
 #: The environment variables that may hold each provider's key, in order.
 KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "openai": ("OPENAI_API_KEY",),

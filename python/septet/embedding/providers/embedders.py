@@ -26,15 +26,6 @@ from septet.inputs.arguments import variables
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = [
-    "Fields",
-    "GeminiEmbedder",
-    "OllamaEmbedder",
-    "OpenAICompatibleEmbedder",
-    "OpenAIEmbedder",
-    "VoyageEmbedder",
-]
-
 
 class Fields(TypedDict, total=False):
     """The keyword arguments of all providers over HTTP: fields of `EmbeddingConfig`."""

@@ -15,8 +15,6 @@ from septet.embedding.rows import matrix_of
 from septet.embedding.transport.calls import Call, json_call
 from septet.errors import EmbeddingUnavailable
 
-__all__ = ["GEMINI_MODEL", "GEMINI_URL", "TASK_TYPES", "GeminiFormat", "models_url"]
-
 GEMINI_URL = "https://generativelanguage.googleapis.com"
 GEMINI_MODEL = "gemini-embedding-001"
 TASK_TYPES: Mapping[Kind, str] = {"document": "RETRIEVAL_DOCUMENT", "query": "RETRIEVAL_QUERY"}

@@ -18,8 +18,6 @@ from septet.embedding.transport.exchange import Steps, exchange
 from septet.embedding.transport.faults import InputTooLong, parsed
 from septet.errors import EmbeddingError, EmbeddingRefused
 
-__all__ = ["HttpEmbedder", "Prefixes", "space_model"]
-
 Matrix = NDArray[np.float32]
 
 #: Shorter texts are never split.

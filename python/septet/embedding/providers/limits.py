@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["DIMENSIONS", "GEMINI", "OLLAMA", "OPENAI", "OPENAI_COMPATIBLE", "Limits", "voyage_limits"]
-
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -15,8 +15,6 @@ from septet.embedding.providers.limits import OLLAMA, Limits
 from septet.embedding.rows import matrix_of
 from septet.embedding.transport.calls import Call, bearer, json_call
 
-__all__ = ["OLLAMA_URL", "OllamaFormat", "ollama_url"]
-
 OLLAMA_URL = "http://127.0.0.1:11434"
 
 

@@ -15,8 +15,6 @@ from septet.embedding.providers.limits import OPENAI, Limits
 from septet.embedding.rows import indexed_matrix
 from septet.embedding.transport.calls import Call, bearer, json_call
 
-__all__ = ["OPENAI_MODEL", "OPENAI_URL", "OpenAIFormat", "embeddings_url"]
-
 OPENAI_URL = "https://api.openai.com"
 OPENAI_MODEL = "text-embedding-3-small"
 

@@ -12,8 +12,6 @@ from septet.embedding.embedder import Kind
 from septet.embedding.providers.limits import Limits
 from septet.embedding.transport.calls import Call
 
-__all__ = ["ProviderFormat"]
-
 
 class ProviderFormat(Protocol):
     """One provider's format of requests and answers."""

@@ -9,9 +9,6 @@ from septet.embedding.batching import group
 from septet.embedding.providers.limits import Limits
 from septet.embedding.transport.calls import MAX_ANSWER_BYTES
 
-__all__ = ["answer_bytes", "batches", "estimate_tokens", "pieces", "split_bytes"]
-
-
 #: Maximum bytes of one number in indented JSON, and of the fields around one vector.
 _NUMBER_BYTES, _FIELDS_BYTES = 40, 1024
 #: Assumed while the dimension is unknown; models rarely exceed it.

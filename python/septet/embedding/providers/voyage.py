@@ -14,8 +14,6 @@ from septet.embedding.providers.limits import Limits, voyage_limits
 from septet.embedding.rows import indexed_matrix
 from septet.embedding.transport.calls import Call, bearer, json_call
 
-__all__ = ["VOYAGE_MODEL", "VOYAGE_URL", "VoyageFormat"]
-
 VOYAGE_URL = "https://api.voyageai.com"
 VOYAGE_MODEL = "voyage-3.5"
 

@@ -17,12 +17,10 @@ from septet.embedding.embedder import Embedder, Kind, fault_in, space_name
 from septet.embedding.options import EmbeddingOptions
 from septet.embedding.rows import float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
-from septet.model.results import Note
 from septet.model.vector import QueryVector, query_vector
+from septet.notes import Note
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
-
-__all__ = ["QUERY_TIMEOUT_S", "WITHOUT", "QueryEmbedder"]
 
 QUERY_TIMEOUT_S = 3.0
 #: End of the cause of a note on a search without the query's vector.

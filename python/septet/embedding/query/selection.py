@@ -6,14 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from septet.model.results import Note
 from septet.model.spaces import Space
+from septet.notes import Note
 from septet.store.protocol import Reading
 
 if TYPE_CHECKING:
     from septet.sqlite.tables.texts import TextSpace
-
-__all__ = ["SpaceSelection", "SpaceStatus", "select", "statuses"]
 
 #: A model of a chain answers if its space covers at least this share of the entries that the chain's best covers.
 NEARLY = 0.9

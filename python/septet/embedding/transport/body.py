@@ -12,8 +12,6 @@ from septet.embedding.transport.exchange import Send
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["ENCODINGS", "Body", "BodyError", "timeout_error"]
-
 #: Accepted encodings. The standard library cannot decompress others up to a bound.
 ENCODINGS = ("gzip", "x-gzip")
 _PLAIN = ("", "identity")

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["MAX_ANSWER_BYTES", "Answer", "Call", "TransportError", "bearer", "json_call"]
-
 #: Maximum answer by default; answers without vectors, such as errors, are far smaller.
 MAX_ANSWER_BYTES = 16 * 2**20
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from septet.embedding.transport.network import Resolve
 
-__all__ = ["ATTEMPT_TIMEOUT_S", "IO", "Client"]
-
 Result = TypeVar("Result")
 
 ATTEMPT_TIMEOUT_S = 60.0

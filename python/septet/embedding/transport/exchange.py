@@ -15,8 +15,6 @@ from septet.embedding.transport.faults import AnswerTooLarge, Fault, Garbled, In
 from septet.embedding.transport.keys import ApiKey, KeyRing
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 
-__all__ = ["CallContext", "Send", "Steps", "Wait", "exchange"]
-
 Result = TypeVar("Result")
 
 ATTEMPTS = 3

@@ -13,8 +13,6 @@ from pydantic_core import from_json
 from septet.embedding.transport.calls import Answer
 from septet.errors import EmbeddingRefused
 
-__all__ = ["AnswerTooLarge", "Fault", "Garbled", "InputTooLong", "as_text", "fault_of", "parsed", "shortened"]
-
 _PASSING = frozenset({408, 409, 429})
 _QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 #: Gemini's reasons for a wrong key: its status is 400, as for a malformed text.

@@ -11,8 +11,6 @@ from septet._core import Lock
 from septet.embedding.transport.masking import Masker
 from septet.system.forks import renew_in_children
 
-__all__ = ["COOL_DOWN_S", "ApiKey", "KeyRing"]
-
 #: After this many failures in a row, a key cools down for COOL_DOWN_S.
 MAX_FAILURES = 3
 COOL_DOWN_S = 30.0

@@ -10,8 +10,6 @@ import unicodedata
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["MASK", "SHOWN_CHARS", "Masker", "mask_logs"]
-
 MASK = "[key]"
 #: Minimum letters and digits of a key in a row to mask; shorter runs occur by chance and reveal nothing.
 SHOWN_CHARS = 8

@@ -15,8 +15,6 @@ from typing import Any, TypeAlias
 import httpcore
 import httpx
 
-__all__ = ["Resolve", "keep_deadlines", "until"]
-
 #: Returns the addresses of a host and port, or raises to refuse it.
 Resolve: TypeAlias = Callable[[str, int], Sequence[str]]
 

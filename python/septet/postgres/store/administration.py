@@ -15,8 +15,6 @@ from septet.postgres.store.link import Link
 from septet.postgres.store.migrations import SCHEMA_VERSION, check_version, distribute, prepare, version_of
 from septet.postgres.store.server import Server
 
-__all__ = ["DatabaseStatus", "Made", "VaultStatus", "init", "migrate", "script", "status"]
-
 CONNECT_TIMEOUT_S = 10
 
 _ROLES = "SELECT rolname, pg_has_role(current_user, oid, 'MEMBER') FROM pg_roles WHERE rolname = ANY(%s::text[])"

@@ -15,8 +15,6 @@ from typing import ParamSpec, TypeVar
 from septet.errors import StoreBusy, Unreachable
 from septet.postgres.store.faults import AGAIN, of_worker
 
-__all__ = ["MOST_TRIES", "again"]
-
 _Asked = ParamSpec("_Asked")
 _Answer = TypeVar("_Answer")
 

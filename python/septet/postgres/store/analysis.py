@@ -14,22 +14,6 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.ranking.pool import searched_text
 
-__all__ = [
-    "CONTEXTS",
-    "GRAMS",
-    "MEMORIES",
-    "TEXTS",
-    "TFIDF",
-    "TRIGRAMS",
-    "WORDS",
-    "Order",
-    "Part",
-    "Prepared",
-    "Texts",
-    "analysed",
-    "differences",
-]
-
 TEXTS = 0
 GRAMS = 1
 TRIGRAMS = 2

@@ -10,8 +10,6 @@ from septet._core import Lock
 from septet.errors import SeptetError, Unreachable
 from septet.system.forks import renew_in_children
 
-__all__ = ["Breaker"]
-
 #: So many failures in a row, and calls fail at once.
 FAILURES = 3
 #: How long until the server is asked again whether it is back; twice as long after each time that it is not.

@@ -10,8 +10,6 @@ from typing import TypeVar
 from septet.errors import StoreError
 from septet.inputs.arguments import shown, utf8
 
-__all__ = ["Address", "Kept", "check_file", "is_dsn", "vault_named", "without_frames", "without_passwords"]
-
 _Fault = TypeVar("_Fault", bound=BaseException)
 
 _SCHEMES = ("postgresql://", "postgres://")

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from septet.postgres.store.transactions import PostgresReading
 
-__all__ = ["ServerFacts", "server_facts"]
-
 _FACTS = """
 SELECT current_setting('server_version'),
        (SELECT extversion FROM pg_extension WHERE extname = 'vector'),

@@ -20,8 +20,6 @@ from septet.errors import (
 from septet.postgres.store.dsn import without_passwords
 from septet.postgres.store.link import NoAnswer
 
-__all__ = ["AGAIN", "FORGOTTEN", "is_full", "of_worker", "store_error"]
-
 #: What says that the server keeps other prepared statements than the connection believes: somebody had it forget them,
 #: or a pooler leads to another server process.
 FORGOTTEN = (pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from septet.postgres.store.transactions import Held
     from septet.postgres.store.vaults import VaultRow
 
-__all__ = ["Following"]
-
 #: In a load this is done when differences of so many terms wait: common terms, which each batch has, are added up once
 #: then, and searches read some megabytes more meanwhile.
 MOST_TERMS = 200_000

@@ -20,8 +20,6 @@ from septet.postgres.store.prepared_statements import PreparedStatements
 if TYPE_CHECKING:
     from psycopg.abc import PQGen
 
-__all__ = ["Link", "NoAnswer"]
-
 _Answer = TypeVar("_Answer")
 
 #: How often a wait looks at the clock.

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from psycopg.abc import Buffer
     from psycopg.adapt import PyFormat
 
-__all__ = ["ArrayDumper"]
-
 _NUMBERS = frozenset({int, float, bool, NoneType})
 
 

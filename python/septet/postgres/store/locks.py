@@ -17,8 +17,6 @@ from hashlib import blake2b
 from septet.postgres.store.pipeline import Statement
 from septet.postgres.store.transactions import Held, PostgresReading, PostgresWriting
 
-__all__ = ["MOST_IDS", "hold", "hold_all", "hold_rows", "lock_key", "locking"]
-
 #: So many entries one transaction locks by themselves: a server has room for 64 locks a connection by default.
 MOST_IDS = 48
 

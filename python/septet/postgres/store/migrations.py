@@ -13,8 +13,6 @@ import psycopg
 from septet.errors import SchemaTooNew, StoreError
 from septet.inputs.arguments import shown
 
-__all__ = ["SCHEMA_VERSION", "check_encoding", "check_version", "distribute", "prepare", "version_of"]
-
 SCHEMA_VERSION = 1
 #: Of a number that may be a version.
 MOST_DIGITS = 9

@@ -10,8 +10,6 @@ from septet.errors import EntryError
 from septet.inputs.arguments import shown
 from septet.sqlite.tables.entries import EntryRow
 
-__all__ = ["refuse", "refuse_columns", "refuse_texts"]
-
 #: What stands in JSON for the character, and for texts that only look like it.
 _MARK = "\\u0000"
 _JSON = ("tags", "attrs")

@@ -19,18 +19,6 @@ from septet.errors import VectorError
 if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresWriting
 
-__all__ = [
-    "COLUMNS",
-    "MOST_DIMENSIONS",
-    "PackedVector",
-    "asked",
-    "check_dimensions",
-    "copied",
-    "packed",
-    "sent",
-    "unpacked",
-]
-
 #: Of what pgvector stores.
 MOST_DIMENSIONS = 16_000
 #: Largest components that float16 keeps with all of its bits, when many others are smaller.

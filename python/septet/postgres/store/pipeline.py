@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     _Rows: TypeAlias = "list[tuple[Any, ...]]"
 
-__all__ = ["Statement", "sent", "together"]
-
 #: A parameter with or without a name, in the form that is best, in binary, or in text; two percent signs are one.
 _PARAMETER = re.compile(r"%(?:\((\w+)\))?([sbt%])")
 #: So many statements are kept as the server reads them.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from septet.postgres.store.link import Link
     from septet.postgres.store.vaults import VaultRow
 
-__all__ = ["AMISS", "FEW", "TABLES", "analyse_if_grown", "looked_at", "planned", "rows_planned"]
-
 #: Tables that searches read of a vault.
 TABLES = ("entries", "postings", "posting_blocks", "vectors", "term_counts")
 #: A vault with more than so many times the rows that the planner reckons with, and `FEW` more, may get bad plans.

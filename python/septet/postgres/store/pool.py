@@ -26,8 +26,6 @@ from septet.postgres.store.link import Link
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
-__all__ = ["Pool"]
-
 #: A connection older than this is replaced, so that servers which joined or came back get their share.
 LONGEST_LIFE_S = 3_600
 #: psycopg and libpq wait no shorter for one host.

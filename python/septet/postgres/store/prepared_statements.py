@@ -5,8 +5,6 @@ from __future__ import annotations
 import secrets
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Asked", "PreparedStatements"]
-
 #: A statement, and the types of its parameters.
 Asked: TypeAlias = "tuple[bytes, tuple[int, ...]]"
 

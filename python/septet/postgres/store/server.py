@@ -19,8 +19,6 @@ from septet.postgres.store.pool import Pool
 from septet.postgres.store.prepared_statements import PreparedStatements
 from septet.postgres.store.vaults import VaultRow, check_same, whose
 
-__all__ = ["Server"]
-
 #: How the codes of a server begin that ends its connections: it shuts down, or crashed, or starts.
 _GOODBYE = "57P"
 #: How many statements with names that begin so the server keeps prepared.

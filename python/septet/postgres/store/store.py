@@ -12,7 +12,7 @@ import psycopg
 from psycopg.adapt import AdaptersMap
 
 from septet.errors import Closed, ReadOnly, StoreError, Unreachable
-from septet.model.results import Note
+from septet.notes import Note
 from septet.postgres.store.analysis import Prepared
 from septet.postgres.store.dsn import Address
 from septet.postgres.store.faults import AGAIN
@@ -26,8 +26,6 @@ from septet.postgres.store.transactions import Held, PostgresReading, PostgresRe
 from septet.postgres.store.vaults import Shape, is_worker, opened
 from septet.postgres.tables import indexing
 from septet.sqlite.tables.entries import EntryRow
-
-__all__ = ["PostgresReadTransaction", "PostgresReading", "PostgresStore", "PostgresWriting", "Reads"]
 
 #: Connections that one process keeps to one vault, at most: for reads as many as for writes, where these differ.
 MOST_CONNECTIONS = 8

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     _Taker: TypeAlias = Callable[[list[tuple[Any, ...]]], object]
 
-__all__ = ["Foreseen", "Held", "PostgresReadTransaction", "PostgresReading", "PostgresWriting"]
-
 
 class Foreseen(NamedTuple):
     """What was read of entries behind the locks on them.

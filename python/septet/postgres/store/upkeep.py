@@ -9,8 +9,6 @@ from septet.postgres.tables import folding
 if TYPE_CHECKING:
     from septet.postgres.store.store import PostgresStore
 
-__all__ = ["upkeep"]
-
 #: A role that does not own the tables is told so in a notice, and may leave it to the server's autovacuum.
 _ANALYZE = (
     "ANALYZE septet.entries, septet.postings, septet.posting_blocks, septet.term_counts, septet.totals, "

@@ -11,8 +11,6 @@ from septet.errors import StoreError, VaultReplaced
 from septet.postgres.store.link import Link
 from septet.postgres.store.pipeline import Statement
 
-__all__ = ["STRIDE", "Shape", "VaultRow", "check_same", "is_worker", "opened", "whose"]
-
 #: A vault's buckets are numbered from its number times this; rows end in the bucket modulo this.
 STRIDE = 1_024
 #: What a vault is made with where nothing else was asked for.

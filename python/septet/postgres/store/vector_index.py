@@ -17,22 +17,20 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.errors import StoreBusy, StoreError, VectorError
 from septet.inputs.arguments import shown, whole
-from septet.model.results import Note
 from septet.model.spaces import Space
+from septet.notes import Note
 from septet.postgres.store.locks import lock_key
 from septet.postgres.store.packing import sent, unpacked
 from septet.postgres.store.pipeline import together
 from septet.postgres.tables import found, nearest, settings
-from septet.postgres.tables.conditions import Condition
 from septet.postgres.tables.fragments import searched, vector_key
+from septet.sqlite.tables.conditions import Condition
 
 if TYPE_CHECKING:
     import psycopg
 
     from septet.postgres.store.store import PostgresStore
     from septet.postgres.store.transactions import PostgresReading
-
-__all__ = ["RECALL", "Recall", "approximate", "index_vectors", "indexed_spaces", "measure", "unfinished"]
 
 #: Under what the settings of a vault keep what was measured of an index, with the number of the space.
 RECALL = "recall:"

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.store.vaults import VaultRow
 
-__all__ = ["changed", "changes", "checked", "checksum", "fold", "stored_checksum"]
-
 #: Maximum blocks per round trip of a fold.
 _PAGE = 20_000
 

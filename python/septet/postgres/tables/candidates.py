@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from septet.postgres.store.store import PostgresReading
-from septet.postgres.tables.conditions import Condition, conditions, conjunction, filtered, validity
+from septet.postgres.store.transactions import PostgresReading
+from septet.postgres.tables.conditions import conditions, conjunction, filtered, validity
 from septet.postgres.tables.fragments import FINDABLE, named
 from septet.postgres.tables.phrases import settled
 from septet.query.plan import Plan
+from septet.sqlite.tables.conditions import Condition
 
 if TYPE_CHECKING:
     from septet.query.filters import Filter
-
-__all__ = ["any_passing", "filters_passed", "passing_among", "passing_rows", "rows_of", "rows_where", "valid_ids"]
 
 _NAMED = (
     "unnest(%s::integer[], %s::text[]) WITH ORDINALITY AS w (bucket, id, place) "

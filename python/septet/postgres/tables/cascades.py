@@ -15,10 +15,8 @@ from septet.postgres.tables.vocabulary import range_of
 
 if TYPE_CHECKING:
     from septet.postgres.store.vaults import VaultRow
-    from septet.postgres.tables.conditions import Condition
     from septet.postgres.tables.fulltext import Posting, TextLeg
-
-__all__ = ["Cascade", "best", "memories"]
+    from septet.sqlite.tables.conditions import Condition
 
 
 class Cascade(NamedTuple):

@@ -12,25 +12,14 @@ from septet.postgres.store.locks import hold_rows
 from septet.postgres.store.nul import refuse_columns
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import history, indexing, links, parts
-from septet.postgres.tables.conditions import Condition, filtered
+from septet.postgres.tables.conditions import filtered
 from septet.postgres.tables.fragments import numbered, scalar
 from septet.sqlite.tables.changing import INDEXED, contradiction, too_large
+from septet.sqlite.tables.conditions import Condition
 from septet.sqlite.tables.history import Keeping
 
 if TYPE_CHECKING:
     from septet.query.filters import Filter
-
-__all__ = [
-    "attrs_at",
-    "count_where",
-    "erase",
-    "erased",
-    "expired",
-    "rows_where",
-    "set_attrs",
-    "set_columns",
-    "set_tags",
-]
 
 _Read = PostgresReading | PostgresWriting
 

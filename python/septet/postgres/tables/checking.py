@@ -16,8 +16,6 @@ from septet.postgres.tables.fragments import numbered
 from septet.postgres.tables.indexing import IndexedEntry, indexed
 from septet.postgres.tables.postings import expected
 
-__all__ = ["faults", "rebuilt"]
-
 _OF_TEXTS = (TEXTS, GRAMS, TRIGRAMS, TFIDF, WORDS)
 _PARTS = (*_OF_TEXTS, *(part + MEMORIES for part in _OF_TEXTS), FEEDBACK)
 #: Maximum entries per page.

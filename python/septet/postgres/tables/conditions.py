@@ -18,17 +18,6 @@ from septet.sqlite.tables.conditions import Condition, by_type, values_of
 if TYPE_CHECKING:
     from septet.query.filters import Compare, Filter, Scalar
 
-__all__ = [
-    "Condition",
-    "among",
-    "chosen",
-    "conditions",
-    "conjunction",
-    "filtered",
-    "text_compared",
-    "validity",
-]
-
 _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 #: Columns of numbers.
 _TIMES = frozenset(["created_at", "updated_at", "valid_from", "valid_until"])

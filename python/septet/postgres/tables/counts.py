@@ -17,22 +17,6 @@ from septet.postgres.store.analysis import MEMORIES
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.store.vaults import VaultRow
 
-__all__ = [
-    "FEEDBACK",
-    "WAITING",
-    "Counted",
-    "Numbered",
-    "Total",
-    "add",
-    "bucket_of_term",
-    "everything",
-    "fetch",
-    "of",
-    "question",
-    "totals",
-]
-
-
 #: The part of feedback; its terms are actions.
 FEEDBACK = 32
 #: Rows of differences, and terms in them, that trigger a fold: every search reads all unfolded differences.

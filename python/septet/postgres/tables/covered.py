@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading, PostgresWriting
     from septet.postgres.store.vaults import VaultRow
 
-__all__ = ["Change", "Entry", "SpaceCoverage", "covered", "differences", "limit", "needed", "note", "note_given", "of"]
-
 #: Parts of the counts by ``space:level``: the number of entries with a vector, and the sum of their sample keys; and
 #: the offset of the parts of memories.
 VECTORS, SAMPLES, MEMORIES = 5, 6, 16

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
     from septet.model.spaces import Space
     from septet.postgres.store.vaults import VaultRow
-    from septet.postgres.tables.conditions import Condition
-
-__all__ = ["around"]
+    from septet.sqlite.tables.conditions import Condition
 
 #: Tolerance of distances, which pgvector sums in float32.
 WITHIN = 1 / 10_000

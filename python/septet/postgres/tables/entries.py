@@ -18,21 +18,6 @@ from septet.ranking.pool import Candidate
 from septet.sqlite.tables.entries import CANDIDATE, EntryRow, MissingRows
 from septet.sqlite.tables.history import Keeping
 
-__all__ = [
-    "any_searchable",
-    "count",
-    "count_searchable",
-    "find",
-    "ids_at",
-    "ids_beginning",
-    "kinds",
-    "live",
-    "purge",
-    "rows_of",
-    "tags_at",
-    "upsert",
-]
-
 _Read = PostgresReading | PostgresWriting
 
 #: Rows per fetch of `live`.

@@ -12,8 +12,6 @@ from septet.postgres.tables import counts as counted
 from septet.postgres.tables.counts import FEEDBACK
 from septet.sqlite.tables.feedback import ACTIONS, Feedback
 
-__all__ = ["all_rows", "by_day", "clear", "counts", "record", "restore"]
-
 _Read = PostgresReading | PostgresWriting
 
 _ALL = "SELECT query, entry_id, action, created_at FROM septet.feedback WHERE vault = %s ORDER BY row"

@@ -12,8 +12,6 @@ from septet.postgres.store.vaults import VaultRow
 from septet.postgres.tables import blocks
 from septet.postgres.tables.counts import WAITING
 
-__all__ = ["fold", "fold_all"]
-
 #: Maximum terms, and rows of differences, per fold.
 _TERMS_A_FOLD, _ROWS_A_FOLD = 200_000, 1_000
 

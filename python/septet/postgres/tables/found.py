@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from septet.model.spaces import Space
     from septet.postgres.store.vaults import VaultRow
 
-__all__ = ["FACTS", "Found", "all_of", "of_rows", "vector_of"]
-
 #: Columns of ``entries e``: grams, then the fields of a `Candidate` in order.
 FACTS = (
     "e.grams, e.row, e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context, e.tags, e.attrs, "

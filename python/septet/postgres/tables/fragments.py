@@ -10,22 +10,6 @@ if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading, PostgresWriting
     from septet.postgres.store.vaults import VaultRow
 
-__all__ = [
-    "FINDABLE",
-    "MEMORY",
-    "NAMED_PART",
-    "SEARCHABLE",
-    "SPLIT",
-    "has_vectors",
-    "named",
-    "numbered",
-    "parent_named",
-    "scalar",
-    "searched",
-    "spaces_with_vectors",
-    "vector_key",
-]
-
 _FOUND = "e.parent IS DISTINCT FROM e.id"
 #: Findable entries: live and not split; of split entries the parts are found.
 FINDABLE = f"e.live AND {_FOUND}"

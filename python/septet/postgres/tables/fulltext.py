@@ -13,19 +13,7 @@ from septet.postgres.tables.found import FACTS
 
 if TYPE_CHECKING:
     from septet.postgres.store.vaults import VaultRow
-    from septet.postgres.tables.conditions import Condition
-
-__all__ = [
-    "PASSING",
-    "VALID",
-    "Needed",
-    "Posting",
-    "Ranking",
-    "TextLeg",
-    "WeightedTerms",
-    "holding_all",
-    "with_all",
-]
+    from septet.sqlite.tables.conditions import Condition
 
 
 class WeightedTerms(NamedTuple):

@@ -11,8 +11,6 @@ from septet.postgres.tables.prefetch import VERSION, has_history, parents
 from septet.ranking.pool import json_text
 from septet.sqlite.tables.history import COLUMNS, Keeping, Stored, columns_of, replaced, versions
 
-__all__ = ["count_older", "drop_older", "erase", "keep", "keep_replaced", "of_entry", "was"]
-
 _Read = PostgresReading | PostgresWriting
 
 #: Current versions of live entries.

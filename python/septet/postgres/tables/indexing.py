@@ -16,8 +16,6 @@ from septet.postgres.tables import blocks, counts, covered, postings
 from septet.postgres.tables.fragments import numbered
 from septet.sqlite.tables.entries import EntryRow
 
-__all__ = ["IndexedEntry", "change", "indexed", "indexed_at", "merge", "prepared", "rows_of", "take"]
-
 _ROWS_OF = (
     "SELECT e.row FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
     "ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id"

@@ -6,11 +6,10 @@ The job itself, not a process, owns the claims on its texts, so they survive a c
 from __future__ import annotations
 
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
-from septet.postgres.tables import claims
+from septet.postgres.tables.claims import release
 from septet.postgres.tables.fragments import scalar
+from septet.sqlite.tables.claims import is_dead
 from septet.sqlite.tables.jobs import OWNERS, Job, owner_of
-
-__all__ = ["Job", "count_texts", "drop", "keys", "let_go", "make", "owner_of", "renew", "submitted", "take"]
 
 _MAKE = (
     "INSERT INTO septet.jobs (vault, model, place, name, owner, until, created_at) "
@@ -51,7 +50,7 @@ def submitted(write: PostgresWriting, job: int, batch: str) -> None:
 def take(write: PostgresWriting, model: str, address: str, owner: str, now: float, until: float) -> list[Job]:
     """Take over the jobs of a model without a living owner, oldest first."""
     vault = write.vault.number
-    dead = [other for (other,) in write.sql.execute(_OWNERS, (vault, now)) if claims.is_dead(other)]
+    dead = [other for (other,) in write.sql.execute(_OWNERS, (vault, now)) if is_dead(other)]
     if dead:
         write.sql.execute(_LET_GO, (vault, dead))
     taken = write.sql.execute(_TAKE, (owner, until, vault, model, address, now, vault))
@@ -71,7 +70,7 @@ def let_go(write: PostgresWriting, owner: str) -> None:
 def drop(write: PostgresWriting, job: int) -> None:
     """Delete a finished job and release its remaining texts."""
     write.sql.execute(_DROP, (write.vault.number, job))
-    claims.release(write, owner_of(job))
+    release(write, owner_of(job))
 
 
 def keys(read: PostgresReading, job: int) -> set[str]:

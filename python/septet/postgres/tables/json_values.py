@@ -12,8 +12,6 @@ from typing import Any
 
 from septet.sqlite.tables.conditions import Condition
 
-__all__ = ["MEMBER_ORDER", "NUMBER", "canonical", "canonicals", "members", "source", "value_of"]
-
 _LEAST, _BEYOND = -(2**63), 2**63
 
 #: The number in the text of a member ``m``. Doubles of SQLite are cast to float8 first; then 64-bit integers compare

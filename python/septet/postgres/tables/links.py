@@ -10,8 +10,6 @@ from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables.fragments import numbered, scalar
 from septet.sqlite.tables.links import Link
 
-__all__ = ["all_links", "count", "linked_by", "links_of", "put", "remove", "remove_of_rows"]
-
 _Read = PostgresReading | PostgresWriting
 
 #: Rows per fetch of `all_links`.

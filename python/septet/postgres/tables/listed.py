@@ -6,18 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.model.entry import SEVERITIES, TRUSTS
-from septet.postgres.store.store import PostgresReading
-from septet.postgres.tables.conditions import Condition, conjunction, filtered, validity
+from septet.postgres.store.transactions import PostgresReading
+from septet.postgres.tables.conditions import conjunction, filtered, validity
 from septet.postgres.tables.fragments import scalar
 from septet.postgres.tables.json_values import MEMBER_ORDER, members, value_of
 from septet.postgres.tables.orders import Order
 from septet.ranking.pool import Candidate
+from septet.sqlite.tables.conditions import Condition
 from septet.sqlite.tables.entries import CANDIDATE
 
 if TYPE_CHECKING:
     from septet.query.filters import Filter
-
-__all__ = ["Listed", "Values", "every", "number", "page", "state", "values"]
 
 _UNITS = {"day": "YYYY-MM-DD", "month": "YYYY-MM", "year": "YYYY"}
 #: Years 1 to 9999, in epoch seconds.

@@ -10,8 +10,6 @@ from septet.ranking.pool import Candidate
 from septet.sqlite.tables.entries import CANDIDATE
 from septet.sqlite.tables.listings import RUN_CHARS, RUN_ROWS
 
-__all__ = ["held", "last_row", "run"]
-
 _Read = PostgresReading | PostgresWriting
 
 #: Rows per fetch of `run`; low, as texts may be long.

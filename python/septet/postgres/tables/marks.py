@@ -5,8 +5,6 @@ from __future__ import annotations
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import settings
 
-__all__ = ["get", "put"]
-
 
 def get(read: PostgresReading | PostgresWriting, name: str) -> str | None:
     """Return the mark of a name, or None."""

@@ -9,8 +9,6 @@ from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables.fragments import NAMED_PART, SPLIT, named, numbered
 from septet.postgres.tables.prefetch import prefetch
 
-__all__ = ["of", "taken", "with_parts"]
-
 _Read = PostgresReading | PostgresWriting
 
 _ANY = "SELECT 1 FROM septet.entries WHERE vault = %s AND parent IS NOT NULL LIMIT 1"

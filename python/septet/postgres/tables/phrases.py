@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 from septet._core import index_terms, stored_terms
 
 if TYPE_CHECKING:
-    from septet.postgres.store.store import PostgresReading
+    from septet.postgres.store.transactions import PostgresReading
     from septet.query.filters import Filter
-
-__all__ = ["Among", "alternatives", "settled", "terms_of"]
 
 #: The format of `septet.query.words`: quoted phrases joined by OR, with `*` after a prefix.
 _QUOTED = re.compile(r'"([^"]*)"( \*)?')

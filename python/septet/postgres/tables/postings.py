@@ -12,8 +12,6 @@ from septet.postgres.store.analysis import GRAMS, TEXTS, Order, Part
 from septet.postgres.store.transactions import PostgresWriting
 from septet.postgres.store.vaults import STRIDE, VaultRow
 
-__all__ = ["COLUMNS", "expected", "ordered", "put", "remove"]
-
 #: Columns of frequencies; those of grams are in the second.
 COLUMNS = ("id", "title", "description", "context", "tags")
 _GRAMS_COLUMN = COLUMNS.index("title")

@@ -10,8 +10,6 @@ from septet.postgres.store.transactions import Foreseen, PostgresWriting
 from septet.postgres.tables.fragments import SPLIT, named, parent_named
 from septet.sqlite.tables.history import COMPARED
 
-__all__ = ["VERSION", "has_history", "parents", "prefetch"]
-
 _PARTS = "SELECT 1 FROM septet.entries WHERE vault = %s AND parent IS NOT NULL LIMIT 1"
 _COLUMNS = "row live kind parent id title description context tags grams created_at".split()
 _NAMED = ", ".join(f"p.{name}" for name in _COLUMNS)

@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from septet.postgres.store.vaults import VaultRow
-    from septet.postgres.tables.conditions import Condition
     from septet.postgres.tables.fulltext import Needed, Posting, TextLeg
-
-__all__ = ["Matches", "TermBlocks", "begun", "matched", "of_beginning", "of_terms", "outside", "ranked"]
+    from septet.sqlite.tables.conditions import Condition
 
 _OF_TERMS = """
 SELECT b.part, b.term, string_agg(b.postings, ''::bytea)

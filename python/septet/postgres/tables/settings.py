@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 
-__all__ = ["get", "put", "remove"]
-
 
 def get(read: PostgresReading | PostgresWriting, key: str) -> str | None:
     """Return a setting, or None."""

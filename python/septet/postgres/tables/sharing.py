@@ -11,9 +11,7 @@ from septet.postgres.store.pipeline import Statement
 
 if TYPE_CHECKING:
     from septet.postgres.store.vaults import VaultRow
-    from septet.postgres.tables.conditions import Condition
-
-__all__ = ["Shares", "sharing"]
+    from septet.sqlite.tables.conditions import Condition
 
 
 class Shares(NamedTuple):

@@ -12,8 +12,6 @@ from septet.postgres.tables.fragments import searched, spaces_with_vectors
 if TYPE_CHECKING:
     from septet.postgres.store.vaults import VaultRow
 
-__all__ = ["SpacesAndLinks", "outside", "standing", "texts_outside"]
-
 _LINKED = "SELECT 1 FROM septet.links l WHERE l.vault = %s LIMIT 1"
 _SPACES = """
 SELECT s.space, s.model, s.dimensions, s.keyed_by, 0, s.hnsw,

@@ -17,33 +17,6 @@ from septet.postgres.tables.covered import Change
 from septet.postgres.tables.fragments import FINDABLE, has_vectors, scalar, searched
 from septet.sqlite.tables.texts import State, TextSpace, joined
 
-__all__ = [
-    "State",
-    "TextSpace",
-    "add_index",
-    "begin",
-    "count_missing",
-    "coverage",
-    "drop_orphans",
-    "embedded",
-    "emptied_at",
-    "empty",
-    "find_space",
-    "forget",
-    "is_left",
-    "joined",
-    "lacking",
-    "left_spaces",
-    "make_space",
-    "missing",
-    "move",
-    "of_keys",
-    "pooling",
-    "put",
-    "set_pooling",
-    "text_spaces",
-]
-
 _SPACE = (
     "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM septet.spaces s WHERE s.vault = %s "
     "AND s.keyed_by = 'text' AND s.model = %s::text AND (%s::integer IS NULL OR s.dimensions = %s::integer) "

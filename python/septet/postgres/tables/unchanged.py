@@ -12,8 +12,6 @@ from septet.sqlite.tables.entries import EntryRow
 from septet.sqlite.tables.unchanged import SELECTED, same
 from septet.sqlite.tables.vectors import GivenVectors
 
-__all__ = ["rows_stored", "vectors_stored"]
-
 _Read = PostgresReading | PostgresWriting
 
 _ROWS = (

@@ -17,23 +17,7 @@ from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import covered
 from septet.postgres.tables.covered import Change
 from septet.postgres.tables.fragments import has_vectors, named, numbered, vector_key
-from septet.sqlite.tables.vectors import DEFAULT_MODEL, GivenVectors, StoredVector, checked, no_space
-
-__all__ = [
-    "DEFAULT_MODEL",
-    "GivenVectors",
-    "StoredVector",
-    "all_spaces",
-    "checked",
-    "choose",
-    "drop_given",
-    "drop_stale",
-    "given",
-    "of_ids",
-    "of_rows",
-    "put",
-    "spaces",
-]
+from septet.sqlite.tables.vectors import GivenVectors, StoredVector, no_space
 
 #: Rows per fetch of `given`.
 _PAGE = 1_000

@@ -11,8 +11,6 @@ from septet.postgres.store.pipeline import Statement
 if TYPE_CHECKING:
     from septet.postgres.store.vaults import VaultRow
 
-__all__ = ["beginning", "like", "range_of"]
-
 #: The last code point, which ends a range of texts with the same prefix.
 _LAST = "\U0010ffff"
 #: Words of entries and of memories.

@@ -9,8 +9,6 @@ from septet.postgres.store.pipeline import Statement, together
 from septet.postgres.store.transactions import PostgresReading
 from septet.sqlite.tables.links import NEXT
 
-__all__ = ["edges"]
-
 # Skip links between chunks of one file. An index has the others in order.
 _FIRST = f"""(
     SELECT l.other_row, l.generation FROM septet.links l

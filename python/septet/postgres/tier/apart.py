@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from septet.postgres.tier.statistics import QueryTerms, Statistics
     from septet.query.plan import Plan
 
-__all__ = ["Apart", "Kept", "are_apart", "ranked", "score", "term_counts", "weights"]
-
 
 class Apart(NamedTuple):
     """What memories score by.

@@ -9,10 +9,8 @@ from septet.postgres.tier.vocabulary import words_from
 from septet.tiers import begun
 
 if TYPE_CHECKING:
-    from septet.postgres.store.store import PostgresReading
+    from septet.postgres.store.transactions import PostgresReading
     from septet.query.plan import Plan
-
-__all__ = ["completed"]
 
 
 def completed(plans: Sequence[Plan], read: PostgresReading) -> Sequence[Plan]:

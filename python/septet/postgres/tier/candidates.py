@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from septet.postgres.store.analysis import GRAMS, TEXTS
 from septet.postgres.store.pipeline import Statement, together
 from septet.postgres.tables import blocks, found, memories, nearest, ranking
-from septet.postgres.tables.conditions import Condition, chosen, conditions, conjunction
+from septet.postgres.tables.conditions import chosen, conditions, conjunction
 from septet.postgres.tables.fulltext import Needed, Posting, Ranking, TextLeg, WeightedTerms
 from septet.postgres.tier.apart import Kept, are_apart, ranked, weights
 from septet.postgres.tier.phrases import constants
 from septet.postgres.tier.whole import holds_all
+from septet.sqlite.tables.conditions import Condition
 from septet.tiers.notes import MOST_MEMORIES
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from septet.model.spaces import Space
-    from septet.postgres.store.store import PostgresReading
+    from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables import cascades
     from septet.postgres.tables.found import Found
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from septet.postgres.tier.statistics import QueryTerms, Statistics
     from septet.query.plan import Plan
     from septet.ranking.pool import Candidate
-
-__all__ = ["Answered", "Chosen", "cascade", "look", "memories_leg", "read_candidates", "text_leg"]
 
 
 class Answered(NamedTuple):

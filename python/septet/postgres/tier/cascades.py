@@ -16,14 +16,12 @@ from septet.tiers.notes import MOST_MEMORIES
 
 if TYPE_CHECKING:
     from septet.postgres.store.pipeline import Statement
-    from septet.postgres.store.store import PostgresReading
+    from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.store.vaults import VaultRow
-    from septet.postgres.tables.conditions import Condition
     from septet.postgres.tables.fulltext import TextLeg
     from septet.postgres.tier.statistics import QueryTerms, Statistics
     from septet.query.plan import Plan
-
-__all__ = ["first_answer", "memories_apart", "memories_of", "ranked_apart"]
+    from septet.sqlite.tables.conditions import Condition
 
 Rows: TypeAlias = Sequence[tuple[Any, ...]]
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from septet.ranking.bm25_scale import TermCounts
     from septet.ranking.pool import Pool
 
-__all__ = ["ranked_by_phrases"]
-
 
 def ranked_by_phrases(
     plan: Plan,

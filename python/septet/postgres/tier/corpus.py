@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from septet.postgres.tier.spaces import Compared
     from septet.postgres.tier.statistics import QueryTerms, Statistics
 
-__all__ = ["SmallCorpus", "small_corpus"]
-
 #: The columns of the full text of an entry.
 COLUMNS = ("id", "title", "description", "context", "tags_json")
 

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from septet.listing.counting import Counted
-from septet.postgres.tables.conditions import Condition, among, conditions, conjunction
+from septet.postgres.tables.conditions import among, conditions, conjunction
 from septet.postgres.tables.listed import Listed, values
 from septet.postgres.tier.matching import matches, memories_matching
 from septet.query.facets import Faceted
+from septet.sqlite.tables.conditions import Condition
 
 if TYPE_CHECKING:
     from septet.postgres.tier.view import PostgresView
-
-__all__ = ["counted_matches"]
 
 
 def counted_matches(view: PostgresView, query: int, asked: Sequence[Faceted]) -> list[Counted]:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from septet.postgres.tier.view import PostgresView
     from septet.query.plan import Plan
 
-__all__ = ["guesses_of"]
-
 
 def guesses_of(view: PostgresView, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
     """Return the words of a query that no entry holds, each with the words near it, the nearest first."""

@@ -13,13 +13,14 @@ from septet.postgres.store.analysis import GRAMS, TEXTS
 from septet.postgres.store.packing import unpacked
 from septet.postgres.store.pipeline import together
 from septet.postgres.tables.candidates import filters_passed
-from septet.postgres.tables.conditions import Condition, conditions, conjunction
+from septet.postgres.tables.conditions import conditions, conjunction
 from septet.postgres.tables.distances import around
 from septet.postgres.tier.matching import Match, matches, memories_matching
 from septet.postgres.tier.phrases import columns_of, times
 from septet.postgres.tier.whole import holds_all
 from septet.query.plan import MEMORY, Plan
 from septet.ranking.cuts import guarded
+from septet.sqlite.tables.conditions import Condition
 from septet.tiers.legs import answering_step, matched, memory_place, nothing_compared
 from septet.tiers.protocol import Inspected
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
     from septet.postgres.tables.found import Found
     from septet.postgres.tier.view import PostgresView
-
-__all__ = ["inspected"]
 
 
 def inspected(view: PostgresView, entry_id: str) -> Inspected | None:

@@ -18,7 +18,6 @@ from septet.postgres.store.pipeline import together
 from septet.postgres.tables.conditions import conditions, conjunction
 from septet.postgres.tables.sharing import Shares, sharing
 from septet.postgres.tier.statistics import Told
-from septet.sqlite.tier.likeness import likeness_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from septet.postgres.tables.found import Found
     from septet.postgres.tier.statistics import Statistics
     from septet.query.plan import Plan
-
-__all__ = ["cosines_of", "likeness_of", "nearest_by_words"]
 
 #: So many texts are read at once.
 AT_ONCE = 512

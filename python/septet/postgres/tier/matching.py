@@ -11,11 +11,9 @@ from septet.postgres.tier.candidates import cascade, memories_apart, memories_le
 from septet.query.plan import MOST
 
 if TYPE_CHECKING:
-    from septet.postgres.tables.conditions import Condition
     from septet.postgres.tier.view import PostgresView
     from septet.query.plan import Plan
-
-__all__ = ["Match", "matches", "memories_matching"]
+    from septet.sqlite.tables.conditions import Condition
 
 
 class Match(NamedTuple):

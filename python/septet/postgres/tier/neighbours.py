@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from septet.postgres.tier.view import PostgresView
 
-__all__ = ["near"]
-
 
 def near(view: PostgresView, anchors: Sequence[int], known: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
     """Walk the links from the rows of the anchors.

@@ -12,10 +12,8 @@ from septet.postgres.tables.statistics import texts_outside
 from septet.ranking.pool import searched_text
 
 if TYPE_CHECKING:
-    from septet.postgres.store.store import PostgresReading
+    from septet.postgres.store.transactions import PostgresReading
     from septet.query.plan import Plan
-
-__all__ = ["NOTHING_OUTSIDE", "Outside", "outside_of"]
 
 
 class Outside(NamedTuple):

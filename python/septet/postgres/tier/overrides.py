@@ -12,8 +12,6 @@ from septet.tiers.protocol import Overrides
 if TYPE_CHECKING:
     from septet.postgres.tier.view import PostgresView
 
-__all__ = ["held"]
-
 
 def held(view: PostgresView, tier: int, query: int, ids: Sequence[str]) -> Overrides:
     """Say which of the ids the vault holds, and bring those that pass the filters."""

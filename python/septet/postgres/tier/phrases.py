@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from septet.postgres.store.vaults import VaultRow
     from septet.query.plan import Plan
 
-__all__ = ["MOST_ENTRIES", "Phrases", "columns_of", "constants", "times"]
-
 #: So many entries are looked at for each phrase.
 MOST_ENTRIES = 10_000
 

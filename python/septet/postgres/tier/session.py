@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.errors import StoreBusy, Unreachable
-from septet.model.results import Note
+from septet.notes import Note
 from septet.postgres.store.again import again
 from septet.postgres.store.faults import AGAIN, of_worker
 from septet.postgres.tier.phrases import MOST_ENTRIES
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from septet.query.facets import Faceted
     from septet.query.filters import Filter
     from septet.query.plan import Plan
-
-__all__ = ["PostgresSession"]
 
 NO_GUESSES: Mapping[str, Sequence[tuple[str, int, int]]] = MappingProxyType({})
 
@@ -213,7 +211,7 @@ class PostgresSession:
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
         """Return what entries like one are compared with, None when the vault does not hold it."""
         # A search needs none of it.
-        from septet.postgres.tier.likeness import likeness_of
+        from septet.sqlite.tier.likeness import likeness_of
 
         return likeness_of(self.view.read, entry_id, model)
 

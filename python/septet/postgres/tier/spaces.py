@@ -18,12 +18,10 @@ from septet.postgres.tables.covered import SpaceCoverage
 
 if TYPE_CHECKING:
     from septet.model.spaces import Space
-    from septet.postgres.store.store import PostgresReading
+    from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.tier.outside import Outside
     from septet.postgres.tier.statistics import Statistics
     from septet.query.plan import Plan
-
-__all__ = ["Compared", "Remembered", "compared", "likely"]
 
 #: So many samples of spaces a tier remembers.
 MOST_SAMPLES = 16

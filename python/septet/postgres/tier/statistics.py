@@ -20,12 +20,10 @@ from septet.sqlite.tables.feedback import ACTIONS
 
 if TYPE_CHECKING:
     from septet.model.spaces import Space
-    from septet.postgres.store.store import PostgresReading
+    from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables.found import Found
     from septet.query.plan import Plan
-
-__all__ = ["Asking", "QueryTerms", "Statistics", "Told", "terms_of"]
 
 NOTHING = Total(0, 0)
 

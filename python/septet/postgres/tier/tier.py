@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from septet.postgres.store.store import PostgresStore
     from septet.query.plan import Plan
 
-__all__ = ["PostgresTier"]
-
 
 class PostgresTier(NamedTuple):
     """A vault on a server with a name and a priority.

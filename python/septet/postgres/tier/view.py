@@ -29,15 +29,13 @@ from septet.tiers.agreement import RULE, measured
 
 if TYPE_CHECKING:
     from septet.model.spaces import Space
-    from septet.postgres.store.store import PostgresReadTransaction
+    from septet.postgres.store.transactions import PostgresReadTransaction
     from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables.found import Found
     from septet.postgres.tier.apart import Apart
     from septet.query.plan import Plan
     from septet.ranking.pool import Candidate
     from septet.sqlite.snapshot.arrays import Slots
-
-__all__ = ["PostgresView", "asking_of"]
 
 #: So many of the best more than word feedback reads, of which scores that differ by rounding may be the first.
 MORE_BEST = 8

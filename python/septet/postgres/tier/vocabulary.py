@@ -11,9 +11,7 @@ from septet.postgres.store.pipeline import Statement, together
 from septet.postgres.tables import counts, vocabulary
 
 if TYPE_CHECKING:
-    from septet.postgres.store.store import PostgresReading
-
-__all__ = ["words_from", "words_near"]
+    from septet.postgres.store.transactions import PostgresReading
 
 
 def words_near(

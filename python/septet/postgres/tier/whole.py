@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from septet.postgres.tier.statistics import QueryTerms
     from septet.query.plan import Plan
 
-__all__ = ["holds_all"]
-
 
 def holds_all(plan: Plan, one: Found, terms: QueryTerms) -> bool:
     """Say whether an entry holds every word that a plan needs."""

@@ -14,8 +14,6 @@ from septet.inputs.arguments import shown
 from septet.vault.anywhere import AnyVault
 from septet.vault.vault import Vault
 
-__all__ = ["backup"]
-
 
 def backup(vault: AnyVault, path: str, progress: Callable[[int, int], None] | None) -> None:
     """Copy a vault to a new file, which appears when it is complete; see `PostgresVault.backup`.

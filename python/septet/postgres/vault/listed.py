@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from septet.postgres.tier.listing import PostgresListings
     from septet.sqlite.snapshot.arrays import Mask
 
-__all__ = ["PostgresListed"]
-
 _Answer = TypeVar("_Answer")
 
 

@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 
 from septet.vault.batch import MOST_IDS
 
-__all__ = ["TRANSACTIONS", "retried"]
-
 _Kind = TypeVar("_Kind", bound=type)
 
 #: Methods that are one transaction, from their beginning to its end.

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from septet.postgres.tier.tier import PostgresTier
     from septet.watch.events import SearchEvent, WriteEvent
 
-__all__ = ["PostgresVault"]
-
 _Answer = TypeVar("_Answer")
 
 #: So many connections one process may be told to keep.

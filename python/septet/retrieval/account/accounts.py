@@ -12,8 +12,6 @@ from septet.errors import QueryError
 from septet.inputs.arguments import exact, shown, utf8
 from septet.notes import Note
 
-__all__ = ["AskedCorpus", "AskedWave", "Spoken", "as_number", "as_texts", "read_field"]
-
 MOST_DEPTH, MOST_TEXT = 32, 1_000_000
 
 

@@ -9,11 +9,9 @@ from typing import Any
 from septet.errors import QueryError
 from septet.inputs.arguments import shown
 from septet.notes import Note
-from septet.retrieval.account.accounts import AskedCorpus, AskedWave, Spoken, as_number, as_texts, read_field
+from septet.retrieval.account.accounts import AskedWave, Spoken, as_number, as_texts, read_field
 from septet.retrieval.planning.evidence import BUCKETS, Evidence
 from septet.retrieval.planning.plan import RetrievalPlan
-
-__all__ = ["AskedCorpus", "AskedWave", "Envelope", "Spoken", "envelope_of", "retrieval_tier"]
 
 #: The form of the object; it grows when fields are added.
 VERSION = 1

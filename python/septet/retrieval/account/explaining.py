@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from septet.retrieval.judging import Round
     from septet.retrieval.waves import Reply
 
-__all__ = ["CorpusReport", "ListReport", "RetrievalExplanation", "explained"]
-
 
 @dataclass(frozen=True, slots=True)
 class ListReport:

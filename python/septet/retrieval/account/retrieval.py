@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from septet.retrieval.judging import Round
     from septet.retrieval.recall.settings import PresentSettings
 
-__all__ = ["Retrieval"]
-
 
 @dataclass(frozen=True, slots=True)
 class Retrieval(Hits):

@@ -25,8 +25,6 @@ from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.fusion import changed_hit, convex
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
 
-__all__ = ["CHUNK_WEIGHT", "ChunkCorpus", "MirrorCorpus", "fused_chunks"]
-
 #: The documented weight of vectors beside words.
 CHUNK_WEIGHT = 0.60
 

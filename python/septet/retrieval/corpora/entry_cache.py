@@ -10,8 +10,6 @@ from septet.model.entry import Entry
 from septet.model.results import Hit
 from septet.system.forks import renew_in_children
 
-__all__ = ["MOST_ENTRIES", "EntryCache"]
-
 MOST_ENTRIES = 10_000
 
 

@@ -13,11 +13,9 @@ from septet._core import Lock, Repository, stop_words
 from septet.errors import QueryError
 from septet.inputs.arguments import file_path, listed, utf8, whole
 from septet.model.entry import MAX_ID_CHARS
-from septet.model.results import Note
+from septet.notes import Note
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
-
-__all__ = ["IGNORE_FILES", "MOST_FILES", "SKIPPED", "Folder", "Listed", "entry_id", "natural_words"]
 
 #: Names of skipped folders, as documented.
 SKIPPED = (".git", "target", "node_modules", ".next", ".vox", "dist", "build")

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from septet._core import Lock
-from septet.errors import EntryError, QueryError, SeptetError
-from septet.inputs.arguments import called, cut, printable, real, shown, utf8
+from septet.errors import EntryError, QueryError, SeptetError, printable
+from septet.inputs.arguments import called, cut, real, shown, utf8
 from septet.model.drafts import draft
 from septet.model.entry import Entry
 from septet.model.results import Hit, hits_of
@@ -20,8 +20,6 @@ from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import items_of
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
-
-__all__ = ["Asks", "FunctionCorpus", "made_hits"]
 
 #: A function of a query and a maximum number of results; returns these, best first.
 Asks: TypeAlias = "Callable[[str, int], Iterable[Mapping[str, Any] | Hit]]"

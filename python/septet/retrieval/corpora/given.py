@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from septet.query.options import SearchOptions
 
-__all__ = ["CorpusLike", "SearchedCorpus", "Searches", "corpus_of"]
-
 
 class Searches(Protocol):
     """An object searched like a vault: a `Vault`, a `Federation`, an `ExternalFirst`."""

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from septet.errors import QueryError
 from septet.inputs.arguments import utf8, whole
 from septet.model.entry import Entry
-from septet.model.results import Hit, Note, Scored, hits_of
+from septet.model.results import Hit, Scored, hits_of
+from septet.notes import Note
 from septet.profiles import ProfileLike
 from septet.retrieval.corpora.legs import (
     MOST_ITEMS,
@@ -22,8 +23,6 @@ from septet.retrieval.corpora.misses import Miss, missed
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
 from septet.sqlite.tables.links import NEXT, Link
-
-__all__ = ["Edge", "GraphCorpus", "edge_weight", "led_by"]
 
 #: Maximum anchors, the nodes whose neighbours are listed, and maximum neighbours of each.
 ANCHORS, MOST_EDGES = 5, 10

@@ -8,7 +8,8 @@ from typing import Literal
 
 from septet.errors import QueryError
 from septet.inputs.arguments import shown, utf8
-from septet.model.entry import Entry, Span
+from septet.model.entry import Entry
+from septet.model.fields import Span
 from septet.model.results import Hit, hits_of
 from septet.retrieval.corpora.entry_cache import EntryCache
 from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, entry_id, natural_words
@@ -17,8 +18,6 @@ from septet.retrieval.corpora.misses import MOST_PATHS, Miss, missed_path
 from septet.retrieval.corpora.rules import path_words
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.knowledge import items_of
-
-__all__ = ["InventoryCorpus", "path_entry", "path_hits"]
 
 
 class InventoryCorpus:

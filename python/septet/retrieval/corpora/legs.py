@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from septet.errors import QueryError, VectorError
 from septet.inputs.arguments import listed, shown, utf8
-from septet.model.results import Hit, Note
-from septet.notes import NoteCode
+from septet.model.results import Hit
+from septet.notes import Note, NoteCode
 from septet.profiles import ProfileLike
 from septet.profiles.builtin import SEPTET
 from septet.query.options import Leg, SearchOptions
@@ -18,18 +18,6 @@ from septet.ranking.profile import Cuts, Profile, TextRules
 from septet.retrieval.corpus import Asked
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge
-
-__all__ = [
-    "MOST_ITEMS",
-    "BothLegs",
-    "LegHits",
-    "checked_filter",
-    "checked_names",
-    "leg_profile",
-    "searched_legs",
-    "searched_together",
-    "time_left",
-]
 
 #: Maximum items in a list.
 MOST_ITEMS = 1000

@@ -35,8 +35,6 @@ from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
 
-__all__ = ["OTHER_KINDS", "MemoryCorpus"]
-
 #: Kinds of other corpora.
 OTHER_KINDS = ("chunk", "node", "path", "symbol", "web")
 #: Candidates of the text leg, as a multiple of the limit: the factors change the order.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from septet.retrieval.corpus import Asked
     from septet.retrieval.knowledge import Knowledge
 
-__all__ = ["Miss", "missed", "missed_kind", "missed_path"]
-
 #: The maximum paths of a folder.
 MOST_PATHS = 1_000_000
 PATH = "path:"

@@ -13,8 +13,6 @@ from septet.errors import QueryError
 from septet.files.steady import decoded, open_file
 from septet.inputs.arguments import file_path, shown
 
-__all__ = ["ContractLike", "Renamed", "Renames"]
-
 #: Retired names with the canonical ones, or a JSON file of these.
 ContractLike: TypeAlias = "Mapping[str, str] | str | os.PathLike[str]"
 MOST_BYTES, MOST_NAMES, MOST_NAME_CHARS, MOST_DEPTH = 4 << 20, 10_000, 256, 8

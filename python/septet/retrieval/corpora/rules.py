@@ -8,25 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = [
-    "HALF_LIFE_DAYS",
-    "LEAST_AGE_FACTOR",
-    "STATUS_FACTORS",
-    "Memory",
-    "MemoryHit",
-    "age_factor",
-    "best_lines",
-    "contradicting",
-    "heading_chunks",
-    "path_score",
-    "rank_memories",
-    "similarity",
-    "status_factor",
-    "status_of",
-    "text_score",
-    "vector_score",
-]
-
 #: Factor of a document's score by the state in its front matter; 1 for any other state.
 STATUS_FACTORS: Mapping[str, float] = {
     "current": 1.2,

@@ -23,8 +23,6 @@ from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.fusion import Evidence, changed_hit, merged_evidence
 from septet.retrieval.knowledge import Knowledge, items_of
 
-__all__ = ["FoundFile", "SemanticFilesCorpus", "discover_files_for_intent", "retrieve_evidence_for_intent"]
-
 #: Documented default and maximum number of files.
 FILES, MOST_FOUND = 16, 256
 #: Chunks searched per file: several may belong to one.

@@ -9,8 +9,10 @@ from typing import TypeAlias
 
 from septet.errors import QueryError
 from septet.inputs.arguments import utf8
-from septet.model.entry import Entry, Span
-from septet.model.results import Hit, Note, Scored, hits_of
+from septet.model.entry import Entry
+from septet.model.fields import Span
+from septet.model.results import Hit, Scored, hits_of
+from septet.notes import Note
 from septet.retrieval.corpora.entry_cache import EntryCache
 from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, Listed, entry_id, natural_words
 from septet.retrieval.corpora.legs import MOST_ITEMS, searched_legs, time_left
@@ -18,8 +20,6 @@ from septet.retrieval.corpora.renames import ContractLike, Renames
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge, items_of
-
-__all__ = ["SymbolCorpus", "names_in"]
 
 #: Path, line, name, kind, text of the line, score.
 _Definition: TypeAlias = tuple[str, int, str, str, str, float]

@@ -23,8 +23,6 @@ from septet.retrieval.planning.environment import Resolver
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["ChatExpander", "ChatFields", "chat_url", "expanding_of", "read_reply"]
-
 OPENAI_URL = "https://api.openai.com/v1"
 OPENROUTER_URL = "https://openrouter.ai/api/v1"
 #: Variables of the keys. A key is only sent to its own provider.

@@ -16,8 +16,6 @@ from septet.inputs.arguments import shown
 from septet.retrieval.expansion.expanding import CACHE_SIZE, MOST_CACHED, MOST_VARIANTS, MOST_WAIT_S, TIMEOUT_S
 from septet.retrieval.expansion.phrasings import MOST_PHRASINGS
 
-__all__ = ["ChatProvider", "ExpansionConfig", "ExpansionLike", "expansion_config"]
-
 ChatProvider: TypeAlias = Literal["none", "openai", "openai-compatible", "openrouter", "ollama"]
 
 #: The documented default; three phrasings are shorter.

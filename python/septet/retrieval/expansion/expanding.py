@@ -9,15 +9,13 @@ from concurrent.futures import Future, wait
 from typing import Any, NamedTuple, Protocol
 
 from septet._core import Lock
-from septet.errors import EmbeddingError, QueryError
-from septet.inputs.arguments import cut, printable, real, shown, whole
+from septet.errors import EmbeddingError, QueryError, printable
+from septet.inputs.arguments import cut, real, shown, whole
 from septet.notes import Note
 from septet.query.deadline import Deadline
 from septet.retrieval.expansion.phrasings import MOST_PHRASINGS, variants_of
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
-
-__all__ = ["Begun", "Expander", "Expanding", "Expansion", "Unnamed"]
 
 TIMEOUT_S = 3.0
 REST_S, LONGEST_REST_S = 1.0, 60.0

@@ -11,8 +11,6 @@ from typing import Any
 from septet.errors import QueryError
 from septet.inputs.arguments import exact, shown
 
-__all__ = ["MOST_PHRASINGS", "MOST_PHRASING_CHARS", "phrasings_in", "variants_of"]
-
 #: Default maximum beside the query itself.
 MOST_PHRASINGS = 3
 #: A longer text is an answer, not a phrasing.

@@ -9,8 +9,6 @@ from septet.errors import QueryError
 from septet.inputs.arguments import listed, real, shown, utf8, whole
 from septet.retrieval.planning.policy import Policy, policy_of
 
-__all__ = ["Passage", "Selected", "selected_passages"]
-
 MOST_PASSAGES = 100_000
 
 

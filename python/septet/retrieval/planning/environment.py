@@ -13,19 +13,6 @@ from septet.retrieval.planning.knobs import OURS, Bad, Knob, checked_value, pars
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-__all__ = [
-    "SECRETS",
-    "Knobs",
-    "Read",
-    "Resolver",
-    "checked_keys",
-    "error_of",
-    "read_block",
-    "read_keys",
-    "read_values",
-    "read_variables",
-]
-
 #: Returns the secret of a name, that of an environment variable; None if unknown.
 Resolver: TypeAlias = Callable[[str], "str | None"]
 #: Knobs by name, each with its default.

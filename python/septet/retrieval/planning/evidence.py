@@ -12,23 +12,6 @@ from septet.errors import QueryError
 from septet.inputs.arguments import real, shown, whole
 from septet.retrieval.planning.policy import Policy, policy_of
 
-__all__ = [
-    "BUCKETS",
-    "Evidence",
-    "NextAction",
-    "VerificationReason",
-    "calibrated_evidence",
-    "citation_coverage",
-    "contradicting_titles",
-    "evidence_of",
-    "evidence_quality",
-    "is_better",
-    "linked_contradictions",
-    "next_action",
-    "source_diversity",
-    "wants_verification",
-]
-
 #: Next actions; the same five for documented and calibrated evidence.
 NextAction: TypeAlias = Literal["ask_user", "broaden_scope", "focus_repo", "focus_codex", "retry_hybrid"]
 VerificationReason: TypeAlias = Literal[

@@ -9,8 +9,6 @@ from septet.errors import QueryError
 from septet.inputs.arguments import listed, real
 from septet.retrieval.planning.policy import Policy, policy_of
 
-__all__ = ["recent_mean", "tuned"]
-
 #: The number of latest measurements that count, and the mean without any.
 LATEST_ROWS, NO_ROWS = 24, 0.75
 MOST_ROWS = 100_000

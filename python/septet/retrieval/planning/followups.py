@@ -12,8 +12,6 @@ from septet.inputs.arguments import flag, listed, real, shown, utf8, whole
 from septet.retrieval.planning.policy import Policy, policy_of
 from septet.retrieval.planning.query_words import found_in, normalized, tokens_of
 
-__all__ = ["Clue", "Route", "continues", "follow_up_queries", "rewritten_query", "route"]
-
 #: The source of an answer.
 Route: TypeAlias = Literal["retrieve", "in_context", "web_search"]
 

@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 
 from septet.inputs.arguments import cut, exact, shown
 
-__all__ = ["OURS", "THEIRS", "Bad", "Kind", "Knob", "checked_value", "expected_value", "knob", "parsed_value"]
-
 Kind: TypeAlias = Literal["number", "whole", "switch", "text", "address", "choice", "words"]
 
 #: Prefixes of knobs in the environment: Septet's own, which takes precedence, and the documented one.

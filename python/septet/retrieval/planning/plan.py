@@ -10,8 +10,6 @@ from septet.errors import QueryError
 from septet.inputs.arguments import flag, listed, shown, utf8, whole
 from septet.retrieval.corpus import RetrievalMode
 
-__all__ = ["CORPORA", "INTENTS", "LOCAL", "MODES", "Intent", "Override", "RetrievalPlan", "backends_of", "one_of"]
-
 #: The intent of a query.
 Intent: TypeAlias = Literal["factual_lookup", "code_navigation", "repo_structure", "broad_research", "verification"]
 INTENTS: tuple[Intent, ...] = get_args(Intent)

@@ -23,8 +23,6 @@ from septet.retrieval.planning.plan import (
 from septet.retrieval.planning.policy import Policy, policy_of
 from septet.retrieval.planning.query_words import code_in, found_in, length_of, normalized, tokens_of
 
-__all__ = ["CORPORA", "INTENTS", "MODES", "Intent", "Override", "RetrievalPlan", "looks_like_code", "plan"]
-
 #: Corpora searched beside the document chunks, if available.
 BESIDE_CHUNKS = ("docs_mirror", "remote")
 #: Corpora searched only if the caller names them.

@@ -26,8 +26,6 @@ from septet.retrieval.planning.knobs import Knob, expected_value, knob
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-__all__ = ["PRESETS", "SECRETS", "Policy", "PolicyName", "Resolver", "knobs", "policy_of"]
-
 PolicyName: TypeAlias = Literal["septet", "planned-retrieval"]
 
 #: Differences from the documented defaults, by profile.

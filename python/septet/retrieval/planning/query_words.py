@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-__all__ = ["code_in", "found_in", "length_of", "normalized", "tokens_of"]
-
 #: Recorded tokens are ASCII; natural ones have letters and digits of every script.
 _RECORDED = re.compile(r"[A-Za-z0-9_\-/.]+")
 _TOKENS = re.compile(r"[\w\-/.]+")

@@ -12,8 +12,6 @@ from septet.inputs.arguments import flag, real, shown, whole
 from septet.model.prompt import Shown, sections_of, text_of
 from septet.model.results import Hit
 
-__all__ = ["CORPUS_SHARES", "OTHER_SHARE", "Detail", "Presented", "cut_at_sentence", "formatted", "present"]
-
 #: The extent of a result's text, by its score relative to the best.
 Detail: TypeAlias = Literal["strong", "supporting", "peripheral"]
 

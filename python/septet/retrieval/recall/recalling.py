@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from septet.model.results import Hit
     from septet.retrieval.recall.settings import RecallSettings, SourceSettings
 
-__all__ = ["EVERYTHING", "WITHIN", "ListRule", "recall", "recall_lists", "within_of"]
-
 #: Scopes of a recall, as ``scope={"within": …}``.
 WITHIN = ("all", "session", "project", "knowledge")
 #: Corpus name of the lists over all candidates.

@@ -13,26 +13,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic.alias_generators import to_camel
 
 from septet.embedding.config import EmbeddingConfig
-from septet.errors import ProfileError
-from septet.inputs.arguments import cut, exact, file_path, listed, printable, shown, utf8
+from septet.errors import ProfileError, printable
+from septet.inputs.arguments import cut, exact, file_path, listed, shown, utf8
 from septet.inputs.documents import Unreadable, bounded, read_settings
 from septet.profiles import ProfileLike, resolve
 from septet.ranking.profile import Profile
-
-__all__ = [
-    "BASE_PROFILE",
-    "DEFAULT_SOURCES",
-    "EmbeddingsSettings",
-    "FtsWeights",
-    "Further",
-    "ListWeights",
-    "PresentSettings",
-    "RecallSettings",
-    "Role",
-    "SettingsLike",
-    "SourceSettings",
-    "settings_of",
-]
 
 #: Base ranking profile of sources; configured weights override its own.
 BASE_PROFILE = "recall"

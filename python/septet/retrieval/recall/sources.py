@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from septet.model.explanation import Explanation
     from septet.retrieval.recall.settings import RecallSettings, Role
 
-__all__ = ["VaultCorpus", "corpora_of"]
-
 MOST_WEIGHT, MOST_NAME = 1e9, 256
 #: Backend of each list in the account of a retrieval.
 BACKENDS = {TEXT: "bm25", VECTOR: "vector"}

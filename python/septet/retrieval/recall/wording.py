@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from septet.profiles.builtin import RECALL_STOP_WORDS
 
-__all__ = ["STOP_WORDS", "Overlap", "age_spread", "exact_matches", "kept_words", "title_overlap", "top_terms"]
-
 #: The documented words without content.
 STOP_WORDS = frozenset(RECALL_STOP_WORDS)
 #: Runs of letters, digits and underscores, with the marks that belong to letters.

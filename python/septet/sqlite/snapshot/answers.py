@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 
 from septet.sqlite.store.store import Reading
 
-__all__ = ["Answers"]
-
 _Answer = TypeVar("_Answer")
 
 

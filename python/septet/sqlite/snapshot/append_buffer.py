@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["AppendBuffer"]
-
 
 class AppendBuffer:
     """Rows in a buffer with spare capacity. Only one thread may append; any thread may use views."""

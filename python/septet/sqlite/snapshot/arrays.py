@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from septet import _core
 
-__all__ = ["Mask", "Pieces", "Positions", "Slots"]
-
 #: Slots, or rows of the store.
 Slots: TypeAlias = NDArray[np.int64]
 #: Position of each slot's vector ``(s,)``, -1 without one.

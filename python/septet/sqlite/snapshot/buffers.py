@@ -17,8 +17,6 @@ from septet.sqlite.snapshot.postings import PostingsBuffers
 from septet.sqlite.snapshot.snapshot import Snapshot
 from septet.sqlite.snapshot.vector_space import VectorLayer
 
-__all__ = ["Buffers"]
-
 
 class Buffers:
     """Growing arrays by slot; only the manager appends, under its lock.

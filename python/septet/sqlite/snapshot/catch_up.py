@@ -20,8 +20,6 @@ from septet.sqlite.store.store import Reading, writer_at
 from septet.sqlite.tables import entries
 from septet.sqlite.tables.texts import emptied_at
 
-__all__ = ["caught_up", "precedes", "rebuilt", "with_postings", "with_terms", "with_vectors"]
-
 PAGE_ROWS = 5_000
 #: Arrays are rebuilt if more slots than this, and more than half of all, are dead.
 SPARE_SLOTS = 1_024

@@ -22,8 +22,6 @@ from septet.sqlite.snapshot.vector_space import VectorLayer
 from septet.sqlite.store.store import Reading
 from septet.sqlite.tables import entries
 
-__all__ = ["Checkpoint", "restore", "restored_postings", "restored_terms", "restored_vectors"]
-
 #: Maximum bytes of vectors that are searched in a memory map. Touched pages count as memory of the process, in the long
 #: run all of them; rows of more vectors are read past the map.
 MAPPED_BYTES = 32 << 20

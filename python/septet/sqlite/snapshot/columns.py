@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE
 
-__all__ = ["COLUMNS", "Column", "ColumnArrays", "NameTable", "facts_of"]
-
 #: One array per column, all of the same length.
 ColumnArrays: TypeAlias = Mapping[str, NDArray[Any]]
 

@@ -11,8 +11,6 @@ from septet import _core
 from septet.sqlite.store.store import Reading
 from septet.sqlite.tables import links
 
-__all__ = ["loaded", "moved"]
-
 
 def loaded(read: Reading) -> _core.Links:
     """Read the links of the store."""

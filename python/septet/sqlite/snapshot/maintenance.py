@@ -17,8 +17,6 @@ from septet.sqlite.store.store import Store, store_id
 from septet.sqlite.tables.entries import purged_at
 from septet.watch import log
 
-__all__ = ["Build", "Save", "Verify", "save"]
-
 PAGE_ROWS = 5_000
 
 

@@ -24,8 +24,6 @@ from septet.sqlite.snapshot.snapshot import Snapshot
 from septet.sqlite.store.store import Reading, Store
 from septet.system.forks import renew_in_children
 
-__all__ = ["BUILT_AT_ONCE", "SnapshotManager"]
-
 #: Maximum slots that a search indexes itself: building 5,000 slots of 60 words takes about 100 ms.
 BUILT_AT_ONCE = 5_000
 

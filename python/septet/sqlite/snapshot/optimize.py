@@ -14,8 +14,6 @@ from septet.sqlite.snapshot.sidecar import Sidecar
 from septet.sqlite.store.store import Store
 from septet.sqlite.tables import links, vectors
 
-__all__ = ["keep_beside", "keep_up", "load", "optimize"]
-
 #: Maximum attempts while the vault is being changed.
 TURNS = 1_000
 

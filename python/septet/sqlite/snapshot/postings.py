@@ -18,8 +18,6 @@ from septet.sqlite.store.aside import PartReading
 from septet.sqlite.store.store import Reading
 from septet.sqlite.tables import indexing
 
-__all__ = ["Postings", "PostingsBuffers", "agrees"]
-
 COLUMNS = 5
 _NONE: Slots = np.empty(0, dtype=np.int64)
 

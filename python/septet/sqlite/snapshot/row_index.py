@@ -11,8 +11,6 @@ import numpy as np
 
 from septet.sqlite.snapshot.arrays import Mask, Slots
 
-__all__ = ["RowIndex"]
-
 #: The overlay is merged into the sorted arrays if it exceeds this and 1/64 of all rows.
 FEW = 1_024
 

@@ -15,8 +15,6 @@ from septet.sqlite.store.store import Store
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["Schedule", "Task"]
-
 #: Does one step of the work and returns True if there is more. Steps are short, so that other tasks and the exit of the
 #: process never wait long for the thread.
 Task: TypeAlias = Callable[[], bool]

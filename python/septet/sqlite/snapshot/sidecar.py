@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from io import FileIO
     from pathlib import Path
 
-__all__ = ["Sidecar", "Stamp", "stamped"]
-
 #: Incremented when the meaning of any part changes: tokenizer, codes, scaling of vectors, a column.
 FORMAT = 6
 SUFFIX = ".arrays"

@@ -17,8 +17,6 @@ from septet.sqlite.snapshot.snapshot import Snapshot
 from septet.sqlite.store.store import Reading
 from septet.sqlite.tables.vectors import all_spaces
 
-__all__ = ["GROWN_SLOTS", "LEAST_SLOTS", "Coverage", "SidecarState"]
-
 #: A new sidecar is written after more added slots than this, and more than a tenth of those in the old one.
 GROWN_SLOTS = 1_024
 #: A store with fewer slots gets no sidecar in the background: building its arrays is as fast as opening them.

@@ -20,8 +20,6 @@ from septet.sqlite.snapshot.columns import ColumnArrays
 from septet.sqlite.snapshot.postings import Postings
 from septet.sqlite.snapshot.row_index import RowIndex
 
-__all__ = ["Snapshot", "Terms", "VectorRows"]
-
 #: Maximum cached selections per snapshot.
 MOST_SELECTIONS = 32
 

@@ -17,8 +17,6 @@ from septet.sqlite.store.store import Reading
 from septet.sqlite.tables import texts
 from septet.sqlite.tables import vectors as stored
 
-__all__ = ["VectorLayer"]
-
 PAGE_ROWS = 5_000
 
 

@@ -12,8 +12,6 @@ from septet.sqlite.store.soundness import Unsound, hide, unsound_rows
 from septet.sqlite.store.store import Reading, Store
 from septet.system.forks import Connection
 
-__all__ = ["PartReading", "set_aside"]
-
 
 class PartReading(Reading):
     """A read transaction with some rows hidden."""

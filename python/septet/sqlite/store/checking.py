@@ -9,8 +9,6 @@ from septet.sqlite.store.connection import connect, translated
 from septet.sqlite.tables.fragments import MEMORY, SEARCHABLE
 from septet.system.forks import using_sqlite
 
-__all__ = ["full_text_faults"]
-
 #: The condition on entries for a row, by table.
 _TABLES = {
     "entries_fts": f"e.live AND {SEARCHABLE}",

@@ -17,21 +17,6 @@ from septet.sqlite.store.migrations import OLDEST, stand_ins, upgrade
 from septet.system.filesystem import create_private
 from septet.system.forks import Connection, refuse_inherited
 
-__all__ = [
-    "APPLICATION_ID",
-    "BUSY_TIMEOUT_S",
-    "MEMORY",
-    "SCHEMA_VERSION",
-    "SQLITE_FAULTS",
-    "connect",
-    "no_room",
-    "prepare",
-    "schema",
-    "store_error",
-    "translated",
-    "version_of",
-]
-
 MEMORY = ":memory:"
 SCHEMA_VERSION = 7
 #: "SPTT": marks an SQLite file as a vault.

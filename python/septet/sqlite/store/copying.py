@@ -12,8 +12,6 @@ from septet.errors import StoreError
 from septet.sqlite.store.connection import no_room, store_error
 from septet.system.target import complete_file, target_fault
 
-__all__ = ["copied", "copy_to"]
-
 PAGES = 1_024
 
 

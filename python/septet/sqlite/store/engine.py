@@ -6,8 +6,6 @@ import sqlite3
 
 from septet.errors import StoreError
 
-__all__ = ["OLDEST_SQLITE", "lacking_full_text", "require_version"]
-
 #: The oldest version that passes the tests of storage and search, see `make test-sqlite`. Up to 3.33, FTS5's check
 #: reports sound tables of grams as malformed, so that backups are refused.
 OLDEST_SQLITE = (3, 34, 1)

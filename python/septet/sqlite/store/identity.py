@@ -9,8 +9,6 @@ from weakref import WeakSet
 from septet.errors import StoreError, VaultReplaced
 from septet.notes import Note
 
-__all__ = ["NOTHING", "WRITERS", "Identity", "Look", "State", "is_open_here", "look", "writer_of"]
-
 #: Changes of writer that a store remembers.
 WRITERS = 4_096
 

@@ -9,8 +9,6 @@ from septet.errors import StoreError
 from septet.sqlite.store.store import Reading, Store
 from septet.sqlite.tables import claims, indexing
 
-__all__ = ["clear_claims", "dead_claims", "file_faults", "rebuild_full_text", "version_of"]
-
 #: Maximum reported faults of a file.
 MOST = 5
 

@@ -10,8 +10,6 @@ from septet._core import gram_text
 from septet.model.entry import tags_of
 from septet.sqlite.tables.fragments import SEARCHABLE
 
-__all__ = ["OLDEST", "stand_ins", "upgrade"]
-
 #: Placeholder among the steps for terms that SQLite cannot compute.
 _GRAMS = "grams"
 

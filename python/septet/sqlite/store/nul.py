@@ -14,8 +14,6 @@ from typing import cast
 
 from septet._core import text_set
 
-__all__ = ["among", "escaped", "escaped_json", "listed", "plain", "unescaped"]
-
 #: A necessary condition, in JSON, of a text that must be escaped.
 _MARK = "\\u000"
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from septet.notes import Note
 from septet.system import filesystem
 
-__all__ = ["place_note"]
-
 
 def place_note(path: str) -> Note | None:
     """Return the note on a vault's folder; None if only this machine writes it.

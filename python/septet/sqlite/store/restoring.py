@@ -20,8 +20,6 @@ from septet.sqlite.store.identity import is_open_here
 from septet.system.forks import using_sqlite
 from septet.system.target import ARRAYS, BESIDE, belongs, complete, sync_folder, target_fault, unfinished
 
-__all__ = ["put_log_aside", "restore"]
-
 #: Maximum wait for other processes to close the vault, in seconds.
 WAIT_S = 1.0
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from septet.sqlite.store.connection import store_error
 from septet.sqlite.store.store import Store
 
-__all__ = ["scrub"]
-
 
 def scrub(store: Store) -> list[str]:
     """Rewrite a file from its tables and empty its WAL; return the failures as sentences.

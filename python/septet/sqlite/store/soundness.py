@@ -21,8 +21,6 @@ from septet.model.entry import SEVERITIES, TRUSTS, json_of, tags_of
 from septet.sqlite.store.connection import MEMORY, RESTORE, SCHEMA_VERSION, connect, schema, translated
 from septet.system.forks import using_sqlite
 
-__all__ = ["Unsound", "hide", "table_faults", "traced", "unsound", "unsound_error", "unsound_rows"]
-
 #: Maximum SQLite steps without a row, since a view instead of a table may yield none.
 _STEPS = 50_000_000
 

@@ -28,8 +28,6 @@ from septet.system.forks import (
     using_sqlite,
 )
 
-__all__ = ["ReadTransaction", "Reading", "Store", "Writing", "store_id", "writer_at"]
-
 IDLE_READERS = 8
 #: Maximum wait of `close` for reads of other threads, in seconds.
 CLOSE_WAIT_S = 10.0

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from septet.sqlite.store.store import Writing
 
-__all__ = ["ALTERED", "note_altered"]
-
 #: The note on such a file until it is read again.
 ALTERED = "chunks of it were changed or deleted in the vault; a sync with force makes them what the file says"
 

@@ -14,8 +14,6 @@ from septet.sqlite.tables.fragments import FINDABLE
 if TYPE_CHECKING:
     from septet.query.filters import Filter
 
-__all__ = ["any_passing", "filters_passed", "passing_rows", "rows_of", "rows_where", "valid_ids"]
-
 
 def rows_where(read: Reading, condition: Condition) -> list[int]:
     """Return the rows of searchable entries that pass a condition, in any order."""

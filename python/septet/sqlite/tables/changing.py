@@ -19,21 +19,6 @@ from septet.sqlite.tables.history import Keeping
 if TYPE_CHECKING:
     from septet.query.filters import Filter
 
-__all__ = [
-    "INDEXED",
-    "attrs_at",
-    "contradiction",
-    "count_where",
-    "erase",
-    "erased",
-    "expired",
-    "rows_where",
-    "set_attrs",
-    "set_columns",
-    "set_tags",
-    "too_large",
-]
-
 _THESE = "row IN (SELECT value FROM json_each(?))"
 #: Columns in a full-text table, or that select the table of an entry.
 INDEXED = frozenset({"tags", "kind"})

@@ -12,20 +12,6 @@ from pathlib import Path
 
 from septet.sqlite.store.store import Reading, Writing
 
-__all__ = [
-    "claim",
-    "claimed",
-    "drop_dead",
-    "drop_expired",
-    "drop_own",
-    "is_dead",
-    "is_own",
-    "new_owner",
-    "owners",
-    "release",
-    "settle",
-]
-
 #: Maximum duration of a claim; a longer one is foreign, and would block the text indefinitely.
 LONGEST_S = 30 * 86_400.0
 

@@ -15,9 +15,6 @@ from septet.sqlite.tables.fragments import FINDABLE, MEMORY, SEARCHABLE
 if TYPE_CHECKING:
     from septet.query.filters import Compare, Filter, Holds, Scalar
 
-__all__ = ["Condition", "by_type", "chosen", "conditions", "conjunction", "filtered", "holding_all", "json_source"]
-__all__ += ["validity", "values_of"]
-
 _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 #: Conditions on members of a list that compare with texts, and with numbers.
 _TEXT, _NUMBER = "j.type = 'text'", "j.type IN ('integer', 'real')"

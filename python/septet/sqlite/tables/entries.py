@@ -21,36 +21,6 @@ from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE
 from septet.sqlite.tables.history import Keeping
 from septet.sqlite.tables.typed import Counted, typed, typed_pages
 
-__all__ = [
-    "CANDIDATE",
-    "EntryRow",
-    "MissingRows",
-    "any_searchable",
-    "begin_anew",
-    "checked_row",
-    "count",
-    "count_searchable",
-    "facts",
-    "facts_at",
-    "facts_changed",
-    "find",
-    "groups_at",
-    "ids_at",
-    "ids_beginning",
-    "kinds",
-    "live",
-    "plain_rows",
-    "purge",
-    "purged_at",
-    "read_rows",
-    "row_of",
-    "rows_of",
-    "tags_at",
-    "texts_at",
-    "titles_at",
-    "upsert",
-]
-
 _Fact = TypeVar("_Fact")
 
 

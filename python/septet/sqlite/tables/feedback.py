@@ -10,8 +10,6 @@ from septet.inputs.arguments import exact, shown, utf8
 from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables.typed import Counted, typed, typed_pages
 
-__all__ = ["ACTIONS", "Feedback", "all_rows", "by_day", "checked", "clear", "counts", "record", "restore"]
-
 #: Actions on a result; ``failed`` is a system error and never counts.
 ACTIONS = ("accepted", "modified", "dismissed", "failed")
 #: Maximum characters of a stored query.

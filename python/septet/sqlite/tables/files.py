@@ -12,46 +12,6 @@ from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables.entries import EntryRow
 from septet.sqlite.tables.typed import typed
 
-__all__ = [
-    "COMPARED",
-    "UNREAD",
-    "ChunkRow",
-    "FileRow",
-    "RootRow",
-    "add_root",
-    "anchors",
-    "any_root",
-    "at",
-    "chunks_of",
-    "count_chunks",
-    "count_files",
-    "device_of",
-    "file_ids_taken",
-    "first_chunk",
-    "folded",
-    "has_root",
-    "like",
-    "move_chunks",
-    "named",
-    "note_identity",
-    "note_root",
-    "of_root",
-    "others_with",
-    "own_links",
-    "owners_of",
-    "put",
-    "remove",
-    "remove_root",
-    "roots",
-    "rows_of",
-    "set_device",
-    "set_options",
-    "stem_of",
-    "touch",
-    "unknown",
-    "unlink",
-]
-
 #: The kind of the entries of files.
 CHUNK = "chunk"
 #: The size of a file that was not read yet: its chunks have another origin.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["FINDABLE", "MEMORY", "SEARCHABLE", "vector_key"]
-
 _FOUND = "e.parent IS NOT e.id"
 #: Searchable entries: live and not split; searches return the parts instead.
 FINDABLE = f"e.live AND {_FOUND}"

@@ -15,21 +15,6 @@ from septet.sqlite.store.store import Reading
 from septet.sqlite.tables import indexing
 from septet.sqlite.tables.conditions import Condition, conditions, conjunction, holding_all
 
-__all__ = [
-    "FtsRows",
-    "Rank",
-    "candidate_count",
-    "cascade",
-    "count_memories",
-    "counts",
-    "matching",
-    "rank_of",
-    "recall",
-    "recall_memories",
-    "score_rows",
-    "whole_rows",
-]
-
 #: Maximum cached counts of terms.
 MOST_COUNTS = 10_000
 NOTHING = Condition("1")

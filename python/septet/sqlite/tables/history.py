@@ -15,23 +15,6 @@ from septet.sqlite.tables import parts
 from septet.sqlite.tables.altered import note_altered
 from septet.sqlite.tables.typed import typed
 
-__all__ = [
-    "COLUMNS",
-    "COMPARED",
-    "Keeping",
-    "Stored",
-    "columns_of",
-    "count_older",
-    "drop_older",
-    "erase",
-    "keep",
-    "keep_replaced",
-    "of_entry",
-    "replaced",
-    "versions",
-    "was",
-]
-
 #: The visible columns of an entry, in the order of `septet.model.entry.StoredEntry`. Grams and the hash follow.
 COLUMNS = (
     "kind", "type", "domain", "severity", "title", "description", "context", "tags", "attrs", "path", "first_line",

@@ -19,22 +19,6 @@ from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables.fragments import MEMORY, SEARCHABLE
 from septet.sqlite.tables.typed import typed_pages
 
-__all__ = [
-    "IndexedTexts",
-    "Totals",
-    "emptied",
-    "fill",
-    "index",
-    "indexed_texts",
-    "last_row",
-    "merge",
-    "remade",
-    "rows_of",
-    "take",
-    "totals",
-    "unindex",
-]
-
 #: Size of FTS5's buffers, for the words of some 8,000 entries of 60 words. FTS5's default is a megabyte.
 BUFFER_BYTES = 8 << 20
 #: A transaction of fewer entries rarely fills a megabyte and needs no more.

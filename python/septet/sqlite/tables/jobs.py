@@ -11,8 +11,6 @@ from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables import claims
 from septet.sqlite.tables.typed import typed
 
-__all__ = ["OWNERS", "Job", "count_texts", "drop", "keys", "let_go", "make", "owner_of", "renew", "submitted", "take"]
-
 #: Prefix of the owners of jobs' claims. Owners of processes have four words, the first of which is never this.
 OWNERS = "batch job"
 

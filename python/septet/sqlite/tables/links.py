@@ -12,24 +12,6 @@ from septet.model.entry import MAX_ID_CHARS
 from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables.typed import typed, typed_pages
 
-__all__ = [
-    "NEXT",
-    "Link",
-    "all_links",
-    "any_links",
-    "changed_row_links",
-    "checked",
-    "count",
-    "distances",
-    "linked_by",
-    "links_of",
-    "purge",
-    "put",
-    "remove",
-    "remove_of_rows",
-    "row_links",
-]
-
 #: The type of links from each part of a text, or chunk of a file, to the next one.
 NEXT = "next"
 #: Links ``l`` from ``s`` to ``t`` that count for distances. Links between chunks of a file do not: every file has them,

@@ -15,21 +15,6 @@ from septet.sqlite.tables.conditions import Condition, json_source
 from septet.sqlite.tables.entries import CANDIDATE
 from septet.sqlite.tables.typed import typed_pages
 
-__all__ = [
-    "TIMES",
-    "Dated",
-    "changed",
-    "dated",
-    "held",
-    "ids",
-    "in_order_of_ids",
-    "last_row",
-    "members",
-    "passing",
-    "run",
-    "values",
-]
-
 #: Times of an entry, in the order in which they are read.
 TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
 #: Maximum entries, and characters of texts, of a page of `run`.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from septet.sqlite.store.store import Reading, Writing
 
-__all__ = ["get", "put"]
-
 
 def get(read: Reading | Writing, name: str) -> str | None:
     """Return the value of a name, or None."""

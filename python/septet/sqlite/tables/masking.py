@@ -13,28 +13,6 @@ from septet.sqlite.tables.entries import EntryRow
 from septet.sqlite.tables.history import Keeping
 from septet.sqlite.tables.typed import typed
 
-__all__ = [
-    "Held",
-    "Text",
-    "among_rows",
-    "drop_mentions",
-    "drop_staged",
-    "drop_vectors",
-    "erase_traces",
-    "family",
-    "has_files",
-    "held_at",
-    "mentions",
-    "parents",
-    "put",
-    "read_again",
-    "set_texts",
-    "singles",
-    "staged",
-    "texts_of",
-    "unchanged",
-]
-
 #: Maximum rows, and characters, of a page.
 PAGE_ROWS = 1_000
 PAGE_CHARS = 4_000_000

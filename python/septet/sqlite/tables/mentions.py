@@ -9,8 +9,6 @@ from typing import NamedTuple
 from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import Reading, Writing
 
-__all__ = ["ALIAS", "Mentioned", "aliased", "aliases_of", "naming", "of_chunks", "of_files", "put"]
-
 #: The type of a row whose target is an alias of the note that the chunk begins.
 ALIAS = "alias"
 _THESE = "(SELECT value FROM json_each(?))"

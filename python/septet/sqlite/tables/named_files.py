@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from septet.sqlite.store.store import Reading
 from septet.sqlite.tables.fragments import FINDABLE
 
-__all__ = ["MOST_CHUNKS", "any_files", "chunks_named"]
-
 #: Maximum candidates from named files, those of the best match first.
 MOST_CHUNKS = 200
 #: Maximum files read per name.

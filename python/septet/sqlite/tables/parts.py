@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from septet.sqlite.store.store import Reading, Writing
 
-__all__ = ["IS_PART", "of", "taken", "with_parts"]
-
 _PART = (
     "substr(p.id, 1, length(e.id) + 1) = e.id || '#' AND length(p.id) > length(e.id) + 1 "
     "AND substr(p.id, length(e.id) + 2) NOT GLOB '*[^0-9]*'"

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from septet.sqlite.store.store import Reading
 
-__all__ = ["SqliteSettings", "sqlite_settings"]
-
 
 class SqliteSettings(NamedTuple):
     """SQLite's settings for a file.

@@ -13,22 +13,6 @@ from septet.model.spaces import Space
 from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables.texts import joined
 
-__all__ = [
-    "Staged",
-    "Target",
-    "any_of",
-    "begin",
-    "count",
-    "count_new",
-    "drop",
-    "end",
-    "files",
-    "put",
-    "read",
-    "target",
-    "texts_of",
-]
-
 #: Maximum rows removed per transaction, so that other writers do not wait long.
 DROPPED_ROWS = 2_000
 

@@ -14,34 +14,6 @@ from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE, vector_key
 from septet.sqlite.tables.vectors import StoredVector, sized, typed_spaces
 
-__all__ = [
-    "State",
-    "TextSpace",
-    "add_index",
-    "begin",
-    "count_missing",
-    "coverage",
-    "drop_orphans",
-    "embedded",
-    "emptied_at",
-    "empty",
-    "find_space",
-    "forget",
-    "is_left",
-    "joined",
-    "lacking",
-    "late_vectors",
-    "left_spaces",
-    "make_space",
-    "missing",
-    "move",
-    "of_keys",
-    "pooling",
-    "put",
-    "set_pooling",
-    "text_spaces",
-]
-
 PAGE_ROWS = 5_000
 
 #: ``active`` spaces are searched; ``filling`` ones will be when they have a vector for every text; ``standby`` ones

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple, TypeVar
 from septet.errors import StoreError
 from septet.inputs.arguments import shown
 
-__all__ = ["Counted", "typed", "typed_pages"]
-
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 
 #: Small, since texts may be large.

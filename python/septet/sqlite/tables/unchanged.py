@@ -10,8 +10,6 @@ from septet.sqlite.store.store import Reading
 from septet.sqlite.tables.entries import EntryRow
 from septet.sqlite.tables.vectors import GivenVectors
 
-__all__ = ["SELECTED", "rows_stored", "same", "vectors_stored"]
-
 #: Compared separately: times may come from the clock.
 _TIMES = ("created_at", "updated_at")
 _COMPARED = [name for name in EntryRow._fields[:-1] if name not in _TIMES]

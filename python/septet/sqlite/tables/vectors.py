@@ -21,26 +21,6 @@ from septet.sqlite.tables.typed import typed
 if TYPE_CHECKING:
     from septet.model.fields import VectorLike
 
-__all__ = [
-    "DEFAULT_MODEL",
-    "GivenVectors",
-    "StoredVector",
-    "all_spaces",
-    "checked",
-    "choose",
-    "drop_given",
-    "drop_stale",
-    "given",
-    "models_of",
-    "no_space",
-    "of_ids",
-    "of_rows",
-    "put",
-    "sized",
-    "spaces",
-    "typed_spaces",
-]
-
 _FOREIGN = "damaged, or of another program than Septet; `septet doctor` names all such rows"
 #: The model name of vectors without one.
 DEFAULT_MODEL = "given"

@@ -8,8 +8,6 @@ from septet.query.plan import Plan
 from septet.sqlite.snapshot.snapshot import Snapshot
 from septet.tiers import begun
 
-__all__ = ["completed"]
-
 
 def completed(plans: Sequence[Plan], snapshot: Snapshot) -> Sequence[Plan]:
     """Add the indexed words of prefixes to plans; return them unchanged if full text is not in memory."""

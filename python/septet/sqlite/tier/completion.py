@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from septet.query.plan import Plan
     from septet.sqlite.store.store import Reading
 
-__all__ = ["ranked_by_fts5", "titled"]
-
 
 def ranked_by_fts5(read: Reading, plan: Plan, pool: Pool, known: int, counts: TermCounts) -> Pool:
     """Return the candidates with BM25 scores and matched shares of the query.

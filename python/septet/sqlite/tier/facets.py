@@ -12,8 +12,6 @@ from septet.listing.counting import Counted, counted_in
 from septet.query.facets import Faceted
 from septet.sqlite.tier.read_view import ReadView
 
-__all__ = ["counted_matches"]
-
 
 def counted_matches(view: ReadView, query: int, listings: Listings, fields: Sequence[Faceted]) -> list[Counted]:
     """Count the matches of a query that pass the filters, by values of fields."""

@@ -8,8 +8,6 @@ from septet.query.plan import Plan
 from septet.sqlite.tier.read_view import ReadView
 from septet.tiers.misspelt import MOST_GUESSES, misspelt
 
-__all__ = ["guesses_of"]
-
 
 def guesses_of(view: ReadView, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
     """Return the unknown words of a query with similar indexed words, nearest first."""

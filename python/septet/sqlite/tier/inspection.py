@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from septet.ranking.pool import Pool
 
-__all__ = ["filters_passed", "legs_of"]
-
 _EQUAL = np.ones(5)
 
 

@@ -13,8 +13,6 @@ from septet.sqlite.tables import texts
 from septet.store.protocol import Reading
 from septet.tiers.protocol import Likeness
 
-__all__ = ["cosines_of", "likeness_of", "nearest_by_words"]
-
 #: Preference among an entry's vectors, by state of their space.
 ORDER = {"active": 0, "given": 1, "standby": 2, "filling": 3, "left": 4}
 

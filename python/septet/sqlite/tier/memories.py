@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from septet import _core
-from septet.model.results import Note
+from septet.notes import Note
 from septet.query.plan import Plan
 from septet.sqlite.tier.read_view import ReadView
 from septet.tiers.notes import MOST_MEMORIES, memories_left_out
-
-__all__ = ["left_out"]
 
 #: FTS5's memory table includes grams, but no context (id, title, description, context, tags).
 _COLUMNS, _GRAMS = np.array([1.0, 1.0, 1.0, 0.0, 1.0]), np.ones(1)

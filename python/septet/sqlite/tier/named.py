@@ -8,8 +8,6 @@ from septet.ranking.pool import Pool
 from septet.sqlite.tables import named_files
 from septet.sqlite.tier.read_view import ReadView
 
-__all__ = ["named_by", "with_paths"]
-
 
 def with_paths(view: ReadView, tier: int, query: int, pool: Pool) -> Pool:
     """Return the candidates with the chunks of files named by the query, and the column ``path``.

@@ -10,8 +10,6 @@ from septet.sqlite.snapshot.arrays import Slots
 from septet.sqlite.tier.read_view import ReadView
 from septet.tiers.walking import AT_ONCE
 
-__all__ = ["near"]
-
 
 def near(view: ReadView, anchors: Sequence[int], known: Sequence[int]) -> tuple[list[int], Slots, list[int]]:
     """Follow links from the rows of the anchors.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
+from septet._core import ReadTransaction
 from septet.errors import StoreBusy, StoreError, VectorError
 from septet.model.spaces import Space
 from septet.query.plan import Plan
@@ -18,15 +19,13 @@ from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import Pool
 from septet.sqlite.snapshot.manager import SnapshotManager
 from septet.sqlite.snapshot.snapshot import Snapshot, VectorRows
-from septet.sqlite.store.store import Reading, ReadTransaction, Store
+from septet.sqlite.store.store import Reading, Store
 from septet.sqlite.tables import entries
 from septet.tiers.agreement import RULE, measured
 
 if TYPE_CHECKING:
     from septet.sqlite.snapshot.arrays import Mask, Slots
     from septet.sqlite.tables.conditions import Condition
-
-__all__ = ["ReadView", "open_read_view"]
 
 _Answer = TypeVar("_Answer")
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.errors import SeptetError, StoreError
-from septet.model.results import Note
 from septet.model.spaces import Space
+from septet.notes import Note
 from septet.query.plan import Plan
 from septet.ranking.facts import numbers_of
 from septet.ranking.pool import EMPTY, Candidate, Pool
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from septet.query.facets import Faceted
     from septet.query.filters import Filter
     from septet.sqlite.store.soundness import Unsound
-
-__all__ = ["LateListings", "LocalSession", "LocalTier"]
 
 NO_GUESSES: Mapping[str, Sequence[tuple[str, int, int]]] = MappingProxyType({})
 

@@ -13,7 +13,7 @@ from septet import _core
 from septet.errors import QueryError, VectorError
 from septet.listing.counting import Counted
 from septet.model.explanation import LegReport
-from septet.model.results import Note
+from septet.notes import Note
 from septet.query.facets import Faceted
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import EMPTY, Pool
@@ -29,10 +29,6 @@ from septet.tiers.remote.shapes import (
     PoolAnswer,
     RecalledAnswer,
 )
-
-__all__ = ["Facts", "counted_data", "counted_of", "faceted_data", "faceted_of", "inspected_data", "inspected_of"]
-__all__ += ["known_data", "known_of", "likeness_data", "likeness_of", "neighbours_data", "neighbours_of", "note_of"]
-__all__ += ["overrides_data", "overrides_of", "pool_data", "pool_of", "recalled_data", "recalled_of"]
 
 #: Facts that the columns of a pool lack: kind, severity and domain of each candidate, and its vectors ``(m, d)`` at
 #: unit length, NaN for a candidate without; None if no vectors are compared.

@@ -22,9 +22,6 @@ from septet.tiers.remote.answers import counted_data, counted_of
 from septet.tiers.remote.packing import floats, packed, unpacked
 from septet.tiers.remote.plans import filter_data, filters_of
 
-__all__ = ["answer_data", "answer_of", "asked_data", "asked_of", "hidden_data", "hidden_of", "mirror_data"]
-__all__ += ["mirror_of"]
-
 MOST_KEYS = 8
 
 

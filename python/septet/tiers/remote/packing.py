@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from septet.errors import QueryError
 
-__all__ = ["floats", "floats_of", "packed", "singles", "singles_of", "unpacked", "wholes", "wholes_of"]
-
 
 def packed(data: bytes) -> str:
     """Return bytes as text."""

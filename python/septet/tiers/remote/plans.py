@@ -24,8 +24,6 @@ from septet.query.words import MOST_WORDS, AskedWords
 from septet.ranking.profile import Profile
 from septet.tiers.remote.packing import floats, floats_of
 
-__all__ = ["filter_data", "filters_of", "plan_data", "plans_of"]
-
 #: Maximum number of queries per search; maximum nesting of filters.
 MOST_QUERIES, MOST_DEPTH = 1_024, 40
 #: Maximum number of comparisons per plan, including those of its words.

@@ -15,8 +15,6 @@ from septet.inputs.arguments import cut
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Count", "Finite", "Many", "Mask", "Said", "inner", "received"]
-
 _Item = TypeVar("_Item")
 #: Hides the token in a text.
 Mask: TypeAlias = Callable[[str], str]

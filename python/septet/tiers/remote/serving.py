@@ -25,8 +25,6 @@ from septet.tiers.remote.answers import (
 from septet.tiers.remote.packing import floats, wholes_of
 from septet.tiers.remote.plans import filters_of
 
-__all__ = ["answered", "recalled"]
-
 #: Maximum number of ids, rows or paths per call.
 MOST_NAMED = 1_000_000
 MOST_FACETS = 16

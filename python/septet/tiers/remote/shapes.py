@@ -17,9 +17,6 @@ from septet.ranking.pool import Candidate
 from septet.tiers.remote.packing import floats_of, singles_of, unpacked, wholes_of
 from septet.tiers.remote.received import Count, Finite, Many, Said
 
-__all__ = ["CountedShape", "InspectedAnswer", "LikenessAnswer", "NeighboursAnswer", "NoteShape", "OverridesAnswer"]
-__all__ += ["PoolAnswer", "RecalledAnswer", "shape_of"]
-
 #: Maximum number of steps of a walk over links.
 MOST_STEPS = 1_000
 _FACTS = ("kind", "severity", "domain")

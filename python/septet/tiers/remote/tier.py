@@ -9,10 +9,10 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.errors import QueryError, SeptetError, Unreachable
-from septet.inputs.arguments import cut, printable
+from septet.errors import QueryError, SeptetError, Unreachable, printable
+from septet.inputs.arguments import cut
 from septet.listing.counting import Counted
-from septet.model.results import Note
+from septet.notes import Note
 from septet.query.facets import Faceted
 from septet.query.filters import Filter
 from septet.query.plan import Plan
@@ -30,8 +30,6 @@ from septet.tiers.remote.answers import (
 )
 from septet.tiers.remote.packing import wholes
 from septet.tiers.remote.plans import filter_data, plan_data
-
-__all__ = ["PROTOCOL", "AskTier", "RemoteSession", "RemoteTier"]
 
 _Answer = TypeVar("_Answer")
 

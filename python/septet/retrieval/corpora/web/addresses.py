@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from septet.inputs.arguments import printable
+from septet.errors import printable
 from septet.retrieval.corpora.web.calls import WebFault
-
-__all__ = ["MOST_URL_CHARS", "is_public", "public_addresses", "split_page_url", "usable_url"]
 
 MOST_URL_CHARS = 2_048
 _Address: TypeAlias = "ipaddress.IPv4Address | ipaddress.IPv6Address"

@@ -15,8 +15,6 @@ from septet.retrieval.corpora.web.courtesy import Rest
 from septet.retrieval.corpora.web.results import WebResult
 from septet.system.forks import renew_in_children
 
-__all__ = ["Services", "WebHits"]
-
 #: Share of the remaining time for a service if others may follow.
 SHARE = 0.5
 #: Minimum time for a request.

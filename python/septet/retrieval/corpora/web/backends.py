@@ -21,9 +21,6 @@ from septet.retrieval.corpora.web.credits import LOW_CREDITS, CreditBudget, cred
 from septet.retrieval.corpora.web.results import WebResult, host_of
 from septet.system.threads import call_on_thread
 
-__all__ = ["DUCKDUCKGO_URL", "TAVILY_URL", "Backend", "DuckDuckGo", "OwnSearch", "SearXNG", "Tavily", "WebSearch"]
-__all__ += ["WebRequest"]
-
 DUCKDUCKGO_URL = "https://api.duckduckgo.com/"
 TAVILY_URL = "https://api.tavily.com/search"
 #: Maximum characters of a query for Tavily; longer texts are not search queries.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from septet.embedding.transport.exchange import CallContext, Steps
     from septet.embedding.transport.network import Resolve
 
-__all__ = ["MAX_JSON_BYTES", "USER_AGENT", "NotSent", "WebCalls", "WebFault", "faulty", "json_of"]
-
 #: Default User-Agent; also the name for robots.txt.
 USER_AGENT = "septet"
 #: Maximum response of a search service.

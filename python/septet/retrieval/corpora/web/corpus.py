@@ -40,8 +40,6 @@ from septet.retrieval.knowledge import Knowledge, items_of, store_of
 from septet.retrieval.planning.policy import Policy
 from septet.system.forks import renew_in_children
 
-__all__ = ["WebCorpus", "WebOptions"]
-
 TIMEOUT_S = 8.0
 #: Share of the time for search services, if pages are read afterwards.
 SEARCH_SHARE = 0.6

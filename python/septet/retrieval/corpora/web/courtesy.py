@@ -12,8 +12,6 @@ from septet._core import Lock
 from septet.retrieval.corpora.web.calls import WebFault
 from septet.system.forks import renew_in_children
 
-__all__ = ["Courtesy", "Rest"]
-
 #: Maximum hosts with state.
 MOST_HOSTS = 1_000
 #: Maximum pause that a host can request.

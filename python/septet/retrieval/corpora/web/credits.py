@@ -9,8 +9,6 @@ from septet.errors import QueryError
 from septet.inputs.arguments import whole
 from septet.system.forks import renew_in_children
 
-__all__ = ["LOW_CREDITS", "CreditBudget", "Outcome", "credits_of", "tavily_outcome"]
-
 #: The outcome of a request to Tavily.
 Outcome: TypeAlias = Literal["off", "budget_exhausted", "call"]
 #: At this many credits or fewer a note warns.

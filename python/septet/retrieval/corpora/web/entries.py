@@ -12,8 +12,6 @@ from septet.model.entry import Entry
 from septet.retrieval.corpora.web.pages import WebPage
 from septet.retrieval.corpora.web.results import WebResult, canonical_key, host_of
 
-__all__ = ["KIND", "TAVILY", "entry_id", "entry_of"]
-
 KIND = "web"
 TAVILY = "tavily"
 DAY_S = 86_400.0

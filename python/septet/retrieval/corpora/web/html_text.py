@@ -9,8 +9,6 @@ import time
 from html.parser import HTMLParser
 from typing import NamedTuple
 
-__all__ = ["PageText", "decoded", "text_of_html"]
-
 #: Elements with invisible content.
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "math", "select"})
 #: Elements beside the content of a page: navigation, footers and controls.

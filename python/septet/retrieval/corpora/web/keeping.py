@@ -10,14 +10,13 @@ from contextlib import suppress
 from dataclasses import replace
 
 from septet._core import Lock
-from septet.inputs.arguments import cut, printable
+from septet.errors import printable
+from septet.inputs.arguments import cut
 from septet.model.entry import Entry
 from septet.retrieval.corpora.web.entries import DAY_S, KIND
 from septet.retrieval.knowledge import Knowledge
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
-
-__all__ = ["Keeper"]
 
 #: Maximum entries in the queue; the oldest are dropped.
 MOST_WAITING = 1_000

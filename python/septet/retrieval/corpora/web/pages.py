@@ -22,8 +22,6 @@ from septet.system.threads import call_on_thread
 if TYPE_CHECKING:
     from septet.embedding.transport.calls import Answer
 
-__all__ = ["PageReader", "PageRules", "WebPage"]
-
 #: RFC 9309 requires at least five redirects.
 MOST_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})

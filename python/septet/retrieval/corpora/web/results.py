@@ -7,9 +7,6 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["WebResult", "authority", "canonical_key", "host_of", "ranked", "searxng_engines", "searxng_language"]
-__all__ += ["web_quality"]
-
 _SCHEMES = re.compile(r"(?:\s*https?://)+\s*")
 #: Score of a result without one.
 UNSCORED = 0.5

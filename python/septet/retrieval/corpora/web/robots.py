@@ -7,8 +7,6 @@ import re
 from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
-__all__ = ["MAX_ROBOTS_BYTES", "NOTHING", "Robots", "robots_of"]
-
 #: RFC 9309 requires at least 500 KiB.
 MAX_ROBOTS_BYTES = 512 * 2**10
 MOST_RULES = 5_000
