@@ -55,7 +55,9 @@ PAGES = (
         "postgres.vault",
     ),
     Subject("federation", "Federation", "Several vaults searched as one.", "federation client.external"),
-    Subject("asyncio", "asyncio", "The same methods, awaited. [The guide](../async.md) has examples.", "aio postgres.aio"),
+    Subject(
+        "asyncio", "asyncio", "The same methods, awaited. [The guide](../async.md) has examples.", "aio postgres.aio"
+    ),
     Subject("client", "Clients", "A vault that a server holds. [The guide](../client.md) has examples.", "client"),
     Subject(
         "entries",

@@ -26,7 +26,7 @@ def test_a_line_of_any_length_costs_no_other(tmp_path, folder):
     with Vault(tmp_path / "v.db") as vault:
         report = vault.sync(folder)
         said = [one.reason for one in report.skipped]
-        assert "is no JSON (is nested too deeply)" in said[0] and "has more than 64 MB" in said[1] and len(said) == 2
+        assert "is not JSON (is nested too deeply)" in said[0] and "has more than 64 MB" in said[1] and len(said) == 2
         assert not [e for e in vault if "output" in e.description]
         assert [e.span.first_line for e in vault if "the last loon" in e.description] != []
         assert vault.search("last loon").hits and sum(e.description.count("long") for e in vault) >= 400_000

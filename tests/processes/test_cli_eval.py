@@ -96,7 +96,7 @@ def test_judgements_of_which_the_vault_holds_none_exit_with_1(septet, more):
     [
         (["missing.jsonl"], 2, "missing.jsonl cannot be read: No such file"),
         (["judged.jsonl", "-m", "F1"], 2, "unknown measure 'F1'"),
-        (["judged.jsonl", "--qrels", "judged.jsonl"], 2, "leave qrels out"),
+        (["judged.jsonl", "--qrels", "judged.jsonl"], 2, "omit one of them"),
         (["judged.jsonl", "--against", "none"], 2, "unknown profile 'none'"),
         (["judged.jsonl", "--vault", "missing.db"], 3, "there is no vault at"),
         (["v.db"], 2, "v.db, line 1"),

@@ -103,7 +103,7 @@ def test_embedding_by_hand_tells_what_the_vault_gained_while_it_waited(vault, em
         target=lambda: by_hand.append(vault.embed(progress=lambda done, total: seen.append((done, total))))
     )
     thread.start()
-    while not vault._embeddings._automatic._asking:
+    while not vault._embeddings._automatic._waiting:
         thread.join(0.001)
     gate.opened.set()
     thread.join(LONG_S)
@@ -144,7 +144,7 @@ def test_embedding_by_hand_counts_what_a_fallback_has_embedded_in_the_background
         by_hand = []
         thread = threading.Thread(target=lambda: by_hand.append(vault.embed()))
         thread.start()
-        while not vault._embeddings._automatic._asking:
+        while not vault._embeddings._automatic._waiting:
             thread.join(0.001)
         gate.opened.set()
         thread.join(LONG_S)

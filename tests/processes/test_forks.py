@@ -175,7 +175,7 @@ def test_a_child_forked_in_a_write_of_its_thread_writes_nothing_and_the_parent_c
         vault.add(id="before", title="word")
 
         def task():
-            with pytest.raises(ForkedInUse, match="middle of a read or a write"):
+            with pytest.raises(ForkedInUse, match="during a read or a write"):
                 block.__exit__(None, None, None)
             with pytest.raises(ForkedInUse):
                 vault.add(id="child", title="word")

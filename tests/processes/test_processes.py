@@ -97,7 +97,7 @@ def test_a_child_forked_in_the_middle_of_a_read_leaves_it_and_is_told_why(tmp_pa
         def task():
             read.close()
             for use in (lambda: vault.search("word"), lambda: vault.add(title="word"), lambda: Vault(path)):
-                with pytest.raises(ForkedInUse, match=r"v\.db.*middle of a read.*spawn"):
+                with pytest.raises(ForkedInUse, match=r"v\.db.*during a read.*spawn"):
                     use()
             with Vault(tmp_path / "other.db") as other:
                 other.add(id="x", title="word")

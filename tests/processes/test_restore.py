@@ -190,7 +190,7 @@ def test_the_command_line_restores(backup, path):
     command = [sys.executable, "-m", "septet", "restore", str(backup), str(path), "--force"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.startswith(f"restored 7 entries to {path}, in the place of 9 entries")
+    assert done.stderr.startswith(f"restored 7 entries to {path}, replacing 9 entries")
     assert held(path) == NEW
     backup.write_bytes(b"text")
     failed = subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -43,5 +43,5 @@ def test_every_level_of_fallback_is_told(tmp_path):
     assert codes[1] == (["external_failed", "embedding_fallback"], True, True)
     said, degraded, found = codes[2]
     assert said[:3] == ["external_failed", "embedding_refused", "embedding_refused"] and degraded and found
-    with pytest.raises(StoreError, match="connection refused; and the vault"):
+    with pytest.raises(StoreError, match="connection refused; the vault failed too"):
         memory.search("rotate")

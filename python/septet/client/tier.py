@@ -108,15 +108,15 @@ class RemoteMember(ABC):
         return blobs
 
     def _listed(
-        self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+        self, query: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
     ) -> tuple[_Answer, Shadowing | None]:
         from septet.tiers.remote.listings import answer_of, asked_data, hidden_data
 
-        call = {"asked": asked_data(asked), "state": None, "hidden": None}
+        call = {"asked": asked_data(query), "state": None, "hidden": None}
 
         def read(answer: Any) -> _Answer:
             try:
-                return cast("_Answer", answer_of(answer, asked))
+                return cast("_Answer", answer_of(answer, query))
             except QueryError as fault:
                 reason = self._settings.masked(str(fault))
             raise self._unreachable(f"an invalid value: {reason}")

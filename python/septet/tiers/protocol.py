@@ -187,7 +187,7 @@ class Session(Protocol):
             model: model of the vector; None for the model of searches.
         """
 
-    def facets(self, query: int, asked: Sequence[Faceted]) -> Sequence[Counted]:
+    def facets(self, query: int, fields: Sequence[Faceted]) -> Sequence[Counted]:
         """Count the matches of a query that pass the filters, by values of fields.
 
         In a vector-only search, all entries that pass the filters count.

@@ -90,7 +90,7 @@ class Link(psycopg.Connection[TupleRow]):
         """
         if not self.mine:
             gen.close()
-            raise ForkedInUse("this process was forked in the middle of a read or a write of its parent on a server")
+            raise ForkedInUse("this process was forked during a read or a write of its parent on a server")
         most = self.answer_s if self.left_s is None else min(self.answer_s, self.left_s)
         if timeout is not None:
             most = min(most, timeout)

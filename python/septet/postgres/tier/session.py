@@ -216,11 +216,11 @@ class PostgresSession:
         return likeness_of(self.view.read, entry_id, model)
 
     @_translated
-    def facets(self, query: int, asked: Sequence[Faceted]) -> Sequence[Counted]:
+    def facets(self, query: int, fields: Sequence[Faceted]) -> Sequence[Counted]:
         """Return by values of fields how many entries match a query and pass the filters."""
         from septet.postgres.tier.facets import counted_matches
 
-        return counted_matches(self.view, query, asked)
+        return counted_matches(self.view, query, fields)
 
     @_translated
     def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:

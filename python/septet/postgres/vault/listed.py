@@ -28,7 +28,7 @@ class PostgresListed(Listed):
         return PostgresListings(cast("PostgresStore", self._store))
 
     def _listed(
-        self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+        self, query: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
     ) -> tuple[_Answer, Shadowing | None]:
-        """Return what is asked of the listing; see `septet.federation.member.Member`."""
-        return self._answers.answer(asked, hidden)
+        """Run a query on the listing; see `septet.federation.member.Member`."""
+        return self._answers.answer(query, hidden)

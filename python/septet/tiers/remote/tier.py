@@ -180,15 +180,15 @@ class RemoteSession:
         """Return the features that similar entries are searched by; None if the tier does not have the entry."""
         return self._ask("likeness", lambda data: None if data is None else likeness_of(data), id=entry_id, model=model)
 
-    def facets(self, query: int, asked: Sequence[Faceted]) -> Sequence[Counted]:
+    def facets(self, query: int, fields: Sequence[Faceted]) -> Sequence[Counted]:
         """Count the matches of a query that pass the filters, by values of fields."""
 
         def read(data: Any) -> Sequence[Counted]:
-            if len(data) != len(asked):
-                raise QueryError(f"wanted {len(asked)} fields")
-            return [counted_of(row, what) for row, what in zip(data, asked)]
+            if len(data) != len(fields):
+                raise QueryError(f"wanted {len(fields)} fields")
+            return [counted_of(row, what) for row, what in zip(data, fields)]
 
-        return self._ask("facets", read, query=query, fields=faceted_data(asked))
+        return self._ask("facets", read, query=query, fields=faceted_data(fields))
 
     def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
         """Return for each filter True if an entry passes it."""
