@@ -155,7 +155,7 @@ class AsyncSeptet(OfOneProcess):
         near: Any = {"on_similar": on_similar, "similarity": similarity}
         if isinstance(items, AsyncIterable):
             if vectors is not None or model is not None:
-                raise EntryError("vectors= needs a list or a frame of items, whose length is known: make a list first")
+                raise EntryError("vectors= requires a list or a frame of items: make a list first")
             return await add_many_from(items, self._add_many, progress, split=split, **near)
         more: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress}
         return await self._add_many(items, **more, **near)

@@ -297,7 +297,7 @@ def _items_and_count(items: Any, vectors: Any, model: object) -> tuple[Iterable[
         raise EntryError(f"model={shown(model)} requires vectors=: it names the model that produced them")
     if rows is None:
         if vectors is not None:
-            raise EntryError("vectors= needs a list or a frame of items, whose length is known: make a list first")
+            raise EntryError("vectors= requires a list or a frame of items: make a list first")
         return map(_item, items_of(items)), None
     if vectors is None:
         return map(_item, rows), len(rows)

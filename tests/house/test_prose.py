@@ -1,0 +1,68 @@
+"""Plain English: sentences of docstrings and comments begin with their subject, and names are nouns of the field."""
+
+import ast
+import io
+import re
+import tokenize
+from functools import cache
+
+from sources import FUNCTION, SOURCES, assert_none, faults, module_of, nodes_of, part_of, text_of
+
+#: Rooms that are not rewritten yet.
+UNWRITTEN = {"postgres.store", "postgres.tier", "postgres.vault", "postgres.aio"}
+WRITTEN = [path for path in SOURCES if part_of(module_of(path)) not in UNWRITTEN]
+OPENINGS = re.compile(r"(What|How|Whether|Who|Whoever|Whose|Whom|Of|So many|So long|So much|Nobody|Somebody)\b")
+PHRASES = re.compile(r"\b(nobody|somebody|anew|meanwhile|so (?:many|long|much)|is over|in step)\b", re.IGNORECASE)
+NAMES = {"one", "said", "told", "made", "came"}
+
+
+def sentences(text):
+    """Yield the sentences of a docstring or comment, the values of its sections too."""
+    yield from (part for part in re.split(r"(?<=[.;])\s+|\n\n|\n\s*\w+: ", text) if part)
+
+
+def comments(path):
+    """Yield the comments of a module, each with its first line; lines in a row are one."""
+    block = []
+    for token in tokenize.generate_tokens(io.StringIO(text_of(path)).readline):
+        if token.type == tokenize.COMMENT:
+            if block and token.start[0] > block[-1][0] + 1:
+                yield block[0][0], "\n".join(text for _, text in block)
+                block = []
+            block.append((token.start[0], token.string.lstrip("#: ")))
+    if block:
+        yield block[0][0], "\n".join(text for _, text in block)
+
+
+@cache
+def prose(path):
+    """Return all docstrings and comments of a module, with their lines."""
+    named = (node for node in nodes_of(path) if isinstance(node, (ast.Module, ast.ClassDef, *FUNCTION)))
+    docstrings = [(getattr(node, "lineno", 1), ast.get_docstring(node) or "") for node in named]
+    return [*docstrings, *comments(path)]
+
+
+def test_sentences_begin_with_their_subject():
+    def inverted(path):
+        for line, text in prose(path):
+            yield from ((line, sentence[:60]) for sentence in sentences(text) if OPENINGS.match(sentence))
+
+    assert_none(faults(inverted, WRITTEN))
+
+
+def test_prose_names_things_rather_than_people_and_amounts():
+    def vague(path):
+        for line, text in prose(path):
+            yield from ((line, match[0]) for match in PHRASES.finditer(text))
+
+    assert_none(faults(vague, WRITTEN))
+
+
+def test_names_are_nouns():
+    def pronouns(path):
+        for node in nodes_of(path):
+            name = node.id if isinstance(node, ast.Name) else node.arg if isinstance(node, ast.arg) else ""
+            if name in NAMES:
+                yield node.lineno, name
+
+    assert_none(faults(pronouns, WRITTEN))
