@@ -46,7 +46,7 @@ _VECTORS = "SELECT vault, space, count(*) FROM septet.vectors GROUP BY vault, sp
 
 @dataclass(frozen=True)
 class Made:
-    """What was done to a database.
+    """The changes that `init` made to a database.
 
     Attributes:
         path: the server and the database.
@@ -54,7 +54,7 @@ class Made:
         version: the version now.
         roles: whether the roles of readers and writers are there.
         distributed: whether Citus keeps the tables.
-        left: statements that somebody else has to run: the user may not, or the extension is not there.
+        left: statements left to a user with more rights, or for later when the extension is there.
     """
 
     path: str
@@ -67,7 +67,7 @@ class Made:
 
 @dataclass(frozen=True)
 class VaultStatus:
-    """How one vault stands.
+    """The state of one vault.
 
     Attributes:
         name: the vault.
@@ -92,7 +92,7 @@ class VaultStatus:
 
 @dataclass(frozen=True)
 class DatabaseStatus:
-    """How a database stands.
+    """The state of a database.
 
     Attributes:
         path: the server and the database.

@@ -1,7 +1,6 @@
-"""Again: a call is run once more from its beginning when other writers were in its way, a few times.
+"""Retries of a call, from its beginning: a few after conflicts with other writers, one after a lost worker.
 
-Where a coordinator answers that a server of its cluster does not, once more: a connection that it kept may have ended
-with the server's last life, and it opens another one then.
+A connection that a coordinator kept may have ended with the worker's restart; the coordinator then opens another one.
 """
 
 from __future__ import annotations
@@ -25,11 +24,9 @@ PAUSE_S = 0.01
 
 
 def again(call: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
-    """Return a call that is run again when its transaction was a victim of a deadlock, of which nothing was done.
+    """Return a call that is retried after a deadlock, and once after the loss of a worker; neither applied anything.
 
-    Also, once, when a server of a cluster was lost before its end.
-
-    What it is given must be the same when it is read twice: no iterator, and nothing that the call changes.
+    Its arguments must be the same when they are read twice: no iterator, and nothing that the call changes.
 
     Raises:
         StoreBusy: other writers were in the way each time.

@@ -1,4 +1,4 @@
-"""What the text legs of a search know of entries: terms by part, as `septet._core` makes them.
+"""Terms of entries by part, as `septet._core` makes them, for the text legs of a search.
 
 Parts are numbered as in schema.sql.
 """
@@ -21,12 +21,12 @@ TFIDF = 3
 WORDS = 4
 #: Only the tokens: FTS5's table of memories has no context of them, so an average memory is shorter there.
 CONTEXTS = 7
-#: What a part is numbered higher for memories.
+#: Offset of the parts of memories.
 MEMORIES = 16
 
 
 class Texts(NamedTuple):
-    """What is indexed of an entry; tags are a JSON list, grams separated by blanks."""
+    """The indexed texts of an entry; tags are a JSON list, grams separated by blanks."""
 
     id: str
     title: str
@@ -37,7 +37,7 @@ class Texts(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What ``n`` entries hold of one part: ``p`` pairs of an entry and a term, in the order of entries.
+    """The terms of ``n`` entries in one part: ``p`` pairs of an entry and a term, in the order of entries.
 
     Attributes:
         terms: each once, as the server keeps them (`_core.stored_terms`); numbers of trigrams as text.
@@ -69,7 +69,7 @@ class Order(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """What entries come to in the index, found before the transaction that writes them.
+    """The index rows of entries, computed before the transaction that writes them.
 
     Attributes:
         texts: of those that searches find, in the order in which they are written.

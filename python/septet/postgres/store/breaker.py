@@ -10,16 +10,16 @@ from septet._core import Lock
 from septet.errors import SeptetError, Unreachable
 from septet.system.forks import renew_in_children
 
-#: So many failures in a row, and calls fail at once.
+#: Failures in a row after which calls fail at once.
 FAILURES = 3
-#: How long until the server is asked again whether it is back; twice as long after each time that it is not.
+#: Seconds until the first probe of a lost server; doubled after each failed probe.
 REST_S = 1.0
 LONGEST_REST_S = 15
 THREAD = "septet-probe"
 
 
 class Breaker:
-    """Whether calls to a server are worth their wait.
+    """A circuit breaker for calls to a server.
 
     Args:
         probe: asks the server for a sign of life, in bounded time, and raises anything if it gives none.
@@ -46,7 +46,7 @@ class Breaker:
         renew_in_children(self)
 
     def after_fork(self) -> None:
-        """Begin anew in a forked child: the thread that probes is the parent's."""
+        """Restart in a forked child: the thread that probes is the parent's."""
         ended = self._ended.is_set()
         self._ended = threading.Event()
         if ended:
@@ -61,7 +61,7 @@ class Breaker:
 
     @property
     def open(self) -> bool:
-        """Whether calls fail at once."""
+        """True if calls fail at once."""
         return self._cause is not None
 
     def check(self) -> None:
@@ -96,7 +96,7 @@ class Breaker:
                 target=_watch, args=(weakref.ref(self), self._ended, *rests), name=THREAD, daemon=True
             ).start()
         except RuntimeError:
-            # Without a thread nobody would find out that the server is back.
+            # Without a thread, no probe would find that the server is back.
             self.answered()
 
     def close(self) -> None:

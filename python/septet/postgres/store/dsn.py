@@ -19,8 +19,7 @@ _USER = re.compile(r"(postgres(?:ql)?://[^\s:@/]*):\S*@", re.IGNORECASE)
 _AMBIGUOUS = re.compile(r"postgres(?:ql)?://(?:[^@/?]*@[^/?]*@|[^@?]*/[^?]*@)", re.IGNORECASE)
 #: Any address; pathlib makes one slash of two.
 _ADDRESS = re.compile(r"://|^postgres(?:ql)?:/|^(?:host|hostaddr|port|dbname|user|password|service)\s*=", re.IGNORECASE)
-#: What an address says unless it says otherwise: who asks, and how libpq finds out that a server is gone, for which TCP
-#: alone takes hours.
+#: Defaults of an address: the application's name, and keepalives that detect a lost server; TCP alone takes hours.
 _UNSAID = {
     "application_name": "septet",
     "keepalives_idle": "30",
@@ -28,7 +27,7 @@ _UNSAID = {
     "keepalives_count": "3",
     "tcp_user_timeout": "30000",
 }
-#: What it says whatever stands in it, or in the environment.
+#: Settings that neither an address nor the environment overrides.
 _SAID = {"client_encoding": "UTF8"}
 #: The index of names takes some 2,700 bytes.
 MOST_NAME_CHARS = 256
@@ -36,7 +35,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class Address:
-    """Where a vault is: what psycopg connects by, and what may be shown of it.
+    """The address of a vault: the parameters of psycopg, and the part to show.
 
     Attributes:
         shown: the server, the database and the vault, without user and password.
@@ -109,7 +108,7 @@ class Kept:
 
 
 def is_dsn(text: object) -> bool:
-    """Whether a text names a PostgreSQL server rather than a file."""
+    """Return True if a text names a PostgreSQL server rather than a file."""
     return isinstance(text, str) and text.lower().startswith(_SCHEMES)
 
 
@@ -190,7 +189,7 @@ def _address_shown(address: str) -> str:
     scheme, _, rest = address.partition("://")
     head, mark, query = rest.partition("?")
     if "@" in query:
-        # Nobody knows where its password begins.
+        # The start of its password cannot be found.
         return f"{scheme}://…"
     user, at, place = head.rpartition("@")
     if ":" in user:

@@ -1,4 +1,4 @@
-"""What there is to know of a server and of a vault on it: versions, the role, what waits."""
+"""Facts about a server and a vault on it: versions, the role, waiting changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SELECT current_setting('server_version'),
 
 
 class ServerFacts(NamedTuple):
-    """What there is to know of a server and a vault on it.
+    """Facts about a server and a vault on it.
 
     Attributes:
         server: the version of PostgreSQL.

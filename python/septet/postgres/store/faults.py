@@ -20,24 +20,24 @@ from septet.errors import (
 from septet.postgres.store.dsn import without_passwords
 from septet.postgres.store.link import NoAnswer
 
-#: What says that the server keeps other prepared statements than the connection believes: somebody had it forget them,
-#: or a pooler leads to another server process.
+#: Errors of a server that lacks the connection's prepared statements: they were deallocated, or a pooler leads to
+#: another server process.
 FORGOTTEN = (pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement)
-#: What a transaction may be run again for, as nothing of it was done.
+#: Errors after which a transaction may be retried, as none of it was applied.
 AGAIN = (pg.DeadlockDetected, pg.SerializationFailure, *FORGOTTEN)
 
-#: How servers and poolers refuse a connection because too many are open, for which psycopg knows no code.
+#: Messages of servers and poolers with too many open connections; psycopg has no code for them.
 _FULL = re.compile(r"too many (clients|connections)|connection slots|no more connections|max client connections", re.I)
 
 
 def is_full(fault: psycopg.Error) -> bool:
-    """Whether a server refuses a further connection, and may well answer on those that are open."""
+    """Return True if a server refuses a further connection, and may well answer on open ones."""
     if isinstance(fault, pg.TooManyConnections):
         return True
     return fault.sqlstate is None and isinstance(fault, psycopg.OperationalError) and bool(_FULL.search(str(fault)))
 
 
-#: What Citus says, without a code of its own, of a connection that ended.
+#: Messages of Citus about a connection that ended; it has no code of its own for them.
 _ENDED = re.compile(
     "failure on connection marked as essential|server closed the connection unexpectedly|postmaster was shut down"
 )
@@ -106,7 +106,7 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
 
 
 def _is_refused(fault: psycopg.Error, said: str) -> bool:
-    """Whether the server refuses the user or the password; libpq gives it no code."""
+    """Return True if the server refuses the user or the password; libpq gives it no code."""
     if fault.sqlstate is not None:
         return fault.sqlstate.startswith("28")
     return isinstance(fault, psycopg.OperationalError) and bool(_NOT_LET_IN.search(said))
@@ -115,7 +115,7 @@ def _is_refused(fault: psycopg.Error, said: str) -> bool:
 _NOT_LET_IN = re.compile(
     r"authentication failed|no password supplied|role \".*\" does not exist|no pg_hba.conf entry", re.IGNORECASE
 )
-#: What a server, or libpq, says of a connection that it refuses, without a code; and what to do.
+#: Messages of a server or of libpq about a refused connection, without a code, and their remedies.
 _REFUSED = {
     "password": ": see the user of the address, and its password in ~/.pgpass, PGPASSWORD or the address",
     'role "': ": see the user of the address, or have its role made",

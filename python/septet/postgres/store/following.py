@@ -1,4 +1,4 @@
-"""What follows writes: counts are folded, and the planner looks at tables that have grown; in a load, at its end."""
+"""Work after writes: folding counts, and ANALYZE of tables that have grown; after a load, at its end."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from septet.postgres.store.transactions import Held
     from septet.postgres.store.vaults import VaultRow
 
-#: In a load this is done when differences of so many terms wait: common terms, which each batch has, are added up once
-#: then, and searches read some megabytes more meanwhile.
+#: Waiting differences of terms at which a load folds: common terms, which each batch has, are added up once then, and
+#: searches read some more megabytes until then.
 MOST_TERMS = 200_000
 
 
@@ -34,7 +34,7 @@ class _Load(threading.local):
 
 
 class Following:
-    """What follows the writes of a store."""
+    """Work after the writes of a store."""
 
     def __init__(self) -> None:
         self._load = _Load()
@@ -81,9 +81,9 @@ class Following:
         self._follow(link, vault, fold=fold, whole=False)
 
     def _follow(self, link: Link, vault: VaultRow, *, fold: bool, whole: bool) -> None:
-        # A failure costs nothing, as a writer behind this one does it too.
+        # A failure costs nothing: the next writer does this too.
         with suppress(psycopg.Error, StoreError):
-            # One takes so many terms at most.
+            # One fold takes a limited number of terms.
             if fold:
                 (folding.fold_all if whole else folding.fold)(link, vault)
             analyse_if_grown(link, vault, self._looked)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 
-#: How often a wait looks at the clock.
+#: Interval at which a wait reads the clock, in seconds.
 TICK_S = 0.01
-#: What a server may send to a connection at rest before that is looked at as broken.
+#: Maximum messages on an idle connection before it counts as broken.
 MOST_SAID = 8
 
 
@@ -57,36 +57,36 @@ class Link(psycopg.Connection[TupleRow]):
         self._leaving = False
 
     def __del__(self, *_: Any) -> None:
-        # Of a vault that nobody closed; what a forked child inherits is the parent's.
+        # The vault was not closed; a connection that a forked child inherits is the parent's.
         if hasattr(self, "_process") and self.mine and not self.closed:
             self.close()
 
     @property
     def prepare_threshold(self) -> int | None:
-        """How often a statement of a pipeline is asked before it is prepared; None for never."""
+        """Executions of a statement of a pipeline before it is prepared; None for never."""
         return self._prepare_after
 
     @prepare_threshold.setter
     def prepare_threshold(self, value: int | None) -> None:
         """Set how often; psycopg does when it connects."""
-        # psycopg prepares nothing of its own: behind a DROP or a ROLLBACK it would have the server forget all that is
-        # prepared on the connection, also what pipelines go on to name.
+        # psycopg prepares nothing itself: after a DROP or a ROLLBACK it would deallocate all prepared statements of the
+        # connection, those that pipelines name too.
         self._prepare_after = value
         psycopg.Connection.prepare_threshold.fset(self, None)  # type: ignore[attr-defined]
 
     @property
     def mine(self) -> bool:
-        """Whether this process opened it."""
+        """True if this process opened the connection."""
         return self._process == os.getpid()
 
     def wait(
         self, gen: PQGen[_Answer], interval: float = TICK_S, timeout: float | None = None
     ) -> _Answer:  # `timeout` is that of psycopg 3.3
-        """Wait for an answer, as long as there is time.
+        """Wait for an answer within the time left.
 
         Raises:
-            NoAnswer: the time is over; the connection is closed.
-            ForkedInUse: another process opened it.
+            NoAnswer: the time ran out; the connection is closed.
+            ForkedInUse: another process opened the connection.
         """
         if not self.mine:
             gen.close()
@@ -125,11 +125,11 @@ class Link(psycopg.Connection[TupleRow]):
                 if not self._leaving:
                     self.close()
             case _:
-                # In the middle of an answer that nobody reads.
+                # In the middle of an answer that is not read.
                 self.close()
 
     def settled(self) -> bool:
-        """Say whether the next transaction may begin: the last one is over, and the server has not hung up."""
+        """Return True if the next transaction may begin: the last one ended, and the server has not hung up."""
         if self.closed:
             return False
         try:
@@ -148,7 +148,7 @@ class Link(psycopg.Connection[TupleRow]):
         return False
 
     def _hears(self) -> bool:
-        """Whether the server said something: goodbye, as a rule."""
+        """Return True if the server has sent something: a goodbye, as a rule."""
         poll = select.poll()
         poll.register(self.pgconn.socket, select.POLLIN)
         return bool(poll.poll(0))

@@ -1,11 +1,11 @@
-"""Locks: what a write transaction reads of entries stays as it was read until its end.
+"""Locks: entries that a write transaction reads do not change until its end.
 
 Few entries are locked by the hashes of their ids, in ascending order, beside a shared lock on the vault. More would
 not fit into the server's table of locks, so then the whole vault is locked: writers of a few wait for it, and readers
 never.
 
-On a cluster the same locks are taken once more on the servers that have the buckets. When one of these dies behind the
-decision to commit, the write is there and cannot be seen until the server is back and is told; its locks stay until
+On a cluster the same locks are taken once more on the servers that have the buckets. When one of these dies after the
+decision to commit, the write is durable but invisible until the server is back and commits it; its locks stay until
 then, whereas the coordinator's have ended.
 """
 
@@ -17,10 +17,10 @@ from hashlib import blake2b
 from septet.postgres.store.pipeline import Statement
 from septet.postgres.store.transactions import Held, PostgresReading, PostgresWriting
 
-#: So many entries one transaction locks by themselves: a server has room for 64 locks a connection by default.
+#: Maximum entries that a transaction locks one by one: a server has room for 64 locks a connection by default.
 MOST_IDS = 48
 
-#: How long a write waits for the whole vault: others load batches of thousands meanwhile.
+#: Maximum wait of a write for the whole vault, in seconds: others may be loading batches of thousands.
 ALL_TIMEOUT_S = 60
 
 _PATIENT = (
@@ -57,7 +57,7 @@ def lock_key(*parts: object) -> int:
 def hold(read: PostgresReading | PostgresWriting, ids: Iterable[str]) -> None:
     """Lock entries until the end of a write transaction, whether they exist or not; a read transaction locks nothing.
 
-    What is read of them afterwards is what was committed last.
+    Later reads of them return the last committed values.
     """
     if not isinstance(read, PostgresWriting) or read.held.all:
         return

@@ -14,15 +14,15 @@ from septet.errors import SchemaTooNew, StoreError
 from septet.inputs.arguments import shown
 
 SCHEMA_VERSION = 1
-#: Of a number that may be a version.
+#: Maximum digits of a version.
 MOST_DIGITS = 9
-#: Of the advisory lock that migrations hold.
+#: Key of the advisory lock that migrations hold.
 LOCK = 0x5E97E7
-#: How often, and after how long, one looks again for what another process made.
+#: Attempts, and seconds between them, to find what another process creates.
 _LATE, _LATE_S = 20, 1 / 10
 EXTENSION = "CREATE EXTENSION IF NOT EXISTS vector"
 _TABLE = re.compile(r"^SELECT .*?'(septet\.\w+)'", re.MULTILINE)
-#: What brings a version to the next one: {version: statements}.
+#: Statements that bring a version to the next one, by version.
 _STEPS: dict[int, str] = {}
 
 

@@ -10,7 +10,7 @@ from septet.errors import EntryError
 from septet.inputs.arguments import shown
 from septet.sqlite.tables.entries import EntryRow
 
-#: What stands in JSON for the character, and for texts that only look like it.
+#: The escape of the character in JSON; texts may hold it too.
 _MARK = "\\u0000"
 _JSON = ("tags", "attrs")
 _TEXTS = [at for at, name in enumerate(EntryRow._fields) if name not in _JSON]

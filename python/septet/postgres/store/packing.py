@@ -19,12 +19,12 @@ from septet.errors import VectorError
 if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresWriting
 
-#: Of what pgvector stores.
+#: Maximum dimensions of pgvector's types.
 MOST_DIMENSIONS = 16_000
 #: Largest components that float16 keeps with all of its bits, when many others are smaller.
 _LEAST, _MOST = 1 / 64, 32_768
 
-#: Where vectors are, by what the vault's are stored as.
+#: Columns by type of stored vector.
 COLUMNS = {"vector": "vector", "halfvec": "half"}
 _SENT = {"vector": "vector_send(v.vector)", "halfvec": "halfvec_send(v.half)"}
 _TYPES = {"vector": ">f4", "halfvec": ">f2"}
@@ -36,7 +36,7 @@ _INSERT = (
     "INSERT INTO septet.vectors (vault, bucket, space, key, {column}, sample, generation) "
     "VALUES (%s, %s, %s, %s, %b, %s, %s)"
 )
-#: So many are sent with the next round trip, rather than by COPY, which takes two.
+#: Maximum vectors sent with the next round trip; COPY takes two.
 FEW = 48
 _HEAD = struct.Struct(">HH")
 _FRONT = struct.Struct(">hiiiiiii")
@@ -54,7 +54,7 @@ class PackedVector(NamedTuple):
 
 
 def check_dimensions(dimensions: int, name: str) -> None:
-    """Raise if pgvector cannot store so long a vector.
+    """Raise if pgvector cannot store a vector of this length.
 
     Raises:
         VectorError: it has more than 16,000 components.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: A parameter with or without a name, in the form that is best, in binary, or in text; two percent signs are one.
 _PARAMETER = re.compile(r"%(?:\((\w+)\))?([sbt%])")
-#: So many statements are kept as the server reads them.
+#: Maximum statements kept with their numbered parameters.
 _MOST_KEPT = 1_024
 
 
@@ -77,7 +77,7 @@ def sent(link: Link, statements: Sequence[Statement]) -> list[_Rows]:
     if not statements:
         return []
     transformer: abc.Transformer = Transformer(link)
-    # What cannot be sent is found before anything is.
+    # Values that cannot be sent raise before anything is sent.
     asked = [_asked(transformer, statement) for statement in statements]
     try:
         with link.lock:

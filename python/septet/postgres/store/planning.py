@@ -1,4 +1,4 @@
-"""What the server's planner knows of our tables: looked at again when it takes a vault for much smaller than it is.
+"""Statistics of the server's planner: renewed when it takes a vault for much smaller than it is.
 
 PostgreSQL does so by itself, but up to a minute late. Until then it takes new tables, and new vaults in old ones, for
 nearly empty, and a search after a load would take seconds rather than milliseconds.
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 #: Tables that searches read of a vault.
 TABLES = ("entries", "postings", "posting_blocks", "vectors", "term_counts")
-#: A vault with more than so many times the rows that the planner reckons with, and `FEW` more, may get bad plans.
+#: Plans may be bad for a vault with more than this multiple of the rows that the planner estimates, and `FEW` more.
 AMISS = 4
 FEW = 100
-#: Tables of so many percent of what they were when the planner looked may have other terms, and more of each.
+#: Growth of a table since the last ANALYZE, in percent of its size then, after which its terms may differ.
 GROWTH = 150
-#: Of vaults for which it reckons with more rows than that, plans stay good while the table does not grow either.
+#: Estimated rows of a vault above which plans stay good while the table does not grow.
 _MANY = 2_500
 
 _MINE = """c.relnamespace = 'septet'::regnamespace AND c.relname = ANY(%s::text[]) AND CASE

@@ -1,8 +1,8 @@
-"""Pool: the connections of one process to one server, opened by whoever wants one, at most so many at a time.
+"""Pool: the connections of one process to one server, opened by their callers, up to a maximum.
 
-psycopg's own pool opens connections on threads of its own and tries again for as long as somebody waits: a server that
-refuses at once would cost a search its whole deadline, with a cause that only a log knows. Here whoever needs a
-connection learns at once why there is none, and nothing runs when nobody asks.
+psycopg's own pool opens connections on its own threads and retries as long as a caller waits: a server that refuses at
+once would cost a search its whole deadline, with a cause that only a log has. Here the caller gets the cause at once,
+and an idle pool runs nothing.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Pool:
 
     def after_fork(self) -> None:
         """Begin without connections in a forked child: those of the parent are the parent's."""
-        # What is dropped sends nothing: a connection knows its process.
+        # Dropped connections send nothing: each knows its process.
         self._begin()
 
     def take(self, timeout_s: float, queue_s: float | None = None) -> Link:
@@ -140,7 +140,7 @@ class Pool:
             self.drop_idle()
 
     def drop_idle(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the idle connections."""
         while self._idle:
             try:
                 self._drop(self._idle.pop())
@@ -183,7 +183,7 @@ class Pool:
         except Empty:
             pass
         for _ in range(ended):
-            # Whoever waits is told.
+            # Wake the next caller.
             self._permits.put(None)
         self.drop_idle()
 
@@ -198,7 +198,7 @@ class Pool:
                 link = self._idle.pop()
             except IndexError:
                 break
-            # Where the other end of this one is frozen, there is time left for another one.
+            # Half the time is left for another connection if this one's peer is frozen.
             link.answer_s, link.left_s = max(until - time.monotonic(), 0.0) / 2, None
             if time.monotonic() - link.opened_at < LONGEST_LIFE_S and link.settled():
                 return link
@@ -226,7 +226,7 @@ class Pool:
             if called in self._waiting:
                 self._waiting.remove(called)
             else:
-                # Whoever leaves without a look at what came back must not keep the others from it.
+                # A caller that leaves early must not keep a returned connection from the others.
                 self._call_waiting()
 
     def _drop(self, link: Link) -> None:
@@ -249,10 +249,10 @@ class Pool:
             self.give(link)
 
     def _within(self, timeout_s: float, late: Any) -> Link:
-        """Open a connection within so many seconds; looking up a host's name ignores every timeout.
+        """Open a connection within a time in seconds; looking up a host's name ignores every timeout.
 
         Args:
-            late: called with the connection, or None, when nobody waits any more.
+            late: called with the connection, or None, after the caller stopped waiting.
 
         Raises:
             _StillTrying: not yet; `late` will be called.
@@ -271,7 +271,7 @@ class Pool:
 
 
 class _StillTrying(ConnectionTimeout):
-    """Nobody waits for the connection any more, but it may come."""
+    """Give up a connection that may still be opened."""
 
 
 def _connected(conninfo: str, settings: dict[str, Any], timeout_s: float) -> Link:

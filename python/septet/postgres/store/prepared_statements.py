@@ -10,7 +10,7 @@ Asked: TypeAlias = "tuple[bytes, tuple[int, ...]]"
 
 
 class _Name(NamedTuple):
-    """What a statement is called on the server.
+    """The name of a statement on the server.
 
     Attributes:
         name: None where it is not prepared.
@@ -39,7 +39,7 @@ class PreparedStatements:
 
     @property
     def kept(self) -> int:
-        """How many there are."""
+        """The number of prepared statements."""
         return len(self._names)
 
     @property
@@ -48,11 +48,11 @@ class PreparedStatements:
         return f"septet_{self._named}_"
 
     def name(self, asked: Asked, after: int | None, most: int) -> _Name:
-        """Return what a statement is called that is asked now.
+        """Return the name of the next statement to execute.
 
         Args:
-            after: so many times a statement is asked before it is prepared; None for never.
-            most: so many are kept, and so many counted.
+            after: executions before a statement is prepared; None for never.
+            most: maximum of prepared statements, and of counted ones.
         """
         if after is None:
             return _NOT_PREPARED

@@ -19,13 +19,13 @@ from septet.postgres.store.pool import Pool
 from septet.postgres.store.prepared_statements import PreparedStatements
 from septet.postgres.store.vaults import VaultRow, check_same, whose
 
-#: How the codes of a server begin that ends its connections: it shuts down, or crashed, or starts.
+#: Class of the codes of a server that ends its connections: it shuts down, crashed or starts.
 _GOODBYE = "57P"
-#: How many statements with names that begin so the server keeps prepared.
+#: Number of prepared statements whose names have a prefix.
 _KEPT = "SELECT count(*) FROM pg_prepared_statements WHERE starts_with(name, %s::text)"
-#: How long a probe may take.
+#: Maximum time of a probe, in seconds.
 PROBE_S = 2
-#: How long closing waits for transactions of other threads.
+#: Maximum wait of `close` for transactions of other threads, in seconds.
 CLOSE_WAIT_S = 10
 
 
@@ -154,7 +154,7 @@ class Server:
                 # Outside a transaction; `execute` names nothing that is prepared.
                 answers, (kept,) = [], link.execute(_KEPT, (link.prepared.beginning,)).fetchone() or (0,)
             if kept < link.prepared.kept:
-                # What follows in this transaction must not name what is gone.
+                # Later statements of this transaction must not name prepared statements that are gone.
                 link.prepared = PreparedStatements()
             return answers
         *answers, found = sent(link, [*statements, whose(vault)])

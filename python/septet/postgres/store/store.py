@@ -29,17 +29,17 @@ from septet.sqlite.tables.entries import EntryRow
 
 #: Connections that one process keeps to one vault, at most: for reads as many as for writes, where these differ.
 MOST_CONNECTIONS = 8
-#: How long a call waits for a connection, and for the beginning of its transaction.
+#: Maximum wait of a call for a connection and the beginning of its transaction, in seconds.
 CONNECT_TIMEOUT_S = 5
-#: How long the server works on one statement.
+#: Maximum time of one statement on the server, in seconds.
 STATEMENT_TIMEOUT_S = 30
-#: How long the server's own end of a statement may be on its way.
+#: Seconds for the server's own timeout of a statement to arrive.
 GRACE_S = 5
-#: How long a write waits for a lock that another one holds.
+#: Maximum wait of a write for a lock, in seconds.
 LOCK_TIMEOUT_S = 10
 
 #: Which of several servers answers reads: the first that does, the one that takes writes, or a standby while there is
-#: one. What a standby answers may lag behind what was just written.
+#: one. The answers of a standby may lag behind the last writes.
 Reads: TypeAlias = Literal["any", "primary", "prefer-standby"]
 _READS: tuple[Reads, ...] = ("any", "primary", "prefer-standby")
 _VECTORS = ("vector", "halfvec")
@@ -50,7 +50,7 @@ _READ, _WRITE, _COMMIT = (
     Statement("BEGIN"),
     Statement("COMMIT"),
 )
-# Of the transaction, and not of the session, which a pooler between would hand to others.
+# Settings of the transaction; a pooler would hand those of the session to others.
 _SETTINGS = (
     "SELECT set_config('statement_timeout', %s::text, true), set_config('lock_timeout', %s::text, true), "
     "set_config('plan_cache_mode', %s::text, true)"
@@ -61,7 +61,7 @@ _ALONG = (
     ", set_config('citus.multi_shard_modify_mode', 'sequential', true), "
     "set_config('citus.enable_deadlock_prevention', 'off', true)"
 )
-#: How long they wait for locks there.
+#: Timeouts for locks on the workers.
 _THERE = [
     Statement("SET LOCAL citus.propagate_set_commands TO 'local'"),
     Statement(f"SET LOCAL lock_timeout TO '{LOCK_TIMEOUT_S}s'"),
@@ -118,7 +118,7 @@ class PostgresStore:
         if vectors not in (None, *_VECTORS):
             raise StoreError(f"vectors={vectors!r} is unknown: wanted one of {', '.join(_VECTORS)}")
         self._address = address = Address.of(dsn, vault)
-        #: What may be shown: the server, the database and the vault, without user and password.
+        #: The address to show: server, database and vault, without user and password.
         self.path = self.file = address.shown
         self.read_only, self.name = read_only, vault
         self._connect_s, self._statement_s = connect_timeout_s, statement_timeout_s
@@ -142,7 +142,7 @@ class PostgresStore:
                 self._same = self._clock_of(sql)
                 self._prepare(sql, may_make=not read_only)
                 settings["context"] = _types_known(sql)
-                # What came too late for whoever asked for it knows no vectors.
+                # Connections opened before the extension was there do not know its types.
                 self._reads.pool.drop_idle()
                 self._writes.pool.drop_idle()
                 self.vault = self._reads.vault = self._writes.vault = opened(
@@ -155,7 +155,7 @@ class PostgresStore:
 
     @property
     def closed(self) -> bool:
-        """Whether `close` was called."""
+        """True after `close`."""
         return self._closed
 
     def close(self) -> None:
@@ -339,7 +339,7 @@ class PostgresStore:
 
 
 class _Context(NamedTuple):
-    """What connections know of types from the beginning, as psycopg asks for it."""
+    """The types that connections know from the beginning, in psycopg's form."""
 
     adapters: AdaptersMap
     connection: None = None

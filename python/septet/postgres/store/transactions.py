@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Foreseen(NamedTuple):
-    """What was read of entries behind the locks on them.
+    """Values of entries that were read under their locks.
 
     Attributes:
         ids: of these entries, each once.
@@ -41,17 +41,17 @@ class Foreseen(NamedTuple):
 
 
 class Held:
-    """What a write transaction has locked, and what is left to do behind it.
+    """The locks of a write transaction, and the work left for after it.
 
     Attributes:
         keys: of the ids.
         rows: those known to be of locked ids.
         all: the whole vault is locked.
         fold_due: enough differences of counts wait to be folded.
-        foreseen: what was read of the entries that are written next; see `tables.prefetch`.
+        foreseen: values read ahead of the entries that are written next; see `tables.prefetch`.
         later: statements that wait for the next round trip, each with what takes its rows.
-        grown: so much was written that the planner should look at the tables.
-        prepared: what was done ahead for the entries that are written next; see `tables.indexing.prepared`.
+        grown: the tables have grown enough for an ANALYZE.
+        prepared: index rows computed for the entries that are written next; see `tables.indexing.prepared`.
         waiting: differences of terms that wait to be folded, as far as is known.
     """
 
@@ -83,7 +83,7 @@ class PostgresReading(NamedTuple):
 
     @property
     def state(self) -> object:
-        """What it sees, like no other: writes that began earlier may have ended since."""
+        """The identity of the snapshot: unique, as writes that began earlier may have ended since."""
         return object()
 
     @property
@@ -93,7 +93,7 @@ class PostgresReading(NamedTuple):
 
 
 class PostgresWriting(NamedTuple):
-    """A write transaction; rows written carry its generation. What it reads of entries is locked until its end.
+    """A write transaction; rows written carry its generation. Entries that it reads are locked until its end.
 
     Attributes:
         link: its connection, to which what waits for the next round trip was not sent yet.
@@ -107,7 +107,7 @@ class PostgresWriting(NamedTuple):
 
     @property
     def sql(self) -> Link:
-        """What executes statements, behind all those that were to be sent `later`."""
+        """The connection, after the statements queued by `later` were sent."""
         if self.held.later:
             self.settle()
         return self.link

@@ -1,4 +1,4 @@
-"""What makes searches on a server fast, and writes leave for later."""
+"""Upkeep: work that writes defer and that makes searches on a server fast."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from septet.postgres.store.pipeline import Statement
 
 #: A vault's buckets are numbered from its number times this; rows end in the bucket modulo this.
 STRIDE = 1_024
-#: What a vault is made with where nothing else was asked for.
+#: Defaults of a new vault.
 BUCKETS, VECTORS = 32, "vector"
 
 _MAKE = (
@@ -66,7 +66,7 @@ class VaultRow(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What was asked of a vault: how many buckets, and what vectors are stored as; None for what it has."""
+    """The requested number of buckets and type of stored vectors; None for those of the vault."""
 
     buckets: int | None
     vectors: str | None
@@ -125,13 +125,13 @@ def check_same(link: Link, vault: VaultRow, found: list[tuple[Any, ...]], path: 
     before have ended: so each connection is asked once.
 
     Raises:
-        VaultReplaced: the number is another vault's, or nobody's.
+        VaultReplaced: the number is another vault's, or no vault's.
     """
     if found == [(vault.created_at,)]:
         link.known = True
     # A standby may not have a new vault yet.
     elif found or link.execute("SELECT pg_is_in_recovery()").fetchone() == (False,):
         raise VaultReplaced(
-            f"{path}: the database was made again, and the number of this vault is another one's, or nobody's; "
+            f"{path}: the database was made again, and the number of this vault is another vault's, or unused; "
             "nothing was written: open it again"
         )

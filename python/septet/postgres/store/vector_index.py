@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 #: Under what the settings of a vault keep what was measured of an index, with the number of the space.
 RECALL = "recall:"
-#: What HNSW of pgvector can index, by what the vault's vectors are stored as.
+#: Maximum dimensions that pgvector's HNSW indexes, by type of stored vector.
 _MOST_DIMENSIONS = {"vector": 2_000, "halfvec": 4_000}
-#: Of its two parameters: links of a node, and candidates looked at for a new one.
+#: Ranges of its parameters: links of a node, and candidates examined for a new one.
 _M, _EF = (2, 100), (4, 1_000)
 #: Vectors that are fetched at once, and cosines that a float32 product may miss by.
 _PAGE, _EQUAL = 5_000, 1 / 100_000
@@ -44,7 +44,7 @@ _PAGE, _EQUAL = 5_000, 1 / 100_000
 _INDEXED = "SELECT s.space FROM septet.spaces s WHERE s.vault = %s AND s.hnsw"
 _MARK = "UPDATE septet.spaces SET hnsw = %s WHERE vault = %s AND space = %s"
 _VALID = "SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass(%s::text)"
-# Whoever makes or removes one holds the lock of `_alone`.
+# The lock of `_alone` is held while an index is made or removed.
 _UNFINISHED = """
 SELECT n.space FROM unnest(%s::integer[], %s::text[], %s::bigint[]) AS n (space, name, key)
 JOIN pg_index i ON i.indexrelid = to_regclass(n.name)
@@ -68,11 +68,11 @@ _DROP = "DROP INDEX CONCURRENTLY IF EXISTS septet.{name}"
 
 
 class Recall(NamedTuple):
-    """How much of what is nearest an index finds.
+    """The recall of an index.
 
     Attributes:
         found: the share of the ``k`` nearest, from 0 to 1, over all queries.
-        queries: so many of the space's own vectors were asked for.
+        queries: the number of the space's own vectors that were searched.
     """
 
     model: str
@@ -85,7 +85,7 @@ class Recall(NamedTuple):
 def index_vectors(
     store: PostgresStore, how: str, *, model: str | None = None, m: int = 16, ef_construction: int = 64
 ) -> list[Space]:
-    """Make indexes over vectors, or remove them; return the spaces concerned. Searches and writes go on meanwhile.
+    """Make indexes over vectors, or remove them; return the spaces concerned. Searches and writes continue.
 
     Args:
         how: ``hnsw``, or ``none`` for exact searches.
@@ -180,7 +180,7 @@ def _make(sql: psycopg.Connection[Any], store: PostgresStore, space: Space, m: i
         if valid is None or not valid[0]:
             raise StoreError(f"the index over {space.model} was not completed: make it again")
     except BaseException:
-        # What was begun would cost every write, and help nobody.
+        # An unfinished index costs every write and speeds up no search.
         if not sql.broken:
             sql.execute(_DROP.format(name=name))
         raise
@@ -199,7 +199,7 @@ def _key(vault: int, space: Space) -> int:
 
 @contextmanager
 def _alone(sql: psycopg.Connection[Any], store: PostgresStore, space: Space) -> Iterator[None]:
-    """Let nobody else make or remove the index of a space meanwhile."""
+    """Hold the lock of the index of a space, so that no other process makes or removes it."""
     key = (_key(store.vault.number, space),)
     found = sql.execute("SELECT pg_try_advisory_lock(%s::bigint)", key).fetchone()
     if found is None or not found[0]:
@@ -238,7 +238,7 @@ def _exact(read: PostgresReading, space: Space, asked: NDArray[np.float32], k: i
 
 
 def _pages(read: PostgresReading, space: Space, size: int, most: int | None) -> Iterator[NDArray[np.float32]]:
-    """Yield the vectors of entries of a space, so many ``(size, d)`` at once."""
+    """Yield the vectors of entries of a space, in pages ``(size, d)``."""
     sql = _VECTORS.format(
         sent=sent(read.vault.vectors), key=vector_key(space.keyed_by), searched=searched(memories=True)
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Apart(NamedTuple):
-    """What memories score by.
+    """The statistics that memories score by.
 
     Attributes:
         rows: how many there are.
@@ -43,7 +43,7 @@ class Kept(NamedTuple):
 
 
 def are_apart(plan: Plan, statistics: Statistics) -> bool:
-    """Whether memories score by statistics of their own."""
+    """Return True if memories score by statistics of their own."""
     return bool(plan.query.has_phrase and plan.scores_memories and plan.asks_text and statistics.held_memories)
 
 

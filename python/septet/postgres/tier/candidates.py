@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Answered(NamedTuple):
-    """What the legs found of one query.
+    """The candidates of one query by leg.
 
     Attributes:
         by_text: rows in the order of full text.
@@ -58,7 +58,7 @@ class Answered(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """What the server chose for some queries.
+    """The candidates of some queries.
 
     Attributes:
         found: by row.

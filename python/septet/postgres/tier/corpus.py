@@ -99,7 +99,7 @@ def _full_text(
         return {token: statistics.count(part, name) for token, name in stored.items() if statistics.knows(part, name)}
 
     in_texts, in_grams = given(TEXTS), given(GRAMS)
-    # Of what words begin, the words are not known before.
+    # The words with a beginning are not known in advance.
     of_texts = _core.TextIndex(len(COLUMNS), None if statistics.begun else list(in_texts))
     of_grams, spelling = _core.TextIndex(1, list(in_grams)), _core.SpellingIndex()
     of_texts.append(rows)

@@ -1,4 +1,4 @@
-"""How one entry of a vault on PostgreSQL fares in a search: its place in each leg."""
+"""The rank of one entry of a vault on PostgreSQL in each leg of a search."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _place(every: Sequence[Match], own: Match) -> int:
 
 
 def _holds(view: PostgresView, plan: Plan, found: Found, term: str, *, grams: bool = True) -> bool:
-    """Whether an entry holds a term of the query where full text looks for it, with grams or without."""
+    """Return True if full text finds a term of the query in an entry, with grams or without."""
     candidate = found.candidate
     # No search finds one that is split into parts.
     if (candidate.kind == MEMORY and not plan.scores_memories) or candidate.parent == candidate.id:

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from septet.postgres.tier.statistics import Statistics
     from septet.query.plan import Plan
 
-#: So many texts are read at once.
+#: Texts read in one round trip.
 AT_ONCE = 512
 #: Rounding never makes a bound smaller than what it bounds.
 ABOVE = 1 + 1 / 10**9
 
 
 class _View(Protocol):
-    """What is read of a view; see `septet.postgres.tier.view.PostgresView`."""
+    """The parts of `septet.postgres.tier.view.PostgresView` that are read here."""
 
     plans: Sequence[Plan]
     read: PostgresReading

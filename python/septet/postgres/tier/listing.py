@@ -30,7 +30,7 @@ class PostgresListings:
 
     def __init__(self, store: PostgresStore) -> None:
         self._store = store
-        #: What was read last, and the state of the database that it was read from.
+        #: The last mirror, and the state of the database that it was read from.
         self._kept: tuple[str, Mirror] | None = None
 
     def answer(

@@ -1,4 +1,4 @@
-"""Everything that matches a query in a vault on PostgreSQL, best first, without what scoring reads of it."""
+"""All matches of a query in a vault on PostgreSQL, best first, without the values that scoring reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is near some entries over links: the server gives those on the way, and the walk is that of a local vault."""
+"""Neighbours over links: the server returns the links on the way, and the walk is that of a local vault."""
 
 from __future__ import annotations
 

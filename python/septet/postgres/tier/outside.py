@@ -1,4 +1,4 @@
-"""What TF-IDF must not count: entries that are not valid at the moment of a search, though their words are counted."""
+"""Entries that TF-IDF must not count: they are not valid at the moment of a search, but their words are counted."""
 
 from __future__ import annotations
 

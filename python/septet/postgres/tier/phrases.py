@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from septet.postgres.store.vaults import VaultRow
     from septet.query.plan import Plan
 
-#: So many entries are looked at for each phrase.
+#: Maximum entries examined for each phrase.
 MOST_ENTRIES = 10_000
 
 

@@ -44,7 +44,7 @@ _Method = TypeVar("_Method", bound=Callable[..., object])
 def _translated(method: _Method) -> _Method:
     """Let a method raise the server's errors as Septet's, so that one tier can fail and the others answer.
 
-    Where the server is lost after the recall, the search goes on without the tier.
+    If the server is lost after the recall, the search continues without the tier.
     """
 
     @wraps(method)
@@ -73,7 +73,7 @@ class PostgresSession:
         self.look = look
         #: The generation that is read.
         self.generation = view.read.generation
-        #: Whether the search has its candidates.
+        #: True once the search has its candidates.
         self.recalled = False
 
     def recovers(self, fault: Exception) -> bool:

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from septet.postgres.tier.statistics import Statistics
     from septet.query.plan import Plan
 
-#: So many samples of spaces a tier remembers.
+#: Maximum samples of spaces that a tier caches.
 MOST_SAMPLES = 16
 
 
 class Compared(NamedTuple):
-    """What query vectors are compared with.
+    """The vectors that query vectors are compared with.
 
     Attributes:
         covered: which entries have a vector.
@@ -51,14 +51,14 @@ class _Sampled(NamedTuple):
 
 
 class Remembered:
-    """What one search leaves for the next: nothing of it is believed without the server's word. Threads share it."""
+    """A cache between searches, checked against the server before each use. Threads share it."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._samples: dict[tuple[int, tuple[int, ...]], _Sampled] = {}
         #: The spaces that held vectors when they were looked at last.
         self.spaces: Sequence[Space] = ()
-        #: What was not valid when it was looked at last, with memories and without.
+        #: Entries that were not valid at the last look, with memories and without.
         self.outside: dict[bool, Outside] = {}
 
     def sample(self, space: int, has: SpaceCoverage) -> _core.Sample | None:

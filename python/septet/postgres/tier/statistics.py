@@ -109,7 +109,7 @@ class Statistics:
 
     @property
     def held_memories(self) -> int:
-        """How many memories there are."""
+        """The number of memories."""
         return self.counted.totals.get(TEXTS + MEMORIES, NOTHING).rows
 
     @property
@@ -122,7 +122,7 @@ class Statistics:
 
     @property
     def rows(self) -> int:
-        """How many entries are ranked."""
+        """The number of ranked entries."""
         return self.totals(TEXTS)[0]
 
     def question(
@@ -185,7 +185,7 @@ class Statistics:
         return self.count(TEXTS, name) + (self.count(GRAMS, name) if grams else 0)
 
     def knows(self, part: int, term: str) -> bool:
-        """Whether a term was asked for."""
+        """Return True if the count of a term was read."""
         return (part, term) in self._asked
 
     def idf(self, part: int, term: str) -> float:
@@ -197,7 +197,7 @@ class Statistics:
         return _idf(rows, self.count(TEXTS, term) + self.count(GRAMS, term))
 
     def idf_of(self, part: int, count: int) -> float:
-        """Return the same of a term that so many rows hold in a part."""
+        """Return the inverse document frequency of a term with this count in a part."""
         return _idf(self.totals(part)[0], count)
 
     def feedback(self) -> dict[str, int]:
@@ -234,7 +234,7 @@ def terms_of(plans: Sequence[Plan]) -> QueryTerms:
 
 
 class Asking:
-    """What a search must know of the whole vault, as it is asked: the first round trip.
+    """The first round trip of a search: statistics of the whole vault.
 
     Attributes:
         terms: of the plans.
@@ -321,7 +321,7 @@ def _of_begun(
 
 
 class Told:
-    """What candidates themselves hold and a search must count: the third round trip, where a profile needs it."""
+    """The third round trip: counts of the candidates' own terms, for profiles that need them."""
 
     def __init__(self, statistics: Statistics) -> None:
         self._statistics = statistics

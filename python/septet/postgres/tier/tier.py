@@ -33,7 +33,7 @@ class PostgresTier(NamedTuple):
 
     @property
     def crosses_threads(self) -> bool:
-        """Whether a session may be used by one thread after another."""
+        """True: a session may be used by one thread after another."""
         return True
 
     def open(self, plans: Sequence[Plan], place: int) -> PostgresSession:
@@ -50,7 +50,7 @@ class PostgresTier(NamedTuple):
         transaction = self.store.begin_reading(
             None if until is None else max(0.0, until - time.monotonic()),
             () if asking is None else asking.statements,
-            # How many pass filters is for the planner to guess.
+            # The planner estimates how many entries pass filters.
             plan_once=not plans[0].filters,
         )
         try:

@@ -1,4 +1,4 @@
-"""What a batch of queries reads of a vault on PostgreSQL: a transaction, statistics, candidates, a small corpus."""
+"""The reads of a batch of queries on PostgreSQL: a transaction, statistics, candidates, a small corpus."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from septet.ranking.pool import Candidate
     from septet.sqlite.snapshot.arrays import Slots
 
-#: So many of the best more than word feedback reads, of which scores that differ by rounding may be the first.
+#: Extra hits for word feedback: those whose scores differ by rounding may be among the best.
 MORE_BEST = 8
 
 
@@ -107,7 +107,7 @@ class PostgresView:
 
     @property
     def taken(self) -> int:
-        """How many candidates each leg takes for the first plan."""
+        """The number of candidates per leg for the first plan."""
         return self.plan.taken(compared=self.space is not None and self.plan.asks_vectors)
 
     def recall(self, tier: int) -> list[tuple[Pool, int]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def words_near(
     read: PostgresReading, wanted: Mapping[str, int], most: int, *, memories: bool
 ) -> dict[str, list[tuple[str, int, int]]]:
-    """Return by word the words at most so many edits away: the word, the edits, and how many entries hold it.
+    """Return by word the words within a number of edits: the word, the edits, and its document frequency.
 
     The nearest first, of those the most frequent first; as `septet._core.Corpus.words_near`.
 

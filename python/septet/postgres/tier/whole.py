@@ -1,4 +1,4 @@
-"""Whether an entry holds every word that a query needs."""
+"""The test that an entry has every needed word of a query."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def holds_all(plan: Plan, one: Found, terms: QueryTerms) -> bool:
         columns[3] = []
 
     def holds(term: str) -> bool:
-        """Whether some column holds the term."""
+        """Return True if any column has the term."""
         return any(times(column, terms.tokens[term]) for column in columns)
 
     def held(forms: Sequence[str], pieces: Sequence[str]) -> bool:
-        """Whether a word is held in one of its forms, or in all of its pieces."""
+        """Return True if the entry has a form of a word, or all of its pieces."""
         own = [piece for piece in pieces if terms.tokens[piece]]
         return any(terms.tokens[form] and holds(form) for form in forms) or (bool(own) and all(map(holds, own)))
 

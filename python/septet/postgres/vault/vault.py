@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 
-#: So many connections one process may be told to keep.
+#: Maximum of the option for connections kept by a process.
 MOST_CONNECTIONS = 1_000
 #: The longest wait of a search, in seconds: a day.
 MOST_WAIT_S = 86_400.0
@@ -43,8 +43,8 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
     """A vault in a PostgreSQL database, with the methods, the ranking and the scores of a `Vault`.
 
     Threads, processes and machines may share it. It needs the packages of the extra ``postgres``, and on the server the
-    extension ``vector``. What only a file can do (`sync` and its kin, `redact`, `restore`) raises a `StoreError` that
-    says what to do instead.
+    extension ``vector``. Methods of files alone (`sync` and its kin, `redact`, `restore`) raise a `StoreError` that
+    names the alternative.
 
     Args:
         dsn: the address of the database, ``postgresql://user@host:5432/database``, as libpq reads it; it may end in
@@ -55,8 +55,8 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
         timeout_s: how long a search waits for the server in all, 0.01 to 86,400; None for as long as the server may
             take for a statement, 30 s for each. A search that must do without it raises, or, in a federation, has a
             note.
-        reads: which of several servers answers reads: ``any``, ``primary``, or ``prefer-standby``. What a standby
-            answers may lag behind what was just written.
+        reads: which of several servers answers reads: ``any``, ``primary``, or ``prefer-standby``. The
+            answers of a standby may lag behind the last writes.
         buckets: in how many parts the vault is stored, 1 to 1,024; None for 32 if it is new.
         vectors: what it stores vectors as: ``vector``, or ``halfvec`` in half of the space; None for ``vector`` if it
             is new.
@@ -153,7 +153,7 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
     def index_vectors(
         self, how: Literal["hnsw", "none"] = "hnsw", *, model: str | None = None, m: int = 16, ef_construction: int = 64
     ) -> list[str]:
-        """Have pgvector keep a graph over vectors, or remove it; searches and writes go on meanwhile.
+        """Have pgvector keep a graph over vectors, or remove it; searches and writes continue.
 
         Searches then compare the vectors that the graph leads to, which may leave out near ones; they say so (note
         ``approximate``), and cosines are computed from the vectors all the same.
