@@ -20,9 +20,7 @@ from septet.search.run import run
 from septet.sqlite.tables import feedback as local_feedback
 from septet.sqlite.tables import links as local_links
 from septet.sqlite.tables import vectors as local_vectors
-from septet.sqlite.tables.entries import EntryRow
-from septet.sqlite.tables.history import Keeping
-from septet.sqlite.tables.vectors import GivenVectors
+from septet.store.rows import EntryRow, GivenVectors, Keeping
 from septet.tiers.protocol import Tier
 
 __all__ = ["alike", "copied", "differences", "searched", "searched_many", "server_tier"]

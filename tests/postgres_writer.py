@@ -11,11 +11,11 @@ import sys
 import time
 from collections import Counter
 
+from septet.model.links import Link
 from septet.postgres.store.again import again
 from septet.postgres.store.store import PostgresStore
 from septet.sqlite.tables.entries import checked_row
-from septet.sqlite.tables.history import Keeping
-from septet.sqlite.tables.links import Link
+from septet.store.rows import Keeping
 
 __all__ = ["IDS", "NUMBERED"]
 

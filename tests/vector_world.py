@@ -13,7 +13,7 @@ from septet.embedding.embeddings import Embeddings
 from septet.postgres.store.store import PostgresStore
 from septet.postgres.tables import counts, covered
 from septet.sqlite.store.store import Store
-from septet.sqlite.tables.history import Keeping
+from septet.store.rows import Keeping
 from septet.vault.batch import Batch
 
 BY_HAND = EmbeddingOptions(automatic=False)

@@ -7,12 +7,11 @@ import json
 from hypothesis import strategies as st
 
 from septet.errors import EntryError
+from septet.model.links import Link
 from septet.postgres.store.store import PostgresStore
 from septet.postgres.tables import checking, folding
 from septet.sqlite.tables.entries import checked_row
-from septet.sqlite.tables.feedback import Feedback
-from septet.sqlite.tables.history import Keeping
-from septet.sqlite.tables.links import Link
+from septet.store.rows import Feedback, Keeping
 
 NOW = 1_700_000_000.0
 IDS = ["a", "b", "c", "a#1", "a#2", "größe", "漢字"]

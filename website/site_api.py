@@ -63,7 +63,7 @@ PAGES = (
         "entries",
         "Entries",
         "What is stored, and the types of what you give to be stored.",
-        "model.entry model.fields sqlite.tables.links",
+        "model.entry model.fields model.links",
     ),
     Subject(
         "results",

@@ -198,7 +198,7 @@ if TYPE_CHECKING:
     from septet.retrieval.expansion.config import ExpansionConfig as ExpansionConfig
     from septet.model.results import Hit as Hit, Reranker as Reranker, Results as Results, TierReport as TierReport
     from septet.model.stats import Optimized as Optimized, Stats as Stats
-    from septet.sqlite.tables.links import Link as Link
+    from septet.model.links import Link as Link
     from septet.model.spaces import Space as Space
     from septet.tfidf import SparseRows as SparseRows, TfidfVectorizer as TfidfVectorizer
     from septet.vault import Vault as Vault
@@ -305,7 +305,7 @@ else:
         "retrieval.expansion.expanding": "Expander",
         "retrieval.expansion.config": "ExpansionConfig",
         "model.stats": "Optimized Stats",
-        "sqlite.tables.links": "Link",
+        "model.links": "Link",
         "model.spaces": "Space",
         "tfidf": "SparseRows TfidfVectorizer",
         "vault": "Vault",

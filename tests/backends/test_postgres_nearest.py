@@ -5,7 +5,7 @@ import pytest
 
 from septet.postgres.store.pipeline import together
 from septet.postgres.tables import nearest
-from septet.sqlite.tables.conditions import Condition
+from septet.store.rows import Condition
 from vector_world import postgres_world
 
 ROWS, D = 600, 8

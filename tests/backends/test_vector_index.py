@@ -11,7 +11,7 @@ from septet.postgres.store.pipeline import together
 from septet.postgres.store.store import PostgresStore
 from septet.postgres.store.vector_index import Recall, index_vectors, indexed_spaces, measure
 from septet.postgres.tables import nearest
-from septet.sqlite.tables.conditions import Condition
+from septet.store.rows import Condition
 from vector_world import World, postgres_world
 
 ROWS, D = 3_000, 16

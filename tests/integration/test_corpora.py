@@ -7,6 +7,7 @@ import pytest
 
 from golden.loader import other_recording
 from septet import Federation, SeptetError, Vault
+from septet.model.links import Link
 from septet.query.deadline import deadline_of
 from septet.retrieval.corpora.chunks import ChunkCorpus, MirrorCorpus, fused_chunks
 from septet.retrieval.corpora.functions import MOST_HANGING, FunctionCorpus
@@ -14,7 +15,6 @@ from septet.retrieval.corpora.graph import Edge, GraphCorpus, edge_weight, led_b
 from septet.retrieval.corpora.memory import MemoryCorpus
 from septet.retrieval.corpus import Asked
 from septet.retrieval.knowledge import store_of
-from septet.sqlite.tables.links import Link
 
 NOW = 1_760_000_000.0
 DAY = 86_400.0

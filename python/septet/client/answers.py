@@ -13,12 +13,12 @@ from septet.client import shapes
 from septet.model.entry import SNIPPET_CHARS, Entry, Version
 from septet.model.explanation import Explanation, LegReport, Remedy
 from septet.model.fields import Span
+from septet.model.links import Link
 from septet.model.pages import Facets, Page
 from septet.model.results import Hit, Results, SoughtParts, TierReport
 from septet.model.spaces import Space
 from septet.model.stats import Stats
 from septet.ranking.adaptive import Weights
-from septet.sqlite.tables.links import Link
 from septet.tiers.remote.answers import note_of
 
 if TYPE_CHECKING:

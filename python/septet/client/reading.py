@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from septet.model.entry import Version
     from septet.model.explanation import Explanation
     from septet.model.fields import Time
+    from septet.model.links import Link
     from septet.model.pages import Facets
     from septet.model.results import Results
     from septet.model.stats import Stats
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from septet.query.facets import Bucket
     from septet.query.options import Mode
     from septet.ranking.adaptive import Weights
-    from septet.sqlite.tables.links import Link
 
 #: Maximum number of ids, queries or entries per call; of results; of values of a field.
 MOST_AT_ONCE, MOST_RESULTS, MOST_VALUES = 500, 1_000, 1_000

@@ -14,7 +14,7 @@ from septet.client.wire import encoded, present
 from septet.errors import BatchError, EntryError, SeptetError
 from septet.inputs.arguments import listed, shown, utf8
 from septet.model.entry import Entry
-from septet.sqlite.tables.links import checked
+from septet.model.links import checked
 from septet.vault.alike import KEEP, SIMILARITY
 from septet.vault.batch import MOST_IDS, fields_of, ids_to_delete, item_fields, items_of, stopped
 from septet.watch.progress import Progress, shown_progress
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         Strings,
         VectorLike,
     )
-    from septet.sqlite.tables.links import Link
+    from septet.model.links import Link
 
 #: Maximum number of entries, and of bytes of them, per call.
 MOST_LINES, MOST_BYTES = 1_000, 4_000_000

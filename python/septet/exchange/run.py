@@ -15,8 +15,8 @@ from septet.exchange.source import LeftOut, Source
 from septet.exchange.sources import checked_format, opened
 from septet.inputs.arguments import called, cut, exact, shown
 from septet.model.entry import Entry
+from septet.model.links import Link
 from septet.profiles import resolve
-from septet.sqlite.tables.links import Link
 from septet.vault.batch import Batch, fields_of, words_a_part
 from septet.vault.blocks import BLOCK, checked_matrix
 from septet.vault.judged import Judged

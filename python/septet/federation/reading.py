@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from septet.federation.listed import ListedTiers
 from septet.inputs.arguments import utf8
 from septet.model.entry import Entry
+from septet.model.links import Link
 from septet.model.spaces import Space
-from septet.sqlite.tables.links import Link
 from septet.vault.batch import ids_of
 from septet.vault.places import entry_at, is_like_place
 from septet.vault.vectors import asked_model, fullest, rows_of

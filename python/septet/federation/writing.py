@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from septet.errors import EntryError, EntryNotFound
 from septet.federation.parts import Parts
 from septet.inputs.arguments import flag, shown, utf8
+from septet.model.links import Link
 from septet.sqlite.tables import feedback
-from septet.sqlite.tables.links import Link
 from septet.vault.alike import KEEP, SIMILARITY
 from septet.vault.batch import ids_to_delete
 

@@ -14,8 +14,8 @@ from septet.files.sessions import SESSION
 from septet.files.transcripts import MOST_UNITS
 from septet.model.entry import MAX_ID_CHARS, json_of, tags_of
 from septet.ranking.pool import json_text
-from septet.sqlite.tables.entries import EntryRow
 from septet.sqlite.tables.files import CHUNK
+from septet.store.rows import EntryRow
 
 #: Replacement of a secret.
 HIDDEN = "***"

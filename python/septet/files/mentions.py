@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
+from septet.model.links import Link
 from septet.sqlite.store.store import Writing
 from septet.sqlite.tables import files, links, mentions
 from septet.sqlite.tables.files import folded, stem_of
-from septet.sqlite.tables.links import Link
 from septet.sqlite.tables.mentions import ALIAS, Mentioned
 
 #: Link type of mentions.

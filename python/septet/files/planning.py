@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from septet.model.drafts import attrs_text
 from septet.model.fields import Span
 from septet.sqlite.tables import entries, files
-from septet.sqlite.tables.entries import EntryRow
 from septet.sqlite.tables.files import COMPARED, ChunkRow, FileRow
 from septet.sqlite.tables.mentions import Mentioned
+from septet.store.rows import EntryRow
 
 _PLACE = {name: place for place, name in enumerate(COMPARED)}
 #: Columns of position and time, which do not count as content.

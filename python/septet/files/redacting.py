@@ -22,10 +22,10 @@ from septet.files.turns import alone
 from septet.model.entry import json_of
 from septet.sqlite.store.store import Store, Writing
 from septet.sqlite.tables import entries, files, history, masking
-from septet.sqlite.tables.entries import EntryRow
 from septet.sqlite.tables.files import CHUNK, FileRow
 from septet.sqlite.tables.masking import Held, Text
 from septet.sqlite.tables.texts import joined
+from septet.store.rows import EntryRow
 
 #: Maximum parents per page, each with its chunks or parts.
 PARENTS = 50

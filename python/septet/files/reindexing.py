@@ -24,11 +24,10 @@ from septet.files.storing import in_order, store_plans
 from septet.files.tracking import Followed, still_followed
 from septet.sqlite.store.store import Reading, Store, Writing
 from septet.sqlite.tables import entries, files, indexing, mentions, staged, vectors
-from septet.sqlite.tables.entries import EntryRow
 from septet.sqlite.tables.files import FileRow
-from septet.sqlite.tables.history import Keeping
 from septet.sqlite.tables.mentions import Mentioned
 from septet.sqlite.tables.staged import Staged
+from septet.store.rows import EntryRow, Keeping
 
 if TYPE_CHECKING:
     from septet.embedding.report import Tally as Embedded

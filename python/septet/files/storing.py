@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from septet.files.mentions import link_mentions
 from septet.files.planning import Plan, chunk_id, file_id
+from septet.model.links import NEXT, Link
 from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables import changing, entries, files, links, mentions, vectors
 from septet.sqlite.tables.files import COMPARED, ChunkRow, FileRow
-from septet.sqlite.tables.history import Keeping
-from septet.sqlite.tables.links import NEXT, Link
+from septet.store.rows import Keeping
 
 _LINES = slice(COMPARED.index("first_line"), COMPARED.index("last_line") + 1)
 

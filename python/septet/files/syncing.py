@@ -25,7 +25,7 @@ from septet.files.turns import Asked
 from septet.sqlite.store.store import Store, Writing
 from septet.sqlite.tables import files, mentions, staged
 from septet.sqlite.tables.files import FileRow
-from septet.sqlite.tables.history import Keeping
+from septet.store.rows import Keeping
 from septet.watch import log
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from septet.query.filters import AllOf, Filter
 from septet.sqlite.snapshot.arrays import Mask
 from septet.sqlite.store.store import Reading, Store, writer_at
 from septet.sqlite.tables import entries, listings
-from septet.sqlite.tables.conditions import Condition, filtered
+from septet.sqlite.tables.conditions import filtered
 from septet.sqlite.tables.listings import TIMES, Dated
+from septet.store.rows import Condition
 from septet.system.forks import renew_in_children
 
 _Key = TypeVar("_Key")

@@ -10,11 +10,11 @@ from weakref import WeakKeyDictionary
 
 from septet.errors import SeptetError
 from septet.model.entry import Entry
+from septet.model.links import Link
 from septet.model.results import Hit, Results
 from septet.query.options import SearchOptions
 from septet.retrieval.corpus import Item
 from septet.sqlite.store.store import Store
-from septet.sqlite.tables.links import Link
 from septet.sqlite.tables.settings import sqlite_settings
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from septet.errors import EntryNotFound
 
 if TYPE_CHECKING:
+    from septet.model.links import Link
     from septet.service.running import Memory
-    from septet.sqlite.tables.links import Link
 
 #: Maximum number of second-step links per entry: a hub would crowd out all others.
 MOST_OF_ONE = 6

@@ -14,7 +14,7 @@ from septet.store import table_protocols as of
 
 if TYPE_CHECKING:
     from septet.notes import Note
-    from septet.sqlite.tables.entries import EntryRow
+    from septet.store.rows import EntryRow
 
 _Answer = TypeVar("_Answer")
 

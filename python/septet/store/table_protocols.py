@@ -13,16 +13,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from septet.model.links import Link
     from septet.model.spaces import Space
     from septet.query.filters import Filter
     from septet.ranking.pool import Candidate
-    from septet.sqlite.tables.entries import EntryRow
-    from septet.sqlite.tables.feedback import Feedback
-    from septet.sqlite.tables.history import Keeping, Stored
-    from septet.sqlite.tables.jobs import Job
-    from septet.sqlite.tables.links import Link
-    from septet.sqlite.tables.texts import State, TextSpace
-    from septet.sqlite.tables.vectors import GivenVectors, StoredVector
+    from septet.store.rows import EntryRow, Feedback, GivenVectors, Job, Keeping, State, Stored, StoredVector, TextSpace
 
 
 class Changing(Protocol):

@@ -11,7 +11,7 @@ from septet.model.drafts import merged_attrs
 from septet.model.entry import SEVERITIES, Entry
 from septet.model.fields import OnSimilar
 from septet.ranking.pool import Candidate
-from septet.sqlite.tables.entries import EntryRow
+from septet.store.rows import EntryRow
 
 #: The default: entries are not compared.
 KEEP: OnSimilar = "keep"

@@ -11,11 +11,11 @@ from septet.errors import BatchError, EntryError, Unreachable
 from septet.inputs.arguments import cut, exact, listed, shown, utf8, whole
 from septet.model.entry import FIELDS, Entry
 from septet.model.fields import Span
-from septet.sqlite.tables.entries import EntryRow, checked_row, plain_rows
-from septet.sqlite.tables.history import Keeping
-from septet.sqlite.tables.links import NEXT, Link
-from septet.sqlite.tables.vectors import GivenVectors, checked
+from septet.model.links import NEXT, Link
+from septet.sqlite.tables.entries import checked_row, plain_rows
+from septet.sqlite.tables.vectors import checked
 from septet.store.protocol import Writing
+from septet.store.rows import EntryRow, GivenVectors, Keeping
 from septet.vault.own_ids import with_clean_id, with_clean_ids
 
 if TYPE_CHECKING:

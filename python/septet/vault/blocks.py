@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from septet._core import unit_rows
 from septet.errors import SeptetError, VectorError
 from septet.model.vector import MOST, MOST_DIMENSIONS, numbers
-from septet.sqlite.tables.entries import EntryRow
+from septet.store.rows import EntryRow
 from septet.vault.batch import BATCH_ROWS, Batch, item_fields, stopped, words_a_part
 
 #: A transaction is a whole number of blocks.

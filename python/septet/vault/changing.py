@@ -14,8 +14,8 @@ from septet.model.drafts import checked_patch, draft, merged_attrs
 from septet.model.fields import BulkChanges
 from septet.ranking.pool import json_text
 from septet.sqlite.tables.entries import row_of
-from septet.sqlite.tables.history import Keeping
 from septet.store.protocol import Writing
+from septet.store.rows import Keeping
 from septet.vault.batch import ids_to_delete
 from septet.vault.writing import Writable
 

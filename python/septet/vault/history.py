@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from septet.errors import EntryError
 from septet.inputs.arguments import shown, utf8
 from septet.model.entry import Entry, Version
+from septet.model.links import MOST_NOTE_CHARS, Link
 from septet.ranking.pool import Candidate
-from septet.sqlite.tables.links import MOST_NOTE_CHARS, Link
 from septet.store.protocol import Writing
 from septet.vault.batch import Batch, item_fields, words_a_part
 from septet.vault.changing import Changeable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from septet.errors import EntryError
 from septet.inputs.arguments import utf8, whole
 from septet.model.entry import Entry
-from septet.sqlite.tables.links import Link
+from septet.model.links import Link
 from septet.store.protocol import Store
 from septet.vault.batch import ids_of
 from septet.vault.places import entry_at, is_like_place

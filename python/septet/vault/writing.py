@@ -12,10 +12,10 @@ from septet.errors import EntryError, EntryNotFound, SeptetError
 from septet.inputs.arguments import listed, shown, utf8
 from septet.model.drafts import checked_patch, draft, merged_attrs, revise
 from septet.model.entry import Entry
+from septet.model.links import Link, checked
 from septet.profiles import ProfileLike, resolve
-from septet.sqlite.tables.history import Keeping
-from septet.sqlite.tables.links import Link, checked
 from septet.store.protocol import Store, Writing
+from septet.store.rows import Keeping
 from septet.vault.alike import KEEP, SIMILARITY, Near, nearness, repeated_changes
 from septet.vault.batch import MOST_IDS, Batch, fields_of, item_fields, items_of, stopped, words_a_part
 from septet.vault.own_ids import with_clean_id

@@ -29,7 +29,8 @@ from septet.embedding.transport.faults import AnswerTooLarge, Garbled, parsed
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.notes import Note
 from septet.sqlite.tables.claims import new_owner
-from septet.sqlite.tables.jobs import Job, owner_of
+from septet.sqlite.tables.jobs import owner_of
+from septet.store.rows import Job
 from septet.system.threads import call_uninterrupted
 
 #: After this many failed jobs in a row, the remaining texts are embedded request by request.

@@ -11,7 +11,7 @@ from septet.notes import Note
 from septet.store.protocol import Reading
 
 if TYPE_CHECKING:
-    from septet.sqlite.tables.texts import TextSpace
+    from septet.store.rows import TextSpace
 
 #: A model of a chain answers if its space covers at least this share of the entries that the chain's best covers.
 NEARLY = 0.9

@@ -8,7 +8,7 @@ from typing import Any
 
 from septet.errors import EntryError
 from septet.inputs.arguments import shown
-from septet.sqlite.tables.entries import EntryRow
+from septet.store.rows import EntryRow
 
 #: The escape of the character in JSON; texts may hold it too.
 _MARK = "\\u0000"

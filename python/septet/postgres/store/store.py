@@ -25,7 +25,7 @@ from septet.postgres.store.server import Server
 from septet.postgres.store.transactions import Held, PostgresReading, PostgresReadTransaction, PostgresWriting
 from septet.postgres.store.vaults import Shape, is_worker, opened
 from septet.postgres.tables import indexing
-from septet.sqlite.tables.entries import EntryRow
+from septet.store.rows import EntryRow
 
 #: Connections that one process keeps to one vault, at most: for reads as many as for writes, where these differ.
 MOST_CONNECTIONS = 8

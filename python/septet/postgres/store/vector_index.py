@@ -24,7 +24,7 @@ from septet.postgres.store.packing import sent, unpacked
 from septet.postgres.store.pipeline import together
 from septet.postgres.tables import found, nearest, settings
 from septet.postgres.tables.fragments import searched, vector_key
-from septet.sqlite.tables.conditions import Condition
+from septet.store.rows import Condition
 
 if TYPE_CHECKING:
     import psycopg

@@ -10,7 +10,7 @@ from septet.postgres.tables.conditions import conditions, conjunction, filtered,
 from septet.postgres.tables.fragments import FINDABLE, named
 from septet.postgres.tables.phrases import settled
 from septet.query.plan import Plan
-from septet.sqlite.tables.conditions import Condition
+from septet.store.rows import Condition
 
 if TYPE_CHECKING:
     from septet.query.filters import Filter

@@ -16,7 +16,7 @@ from septet.postgres.tables.vocabulary import range_of
 if TYPE_CHECKING:
     from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables.fulltext import Posting, TextLeg
-    from septet.sqlite.tables.conditions import Condition
+    from septet.store.rows import Condition
 
 
 class Cascade(NamedTuple):

@@ -15,8 +15,7 @@ from septet.postgres.tables import history, indexing, links, parts
 from septet.postgres.tables.conditions import filtered
 from septet.postgres.tables.fragments import numbered, scalar
 from septet.sqlite.tables.changing import INDEXED, contradiction, too_large
-from septet.sqlite.tables.conditions import Condition
-from septet.sqlite.tables.history import Keeping
+from septet.store.rows import Condition, Keeping
 
 if TYPE_CHECKING:
     from septet.query.filters import Filter

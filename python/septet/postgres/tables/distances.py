@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from septet.model.spaces import Space
     from septet.postgres.store.vaults import VaultRow
-    from septet.sqlite.tables.conditions import Condition
+    from septet.store.rows import Condition
 
 #: Tolerance of distances, which pgvector sums in float32.
 WITHIN = 1 / 10_000

@@ -15,8 +15,8 @@ from septet.postgres.tables.indexing import IndexedEntry, indexed
 from septet.postgres.tables.postings import FEW
 from septet.postgres.tables.prefetch import prefetch
 from septet.ranking.pool import Candidate
-from septet.sqlite.tables.entries import CANDIDATE, EntryRow, MissingRows
-from septet.sqlite.tables.history import Keeping
+from septet.sqlite.tables.entries import CANDIDATE
+from septet.store.rows import EntryRow, Keeping, MissingRows
 
 _Read = PostgresReading | PostgresWriting
 

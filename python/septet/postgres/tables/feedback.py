@@ -10,7 +10,7 @@ from septet.postgres.store.nul import refuse_texts
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import counts as counted
 from septet.postgres.tables.counts import FEEDBACK
-from septet.sqlite.tables.feedback import ACTIONS, Feedback
+from septet.store.rows import ACTIONS, Feedback
 
 _Read = PostgresReading | PostgresWriting
 

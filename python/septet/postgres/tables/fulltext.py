@@ -13,7 +13,7 @@ from septet.postgres.tables.found import FACTS
 
 if TYPE_CHECKING:
     from septet.postgres.store.vaults import VaultRow
-    from septet.sqlite.tables.conditions import Condition
+    from septet.store.rows import Condition
 
 
 class WeightedTerms(NamedTuple):

@@ -9,7 +9,8 @@ from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables.fragments import SPLIT, named, numbered, scalar
 from septet.postgres.tables.prefetch import VERSION, has_history, parents
 from septet.ranking.pool import json_text
-from septet.sqlite.tables.history import COLUMNS, Keeping, Stored, columns_of, replaced, versions
+from septet.sqlite.tables.history import COLUMNS, columns_of, replaced, versions
+from septet.store.rows import Keeping, Stored
 
 _Read = PostgresReading | PostgresWriting
 

@@ -14,7 +14,7 @@ from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.store.vaults import VaultRow
 from septet.postgres.tables import blocks, counts, covered, postings
 from septet.postgres.tables.fragments import numbered
-from septet.sqlite.tables.entries import EntryRow
+from septet.store.rows import EntryRow
 
 _ROWS_OF = (
     "SELECT e.row FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "

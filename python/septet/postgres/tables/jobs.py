@@ -9,7 +9,8 @@ from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables.claims import release
 from septet.postgres.tables.fragments import scalar
 from septet.sqlite.tables.claims import is_dead
-from septet.sqlite.tables.jobs import OWNERS, Job, owner_of
+from septet.sqlite.tables.jobs import OWNERS, owner_of
+from septet.store.rows import Job
 
 _MAKE = (
     "INSERT INTO septet.jobs (vault, model, place, name, owner, until, created_at) "

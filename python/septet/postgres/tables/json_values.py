@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from septet.sqlite.tables.conditions import Condition
+from septet.store.rows import Condition
 
 _LEAST, _BEYOND = -(2**63), 2**63
 

@@ -12,8 +12,8 @@ from septet.postgres.tables.fragments import scalar
 from septet.postgres.tables.json_values import MEMBER_ORDER, members, value_of
 from septet.postgres.tables.orders import Order
 from septet.ranking.pool import Candidate
-from septet.sqlite.tables.conditions import Condition
 from septet.sqlite.tables.entries import CANDIDATE
+from septet.store.rows import Condition
 
 if TYPE_CHECKING:
     from septet.query.filters import Filter

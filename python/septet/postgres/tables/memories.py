@@ -15,7 +15,7 @@ from septet.postgres.tables.fulltext import holding_all
 if TYPE_CHECKING:
     from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables.fulltext import Needed, Posting
-    from septet.sqlite.tables.conditions import Condition
+    from septet.store.rows import Condition
 
 #: Weights of id, title, description, context, tags and grams in FTS5's default rank.
 EQUAL = (1.0, 1.0, 1.0, 0.0, 1.0, 1.0)

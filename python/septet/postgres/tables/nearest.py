@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from septet.model.spaces import Space
     from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.store.vaults import VaultRow
-    from septet.sqlite.tables.conditions import Condition
+    from septet.store.rows import Condition
 
 #: Surplus of results, and maximum error of distances, which pgvector sums in float32: an entry after the last wanted
 #: one may be nearer. `near` drops those that are farther by more than the error.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from septet.model.entry import SEVERITIES, TRUSTS
 from septet.postgres.tables.conditions import conjunction, text_compared
 from septet.postgres.tables.json_values import MEMBER_ORDER, canonical, members, value_of
-from septet.sqlite.tables.conditions import Condition
+from septet.store.rows import Condition
 
 _RANKS: Mapping[str, Sequence[str]] = {"severity": SEVERITIES[::-1], "trust": TRUSTS}
 _TIMES = frozenset(["created_at", "updated_at", "valid_from", "valid_until"])

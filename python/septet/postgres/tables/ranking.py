@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables.fulltext import Needed, Posting, TextLeg
-    from septet.sqlite.tables.conditions import Condition
+    from septet.store.rows import Condition
 
 _OF_TERMS = """
 SELECT b.part, b.term, string_agg(b.postings, ''::bytea)

@@ -11,7 +11,7 @@ from septet.postgres.store.pipeline import Statement
 
 if TYPE_CHECKING:
     from septet.postgres.store.vaults import VaultRow
-    from septet.sqlite.tables.conditions import Condition
+    from septet.store.rows import Condition
 
 
 class Shares(NamedTuple):

@@ -8,9 +8,8 @@ from septet.postgres.store.locks import hold
 from septet.postgres.store.packing import sent, unpacked
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables.fragments import named
-from septet.sqlite.tables.entries import EntryRow
 from septet.sqlite.tables.unchanged import SELECTED, same
-from septet.sqlite.tables.vectors import GivenVectors
+from septet.store.rows import EntryRow, GivenVectors
 
 _Read = PostgresReading | PostgresWriting
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from septet.model.links import NEXT
 from septet.postgres.store.pipeline import Statement, together
 from septet.postgres.store.transactions import PostgresReading
-from septet.sqlite.tables.links import NEXT
 
 # Skip links between chunks of one file. An index has the others in order.
 _FIRST = f"""(

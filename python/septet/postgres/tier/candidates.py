@@ -13,7 +13,7 @@ from septet.postgres.tables.fulltext import Needed, Posting, Ranking, TextLeg, W
 from septet.postgres.tier.apart import Kept, are_apart, ranked, weights
 from septet.postgres.tier.phrases import constants
 from septet.postgres.tier.whole import holds_all
-from septet.sqlite.tables.conditions import Condition
+from septet.store.rows import Condition
 from septet.tiers.notes import MOST_MEMORIES
 
 if TYPE_CHECKING:

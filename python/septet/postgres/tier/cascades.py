@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from septet.postgres.tables.fulltext import TextLeg
     from septet.postgres.tier.statistics import QueryTerms, Statistics
     from septet.query.plan import Plan
-    from septet.sqlite.tables.conditions import Condition
+    from septet.store.rows import Condition
 
 Rows: TypeAlias = Sequence[tuple[Any, ...]]
 

@@ -10,7 +10,7 @@ from septet.postgres.tables.conditions import among, conditions, conjunction
 from septet.postgres.tables.listed import Listed, values
 from septet.postgres.tier.matching import matches, memories_matching
 from septet.query.facets import Faceted
-from septet.sqlite.tables.conditions import Condition
+from septet.store.rows import Condition
 
 if TYPE_CHECKING:
     from septet.postgres.tier.view import PostgresView

@@ -13,7 +13,7 @@ from septet.query.plan import MOST
 if TYPE_CHECKING:
     from septet.postgres.tier.view import PostgresView
     from septet.query.plan import Plan
-    from septet.sqlite.tables.conditions import Condition
+    from septet.store.rows import Condition
 
 
 class Match(NamedTuple):

@@ -16,7 +16,7 @@ from septet.postgres.tables.statistics import SpacesAndLinks, outside, standing
 from septet.postgres.tier.outside import NOTHING_OUTSIDE
 from septet.postgres.tier.phrases import Phrases
 from septet.ranking.bm25_scale import LEAST_IDF
-from septet.sqlite.tables.feedback import ACTIONS
+from septet.store.rows import ACTIONS
 
 if TYPE_CHECKING:
     from septet.model.spaces import Space

@@ -24,7 +24,7 @@ from septet.postgres.tier.spaces import Compared, Remembered, compared, likely
 from septet.postgres.tier.statistics import Asking, Told
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import EMPTY, Pool
-from septet.sqlite.tables.entries import MissingRows
+from septet.store.rows import MissingRows
 from septet.tiers.agreement import RULE, measured
 
 if TYPE_CHECKING:

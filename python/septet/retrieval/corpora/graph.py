@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from septet.errors import QueryError
 from septet.inputs.arguments import utf8, whole
 from septet.model.entry import Entry
+from septet.model.links import NEXT, Link
 from septet.model.results import Hit, Scored, hits_of
 from septet.notes import Note
 from septet.profiles import ProfileLike
@@ -22,7 +23,6 @@ from septet.retrieval.corpora.legs import (
 from septet.retrieval.corpora.misses import Miss, missed
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
-from septet.sqlite.tables.links import NEXT, Link
 
 #: Maximum anchors, the nodes whose neighbours are listed, and maximum neighbours of each.
 ANCHORS, MOST_EDGES = 5, 10

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from septet.query.plan import Plan
 from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import Reading
-from septet.sqlite.tables.conditions import Condition, conditions, conjunction, filtered, validity
+from septet.sqlite.tables.conditions import conditions, conjunction, filtered, validity
 from septet.sqlite.tables.fragments import FINDABLE
+from septet.store.rows import Condition
 
 if TYPE_CHECKING:
     from septet.query.filters import Filter

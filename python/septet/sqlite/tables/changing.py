@@ -14,7 +14,7 @@ from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables import history, indexing, links, parts, vectors
 from septet.sqlite.tables.altered import note_altered
 from septet.sqlite.tables.conditions import filtered
-from septet.sqlite.tables.history import Keeping
+from septet.store.rows import Keeping
 
 if TYPE_CHECKING:
     from septet.query.filters import Filter

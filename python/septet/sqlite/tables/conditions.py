@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from septet.query.plan import Plan
 from septet.ranking.pool import json_text
 from septet.sqlite.store.nul import among, escaped, escaped_json, plain
 from septet.sqlite.tables.fragments import FINDABLE, MEMORY, SEARCHABLE
+from septet.store.rows import Condition
 
 if TYPE_CHECKING:
     from septet.query.filters import Compare, Filter, Holds, Scalar
@@ -20,18 +21,6 @@ _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _TEXT, _NUMBER = "j.type = 'text'", "j.type IN ('integer', 'real')"
 #: Maximum tags that are first matched in the JSON text of all tags; parsing it takes ten times as long.
 FEW_TAGS = 8
-
-
-class Condition(NamedTuple):
-    """A piece of SQL with its parameters.
-
-    Attributes:
-        depth: nesting depth of joins.
-    """
-
-    sql: str
-    parameters: tuple[object, ...] = ()
-    depth: int = 0
 
 
 def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:

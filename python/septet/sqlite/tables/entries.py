@@ -6,10 +6,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from septet._core import gram_text, plain_row
-from septet.errors import StoreError
 from septet.inputs.arguments import utf8
 from septet.model.drafts import Draft, attrs_text, checked_span, draft
 from septet.model.entry import Entry, tags_of
@@ -18,14 +17,10 @@ from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables import history, indexing, links, texts
 from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE
-from septet.sqlite.tables.history import Keeping
 from septet.sqlite.tables.typed import Counted, typed, typed_pages
+from septet.store.rows import EntryRow, Keeping, MissingRows
 
 _Fact = TypeVar("_Fact")
-
-
-class MissingRows(StoreError):
-    """Rows of the arrays in memory are missing from the file."""
 
 
 PAGE_ROWS = 5_000
@@ -36,42 +31,6 @@ CANDIDATE = (
     "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent, "
     "e.source, e.trust"
 )
-
-
-class EntryRow(NamedTuple):
-    """A row to write: columns of the table ``entries``, and True if the caller set the creation time.
-
-    `_core.plain_row` returns these values in this order.
-    """
-
-    id: str
-    kind: str
-    type: str
-    domain: str
-    severity: str
-    title: str
-    description: str
-    context: str
-    tags: str
-    grams: str
-    attrs: str
-    path: str | None
-    first_line: int | None
-    last_line: int | None
-    created_at: float
-    updated_at: float
-    valid_from: float | None
-    valid_until: float | None
-    parent: str | None
-    source: str | None
-    trust: str
-    text_hash: str
-    created_given: bool
-
-    @property
-    def size(self) -> int:
-        """Approximate size of texts and attrs in bytes: their characters."""
-        return len(self.title) + len(self.description) + len(self.context) + len(self.attrs)
 
 
 _STORED = EntryRow._fields[:-1]

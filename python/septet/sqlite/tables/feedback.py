@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from septet.errors import EntryError
 from septet.inputs.arguments import exact, shown, utf8
 from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables.typed import Counted, typed, typed_pages
+from septet.store.rows import ACTIONS, Feedback
 
-#: Actions on a result; ``failed`` is a system error and never counts.
-ACTIONS = ("accepted", "modified", "dismissed", "failed")
 #: Maximum characters of a stored query.
 MOST_QUERY_CHARS = 1_000_000
 _DAY_S = 86_400.0
-
-
-class Feedback(NamedTuple):
-    """A user's action on one result of a query, with its time (epoch seconds)."""
-
-    query: str
-    entry_id: str
-    action: str
-    created_at: float
 
 
 def checked(query: object, entry_id: object, action: object, at: float) -> Feedback:

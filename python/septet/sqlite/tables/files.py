@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import Reading, Writing
-from septet.sqlite.tables.entries import EntryRow
 from septet.sqlite.tables.typed import typed
+from septet.store.rows import EntryRow
 
 #: The kind of the entries of files.
 CHUNK = "chunk"

@@ -13,7 +13,8 @@ from septet.ranking.bm25_scale import TermCounts, factors, idf
 from septet.ranking.cuts import guarded
 from septet.sqlite.store.store import Reading
 from septet.sqlite.tables import indexing
-from septet.sqlite.tables.conditions import Condition, conditions, conjunction, holding_all
+from septet.sqlite.tables.conditions import conditions, conjunction, holding_all
+from septet.store.rows import Condition
 
 #: Maximum cached counts of terms.
 MOST_COUNTS = 10_000

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from septet.errors import StoreError
 from septet.inputs.arguments import shown
-from septet.model.entry import Entry, entries_of, json_of
+from septet.model.entry import entries_of, json_of
 from septet.ranking.pool import Candidate, json_text
 from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables import parts
 from septet.sqlite.tables.altered import note_altered
 from septet.sqlite.tables.typed import typed
+from septet.store.rows import Keeping, Stored
 
 #: The visible columns of an entry, in the order of `septet.model.entry.StoredEntry`. Grams and the hash follow.
 COLUMNS = (
@@ -27,29 +28,6 @@ COMPARED = tuple(name for name in COLUMNS if name not in ("created_at", "updated
 #: Parts have no versions: they are replaced with each write of the split entry, which has.
 _KEPT = f"{parts.IS_PART} IS NOT TRUE"
 _NEXT = "1 + coalesce((SELECT max(h.version) FROM history h WHERE h.entry = {}), 0)"
-
-
-class Keeping(NamedTuple):
-    """Options for keeping earlier versions.
-
-    Attributes:
-        call: the call that changes the entries.
-        at: its time, epoch seconds.
-        most: maximum versions per entry.
-    """
-
-    call: str
-    at: float
-    most: int
-
-
-class Stored(NamedTuple):
-    """An earlier version of an entry, with the time and call that replaced it, and the changed columns."""
-
-    entry: Entry
-    at: float
-    call: str
-    columns: tuple[str, ...]
 
 
 class _Kept(NamedTuple):

@@ -5,27 +5,13 @@ The texts of a job are claimed under the job's name, which belongs to no process
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables import claims
 from septet.sqlite.tables.typed import typed
+from septet.store.rows import Job
 
 #: Prefix of the owners of jobs' claims. Owners of processes have four words, the first of which is never this.
 OWNERS = "batch job"
-
-
-class Job(NamedTuple):
-    """A recorded job.
-
-    Attributes:
-        name: its unique name at the provider.
-        batch: the provider's id; None if the submission is unconfirmed.
-    """
-
-    job: int
-    name: str
-    batch: str | None
 
 
 def owner_of(job: int) -> str:

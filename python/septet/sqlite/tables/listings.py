@@ -11,9 +11,10 @@ from septet.errors import StoreError
 from septet.ranking.pool import Candidate
 from septet.sqlite.store.nul import listed, unescaped
 from septet.sqlite.store.store import Reading
-from septet.sqlite.tables.conditions import Condition, json_source
+from septet.sqlite.tables.conditions import json_source
 from septet.sqlite.tables.entries import CANDIDATE
 from septet.sqlite.tables.typed import typed_pages
+from septet.store.rows import Condition
 
 #: Times of an entry, in the order in which they are read.
 TIMES = ("created_at", "updated_at", "valid_from", "valid_until")

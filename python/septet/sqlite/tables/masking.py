@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables import entries, indexing, texts
-from septet.sqlite.tables.entries import EntryRow
-from septet.sqlite.tables.history import Keeping
 from septet.sqlite.tables.typed import typed
+from septet.store.rows import EntryRow, Keeping
 
 #: Maximum rows, and characters, of a page.
 PAGE_ROWS = 1_000

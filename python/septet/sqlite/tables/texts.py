@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,30 +11,15 @@ from numpy.typing import NDArray
 from septet.model.spaces import Space
 from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE, vector_key
-from septet.sqlite.tables.vectors import StoredVector, sized, typed_spaces
+from septet.sqlite.tables.vectors import sized, typed_spaces
+from septet.store.rows import State, StoredVector, TextSpace
 
 PAGE_ROWS = 5_000
 
-#: ``active`` spaces are searched; ``filling`` ones will be when they have a vector for every text; ``standby`` ones
-#: belong to a fallback, and are searched while the models before it fail; ``left`` ones belong to unused models.
-State: TypeAlias = Literal["filling", "active", "standby", "left"]
 
 _SPACE = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces WHERE keyed_by = 'text'"
 #: Condition of orphaned vectors; staged chunks have vectors before they are entries.
 _NO_TEXT = "key NOT IN (SELECT text_hash FROM entries WHERE live UNION ALL SELECT text_hash FROM staged)"
-
-
-class TextSpace(NamedTuple):
-    """A space keyed by text, its state, and True if it has any vectors."""
-
-    space: Space
-    state: State
-    has_vectors: bool
-
-    @property
-    def stands_in(self) -> bool:
-        """True if it has vectors that are or will be searched."""
-        return self.has_vectors and self.state in ("active", "filling")
 
 
 def text_spaces(read: Reading | Writing) -> list[TextSpace]:

@@ -7,8 +7,7 @@ from typing import Any
 
 from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import Reading
-from septet.sqlite.tables.entries import EntryRow
-from septet.sqlite.tables.vectors import GivenVectors
+from septet.store.rows import EntryRow, GivenVectors
 
 #: Compared separately: times may come from the clock.
 _TIMES = ("created_at", "updated_at")

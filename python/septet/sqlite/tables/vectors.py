@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables.fragments import vector_key
 from septet.sqlite.tables.typed import typed
+from septet.store.rows import GivenVectors, StoredVector
 
 if TYPE_CHECKING:
     from septet.model.fields import VectorLike
@@ -26,25 +27,6 @@ _FOREIGN = "damaged, or of another program than Septet; `septet doctor` names al
 DEFAULT_MODEL = "given"
 #: Maximum characters of a model's name.
 MOST_MODEL_CHARS = 1_024
-
-
-class GivenVectors(NamedTuple):
-    """Vectors passed with one entry: float32 rows ``(d,)`` by model."""
-
-    entry_id: str
-    text_hash: str
-    by_model: Mapping[str, NDArray[np.float32]]
-
-
-class StoredVector(NamedTuple):
-    """One vector as little-endian float32.
-
-    Attributes:
-        at: the row of its entry, or the position of that row in the argument.
-    """
-
-    at: int
-    vector: bytes
 
 
 def checked(vector: VectorLike | None, model: object, entry_id: str) -> dict[str, NDArray[np.float32]]:

@@ -25,7 +25,7 @@ from septet.tiers.agreement import RULE, measured
 
 if TYPE_CHECKING:
     from septet.sqlite.snapshot.arrays import Mask, Slots
-    from septet.sqlite.tables.conditions import Condition
+    from septet.store.rows import Condition
 
 _Answer = TypeVar("_Answer")
 

@@ -21,8 +21,8 @@ from septet.sqlite.snapshot.manager import SnapshotManager
 from septet.sqlite.store.connection import SQLITE_FAULTS, store_error
 from septet.sqlite.store.store import Store
 from septet.sqlite.tables import entries
-from septet.sqlite.tables.entries import MissingRows
 from septet.sqlite.tier.read_view import ReadView, open_read_view
+from septet.store.rows import MissingRows
 from septet.tiers.notes import (
     constants_of_fts5,
     model_assumed,
