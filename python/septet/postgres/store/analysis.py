@@ -85,9 +85,9 @@ class Prepared(NamedTuple):
 
 def analysed(texts: Sequence[Texts]) -> dict[int, Part]:
     """Return what some entries hold of each part."""
-    found = _core.analysed(texts, [searched_text(*one[1:5]) for one in texts])
+    found = _core.analysed(texts, [searched_text(*text[1:5]) for text in texts])
     every, none = np.ones(len(texts), dtype=bool), np.zeros(len(texts), dtype=np.int64)
-    with_grams = np.fromiter((bool(one.grams) for one in texts), dtype=bool, count=len(texts))
+    with_grams = np.fromiter((bool(text.grams) for text in texts), dtype=bool, count=len(texts))
     starts, numbers, trigrams = found.trigrams
     distinct, places = np.unique(numbers, return_inverse=True)
     held = _rows(*found.texts, every)

@@ -75,7 +75,7 @@ def locking(write: PostgresWriting, ids: Collection[str]) -> list[Statement]:
     held, vault = write.held, write.vault
     if held.all or len(ids) > MOST_IDS:
         return []
-    buckets = {lock_key(vault.number, "id", one): vault.bucket_of(one) for one in ids}
+    buckets = {lock_key(vault.number, "id", entry_id): vault.bucket_of(entry_id) for entry_id in ids}
     new = sorted(buckets.keys() - held.keys)
     if not new or len(new) + len(held.keys) > MOST_IDS:
         return []

@@ -123,7 +123,7 @@ def _numbered(sql: str) -> _Numbered:
 def _answers(link: Link, transformer: abc.Transformer, asked: Sequence[_Asked]) -> abc.PQGen[list[_Rows]]:
     pgconn = link.pgconn
     pgconn.enter_pipeline_mode()
-    ahead = [_send(link, one) for one in asked]
+    ahead = [_send(link, statement) for statement in asked]
     pgconn.pipeline_sync()
     yield from send(pgconn)
     rows: list[_Rows] = []

@@ -92,7 +92,7 @@ def read_candidates(
         if space is not None and compared[at]:
             indexed = space.space in statistics.indexed
             if indexed:
-                asked += [(at, "settings", one) for one in nearest.settings(read.vault, legs[at].candidates)]
+                asked += [(at, "settings", setting) for setting in nearest.settings(read.vault, legs[at].candidates)]
             asked.append((at, "vector", _nearest(read, legs[at], space, indexed=indexed)))
         if plan.asks_text and statistics.held_memories and not plan.scores_memories and not plan.query.steps:
             asked += [(at, leg, statement) for leg, statement in memories_leg(read, plan, statistics, terms)]
@@ -186,7 +186,7 @@ def _texts(
     if not are_apart(plan, statistics):
         return
     asked = memories_apart(vault, plan, statistics, terms, leg)
-    yield from ((f"apart {number}", one) for number, one in enumerate(asked))
+    yield from ((f"apart {number}", statement) for number, statement in enumerate(asked))
     if not plan.query.steps:
         yield "holding", memories.holding(vault, [*dict.fromkeys(terms.of(plan.query.terms))], leg.phrases)
 
@@ -341,7 +341,7 @@ def _phrases(plan: Plan, statistics: Statistics, terms: QueryTerms) -> list[Post
     if not plan.query.has_phrase:
         return []
     named = {*terms.of(plan.query.terms), *_needed(plan, terms).terms}
-    return [one for name in terms.phrases() if name in named for one in statistics.phrases.postings[name]]
+    return [posting for name in terms.phrases() if name in named for posting in statistics.phrases.postings[name]]
 
 
 def _nearest(read: PostgresReading, plan: Plan, space: Space, *, indexed: bool) -> Statement:

@@ -49,12 +49,14 @@ def ranked_by_phrases(
         statistics = statistics.of_entries()
     score = _score_at_step if begun else _score
     scores[known:] = [
-        score(plan, one, statistics, terms)
-        if memories is None or one.candidate.kind != MEMORY
-        else apart.score(plan, one, terms, memories)
-        for one in found[known:]
+        score(plan, entry, statistics, terms)
+        if memories is None or entry.candidate.kind != MEMORY
+        else apart.score(plan, entry, terms, memories)
+        for entry in found[known:]
     ]
-    texts = [_texts_in(one, plan.query.columns) if begun else _texts(one, grams=plan.query.grams) for one in found]
+    texts = [
+        _texts_in(entry, plan.query.columns) if begun else _texts(entry, grams=plan.query.grams) for entry in found
+    ]
     holding = [counts.holding.get(word, 0) for word in words]
     own = len(dict.fromkeys(plan.query.terms[: plan.query.words]))
     information, matched, title_share, title, reach = _core.matched_in(
@@ -63,7 +65,7 @@ def ranked_by_phrases(
     columns = {"bm25": scores, "information": information, "matched": matched, "matched_title": title_share}
     columns["title"] = title
     if plan.query.needed:
-        columns["all_words"] = np.array([float(holds_all(plan, one, terms)) for one in found])
+        columns["all_words"] = np.array([float(holds_all(plan, entry, terms)) for entry in found])
     return pool.with_columns({**columns, "reach": reach})
 
 

@@ -59,7 +59,7 @@ def small_corpus(
     """
     found = sorted(found, key=lambda one: one.candidate.row)
     names = NameTable()
-    values = zip(*[one.candidate for one in found]) if found else ((),) * len(Candidate._fields)
+    values = zip(*[entry.candidate for entry in found]) if found else ((),) * len(Candidate._fields)
     facts: dict[str, Sequence[Any]] = dict(zip(Candidate._fields, values))
     arrays: dict[str, NDArray[Any]] = {
         "rows": np.array(facts["row"], dtype=np.int64),
@@ -75,7 +75,7 @@ def small_corpus(
     searched = [] if {"trigram", "tfidf"}.isdisjoint(columns) else [searched_text(*one[1:]) for one in texts]
     text = _full_text(
         texts,
-        [one.grams for one in found],
+        [entry.grams for entry in found],
         searched if "trigram" in columns else (),
         statistics,
         {**terms.stored, **(told or {})},
@@ -124,8 +124,8 @@ def _terms(searched: Sequence[str], statistics: Statistics) -> tuple[_core.TermI
 
 
 def _vectors(found: Sequence[Found], space: Compared) -> tuple[Any, ...]:
-    rows = unpacked(space.stored, [one.vector for one in found if one.vector is not None], space.space.dimensions)
-    slots = np.flatnonzero([one.vector is not None for one in found])
+    rows = unpacked(space.stored, [entry.vector for entry in found if entry.vector is not None], space.space.dimensions)
+    slots = np.flatnonzero([entry.vector is not None for entry in found])
     positions = np.full(len(found), -1, dtype=np.int32)
     positions[slots] = np.arange(len(slots), dtype=np.int32)
     return space.space.space, _core.unit_rows(rows), slots, None, positions, space.sample

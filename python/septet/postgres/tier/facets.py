@@ -20,7 +20,7 @@ def counted_matches(view: PostgresView, query: int, asked: Sequence[Faceted]) ->
     """Return by values of fields how many entries match a query and pass the filters."""
     listed = Listed({}, None, also=_matching(view, query))
     found = [values(view.read, what.field, what.by, listed, None) for what in asked]
-    return [Counted(one.counts, one.total, one.missing, one.distinct) for one in found]
+    return [Counted(field.counts, field.total, field.missing, field.distinct) for field in found]
 
 
 def _matching(view: PostgresView, query: int) -> Condition:

@@ -62,14 +62,14 @@ def nearest_by_words(view: _View, query: int) -> list[int]:
             break
         found = view.entries_at([row for row, _ in bounds[start : start + AT_ONCE]])
         cosines = cosines_of(view, plan.query.text, found).tolist()
-        best += [(-cosine, one.candidate.row) for cosine, one in zip(cosines, found) if cosine > 0]
+        best += [(-cosine, entry.candidate.row) for cosine, entry in zip(cosines, found) if cosine > 0]
         best = sorted(best)[: plan.candidates]
     return [row for _, row in best]
 
 
 def cosines_of(view: _View, text: str, found: Sequence[Found]) -> NDArray[np.float64]:
     """Return the TF-IDF cosines of entries ``(m,)`` with a text, 0 to 1."""
-    texts, told = [one.candidate.text for one in found], Told(view.statistics)
+    texts, told = [entry.candidate.text for entry in found], Told(view.statistics)
     told.add_tokens([text, *texts])
     told.ask(view.read)
     index = _core.TermIndex()

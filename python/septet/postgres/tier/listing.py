@@ -92,4 +92,4 @@ def _listed(request: Request, hidden: list[int] | tuple[()]) -> Listed:
 def _placed(read: PostgresReading, request: Request, listed: Listed) -> list[Placed]:
     most = None if request.limit is None else request.limit + 1
     found = table.page(read, listed, request.keys, most, request.after)
-    return [Placed(one.to_entry(), Cursor(values, one.id)) for one, values in found]
+    return [Placed(entry.to_entry(), Cursor(values, entry.id)) for entry, values in found]

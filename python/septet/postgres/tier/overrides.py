@@ -19,6 +19,6 @@ def held(view: PostgresView, tier: int, query: int, ids: Sequence[str]) -> Overr
     found = valid_ids(view.read, plan, ids)
     if not found:
         return Overrides(found, EMPTY)
-    rows = passing_rows(view.read, plan, [one for one in ids if one in found])
+    rows = passing_rows(view.read, plan, [entry_id for entry_id in ids if entry_id in found])
     pool = view.candidates_at(tier, query, rows)
     return Overrides(found, pool if pool.ids is not None else pool.with_ids([c.id for c in view.facts_at(rows)]))

@@ -61,14 +61,14 @@ class Phrases:
     def counts(self) -> Iterator[tuple[int, str, int]]:
         """Yield part, phrase, and how many entries hold it there; memories by their own parts."""
         for name, postings in self.postings.items():
-            held = Counter(one.part + (MEMORIES if one.memory else 0) for one in postings)
+            held = Counter(posting.part + (MEMORIES if posting.memory else 0) for posting in postings)
             for part in (TEXTS, GRAMS, TEXTS + MEMORIES, GRAMS + MEMORIES):
                 yield part, name, held[part]
 
     def holding(self, name: str, parts: Sequence[int], *, memories: bool) -> int:
         """Return how many entries hold a phrase in any of the parts."""
         own = [one for one in self.postings.get(name, ()) if memories or not one.memory]
-        return len({one.row for one in own if one.part in parts})
+        return len({posting.row for posting in own if posting.part in parts})
 
 
 def constants(plan: Plan) -> tuple[float, float]:

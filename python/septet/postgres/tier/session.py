@@ -98,7 +98,7 @@ class PostgresSession:
     def labels(self, rows: Sequence[int]) -> Mapping[str, Sequence[str]]:
         """Return kinds, severities and domains of candidates."""
         facts = self.view.facts_at(rows)
-        return {name: [getattr(one, name) for one in facts] for name in ("kind", "severity", "domain")}
+        return {name: [getattr(candidate, name) for candidate in facts] for name in ("kind", "severity", "domain")}
 
     def standing(self) -> Standing:
         """Return what ranking needs to know of the vault."""
@@ -199,7 +199,10 @@ class PostgresSession:
     def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
         """Return path, first and last line and id of candidates."""
         facts = self.view.facts_at(rows)
-        return [(one.path or "", one.first_line or 0, one.last_line or 0, one.id) for one in facts]
+        return [
+            (candidate.path or "", candidate.first_line or 0, candidate.last_line or 0, candidate.id)
+            for candidate in facts
+        ]
 
     @_translated
     def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:

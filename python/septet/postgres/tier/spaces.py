@@ -119,7 +119,7 @@ def compared(
                 return None, fault
     if space is None:
         return None, None
-    if space.space in {one.space for one in asked}:
+    if space.space in {item.space for item in asked}:
         has = covered.covered(statistics.counted, space, memories=statistics.memories)
     else:
         (has,) = covered.of(read, [space], memories=statistics.memories)
@@ -134,7 +134,7 @@ def _with_vector(plans: Sequence[Plan]) -> Plan | None:
 def _fitting(plan: Plan, spaces: Sequence[Space]) -> list[Space]:
     assert plan.vector is not None
     dimensions = plan.vector.scan.size
-    return [one for one in spaces if one.dimensions == dimensions and plan.model in (None, one.model)]
+    return [space for space in spaces if space.dimensions == dimensions and plan.model in (None, space.model)]
 
 
 def _sample(read: PostgresReading, space: Space, has: SpaceCoverage, kept: Remembered) -> _core.Sample:

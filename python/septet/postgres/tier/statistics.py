@@ -286,7 +286,8 @@ class Asking:
         for held, weights, of in self._begun:
             for name, postings in found.phrases.postings.items():
                 held[self.terms.stem_of(name)] = sum(
-                    one.part == TEXTS and one.memory in of and one.weighed(weights) > 0 for one in postings
+                    posting.part == TEXTS and posting.memory in of and posting.weighed(weights) > 0
+                    for posting in postings
                 )
         return found
 
@@ -297,7 +298,7 @@ class Asking:
         statistics = self._found
         phrases = statistics.phrases.postings
         words = {**words, **dict.fromkeys([*phrases, ""], ())}
-        statistics.cascade = ranking.begun(words, changes, [one for own in phrases.values() for one in own])
+        statistics.cascade = ranking.begun(words, changes, [posting for own in phrases.values() for posting in own])
         statistics.places = {name: place for place, name in enumerate(words)}
         for held, weights, of in self._begun:
             with blocks.checked():
@@ -332,8 +333,8 @@ class Told:
     def add_text(self, found: Iterable[Found]) -> None:
         """Count the terms of full text that entries hold."""
         new: dict[bytes, None] = {}
-        for one in found:
-            c = one.candidate
+        for entry in found:
+            c = entry.candidate
             for text in (c.id, c.title, c.description, c.context, c.tags_json):
                 new.update(dict.fromkeys(_core.index_terms(text)))
         unknown = [token for token in new if token not in self.stored]

@@ -164,7 +164,7 @@ class PostgresView:
         plan = self.at_step(self.plans[query])
         found = self.entries_at(rows)
         if "tfidf" in plan.corpus_columns:
-            self._told.add_tokens([plan.query.text, *(one.candidate.text for one in found)])
+            self._told.add_tokens([plan.query.text, *(entry.candidate.text for entry in found)])
             self._told.ask(self.read)
         small = self._corpus(found)
         pool = small.corpus.candidates_at(
@@ -213,7 +213,7 @@ class PostgresView:
         found = self.entries_at(rows)
         if len(found) < len(rows):
             raise MissingRows(f"{len(rows) - len(found)} of {len(rows)} rows are not in the vault")
-        return [one.candidate for one in found]
+        return [entry.candidate for entry in found]
 
     def unit_rows(self, rows: Sequence[int]) -> NDArray[np.float64]:
         """Return the vectors of entries at unit length ``(m, d)``, NaN where there is none."""
@@ -232,7 +232,7 @@ class PostgresView:
         if space is None:
             return []
         others = [one for one in self.statistics.spaces if one.dimensions == space.dimensions]
-        return sorted(one.model for one in others if one.model != space.model)
+        return sorted(other.model for other in others if other.model != space.model)
 
     def at_step(self, plan: Plan) -> Plan:
         """Return a plan of a cascade with the step that has an answer alone; the last one where none has."""
@@ -278,7 +278,7 @@ class PostgresView:
     def _tell(self, chosen: Chosen, feedback: tuple[int, int, int, float] | None) -> None:
         """Count what the candidates themselves hold, where the profile needs it."""
         if "tfidf" in self.plan.corpus_columns:
-            texts = [one.candidate.text for one in chosen.found.values()]
+            texts = [entry.candidate.text for entry in chosen.found.values()]
             self._told.add_tokens([*(plan.query.text for plan in self.plans), *texts])
         if "feedback" in self.plan.corpus_columns and feedback is not None:
             best = [row for one in chosen.answered for row in one.by_text[: feedback[0] + MORE_BEST]]
@@ -339,8 +339,8 @@ class PostgresView:
 
             pool = titled(plan, pool, lambda rows: [self.found[row].candidate.title for row in rows])
         if plan.tags:
-            pool = pool.with_columns({"tags": _core.jaccard(list(plan.tags), [one.tags for one in facts])})
-        return pool.with_ids([one.id for one in facts]) if plan.needs_ids else pool
+            pool = pool.with_columns({"tags": _core.jaccard(list(plan.tags), [candidate.tags for candidate in facts])})
+        return pool.with_ids([candidate.id for candidate in facts]) if plan.needs_ids else pool
 
 
 def asking_of(vault: VaultRow, plans: Sequence[Plan], kept: Remembered) -> Asking:
