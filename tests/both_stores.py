@@ -12,7 +12,7 @@ from septet import SeptetError, Vault
 from septet.model.results import Results
 from septet.postgres.store.store import PostgresStore
 from septet.postgres.tables import entries, feedback, links, vectors
-from septet.postgres.tier.spaces import Remembered
+from septet.postgres.tier.spaces import SpaceCache
 from septet.postgres.tier.tier import PostgresTier
 from septet.query.options import DEFAULTS
 from septet.query.plan import make_plan
@@ -61,7 +61,7 @@ def copied(local: Vault, dsn: str, name: str) -> PostgresStore:
 
 def server_tier(store: PostgresStore, name: str = "vault", priority: float = 1.0) -> PostgresTier:
     """Return a store as a tier."""
-    return PostgresTier(name, priority, store, Remembered())
+    return PostgresTier(name, priority, store, SpaceCache())
 
 
 def searched_many(tiers: Sequence[Tier], queries: Sequence[str], now: float, **options: Any) -> list[Results] | str:

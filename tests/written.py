@@ -11,7 +11,7 @@ from septet.model.links import Link
 from septet.postgres.store.store import PostgresStore
 from septet.postgres.tables import checking, folding
 from septet.sqlite.tables.entries import checked_row
-from septet.store.rows import Feedback, Keeping
+from septet.store.rows import FeedbackRow, Keeping
 
 NOW = 1_700_000_000.0
 IDS = ["a", "b", "c", "a#1", "a#2", "größe", "漢字"]
@@ -121,7 +121,7 @@ def act(store, at, what, *given):
             return t.changing.set_attrs(write, [(row, text) for row in every], keeping(at))
         if what == "feedback":
             found = t.entries.find(write, given[0])
-            return [t.feedback.record(write, Feedback("q", one, "accepted", at)) for one in sorted(found)]
+            return [t.feedback.record(write, FeedbackRow("q", one, "accepted", at)) for one in sorted(found)]
         found = t.entries.find(write, [*given[0], *given[1]])
         ends = [(s, o) for s in given[0] for o in given[1] if s != o and s in found and o in found]
         if what == "unlink":

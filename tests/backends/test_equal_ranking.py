@@ -16,7 +16,7 @@ import pytest
 from both_stores import copied, differences, searched, searched_many, server_tier
 from septet import PostgresVault, Vault
 from septet.postgres.store import pipeline
-from septet.postgres.store.link import Link
+from septet.postgres.store.link import ServerLink
 from septet.postgres.store.store import PostgresStore
 
 DATA = Path(os.environ.get("SEPTET_DATA") or Path(__file__).parents[3] / "shared") / "data" / "cranfield"
@@ -296,18 +296,18 @@ def test_what_is_not_valid_is_remembered_until_it_changes(dsn, vault_name):
 def trips(monkeypatch) -> list[str]:
     """What was sent to servers and waited for, from now on: pipelines and single statements."""
     seen: list[str] = []
-    answers, execute = pipeline._answers, Link.execute
+    answers, execute = pipeline._answers, ServerLink.execute
 
     def counted_answers(*given: Any) -> Any:
         seen.append("pipeline")
         return answers(*given)
 
-    def counted_execute(link: Link, query: Any, *given: Any, **more: Any) -> Any:
+    def counted_execute(link: ServerLink, query: Any, *given: Any, **more: Any) -> Any:
         seen.append(str(query)[:80])
         return execute(link, query, *given, **more)
 
     monkeypatch.setattr(pipeline, "_answers", counted_answers)
-    monkeypatch.setattr(Link, "execute", counted_execute)
+    monkeypatch.setattr(ServerLink, "execute", counted_execute)
     return seen
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from examples import heavy
 from septet import _core
-from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS, WORDS, Texts
+from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS, WORDS, EntryTexts
 from septet.postgres.store.store import PostgresStore
 from septet.postgres.store.upkeep import upkeep
 from septet.postgres.tables import checking, counts, folding, indexing
@@ -68,7 +68,7 @@ def test_terms_that_no_entry_holds_any_more_leave_the_sums(store):
     act(store, NOW, "erase", ["a"])
     fold(store)
     with store.reading() as read:
-        assert counts.everything(read) == counts.Counted({}, {})
+        assert counts.everything(read) == counts.PartCounts({}, {})
         assert number(read, "SELECT count(*) FROM septet.term_counts WHERE vault = %s") == 0
 
 
@@ -169,7 +169,7 @@ def test_the_analysis_of_texts_is_what_the_slow_one_says(items):
     texts = []
     for at, (title, description, context, more, tags) in enumerate(items):
         plain = json.dumps(tags, ensure_ascii=False)
-        texts.append(Texts(f"e{at}", title, description, context, plain, " ".join(_core.grams(more))))
+        texts.append(EntryTexts(f"e{at}", title, description, context, plain, " ".join(_core.grams(more))))
     searched = [f"{one.title} {one.description} {one.context} {one.tags}" for one in texts]
     fast, slow = _core.analysed(texts, searched), slow_analysis(texts, searched)
     for name in ("texts", "grams", "tfidf", "words"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from septet import Vault
-from septet.postgres.tier.spaces import Remembered
+from septet.postgres.tier.spaces import SpaceCache
 from septet.postgres.tier.tier import PostgresTier
 from septet.postgres.tier.vocabulary import words_from, words_near
 from vector_world import postgres_world
@@ -96,7 +96,7 @@ def recalled(both, query, **options):
     local, store = both
     plan = local._plan(query, options)
     found = []
-    for tier in (local._tier, PostgresTier("server", 0.0, store, Remembered())):
+    for tier in (local._tier, PostgresTier("server", 0.0, store, SpaceCache())):
         session = tier.open([plan], 0)
         try:
             (one,) = session.recall()
@@ -197,7 +197,7 @@ def test_a_batch_of_queries_finds_what_each_finds_alone(both, profile):
     local, store = both
     queries = ["auth token", "the of", "हिन्दी gate", "zebra", "refresh general", "tokn"]
     plans = [local._plan(query, {"profile": profile}) for query in queries]
-    session = PostgresTier("server", 0.0, store, Remembered()).open(plans, 0)
+    session = PostgresTier("server", 0.0, store, SpaceCache()).open(plans, 0)
     try:
         together = session.recall()
     finally:

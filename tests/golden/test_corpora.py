@@ -14,7 +14,7 @@ from septet.retrieval.corpora.inventory import InventoryCorpus
 from septet.retrieval.corpora.memory import MemoryCorpus
 from septet.retrieval.corpora.renames import Renames
 from septet.retrieval.corpora.rules import (
-    Memory,
+    RuleDocument,
     heading_chunks,
     path_score,
     rank_memories,
@@ -32,7 +32,7 @@ NAMES = other_recording("vox-proximity-similarity")["cases"]
 
 @pytest.mark.parametrize("case", MEMORIES["cases"], ids=lambda case: f"{case['query']} {case['k1']} {case['b']}")
 def test_memories_rank_as_recorded(case):
-    documents = [Memory(d["path"], d["content"], d["last_updated_unix"]) for d in MEMORIES["documents"]]
+    documents = [RuleDocument(d["path"], d["content"], d["last_updated_unix"]) for d in MEMORIES["documents"]]
     settings = {name: case[name] for name in ("k1", "b", "limit")}
     hits = rank_memories(documents, case["query"], **settings, now=MEMORIES["now_unix"])
     assert [(h.path, h.snippet, h.contradiction) for h in hits] == [
@@ -82,7 +82,7 @@ def test_the_nearest_memory_is_the_first_by_vectors():
 @differs("common-words-tell-nothing")
 def test_a_word_that_most_memories_hold_tells_next_to_nothing():
     texts = {"a": "token refresh", "b": "token ducks", "c": "token geese", "d": "swans"}
-    recorded = rank_memories([Memory(one, text, 0.0) for one, text in texts.items()], "token", now=0.0)
+    recorded = rank_memories([RuleDocument(one, text, 0.0) for one, text in texts.items()], "token", now=0.0)
     with Vault(":memory:", clock=lambda: 0.0) as vault:
         for one, text in texts.items():
             vault.add(id=one, title=text)
@@ -92,7 +92,10 @@ def test_a_word_that_most_memories_hold_tells_next_to_nothing():
         assert all(hit.score > 0.1 for hit in recorded)
         # What tells something comes first with both.
         assert found(corpus, "token ducks", "text")[0].id == "b"
-    assert rank_memories([Memory(one, text, 0.0) for one, text in texts.items()], "token ducks", now=0.0)[0].path == "b"
+    assert (
+        rank_memories([RuleDocument(one, text, 0.0) for one, text in texts.items()], "token ducks", now=0.0)[0].path
+        == "b"
+    )
 
 
 @differs("words-rank-chunks-and-nodes")

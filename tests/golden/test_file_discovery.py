@@ -11,7 +11,7 @@ import pytest
 from golden.differences import differs
 from golden.loader import other_recording
 from septet.files.roots import CURATED, is_memory_path, root_at
-from septet.files.sources import Found, Scan, found_at, scan
+from septet.files.sources import RootFile, Scan, found_at, scan
 
 RECORDED = other_recording("openclaw-file-discovery")
 VERSIONS = RECORDED["versions"]
@@ -98,7 +98,7 @@ def test_one_file_is_looked_up_as_all_are_listed(tree, case):
     everything = [Path(folder, name) for folder, _, names in os.walk(tree) for name in names]
     for path in everything:
         shown = os.path.relpath(path, tree / WORKSPACE)
-        expected: Found | None = listed.get(shown)
+        expected: RootFile | None = listed.get(shown)
         assert found_at(root, shown) == expected
         assert found_at(root, str(path)) == expected
 

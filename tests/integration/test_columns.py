@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from septet import _core
-from septet.sqlite.snapshot.columns import COLUMNS, Column
+from septet.sqlite.snapshot.columns import COLUMNS, FactColumn
 from septet.sqlite.snapshot.manager import SnapshotManager
 from septet.sqlite.snapshot.optimize import optimize
 from septet.sqlite.snapshot.sidecar import Sidecar
 from sidecars import opened, until
 
 NOW = 1_000.0
-FIRST_LINE = Column("first_line", np.int32, "e.first_line", fill=-1)
-PATH = Column("path", np.int32, "e.path", fill="", numbered=True)
-TITLE_LENGTH = Column("title_length", np.float64, "length(e.title)", saved=False)
+FIRST_LINE = FactColumn("first_line", np.int32, "e.first_line", fill=-1)
+PATH = FactColumn("path", np.int32, "e.path", fill="", numbered=True)
+TITLE_LENGTH = FactColumn("title_length", np.float64, "length(e.title)", saved=False)
 MORE = (*COLUMNS, FIRST_LINE, PATH, TITLE_LENGTH)
 
 

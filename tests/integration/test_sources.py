@@ -12,7 +12,7 @@ import pytest
 from septet import EntryError
 from septet._core import shown_path
 from septet.files.roots import CURATED, LAYOUTS, Root, root_at
-from septet.files.sources import REASONS, Found, Skipped, found_at, path_in, places, scan
+from septet.files.sources import REASONS, RootFile, Skipped, found_at, path_in, places, scan
 from septet.files.trees import ENDINGS
 
 NAMES = (
@@ -361,4 +361,4 @@ def test_options_of_a_later_version_are_left_out(tmp_path):
 def test_no_path_that_is_asked_for_is_an_error(tmp_path, path, layout):
     made(tmp_path, "a.md", "MEMORY.md")
     assert found_at(root_at(tmp_path, layout=layout, paths=["../x"]), path) is None
-    assert isinstance(found_at(root_at(tmp_path, layout=layout), "./MEMORY.md"), Found)
+    assert isinstance(found_at(root_at(tmp_path, layout=layout), "./MEMORY.md"), RootFile)

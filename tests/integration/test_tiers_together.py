@@ -9,7 +9,7 @@ import pytest
 from connections import until_end
 from septet import Federation, StoreError, Vault
 from septet.sqlite.tier.tier import LocalSession
-from septet.tiers.protocol import Standing
+from septet.tiers.protocol import TierFacts
 
 NOW = 1_760_000_000.0
 
@@ -125,7 +125,7 @@ def test_links_that_cannot_be_read_are_a_note(monkeypatch):
     agent, team = vault_of({"id": "a", "title": "alpha"}), vault_of({"id": "b", "title": "alpha"})
     read = LocalSession.standing
 
-    def broken(self: LocalSession) -> Standing:
+    def broken(self: LocalSession) -> TierFacts:
         if self.tier.name == "team":
             raise StoreError("the disk is gone")
         return read(self)

@@ -23,7 +23,7 @@ from examples import heavy
 from septet import EmbeddingConfigError, EmbeddingError, GeminiEmbedder, OpenAIEmbedder, Vault
 from septet.embedding.config import config_of
 from septet.embedding.transport.client import IO
-from septet.embedding.transport.masking import SHOWN_CHARS, Masker
+from septet.embedding.transport.masking import SHOWN_CHARS, KeyMasker
 
 
 def drawn(prefix, size, seed):
@@ -96,7 +96,7 @@ def seen(text, key):
 def test_no_way_of_writing_a_key_passes(how, key, before, after):
     echoed = ECHOES[how](key)
     assert seen(echoed, key), "the test would see it"
-    masked = Masker([key, "another-key-0123456789"])(f"{before} wrong key {echoed} {after}")
+    masked = KeyMasker([key, "another-key-0123456789"])(f"{before} wrong key {echoed} {after}")
     assert not seen(masked, key), masked
     assert "[key]" in masked and "wrong" in masked
 
@@ -104,13 +104,13 @@ def test_no_way_of_writing_a_key_passes(how, key, before, after):
 @given(key=KEYS, text=st.text(string.ascii_lowercase + " ", max_size=200))
 def test_a_text_without_a_key_stays_as_it_is(key, text):
     if not seen(text, key):
-        assert Masker([key])(text) == text
+        assert KeyMasker([key])(text) == text
 
 
 @pytest.mark.parametrize("key", ["k", "abc", "good-key", "1234567"])
 def test_a_short_key_is_masked_as_a_whole(key):
-    assert Masker([key])(f"<{key}>") == "<[key]>"
-    assert Masker([key])("") == ""
+    assert KeyMasker([key])(f"<{key}>") == "<[key]>"
+    assert KeyMasker([key])("") == ""
 
 
 @pytest.mark.parametrize("make", [OpenAIEmbedder, GeminiEmbedder], ids=["openai", "gemini"])

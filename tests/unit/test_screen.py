@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from septet.cli.screen import WIDTH, Line, Screen, cells, console
+from septet.cli.screen import WIDTH, Screen, StyledLine, cells, console
 
 
 class Terminal(io.StringIO):
@@ -35,27 +35,27 @@ def test_a_text_takes_as_many_cells_as_a_terminal_gives_it(text, wanted):
 
 
 def test_a_line_that_is_too_long_breaks_at_blanks_and_keeps_its_indent():
-    said = printed(Line("   seven signals and one file, each score explained", "dim"), 20)
+    said = printed(StyledLine("   seven signals and one file, each score explained", "dim"), 20)
     assert said.splitlines() == ["   seven signals and", "   one file, each", "   score explained"]
 
 
 def test_a_word_is_not_broken_where_its_style_changes():
-    line = Line("find ").append("cook", "underline").append("ies here")
+    line = StyledLine("find ").append("cook", "underline").append("ies here")
     assert [part.plain for part in line.wrapped(8)] == ["find", "cookies", "here"]
 
 
 def test_an_id_that_is_longer_than_the_terminal_stays_whole():
-    assert printed(Line("see ").append("a" * 60), 20).splitlines() == ["see", "a" * 60]
+    assert printed(StyledLine("see ").append("a" * 60), 20).splitlines() == ["see", "a" * 60]
 
 
 def test_wide_letters_count_twice():
-    assert [part.plain for part in Line("漢字 漢字 漢字").wrapped(10)] == ["漢字 漢字", "漢字"]
+    assert [part.plain for part in StyledLine("漢字 漢字 漢字").wrapped(10)] == ["漢字 漢字", "漢字"]
 
 
 @pytest.mark.parametrize("width", range(1, 30))
 def test_no_letter_is_lost_at_any_width(width):
     text = "  one two  three\tfour ü漢字 " + "x" * 25
-    line = Line(text[:9], "bold").append(text[9:])
+    line = StyledLine(text[:9], "bold").append(text[9:])
     parts = [part.plain for part in line.wrapped(width)]
     assert "".join(parts).replace(" ", "").replace("\t", "") == text.replace(" ", "").replace("\t", "")
     assert all(cells(part) <= max(width, 27) for part in parts)
@@ -71,8 +71,8 @@ def test_lines_of_a_text_stay_lines():
 
 
 def test_a_style_is_shown_and_what_steers_a_terminal_is_not():
-    assert printed(Line("bad\x1b[2J", "bold cyan"), colors=True) == "\x1b[1;36mbad\ufffd[2J\x1b[0m\n"
-    assert printed(Line("bad\x1b[2J", "bold cyan")) == "bad\ufffd[2J\n"
+    assert printed(StyledLine("bad\x1b[2J", "bold cyan"), colors=True) == "\x1b[1;36mbad\ufffd[2J\x1b[0m\n"
+    assert printed(StyledLine("bad\x1b[2J", "bold cyan")) == "bad\ufffd[2J\n"
 
 
 @pytest.mark.parametrize(

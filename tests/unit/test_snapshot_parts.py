@@ -9,7 +9,7 @@ import pytest
 
 from septet.errors import StoreError
 from septet.sqlite.snapshot.answers import Answers
-from septet.sqlite.snapshot.columns import COLUMNS, Column, NameTable, facts_of
+from septet.sqlite.snapshot.columns import COLUMNS, FactColumn, NameTable, facts_of
 from septet.sqlite.snapshot.schedule import Schedule
 from septet.sqlite.store.store import Reading
 
@@ -110,7 +110,7 @@ def test_names_have_numbers_in_order_of_first_sight():
     ("fill", "null"), [(-1, -1), (0.5, 0.5), (-np.inf, -np.inf), (np.inf, np.inf), ("", ""), ("none", "none")]
 )
 def test_null_becomes_what_the_column_says(fill, null):
-    column = Column("any", np.float64, "e.value", fill=fill)
+    column = FactColumn("any", np.float64, "e.value", fill=fill)
     with closing(sqlite3.connect(":memory:")) as sql:
         sql.execute("CREATE TABLE entries (value)")
         sql.executemany("INSERT INTO entries VALUES (?)", [(None,), (7,)])
@@ -119,7 +119,7 @@ def test_null_becomes_what_the_column_says(fill, null):
 
 
 def test_texts_become_numbers_and_every_array_has_its_type():
-    columns = (Column("line", np.int32, "?"), Column("path", np.int32, "?", numbered=True))
+    columns = (FactColumn("line", np.int32, "?"), FactColumn("path", np.int32, "?", numbered=True))
     names = NameTable()
     facts = facts_of(columns, [(3, "b"), (7, ""), (5, "b")], names)
     assert facts["line"].tolist() == [3, 7, 5]

@@ -1,11 +1,11 @@
 """The report of a sync: what is left out, and what is taken in with a remark."""
 
-from septet.files.report import SyncReport, Tally
+from septet.files.report import SyncReport, SyncTally
 from septet.files.trees import kinds_said
 
 
 def test_a_file_that_was_read_with_a_remark_and_cannot_be_stored_is_not_taken():
-    tally = Tally()
+    tally = SyncTally()
     tally.skip("a.md", "not UTF-8 from byte 5 on", "notes", taken=True)
     tally.skip("b.md", "not UTF-8 from byte 7 on", "notes", taken=True)
     tally.skip("b.md", "front matter is no YAML", "notes", taken=True)
@@ -21,7 +21,7 @@ def test_a_file_that_was_read_with_a_remark_and_cannot_be_stored_is_not_taken():
 
 
 def test_files_of_other_kinds_are_counted_the_most_first_and_the_rest_together():
-    tally = Tally()
+    tally = SyncTally()
     tally.skip_kinds({"canvas": 3, "pdf": 10, "": 4, "other": 1})
     tally.skip_kinds({"pdf": 2, "html": 3, **{f"x{number}": 1 for number in range(30)}})
     report = tally.report(["notes"], 0.0)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from septet.cli.settings import Settings
+from septet.cli.settings import EmbeddingSettings
 from septet.embedding.choose import configured_models
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.embedding.embedder import space_name
@@ -64,7 +64,7 @@ class Catalogue:
     providers: list[Provider]
 
 
-def catalogue(settings: Settings) -> Catalogue:
+def catalogue(settings: EmbeddingSettings) -> Catalogue:
     """List providers and models from configuration, environment and installed packages, without network access."""
     used, why = _used(settings)
     config = settings.config
@@ -96,7 +96,7 @@ def describe_key(provider: str, source: str | None) -> str:
     return "no key is configured or sent"
 
 
-def _used(settings: Settings) -> tuple[str | None, str]:
+def _used(settings: EmbeddingSettings) -> tuple[str | None, str]:
     if settings.config.provider == "none":
         reason = "no provider is configured" if settings.source is None else f"provider none, from {settings.source}"
         return None, settings.config.without_provider or reason

@@ -16,7 +16,7 @@ from septet.cli.catalogue import describe_key
 from septet.cli.check import Check
 from septet.cli.exits import PROVIDER, STORE, USAGE
 from septet.cli.places import shown
-from septet.cli.settings import Settings, default_files, find
+from septet.cli.settings import EmbeddingSettings, default_files, find
 from septet.cli.vault_checks import vault_checks
 from septet.embedding.cache import EmbeddingCache
 from septet.embedding.choose import ConfiguredModel, configured_models
@@ -86,7 +86,7 @@ def _vault(place: VaultPlace | None, models: Sequence[Embedder]) -> list[Check]:
     return vault_checks(None if place is None else Path(place), models)
 
 
-def _model_checks(settings: Settings, model: ConfiguredModel, timeout_s: float | None) -> list[Check]:
+def _model_checks(settings: EmbeddingSettings, model: ConfiguredModel, timeout_s: float | None) -> list[Check]:
     """Check a configured model."""
     if model.embedder is not None:
         return _provider_checks(settings, model.embedder, timeout_s)
@@ -94,7 +94,7 @@ def _model_checks(settings: Settings, model: ConfiguredModel, timeout_s: float |
     return [Check("provider", "fault", str(model.fault), facts, USAGE)]
 
 
-def _configuration(settings: Settings) -> Check:
+def _configuration(settings: EmbeddingSettings) -> Check:
     if settings.source is None:
         cure = f"write an embedding block into {shown(default_files()[0])}, or name a provider with --embedding"
         return Check("configuration", "none", f"none, so nothing is embedded; {cure}", {"source": None})
@@ -102,7 +102,7 @@ def _configuration(settings: Settings) -> Check:
     return Check("configuration", "ok", summary, {"source": settings.source, "provider": settings.config.provider})
 
 
-def _provider_checks(settings: Settings, embedder: Embedder, timeout_s: float | None) -> list[Check]:
+def _provider_checks(settings: EmbeddingSettings, embedder: Embedder, timeout_s: float | None) -> list[Check]:
     name = embedder.provider
     why = "the first of local, openai, gemini, voyage that is configured" if settings.config.provider == "auto" else ""
     facts = {"provider": name, "model": embedder.model, "dimensions": embedder.dimensions}

@@ -15,7 +15,7 @@ import septet
 from septet.cli import render
 from septet.cli.places import demo_vault, shown
 from septet.cli.progress import progress
-from septet.cli.screen import Line, Screen
+from septet.cli.screen import Screen, StyledLine
 from septet.cli.stdlib_docs import PREFIX, collect
 from septet.errors import QueryError
 from septet.service.places import make_folder
@@ -67,7 +67,7 @@ def run(out: Screen, path: Path | None) -> None:
         vault.optimize()
         index_s = build.index_s + time.perf_counter() - started
         answers = [(q, vault.search(q.text, limit=TOP, domain=q.domain)) for q in QUESTIONS]
-    out.print(Line(f"Septet {septet.__version__}", "bold").append(_TAGLINE))
+    out.print(StyledLine(f"Septet {septet.__version__}", "bold").append(_TAGLINE))
     out.print(
         f"{build.entries:,} entries and {build.links:,} links: the documentation of this "
         f"{platform.python_implementation()} {platform.python_version()},\n"
@@ -77,13 +77,13 @@ def run(out: Screen, path: Path | None) -> None:
     out.print("A score, from 0 to 1, is the sum of its bars; a bar is one signal times its weight:")
     render.legend(out, [results for _, results in answers], MEANING)
     for question, results in answers:
-        head = Line(f"\n{question.text}", "bold")
+        head = StyledLine(f"\n{question.text}", "bold")
         if question.domain:
             head.append(f"   --domain {question.domain}", "dim")
         out.print(head.append(f"   {results.took_ms:.1f} ms", "dim"))
         render.hits(out, results)
     out.print(f"\nThe vault is {shown(target)} ({target.stat().st_size / 1e6:.0f} MB). Go on with:")
-    out.print(Line(f'  {command()} search "how do I use argparse" --vault {shown(target)}', "bold"))
+    out.print(StyledLine(f'  {command()} search "how do I use argparse" --vault {shown(target)}', "bold"))
 
 
 _TAGLINE = " searches knowledge in one SQLite file, and shows why each answer ranks where it does."

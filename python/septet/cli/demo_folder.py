@@ -16,7 +16,7 @@ from septet.cli import render
 from septet.cli.commands.syncing import skipped_lines
 from septet.cli.places import shown
 from septet.cli.progress import progress
-from septet.cli.screen import Line, Screen
+from septet.cli.screen import Screen, StyledLine
 from septet.cli.terminal import flat, say, say_notes, sentence
 from septet.errors import EntryError
 from septet.files.report import SyncReport, counted
@@ -173,12 +173,12 @@ class _Session:
 
     def listen(self) -> None:
         """Read and answer questions until an empty line."""
-        self._out.print(Line("\nAsk something; an empty line ends.", "dim"))
+        self._out.print(StyledLine("\nAsk something; an empty line ends.", "dim"))
         while text := self._line():
             self._print(text, self._ask(text), detail=True)
 
     def _line(self) -> str:
-        self._out.print(Line("> ", "bold"), end="")
+        self._out.print(StyledLine("> ", "bold"), end="")
         try:
             return sys.stdin.readline().strip()
         except KeyboardInterrupt:
@@ -189,24 +189,24 @@ class _Session:
         return self._vault.search(text, **self._options)
 
     def _print(self, text: str, results: Results, *, detail: bool) -> None:
-        head = Line(f"\n{flat(text)}", "bold")
+        head = StyledLine(f"\n{flat(text)}", "bold")
         self._out.print(head.append(f"   {results.took_ms:.1f} ms", "dim"))
         render.passages(self._out, results, detail=detail)
         for note in results.notes:
-            self._out.print(Line(f"       note {sentence(str(note))}", "dim"))
+            self._out.print(StyledLine(f"       note {sentence(str(note))}", "dim"))
         if not results:
             self._out.print("       nothing found")
 
 
 def _print_summary(out: Screen, vault: Vault, report: SyncReport, took_s: float) -> None:
     stats = vault.stats()
-    out.print(Line(f"Septet {septet.__version__}", "bold").append(_TAGLINE))
+    out.print(StyledLine(f"Septet {septet.__version__}", "bold").append(_TAGLINE))
     out.print(
         f"{counted(report.files_seen, 'file')} ({report.bytes / 1e6:.1f} MB) of {flat(report.roots[0])}, read and "
         f"indexed in {took_s:.2f} s: {counted(stats.entries, 'chunk')} and {counted(stats.links, 'link')}.\n"
     )
     for line in skipped_lines(report.skipped, SHOWN):
-        out.print(Line(line, "dim"))
+        out.print(StyledLine(line, "dim"))
     if report.skipped:
         out.print()
 
@@ -218,4 +218,4 @@ def _print_next(out: Screen, folder: Path, path: Path | None, command: str, ques
     vault = "" if path is None else f" --vault {shown(path)}"
     out.print("\nKeep it, and go on with:" if path is None else f"\nThe vault is {shown(path)}. Go on with:")
     for arguments in (f"sync {shown(folder)}", f"search {shlex.quote(flat(question) or 'QUESTION')}"):
-        out.print(Line(f"  {command} {arguments}{vault}", "bold"))
+        out.print(StyledLine(f"  {command} {arguments}{vault}", "bold"))

@@ -130,7 +130,7 @@ def table(out: Screen, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> N
 
 def _show_values(out: Screen, lines: Sequence[Sequence[str]]) -> None:
     """Print a line per non-empty value, and a blank line between rows."""
-    from septet.cli.screen import Line
+    from septet.cli.screen import StyledLine
 
     heads, *rows = lines
     widest = max(map(len, heads))
@@ -139,7 +139,7 @@ def _show_values(out: Screen, lines: Sequence[Sequence[str]]) -> None:
             out.print()
         for head, cell in zip(heads, row, strict=True):
             if cell:
-                out.print(Line(f"{head.ljust(widest)}  ", "dim").append(cell))
+                out.print(StyledLine(f"{head.ljust(widest)}  ", "dim").append(cell))
 
 
 def _show_table(output: Output) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from septet.cli.screen import WIDTH, Line, Screen, cells, fitted
+from septet.cli.screen import WIDTH, Screen, StyledLine, cells, fitted
 from septet.cli.terminal import flat
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def passages(out: Screen, results: Results, *, detail: bool = False) -> None:
         line = _barred(out, hit, columns)
         room = max(20, min(out.width, WIDTH) - line.width - 1)
         out.print(line.append(_headings(hit, room, plain), "bold"))
-        cited = Line("       " + flat(hit.citation or hit.id), "cyan")
+        cited = StyledLine("       " + flat(hit.citation or hit.id), "cyan")
         room = max(40, WIDTH - cited.width - 2)
         out.print(cited.append("  ").append(_underlined(one_line(_passage(hit, room), room + 2, ascii_only=plain))))
         if detail and not number:
@@ -105,7 +105,7 @@ def legend(out: Screen, pages: Sequence[Results], meanings: Mapping[str, str]) -
     shown = {name for results in pages for name in _columns(results, out)}
     for name in (*(n for n in SIGNALS if n in shown), *sorted(shown - set(SIGNALS))):
         meaning = meanings.get(name) or SIGNALS.get(name, ("", "", "a signal of this profile"))[2]
-        out.print(Line(f"  {_label(name):9}", _color(name)).append(meaning))
+        out.print(StyledLine(f"  {_label(name):9}", _color(name)).append(meaning))
 
 
 def explanation(out: Screen, explained: Explanation) -> None:
@@ -113,37 +113,39 @@ def explanation(out: Screen, explained: Explanation) -> None:
     from septet.cli.wording import in_commands
 
     reason, *rest = in_commands(str(explained)).split("\n")
-    out.print(Line(reason, "bold"))
+    out.print(StyledLine(reason, "bold"))
     for line in rest:
-        out.print(Line(line))
+        out.print(StyledLine(line))
 
 
 def entry(out: Screen, item: Entry) -> None:
     """Print a whole entry."""
     facts = [item.kind, item.type, item.domain, item.severity, *(f"#{tag}" for tag in item.tags)]
-    out.print(Line(flat(item.title), "bold"))
-    out.print(Line(flat(item.id) + "  " + flat(" ".join(facts)), "dim"))
+    out.print(StyledLine(flat(item.title), "bold"))
+    out.print(StyledLine(flat(item.id) + "  " + flat(" ".join(facts)), "dim"))
     if item.citation is not None:
-        out.print(Line(flat(item.citation), "dim"))
+        out.print(StyledLine(flat(item.citation), "dim"))
     for text in (item.context, item.description):
         if text:
-            out.print(Line("\n" + text))
+            out.print(StyledLine("\n" + text))
     for key, value in item.attrs.items():
-        out.print(Line(flat(f"{key}: {value}"), "dim"))
+        out.print(StyledLine(flat(f"{key}: {value}"), "dim"))
 
 
 def stats(out: Screen, counts: Stats) -> None:
     """Print the statistics of a vault."""
     # Vaults on a server share tables and have no size of their own.
     size = f"{counts.size_bytes / 1e6:.1f} MB, " if counts.size_bytes else ""
-    out.print(Line(f"{flat(counts.path)}  {size}generation {counts.generation}"))
+    out.print(StyledLine(f"{flat(counts.path)}  {size}generation {counts.generation}"))
     for name, value in [("entries", counts.entries), ("links", counts.links)]:
-        out.print(Line(f"  {name:10} {value:>10,}"))
+        out.print(StyledLine(f"  {name:10} {value:>10,}"))
     for title, numbers in [("kind", counts.kinds), ("feedback", counts.feedback)]:
         for name, number in numbers.items():
-            out.print(Line(f"  {title:10} {number:>10,}  {flat(name)}"))
+            out.print(StyledLine(f"  {title:10} {number:>10,}  {flat(name)}"))
     for space in counts.spaces:
-        out.print(Line(f"  {'vectors':10} {space.entries:>10,}  {flat(space.model)}, {space.dimensions} dimensions"))
+        out.print(
+            StyledLine(f"  {'vectors':10} {space.entries:>10,}  {flat(space.model)}, {space.dimensions} dimensions")
+        )
 
 
 def _print_heading(out: Screen, columns: Mapping[str, int]) -> None:
@@ -152,10 +154,10 @@ def _print_heading(out: Screen, columns: Mapping[str, int]) -> None:
         out.print(f"       {names.rstrip()}", "dim")
 
 
-def _barred(out: Screen, hit: Hit, columns: Mapping[str, int]) -> Line:
+def _barred(out: Screen, hit: Hit, columns: Mapping[str, int]) -> StyledLine:
     """Return the score and the bars of a hit."""
     # Hits that are listed rather than ranked have no score.
-    line = Line(f" {hit.score:.3f} " if hit.breakdown else " " * 7, "bold")
+    line = StyledLine(f" {hit.score:.3f} " if hit.breakdown else " " * 7, "bold")
     for name, width in columns.items():
         shape = bar(hit.breakdown.get(name, 0.0), width, ascii_only=out.ascii_only)
         line.append(shape, _color(name)).append(" ")
@@ -178,26 +180,26 @@ def _passage(hit: Hit, chars: int) -> str:
     return excerpt
 
 
-def _underlined(text: str) -> Line:
+def _underlined(text: str) -> StyledLine:
     """Return a text with the parts between marks underlined."""
-    line = Line()
+    line = StyledLine()
     for number, part in enumerate(re.split("|".join(MARKS), text)):
         line.append(part, "underline" if number % 2 else "dim")
     return line
 
 
-def _print_titled(out: Screen, line: Line, hit: Hit, padded: int, ids: bool) -> None:
+def _print_titled(out: Screen, line: StyledLine, hit: Hit, padded: int, ids: bool) -> None:
     plain = out.ascii_only
     available = min(out.width, WIDTH) - line.width - 1
     if ids:
         line.append(_headings(hit, max(20, available), plain), "bold")
         out.print(line)
-        second = Line(f"       {flat(hit.id)}", "cyan")
+        second = StyledLine(f"       {flat(hit.id)}", "cyan")
         if hit.citation is not None:
             out.print(second.append("  " + flat(hit.citation)))
             passage = _underlined(one_line(_passage(hit, PASSAGE_CHARS), PASSAGE_CHARS + 2, ascii_only=plain))
             for part in passage.wrapped(min(out.width, WIDTH) - 7):
-                out.print(Line("       ").append(part))
+                out.print(StyledLine("       ").append(part))
             return
         if described := _described(hit, WIDTH - 9 - cells(flat(hit.id)), plain):
             second.append("  " + described, "dim")
@@ -222,7 +224,7 @@ def _print_detail(out: Screen, hit: Hit, weights: Mapping[str, float]) -> None:
             continue
         value = hit.signals.get(name)
         seen = "unknown" if value is None else f"{value:.4f}"
-        out.print(Line(f"         {name:16} {weights.get(name, 0.0):.4f} x {seen:7} = {part:.4f}", "dim"))
+        out.print(StyledLine(f"         {name:16} {weights.get(name, 0.0):.4f} x {seen:7} = {part:.4f}", "dim"))
 
 
 def _columns(results: Results, out: Screen) -> dict[str, int]:

@@ -49,15 +49,15 @@ def _cells_of(letter: str) -> int:
     return 0 if category(letter) in ("Mn", "Me", "Cf") else 1
 
 
-class Line:
+class StyledLine:
     """Text of one or more lines, with styles per part, such as ``bold cyan``."""
 
     def __init__(self, text: str = "", style: str = "") -> None:
         self.parts: list[tuple[str, str]] = [(text, style)] if text else []
 
-    def append(self, more: str | Line, style: str = "") -> Line:
+    def append(self, more: str | StyledLine, style: str = "") -> StyledLine:
         """Add a text at the end; return this line."""
-        self.parts += more.parts if isinstance(more, Line) else [(more, style)]
+        self.parts += more.parts if isinstance(more, StyledLine) else [(more, style)]
         return self
 
     @property
@@ -70,9 +70,9 @@ class Line:
         """The width in cells."""
         return cells(self.plain)
 
-    def stripped(self) -> Line:
+    def stripped(self) -> StyledLine:
         """Return the line without trailing blanks."""
-        line = Line()
+        line = StyledLine()
         line.parts = list(self.parts)
         while line.parts and not line.parts[-1][0].rstrip():
             line.parts.pop()
@@ -81,7 +81,7 @@ class Line:
             line.parts[-1] = text.rstrip(), style
         return line
 
-    def wrapped(self, width: int, indent: int | None = None) -> list[Line]:
+    def wrapped(self, width: int, indent: int | None = None) -> list[StyledLine]:
         """Wrap at blanks to ``width`` cells; longer words are not broken.
 
         Args:
@@ -90,26 +90,26 @@ class Line:
         plain = self.plain
         blanks = len(plain) - len(plain.lstrip(" ")) if indent is None else indent
         indent = min(blanks, width // 2)
-        lines, room, begun = [Line()], width, False
+        lines, room, begun = [StyledLine()], width, False
         for word in self._words():
             taken = cells(word.plain.rstrip())
             if begun and taken > room:
-                lines.append(Line(" " * indent))
+                lines.append(StyledLine(" " * indent))
                 room = width - indent
             lines[-1].append(word)
             room -= word.width
             begun = begun or taken > 0
         return [line.stripped() for line in lines]
 
-    def _words(self) -> list[Line]:
+    def _words(self) -> list[StyledLine]:
         """Return the words with trailing blanks; a word may have several styles."""
-        words: list[Line] = []
+        words: list[StyledLine] = []
         for text, style in self.parts:
             for piece in _WORDS.findall(text):
                 if words and not piece[0].isspace() and not words[-1].parts[-1][0][-1].isspace():
                     words[-1].append(piece, style)
                 else:
-                    words.append(Line(piece, style))
+                    words.append(StyledLine(piece, style))
         return words
 
 
@@ -131,9 +131,9 @@ class Screen:
         """True if the stream's encoding is not a Unicode one."""
         return not (self._stream.encoding or "ascii").lower().startswith("utf")
 
-    def print(self, line: Line | str = "", style: str = "", end: str = "\n") -> None:
+    def print(self, line: StyledLine | str = "", style: str = "", end: str = "\n") -> None:
         """Print a text; on a terminal, wrap long lines."""
-        whole = Line(line, style) if isinstance(line, str) else line
+        whole = StyledLine(line, style) if isinstance(line, str) else line
         for number, row in enumerate(_split_lines(whole)):
             shown = row.wrapped(self.width) if self.is_terminal and row.width > self.width else [row]
             for part in shown:
@@ -151,13 +151,13 @@ class Screen:
         return f"\x1b[{';'.join(codes)}m{safe}\x1b[0m" if codes and safe else safe
 
 
-def _split_lines(line: Line) -> list[Line]:
+def _split_lines(line: StyledLine) -> list[StyledLine]:
     """Split a text at line feeds."""
-    lines = [Line()]
+    lines = [StyledLine()]
     for text, style in line.parts:
         first, *rest = text.split("\n")
         lines[-1].append(first, style)
-        lines += [Line(part, style) for part in rest]
+        lines += [StyledLine(part, style) for part in rest]
     return lines
 
 

@@ -22,7 +22,7 @@ _OF_A_MODEL = frozenset({"model", "model_path", "dimensions", "fallback", "query
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class EmbeddingSettings:
     """An embedding configuration and its source.
 
     Attributes:
@@ -50,7 +50,7 @@ class Settings:
             return {}
         return {"embedder": self.config, "embedding_cache": cache_file()}
 
-    def but(self, provider: str | None, model: str | None) -> Settings:
+    def but(self, provider: str | None, model: str | None) -> EmbeddingSettings:
         """Return the settings with another provider or model.
 
         Raises:
@@ -72,7 +72,7 @@ class Settings:
         return replace(self, configured=config_of(fields), source=self.source if provider is None else "--provider")
 
 
-def find(named: str | None, environment: Mapping[str, str] | None = None) -> Settings:
+def find(named: str | None, environment: Mapping[str, str] | None = None) -> EmbeddingSettings:
     """Return the settings of the option, else of ``SEPTET_EMBEDDING``, else of the user's file.
 
     Raises:
@@ -84,13 +84,13 @@ def find(named: str | None, environment: Mapping[str, str] | None = None) -> Set
             from septet.embedding.config import config_of
 
             path = expanded(Path(name))
-            return Settings(config_of(path if path.suffix in _SUFFIXES else name), source)
+            return EmbeddingSettings(config_of(path if path.suffix in _SUFFIXES else name), source)
     for path in default_files():
         if path.is_file():
             from septet.embedding.config import config_of
 
-            return Settings(config_of(path), shown(path))
-    return Settings(None, None)
+            return EmbeddingSettings(config_of(path), shown(path))
+    return EmbeddingSettings(None, None)
 
 
 def default_files() -> list[Path]:

@@ -128,7 +128,7 @@ def _private(name: str) -> bool:
 # -- places of objects -----------------------------------------------------------------------------------------------
 
 
-class _Place(NamedTuple):
+class _ObjectPlace(NamedTuple):
     """A module and name of an object. The smallest place of an object counts."""
 
     foreign: bool
@@ -138,9 +138,9 @@ class _Place(NamedTuple):
     name: str
 
 
-def _places(modules: dict[str, types.ModuleType]) -> dict[int, tuple[_Place, Any]]:
+def _places(modules: dict[str, types.ModuleType]) -> dict[int, tuple[_ObjectPlace, Any]]:
     """Return the classes and functions of the modules by identity, each with its best place."""
-    best: dict[int, tuple[_Place, Any]] = {}
+    best: dict[int, tuple[_ObjectPlace, Any]] = {}
     for shown_as, module in modules.items():
         if shown_as in PLATFORM_HALVES:
             continue
@@ -150,7 +150,7 @@ def _places(modules: dict[str, types.ModuleType]) -> dict[int, tuple[_Place, Any
             foreign = _foreign(value, shown_as, module)
             if _kind(value) is None or (foreign and (name not in listed or not _in_stdlib(value))):
                 continue
-            place = _Place(foreign, name not in listed, shown_as.count("."), shown_as, name)
+            place = _ObjectPlace(foreign, name not in listed, shown_as.count("."), shown_as, name)
             key = id(_inner(value))
             if key not in best or place < best[key][0]:
                 best[key] = (place, value)

@@ -15,10 +15,10 @@ from septet.client.steps import Steps, awaited
 from septet.client.tier import answer_in, part_of
 from septet.client.transport import (
     RETRIES,
-    Body,
-    Call,
+    AnswerBody,
+    ConnectionSettings,
     HttpRequest,
-    Settings,
+    ServerCall,
     decoded,
     failed,
     late,
@@ -73,7 +73,7 @@ class AsyncSeptet(OfOneProcess):
         tier: str | None = None,
         transport: Any = None,
     ) -> None:
-        self._settings: Settings = settings_of(url, token, timeout_s, max_bytes, tier, transport)
+        self._settings: ConnectionSettings = settings_of(url, token, timeout_s, max_bytes, tier, transport)
         self._calls = Calls(self._settings)
         self._closed = False
         self.after_fork()
@@ -178,7 +178,7 @@ class AsyncSeptet(OfOneProcess):
         named = {} if self._settings.tier is None else {"tier": self._settings.tier}
         while True:
             call = {"method": "part", "row": row, "last": last, **named}
-            answer = answer_in(await self._send(Call("tier", call, shape=shape_of(call))), self._settings.url)
+            answer = answer_in(await self._send(ServerCall("tier", call, shape=shape_of(call))), self._settings.url)
             rows, last = part_of(answer, row, self._settings.url), answer["last"]
             if not rows:
                 return
@@ -203,7 +203,7 @@ class AsyncSeptet(OfOneProcess):
             result: _R = end.value
             return result
 
-    async def _send(self, call: Call) -> Any:
+    async def _send(self, call: ServerCall) -> Any:
         """Return the answer to a call; see `Client`."""
         import httpx
 
@@ -228,7 +228,7 @@ class AsyncSeptet(OfOneProcess):
         async with self._connections().stream(
             request.method, request.url, content=request.content, headers=headers, timeout=timeout_s
         ) as response:
-            body = Body(response, request, self._settings, float("inf"))
+            body = AnswerBody(response, request, self._settings, float("inf"))
             if response.is_stream_consumed:
                 body.add(response.content)
             else:

@@ -13,10 +13,10 @@ from septet.client.steps import Steps, blocking
 from septet.client.tier import RemoteMember
 from septet.client.transport import (
     RETRIES,
-    Body,
-    Call,
+    AnswerBody,
+    ConnectionSettings,
     HttpRequest,
-    Settings,
+    ServerCall,
     decoded,
     failed,
     may_retry,
@@ -76,7 +76,7 @@ class Client(RemoteMember, OfOneProcess):
         tier: str | None = None,
         transport: Any = None,
     ) -> None:
-        self._settings: Settings = settings_of(url, token, timeout_s, max_bytes, tier, transport)
+        self._settings: ConnectionSettings = settings_of(url, token, timeout_s, max_bytes, tier, transport)
         self._calls = Calls(self._settings)
         self._closed = False
         self._pool: httpx.Client | None = None
@@ -177,7 +177,7 @@ class Client(RemoteMember, OfOneProcess):
             result: _R = end.value
             return result
 
-    def _send(self, call: Call) -> Any:
+    def _send(self, call: ServerCall) -> Any:
         """Return the answer to a call.
 
         Raises:
@@ -207,7 +207,7 @@ class Client(RemoteMember, OfOneProcess):
         with self._connections().stream(
             request.method, request.url, content=request.content, headers=dict(request.headers), timeout=timeout_s
         ) as response:
-            body = Body(response, request, self._settings, ends_at)
+            body = AnswerBody(response, request, self._settings, ends_at)
             # A transport of a test may have read the body.
             for piece in (response.content,) if response.is_stream_consumed else response.iter_raw():
                 body.add(piece)

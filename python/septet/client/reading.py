@@ -19,7 +19,7 @@ from septet.client.answers import (
     weights_of,
 )
 from septet.client.steps import Steps
-from septet.client.transport import GRACE_S, Call, Settings
+from septet.client.transport import GRACE_S, ConnectionSettings, ServerCall
 from septet.client.wire import present
 from septet.errors import EntryError, QueryError, Unreachable
 from septet.inputs.arguments import flag, listed, real, shown, utf8, whole
@@ -67,7 +67,7 @@ _LOCAL = ("reranker", "rerank_top", "rerank_timeout_s")
 class Reads:
     """The steps of the reading methods, for a server with these settings."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ConnectionSettings) -> None:
         self._settings = settings
 
     @takes_options
@@ -79,7 +79,7 @@ class Reads:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
         request = _options("search", query, options)
-        answer = yield Call("search", {"query": query, **request}, self._within(options))
+        answer = yield ServerCall("search", {"query": query, **request}, self._within(options))
         return results_of(answer, lambda profile: _hit_context(query, profile, options))
 
     @takes_recall_options
@@ -93,7 +93,7 @@ class Reads:
             raise unexpected("recall", options, RECALL_OPTIONS)
         named: Any = {**options, "limit": limit}
         request = _options("recall", query, named)
-        answer = yield Call("recall", {"query": query, **request}, self._within(options))
+        answer = yield ServerCall("recall", {"query": query, **request}, self._within(options))
         return results_of(answer, lambda profile: _hit_context(query, profile, named))
 
     @takes_options
@@ -127,7 +127,7 @@ class Reads:
         for start in range(0, len(texts), MOST_AT_ONCE):
             part = texts[start : start + MOST_AT_ONCE]
             request = {"queries": part, **_options("search_many", part[0], options)}
-            answer = yield Call("search_many", request, self._within(options))
+            answer = yield ServerCall("search_many", request, self._within(options))
             if len(answer["results"]) != len(part):
                 raise self._unreachable(f"{len(answer['results'])} results for {len(part)} queries")
             contexts = (partial(_hit_context, text, options=options) for text in part)
@@ -145,7 +145,7 @@ class Reads:
         request = _options("explain", query, options)
         request.pop("mode", None)
         request = {"query": query, "id": utf8(id, "id", QueryError), **request}
-        return explanation_of((yield Call("explain", request, self._within(options))))
+        return explanation_of((yield ServerCall("explain", request, self._within(options))))
 
     def similar(
         self,
@@ -170,7 +170,7 @@ class Reads:
         named = {"id": id, "text": text, "vector": vector, "min_similarity": min_similarity, "where": where}
         fixed = {"limit": limit, "include_expired": include_expired, "include_memories": include_memories, "mode": mode}
         more = present({**named, "kinds": kinds, "model": model})
-        return results_of((yield Call("similar", {**fixed, **more})))
+        return results_of((yield ServerCall("similar", {**fixed, **more})))
 
     def weights(self, *, profile: ProfileLike | None = None, vectors: bool | None = None) -> Steps[Weights]:
         """Return the weights that a search would use now; see `Vault.weights`.
@@ -182,7 +182,7 @@ class Reads:
         if vectors is not None:
             flag(vectors, "vectors", QueryError)
             request["vectors"] = vectors
-        return weights_of((yield Call("weights", request)))
+        return weights_of((yield ServerCall("weights", request)))
 
     # -- without a query -----------------------------------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ class Reads:
         # No entry has an empty id or a longer one.
         valid = [id_ for id_ in dict.fromkeys(entry_ids) if id_ and len(id_) <= MOST_ID_CHARS]
         for start in range(0, len(valid), MOST_AT_ONCE):
-            answer = yield Call("load", {"ids": valid[start : start + MOST_AT_ONCE]})
+            answer = yield ServerCall("load", {"ids": valid[start : start + MOST_AT_ONCE]})
             known.update((id_["id"], entry_of(id_)) for id_ in answer["entries"])
         return [known[id_] for id_ in entry_ids if id_ in known]
 
@@ -209,7 +209,7 @@ class Reads:
         """
         if not 0 < len(utf8(id, "id")) <= MOST_ID_CHARS:
             return None
-        return next(map(entry_of, (yield Call("load", {"ids": [id]}))["entries"]), None)
+        return next(map(entry_of, (yield ServerCall("load", {"ids": [id]}))["entries"]), None)
 
     def get_many(self, ids: Iterable[str]) -> Steps[list[Entry | None]]:
         """Return one entry for each id, None for ids that do not exist; see `Vault.get_many`.
@@ -228,7 +228,7 @@ class Reads:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
         request = {"text": utf8(text, "text"), "limit": whole(limit, "limit", EntryError, 1)}
-        return list((yield Call("ids_beginning", request))["ids"])
+        return list((yield ServerCall("ids_beginning", request))["ids"])
 
     def entries(
         self,
@@ -251,7 +251,7 @@ class Reads:
         rows, known = list[Entry](), set[str]()
         while True:
             size = MOST_AT_ONCE if most is None else min(most - len(rows), MOST_AT_ONCE)
-            page = page_of((yield Call("entries", {**request, "limit": size, **present({"after": after})})))
+            page = page_of((yield ServerCall("entries", {**request, "limit": size, **present({"after": after})})))
             after = page.next
             # A server that repeats entries would make this loop endless.
             if len(page) > size or (after is not None and known.issuperset(page.ids)):
@@ -267,7 +267,7 @@ class Reads:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        return int((yield Call("count", present({"where": where, "as_of": as_of})))["count"])
+        return int((yield ServerCall("count", present({"where": where, "as_of": as_of})))["count"])
 
     def facets(
         self,
@@ -285,7 +285,7 @@ class Reads:
         """
         most = MOST_VALUES if limit is None else whole(limit, "limit", QueryError, 1)
         optional = present({"where": where, "by": by, "as_of": as_of})
-        return facets_of((yield Call("facets", {"field": field, "limit": min(most, MOST_VALUES), **optional})))
+        return facets_of((yield ServerCall("facets", {"field": field, "limit": min(most, MOST_VALUES), **optional})))
 
     def history(self, id: str) -> Steps[list[Version]]:
         """Return the earlier versions of an entry; see `Vault.history`.
@@ -293,7 +293,7 @@ class Reads:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        return list(map(version_of, (yield Call("history", {"id": utf8(id, "id")}))["versions"]))
+        return list(map(version_of, (yield ServerCall("history", {"id": utf8(id, "id")}))["versions"]))
 
     def links(self, id: str) -> Steps[list[Link]]:
         """Return the links from and to an entry; see `Vault.links`.
@@ -301,7 +301,7 @@ class Reads:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        return list(map(link_of, (yield Call("links", {"id": utf8(id, "id")}))["links"]))
+        return list(map(link_of, (yield ServerCall("links", {"id": utf8(id, "id")}))["links"]))
 
     def stats(self) -> Steps[Stats]:
         """Return the counts of the server; ``path`` is its address. See `Vault.stats`.
@@ -310,7 +310,7 @@ class Reads:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
         request = present({"tier": self._settings.tier})
-        return stats_of((yield Call("stats", request)), self._settings.url)
+        return stats_of((yield ServerCall("stats", request)), self._settings.url)
 
     def status(self) -> Steps[dict[str, Any]]:
         """Return version, tiers, profiles, counts, and whether the server accepts writes.
@@ -318,7 +318,7 @@ class Reads:
         Raises:
             Unreachable: the server does not answer.
         """
-        return dict((yield Call("status")))
+        return dict((yield ServerCall("status")))
 
     def retrieve(
         self,
@@ -340,7 +340,7 @@ class Reads:
         """
         request = present({"limit": limit, "corpora": corpora, "mode": mode, "timeout_s": timeout_s})
         request |= present({"scope": scope, "profile": profile})
-        return dict((yield Call("retrieve", {"query": query, **request}, self._within({"timeout_s": timeout_s}))))
+        return dict((yield ServerCall("retrieve", {"query": query, **request}, self._within({"timeout_s": timeout_s}))))
 
     def _unreachable(self, detail: str) -> Unreachable:
         return Unreachable(f"{self._settings.url} answers with {detail}")

@@ -7,14 +7,14 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 from septet.aio.mirror import Mirrored
-from septet.client.transport import Call
+from septet.client.transport import ServerCall
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _S = TypeVar("_S")
 
 #: Yields calls, receives their answers, and returns the result of the method.
-Steps: TypeAlias = Generator[Call, Any, _R]
+Steps: TypeAlias = Generator[ServerCall, Any, _R]
 
 
 def blocking(steps: Callable[Concatenate[_S, _P], Steps[_R]]) -> Callable[Concatenate[Any, _P], _R]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from septet.client.steps import Steps
-from septet.client.transport import Call, Settings
+from septet.client.transport import ConnectionSettings, ServerCall
 from septet.errors import QueryError, SeptetError, StoreBusy, Unreachable
 from septet.model.entry import Entry
 from septet.ranking.pool import Candidate
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from septet.listing.asked import AskedListing
-    from septet.listing.shadows import Mirror, Shadowing
+    from septet.listing.shadows import ListingMirror, Shadowing
     from septet.sqlite.snapshot.arrays import Mask
     from septet.vault.vectors import Layout
 
@@ -39,8 +39,8 @@ MOST_ATTEMPTS = 5
 class RemoteMember(ABC):
     """The calls of a federation to a remote vault (see `septet.federation.member.Member`)."""
 
-    _settings: Settings
-    _mirror: Mirror | None = None
+    _settings: ConnectionSettings
+    _mirror: ListingMirror | None = None
     #: True if the server embeds queries, by its last answer; True before the first.
     _last_embeds: bool = True
 
@@ -133,7 +133,7 @@ class RemoteMember(ABC):
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _current_mirror(self) -> Mirror:
+    def _current_mirror(self) -> ListingMirror:
         from septet.tiers.remote.listings import mirror_of
 
         known = self._mirror
@@ -153,7 +153,7 @@ class RemoteMember(ABC):
     def _tier_answer(self, call: Mapping[str, Any], within_s: float | None) -> Mapping[str, Any]:
         if self._settings.tier is not None:
             call = {**call, "tier": self._settings.tier}
-        answer = self._run(_single(Call("tier", call, within_s, shape_of(call))))
+        answer = self._run(_single(ServerCall("tier", call, within_s, shape_of(call))))
         if call["method"] == "open":
             self._last_embeds = answer.get("embeds") is True
         return cast("Mapping[str, Any]", answer)
@@ -183,7 +183,7 @@ def part_of(answer: Mapping[str, Any], row: int, where: str) -> list[Candidate]:
     return candidates
 
 
-def _single(call: Call) -> Steps[Any]:
+def _single(call: ServerCall) -> Steps[Any]:
     return (yield call)
 
 

@@ -14,7 +14,7 @@ from pydantic_core import from_json
 from septet.client.faults import error_of
 from septet.client.shapes import ANSWERS
 from septet.client.wire import encoded
-from septet.embedding.transport.masking import Masker, mask_logs
+from septet.embedding.transport.masking import KeyMasker, mask_logs
 from septet.errors import QueryError, StoreError, Unreachable, printable
 from septet.inputs.arguments import cut, real, utf8, whole
 from septet.tiers.remote.received import Mask, received
@@ -65,7 +65,7 @@ ROUTES: Mapping[str, tuple[str, str, bool]] = {
 }
 
 
-class Call(NamedTuple):
+class ServerCall(NamedTuple):
     """One call of a server.
 
     Attributes:
@@ -93,7 +93,7 @@ class HttpRequest(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ConnectionSettings:
     """The connection settings of a client.
 
     Attributes:
@@ -126,7 +126,7 @@ class Settings:
 
 def settings_of(
     url: object, token: object, timeout_s: object, max_bytes: object, tier: object, transport: Any
-) -> Settings:
+) -> ConnectionSettings:
     """Return checked settings.
 
     Raises:
@@ -152,11 +152,11 @@ def settings_of(
     most_bytes = whole(max_bytes, "max_bytes", StoreError, 1)
     named = None if tier is None else utf8(tier, "tier", StoreError)
     # Cached: many answers carry the same notes.
-    mask = None if token is None else lru_cache(256)(Masker([token]))
-    return Settings(address.rstrip("/") + "/", token, within_s, most_bytes, named, transport, mask)
+    mask = None if token is None else lru_cache(256)(KeyMasker([token]))
+    return ConnectionSettings(address.rstrip("/") + "/", token, within_s, most_bytes, named, transport, mask)
 
 
-def outgoing(call: Call, settings: Settings) -> HttpRequest:
+def outgoing(call: ServerCall, settings: ConnectionSettings) -> HttpRequest:
     """Return a call as an HTTP request.
 
     Raises:
@@ -187,14 +187,16 @@ def _quoted(value: object) -> str:
     return "".join(f"%{byte:02X}" for byte in utf8(value, "an argument", QueryError).encode())
 
 
-class Body:
+class AnswerBody:
     """The body of an answer, bounded in time and size.
 
     Raises:
         Unreachable: the server redirects, or compresses the answer although no compression was requested.
     """
 
-    def __init__(self, response: httpx.Response, request: HttpRequest, settings: Settings, ends_at: float) -> None:
+    def __init__(
+        self, response: httpx.Response, request: HttpRequest, settings: ConnectionSettings, ends_at: float
+    ) -> None:
         self._where, self._most, self._ends_at = settings.url, settings.most_bytes, ends_at
         self._within_s, self._pieces, self._size = request.within_s, list[bytes](), 0
         self.status = response.status_code
@@ -224,7 +226,7 @@ class Body:
         return b"".join(self._pieces)
 
 
-def decoded(status: int, body: bytes, call: Call, settings: Settings) -> Any:
+def decoded(status: int, body: bytes, call: ServerCall, settings: ConnectionSettings) -> Any:
     """Return the validated answer of the call's type; a list with one per line for lines of JSON.
 
     Raises:
@@ -249,7 +251,7 @@ def late(where: str, within_s: float) -> Unreachable:
     return Unreachable(f"{where} did not answer within {within_s:g} s")
 
 
-def failed(error: Exception, request: HttpRequest, settings: Settings) -> Unreachable:
+def failed(error: Exception, request: HttpRequest, settings: ConnectionSettings) -> Unreachable:
     """Return the error for one of httpx, which must not be its cause: it holds the request, and so the token."""
     import httpx
 

@@ -9,7 +9,7 @@ from septet.client import shapes
 from septet.client.answers import entry_of
 from septet.client.faults import error_of
 from septet.client.steps import Steps
-from septet.client.transport import Call, Settings
+from septet.client.transport import ConnectionSettings, ServerCall
 from septet.client.wire import encoded, present
 from septet.errors import BatchError, EntryError, SeptetError
 from septet.inputs.arguments import listed, shown, utf8
@@ -47,7 +47,7 @@ MOST_AT_ONCE = 1_000
 class Writes:
     """The steps of the writing methods, for a server with these settings."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ConnectionSettings) -> None:
         self._settings = settings
 
     def add(
@@ -68,7 +68,7 @@ class Writes:
         """
         optional: dict[str, Any] = {"vector": vector, "model": model, "split": split}
         named = {**_entry(entry), **fields, **present(optional), **_similar_options(on_similar, similarity)}
-        return str((yield Call("add", self._named(named)))["id"])
+        return str((yield ServerCall("add", self._named(named)))["id"])
 
     def add_many(
         self,
@@ -104,7 +104,7 @@ class Writes:
                     # The source may raise anything; the error reports how many entries are stored.
                     raise stopped(len(ids), len(ids) + len(lines), fault) from fault
                 if lines and (fields is None or len(lines) >= MOST_LINES or size + len(line) > MOST_BYTES):
-                    answers = yield Call("bulk", b"".join(lines))
+                    answers = yield ServerCall("bulk", b"".join(lines))
                     ids += _stored(answers, len(ids), len(lines), self._settings)
                     lines, size = [], 0
                     if report is not None:
@@ -130,7 +130,7 @@ class Writes:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
         optional = present({"vector": vector, "model": model, "split": split, "merge_attrs": merge_attrs})
-        return entry_of((yield Call("update", self._named({"id": id, **changes, **optional}))))
+        return entry_of((yield ServerCall("update", self._named({"id": id, **changes, **optional}))))
 
     def update_many(
         self,
@@ -146,7 +146,7 @@ class Writes:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
         named = {"where": where, "dry_run": dry_run, **changes, **present({"merge_attrs": merge_attrs})}
-        return int((yield Call("update_many", self._named(named)))["count"])
+        return int((yield ServerCall("update_many", self._named(named)))["count"])
 
     def delete(
         self, *ids: str | Iterable[str], where: Mapping[str, object] | None = None, dry_run: bool = False
@@ -195,7 +195,7 @@ class Writes:
         required = {"text": context if text is None else text, "details": body, "topics": topics}
         more = present({"id": id, "vector": vector, "model": model})
         named = {**required, **fields, **more, **_similar_options(on_similar, similarity)}
-        return str((yield Call("remember", self._named(named)))["id"])
+        return str((yield ServerCall("remember", self._named(named)))["id"])
 
     def supersede(self, old: str, new: str | Entry | EntryItem | Mapping[str, object], reason: str = "") -> Steps[str]:
         """Replace an entry by another; see `Vault.supersede`.
@@ -204,7 +204,9 @@ class Writes:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
         replacement = new if isinstance(new, str) else item_fields(new)
-        return str((yield Call("supersede", self._named({"old": old, "new": replacement, "reason": reason})))["id"])
+        return str(
+            (yield ServerCall("supersede", self._named({"old": old, "new": replacement, "reason": reason})))["id"]
+        )
 
     def reinstate(self, id: str) -> Steps[bool]:
         """Undo `supersede`; return whether the entry was superseded; see `Vault.reinstate`.
@@ -212,7 +214,7 @@ class Writes:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        return bool((yield Call("reinstate", {"id": id}))["changed"])
+        return bool((yield ServerCall("reinstate", {"id": id}))["changed"])
 
     def link(self, source: str, target: str, type: str = "related", *, note: str = "") -> Steps[None]:
         """Link two entries; see `Vault.link`.
@@ -220,7 +222,7 @@ class Writes:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        yield Call("link", self._named({"source": source, "target": target, "type": type, "note": note}))
+        yield ServerCall("link", self._named({"source": source, "target": target, "type": type, "note": note}))
 
     def link_many(
         self, items: Iterable[Link | tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str]]
@@ -233,7 +235,7 @@ class Writes:
         pairs = listed(items, "items", EntryError, "a list of links (source, target[, type[, note]])", MOST_IDS)
         links = [checked(item)._asdict() for item in pairs]
         for start in range(0, len(links), MOST_AT_ONCE):
-            yield Call("link_many", self._named({"links": links[start : start + MOST_AT_ONCE]}))
+            yield ServerCall("link_many", self._named({"links": links[start : start + MOST_AT_ONCE]}))
         return len(links)
 
     def unlink(self, source: str, target: str) -> Steps[bool]:
@@ -243,7 +245,7 @@ class Writes:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
         ends = {"source": utf8(source, "source"), "target": utf8(target, "target")}
-        return bool((yield Call("unlink", self._named(ends)))["changed"])
+        return bool((yield ServerCall("unlink", self._named(ends)))["changed"])
 
     def feedback(self, query: str, id: str, action: Action) -> Steps[None]:
         """Record feedback on a result; see `Vault.feedback`.
@@ -251,7 +253,7 @@ class Writes:
         Raises:
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
-        yield Call("feedback", self._named({"query": query, "id": id, "action": action}))
+        yield ServerCall("feedback", self._named({"query": query, "id": id, "action": action}))
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -265,11 +267,11 @@ class Writes:
             if ids:
                 raise EntryError(f"{method}() takes ids or where=, not both")
             named = self._named({"where": where, "dry_run": dry_run})
-            return int((yield Call(method, named))["count"])
+            return int((yield ServerCall(method, named))["count"])
         entry_ids, count = ids_to_delete(ids), 0
         for start in range(0, len(entry_ids), MOST_AT_ONCE):
             named = self._named({"ids": entry_ids[start : start + MOST_AT_ONCE], "dry_run": dry_run})
-            count += (yield Call(method, named))["count"]
+            count += (yield ServerCall(method, named))["count"]
         return count
 
 
@@ -316,7 +318,7 @@ def _with_vectors(rows: Iterable[Any], matrix: Any, more: Mapping[str, Any]) -> 
         yield {**_item(item), "vector": vector, **more}
 
 
-def _stored(answers: Sequence[shapes.StoredAnswer], before: int, sent: int, settings: Settings) -> list[str]:
+def _stored(answers: Sequence[shapes.StoredAnswer], before: int, sent: int, settings: ConnectionSettings) -> list[str]:
     """Return the ids of the entries stored by a call.
 
     Raises:

@@ -72,11 +72,11 @@ def opened(source: Any, format: Format | None) -> Iterator[Source]:
     if folder or format == "text" or (format is None and _SUFFIXES.get(path.suffix.lower()) == "text"):
         if format not in (None, "text"):
             raise EntryError(f"{printable(path)} is a folder, not a file: use format='text' for a folder of texts")
-        from septet.exchange.texts import Texts
+        from septet.exchange.texts import TextFiles
 
         if not folder:
             _checked_file(path).close()
-        yield _with_origin(Texts(path, every=format == "text"), path)
+        yield _with_origin(TextFiles(path, every=format == "text"), path)
         return
     with _checked_file(path) as file:
         _expect_unpacked(file, path)

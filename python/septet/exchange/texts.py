@@ -28,7 +28,7 @@ _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*")
 _FRONT_TITLE = re.compile(r"title:[ \t]*(.+?)[ \t]*")
 
 
-class Texts(Source):
+class TextFiles(Source):
     """Entries of the text files under a folder, sorted by name, or of a single file.
 
     The id is the relative path with ``/``, so that importing again replaces entries; the title comes from the front

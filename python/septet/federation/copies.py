@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from septet.federation.parts import Parts
+from septet.federation.parts import TierMembers
 from septet.watch.progress import Progress
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from septet.model.fields import FrameLike, Split
 
 
-class CopiedTiers(Parts):
+class CopiedTiers(TierMembers):
     """Tiers with import."""
 
     def import_(

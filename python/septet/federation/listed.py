@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from septet.errors import SeptetError
-from septet.federation.parts import Parts
+from septet.federation.parts import TierMembers
 from septet.model.entry import Entry
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 
 
-class ListedTiers(Parts):
+class ListedTiers(TierMembers):
     """Vaults whose entries are listed and counted as one."""
 
     _known_shadows: Shadows | None = None

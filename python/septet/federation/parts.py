@@ -13,7 +13,7 @@ from septet.vault.anywhere import AnyVault
 _Answer = TypeVar("_Answer")
 
 
-class Parts:
+class TierMembers:
     """Members by tier name, each with its priority."""
 
     _vaults: Mapping[str, tuple[Member, float]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from septet.federation.parts import Parts
+from septet.federation.parts import TierMembers
 from septet.model.results import Results
 from septet.query.options import Mode
 from septet.search.similar import FindsSimilar
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-class SimilarInTiers(FindsSimilar, Parts):
+class SimilarInTiers(FindsSimilar, TierMembers):
     """Tiers whose entries can be compared with each other."""
 
     def similar(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from septet.errors import TierError
 from septet.federation.member import Member
-from septet.federation.parts import Parts
+from septet.federation.parts import TierMembers
 from septet.inputs.arguments import shown
 from septet.vault.vault import Vault
 from septet.watch.progress import Progress
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from septet.model.fields import Strings, Trust
 
 
-class SyncedTiers(Parts):
+class SyncedTiers(TierMembers):
     """Tiers that sync with folders."""
 
     def sync(

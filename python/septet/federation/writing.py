@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from septet.errors import EntryError, EntryNotFound
-from septet.federation.parts import Parts
+from septet.federation.parts import TierMembers
 from septet.inputs.arguments import flag, shown, utf8
 from septet.model.links import Link
 from septet.sqlite.tables import feedback
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from septet.watch.progress import Progress
 
 
-class WritableTiers(Parts):
+class WritableTiers(TierMembers):
     """Tiers written as one store.
 
     New entries are stored in the highest tier, unless ``tier`` names one. An existing entry is changed in the highest

@@ -11,7 +11,7 @@ from septet.files.matching import moved_meanwhile, near, why_unknown
 from septet.files.paths import within
 from septet.files.pending import is_due, pending_of
 from septet.files.report import PendingFile
-from septet.files.sources import Found, Scan, scan
+from septet.files.sources import RootFile, Scan, scan
 from septet.files.tracking import Followed, followed_of
 from septet.files.trees import UNKNOWN
 from septet.inputs.arguments import shown
@@ -98,7 +98,7 @@ def drift_of(followed: Followed, rows: Sequence[FileRow], seen: Scan, why: str |
     return Drift(followed, seen, tuple(new), tuple(changed), tuple(deleted), tuple(pending), tuple(doubtful))
 
 
-def _few(file: Found, row: FileRow | None) -> PendingFile | None:
+def _few(file: RootFile, row: FileRow | None) -> PendingFile | None:
     """Return the new part of a transcript if it is too small for a sync; None if it is due."""
     if row is not None and row.kind != file.kind:
         return None

@@ -18,7 +18,7 @@ from septet.sqlite.tables import files
 from septet.sqlite.tables.files import FileRow
 
 if TYPE_CHECKING:
-    from septet.files.sources import Found, Skipped
+    from septet.files.sources import RootFile, Skipped
     from septet.files.tracking import Followed
 
 #: A file read this soon after its change may change again within the same clock tick of its file system; clocks in
@@ -27,7 +27,7 @@ NEAR_S, NEAR_COARSE_S = 0.05, 2.0
 
 
 def compared(
-    present: Iterable[Found], skipped: Iterable[Skipped], rows: Iterable[FileRow], *, reread: bool
+    present: Iterable[RootFile], skipped: Iterable[Skipped], rows: Iterable[FileRow], *, reread: bool
 ) -> tuple[list[Task], list[FileRow], list[FileRow]]:
     """Return the files to read, the unchanged ones and the missing ones.
 
@@ -151,7 +151,7 @@ def _set_aside(tasks: Sequence[Task], missing: Sequence[FileRow]) -> dict[str, F
 
 
 def surely_gone(
-    missing: Iterable[FileRow], missing_first: Iterable[FileRow], first: Iterable[Found], second: Iterable[Found]
+    missing: Iterable[FileRow], missing_first: Iterable[FileRow], first: Iterable[RootFile], second: Iterable[RootFile]
 ) -> list[FileRow]:
     """Return the files missing in two scans that cannot be a file seen only by the first scan.
 
@@ -167,8 +167,8 @@ def surely_gone(
 
 
 def moved_meanwhile(
-    new: Iterable[Found], rows: Sequence[FileRow], present: Iterable[Found], skipped: Iterable[Skipped]
-) -> list[Found]:
+    new: Iterable[RootFile], rows: Sequence[FileRow], present: Iterable[RootFile], skipped: Iterable[Skipped]
+) -> list[RootFile]:
     """Return new files that may be known ones, moved during the scan and so listed twice.
 
     Such a known file was listed at its old path, or vanished from it during the scan, and is missing now; the new one
@@ -180,7 +180,7 @@ def moved_meanwhile(
         present: files of the scan.
         skipped: paths skipped by the scan.
     """
-    apart: dict[tuple[str, int, int], list[Found]] = {}
+    apart: dict[tuple[str, int, int], list[RootFile]] = {}
     for file in new if rows else ():
         apart.setdefault((file.kind, file.size, file.mtime_ns), []).append(file)
     alike = [row for row in rows if (row.kind, row.size, row.mtime_ns) in apart] if apart else []
@@ -194,7 +194,7 @@ def moved_meanwhile(
     return [file for key in keys for file in apart[key]]
 
 
-def _hash_of(file: Found) -> str | None:
+def _hash_of(file: RootFile) -> str | None:
     if file.kind == "session":
         seen = print_of(file.real)
         return None if isinstance(seen, str) else seen.digest
@@ -202,7 +202,7 @@ def _hash_of(file: Found) -> str | None:
     return None if isinstance(read, str) else sha256(read.data).hexdigest()
 
 
-def adopted(store: Store, of: Followed, present: Iterable[Found], *, dry_run: bool = False) -> list[FileRow]:
+def adopted(store: Store, of: Followed, present: Iterable[RootFile], *, dry_run: bool = False) -> list[FileRow]:
     """Create files for imported chunks whose file is on the disk, and return them; the sync reads them again.
 
     Imported chunks of other files stay as they are. A dry run stores nothing.

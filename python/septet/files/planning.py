@@ -26,7 +26,7 @@ _NO_ID = "-"
 _CREATED, _UPDATED = _PLACE["created_at"], _PLACE["updated_at"]
 
 
-class Draft(NamedTuple):
+class PlannedChunk(NamedTuple):
     """A chunk of a file: its lines and the fields of an entry, except id, kind, parent, source and span.
 
     Attributes:
@@ -37,7 +37,7 @@ class Draft(NamedTuple):
     mentions: Sequence[Mentioned]
 
 
-class Plan(NamedTuple):
+class FilePlan(NamedTuple):
     """The changes to the chunks of one file.
 
     Attributes:
@@ -89,12 +89,12 @@ def plan_of(
     before: FileRow | None,
     after: FileRow,
     stored: Sequence[ChunkRow],
-    drafts: Sequence[Draft],
+    drafts: Sequence[PlannedChunk],
     shared: Mapping[str, Any],
     *,
     mtime: float,
     leading: Sequence[ChunkRow] = (),
-) -> Plan:
+) -> FilePlan:
     """Return the plan from the stored chunks of a file to its drafts; chunks with equal texts are matched in order.
 
     Args:
@@ -118,7 +118,7 @@ def plan_rows(
     *,
     mtime: float,
     leading: Sequence[ChunkRow] = (),
-) -> Plan:
+) -> FilePlan:
     """Return the plan from the stored chunks of a file to rows, which get their ids here; see `plan_of`.
 
     Args:
@@ -132,7 +132,7 @@ def plan_rows(
     ids = list(_ids([row.description for row in rows], matched, leading, source, after.path))
     removed = sorted(chunk.row for rest in old.values() for chunk in rest)
     every = [*(str(chunk.columns[0]) for chunk in leading), *ids]
-    plan = Plan(before, after, every, [], [], [], removed, 0, False, None)
+    plan = FilePlan(before, after, every, [], [], [], removed, 0, False, None)
     unchanged = 0
     for chunk in leading:
         if chunk.columns[_PATH] == after.path:
@@ -176,7 +176,9 @@ def _ids(
         yield new_id
 
 
-def rows_of_drafts(drafts: Sequence[Draft], shared: Mapping[str, Any], file: FileRow, mtime: float) -> list[EntryRow]:
+def rows_of_drafts(
+    drafts: Sequence[PlannedChunk], shared: Mapping[str, Any], file: FileRow, mtime: float
+) -> list[EntryRow]:
     """Return drafts as rows without ids.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.errors import SeptetError
 from septet.files.mentions import stored_as
-from septet.files.planning import Draft, file_id
+from septet.files.planning import PlannedChunk, file_id
 from septet.files.steady import decoded, print_of, read_steadily
 from septet.files.trees import extracted_ending
 from septet.sqlite.tables.altered import ALTERED
@@ -18,7 +18,7 @@ from septet.sqlite.tables.files import FileRow
 
 if TYPE_CHECKING:
     from septet.files.extracting import Extracted
-    from septet.files.sources import Found
+    from septet.files.sources import RootFile
     from septet.files.tracking import Followed
 
 #: Maximum bytes of prepared files that wait for the writer.
@@ -35,12 +35,12 @@ class Task(NamedTuple):
         rebuild: True to rebuild its chunks even if its bytes are unchanged.
     """
 
-    found: Found
+    found: RootFile
     before: FileRow | None
     rebuild: bool
 
 
-class Prepared(NamedTuple):
+class PreparedFile(NamedTuple):
     """A file that was read.
 
     Attributes:
@@ -53,7 +53,7 @@ class Prepared(NamedTuple):
 
     task: Task
     after: FileRow | None
-    drafts: list[Draft] | None
+    drafts: list[PlannedChunk] | None
     keep: int = 0
     stored: int | None = None
     reason: str = ""
@@ -70,28 +70,28 @@ class Preparer:
         self._chunking, self._redact_texts = followed.chunking, followed.redact == "all"
         self._redactor = followed.redactor() if followed.redact else None
 
-    def __call__(self, task: Task) -> Prepared:
+    def __call__(self, task: Task) -> PreparedFile:
         """Return a file as drafts; errors are returned as a reason."""
         try:
             return self._session(task) if task.found.kind == "session" else self._text(task)
         except (SeptetError, ValueError, RecursionError, OSError) as fault:
-            return Prepared(task, None, None, reason=str(fault) or type(fault).__name__)
+            return PreparedFile(task, None, None, reason=str(fault) or type(fault).__name__)
         except Exception as fault:  # noqa: BLE001 - one file never costs the others
-            return Prepared(task, None, None, reason=f"{type(fault).__name__}: {fault}")
+            return PreparedFile(task, None, None, reason=f"{type(fault).__name__}: {fault}")
 
-    def _text(self, task: Task) -> Prepared:
+    def _text(self, task: Task) -> PreparedFile:
         file, before = task.found, task.before
         read = read_steadily(file.real)
         if isinstance(read, str):
-            return Prepared(task, None, None, reason=read)
+            return PreparedFile(task, None, None, reason=read)
         digest, size = sha256(read.data).hexdigest(), len(read.data)
         after = self._file(task, read.size, read.mtime_ns, digest)
         if before is not None and not task.rebuild and before.hash == digest and before.path == file.path:
             known = () if before.problem is None else (before.problem,)
-            return Prepared(task, after._replace(problem=before.problem), None, size=size, problems=known)
+            return PreparedFile(task, after._replace(problem=before.problem), None, size=size, problems=known)
         extraction, text, remarks = _text_of(read.data, file.path)
         if isinstance(extraction, str):
-            return Prepared(task, after._replace(problem=extraction), [], size=size, problems=(extraction,))
+            return PreparedFile(task, after._replace(problem=extraction), [], size=size, problems=(extraction,))
         from septet.files.documents import document_of
 
         redacted: Mapping[str, int] = {}
@@ -103,13 +103,13 @@ class Preparer:
         problems = (*remarks, *document.problems)
         drafts = drafts_of(document.chunks, file.path)
         after = after._replace(problem="; ".join(problems) or None)
-        return Prepared(task, after, drafts, size=size, problems=problems, redacted=redacted)
+        return PreparedFile(task, after, drafts, size=size, problems=problems, redacted=redacted)
 
-    def _session(self, task: Task) -> Prepared:
+    def _session(self, task: Task) -> PreparedFile:
         file, before = task.found, task.before
         fingerprint = print_of(file.real)
         if isinstance(fingerprint, str):
-            return Prepared(task, None, None, reason=fingerprint)
+            return PreparedFile(task, None, None, reason=fingerprint)
         renamed = before is not None and before.path != file.path
         after = self._file(task, fingerprint.size, fingerprint.mtime_ns, fingerprint.digest)
         # A transcript with a new time but the same size may have been edited, to remove a secret: read all of it.
@@ -118,14 +118,14 @@ class Preparer:
         rebuild = rebuild or (before is not None and before.problem is not None and ALTERED in before.problem)
         if before is not None and not task.rebuild and before[3:8] == after[3:8]:
             known = () if before.problem is None else (before.problem,)
-            return Prepared(task, after._replace(problem=before.problem), None, problems=known)
+            return PreparedFile(task, after._replace(problem=before.problem), None, problems=known)
         from septet.files.sessions import session_of
 
         # A new name gives all chunks a new title.
         state = None if before is None or rebuild else before.state
         literal = self._chunking.variant == "literal"
         draft = session_of(file, state, self._chunking, self._redactor, literal=literal)
-        return Prepared(
+        return PreparedFile(
             task,
             after._replace(state=draft.state, problem="; ".join(draft.problems) or None),
             drafts_of(draft.chunks, file.path),
@@ -158,16 +158,18 @@ def _text_of(data: bytes, path: str) -> tuple[Extracted | str | None, str, tuple
     return (extraction, "", ()) if isinstance(extraction, str) else (extraction, extraction.text, extraction.problems)
 
 
-def drafts_of(chunks: Iterable[Any], path: str) -> list[Draft]:
+def drafts_of(chunks: Iterable[Any], path: str) -> list[PlannedChunk]:
     """Return the chunks of a document as drafts, with their mentions as rows."""
     drafts = []
     for chunk in chunks:
         rows = (stored_as(target, anchor, type, path) for target, anchor, type in chunk.mentions)
-        drafts.append(Draft(chunk.fields, tuple(row for row in rows if row is not None)))
+        drafts.append(PlannedChunk(chunk.fields, tuple(row for row in rows if row is not None)))
     return drafts
 
 
-def ahead(prepare: Callable[[Task], Prepared], tasks: Sequence[Task], late: Callable[[], bool]) -> Iterator[Prepared]:
+def ahead(
+    prepare: Callable[[Task], PreparedFile], tasks: Sequence[Task], late: Callable[[], bool]
+) -> Iterator[PreparedFile]:
     """Yield prepared files in order until ``late``; a thread reads ahead of the caller."""
     if len(tasks) <= FEW:
         for task in tasks:
@@ -176,7 +178,7 @@ def ahead(prepare: Callable[[Task], Prepared], tasks: Sequence[Task], late: Call
             yield prepare(task)
         return
     stop, room = threading.Event(), _Room(MOST_WAITING)
-    done: queue.SimpleQueue[Prepared | BaseException | None] = queue.SimpleQueue()
+    done: queue.SimpleQueue[PreparedFile | BaseException | None] = queue.SimpleQueue()
 
     def work() -> None:
         try:

@@ -23,7 +23,7 @@ from septet.model.entry import json_of
 from septet.sqlite.store.store import Store, Writing
 from septet.sqlite.tables import entries, files, history, masking
 from septet.sqlite.tables.files import CHUNK, FileRow
-from septet.sqlite.tables.masking import Held, Text
+from septet.sqlite.tables.masking import LiveEntry, Text
 from septet.sqlite.tables.texts import joined
 from septet.store.rows import EntryRow
 
@@ -62,8 +62,8 @@ class Wanted(NamedTuple):
 class _Unit(NamedTuple):
     """Entries masked together, and the new rows of those with secrets."""
 
-    entries: Sequence[Held]
-    masked: list[tuple[Held, EntryRow]]
+    entries: Sequence[LiveEntry]
+    masked: list[tuple[LiveEntry, EntryRow]]
     counts: Counts
 
 
@@ -170,7 +170,7 @@ class _Redaction:
         while row is not None:
             after = row
 
-            def page(read: Any, after: int = after) -> list[list[Held]]:
+            def page(read: Any, after: int = after) -> list[list[LiveEntry]]:
                 return [[entry] for entry in masking.singles(read, after)]
 
             units = self._mask_page(page)
@@ -181,7 +181,7 @@ class _Redaction:
         for start in range(0, len(rows), ROWS):
             page_rows = rows[start : start + ROWS]
 
-            def page(read: Any, page_rows: Sequence[int] = page_rows) -> list[list[Held]]:
+            def page(read: Any, page_rows: Sequence[int] = page_rows) -> list[list[LiveEntry]]:
                 return [[entry] for entry in masking.held_at(read, page_rows) if entry.row.parent is None]
 
             with self._store.reading() as read:
@@ -194,12 +194,12 @@ class _Redaction:
         for start in range(0, len(parents), PARENTS):
             page_parents = parents[start : start + PARENTS]
 
-            def page(read: Any, page_parents: Sequence[str] = page_parents) -> list[list[Held]]:
+            def page(read: Any, page_parents: Sequence[str] = page_parents) -> list[list[LiveEntry]]:
                 return [masking.family(read, parent) for parent in page_parents]
 
             self._mask_page(page)
 
-    def _mask_page(self, page: Callable[[Any], list[list[Held]]]) -> list[list[Held]]:
+    def _mask_page(self, page: Callable[[Any], list[list[LiveEntry]]]) -> list[list[LiveEntry]]:
         """Mask the entries of a page; retry while other processes change them."""
         for _ in range(TRIES):
             with self._store.reading() as read:
@@ -216,7 +216,7 @@ class _Redaction:
                 return units
         raise StoreBusy(f"{self._store.path} is being changed all the time: redact it when fewer processes write")
 
-    def _unit(self, family: Sequence[Held]) -> _Unit:
+    def _unit(self, family: Sequence[LiveEntry]) -> _Unit:
         counts = Counts()
         wholes = self._documents(family, counts)
         masked_rows = []
@@ -233,7 +233,7 @@ class _Redaction:
             self._check_ids(entry.row, masked)
         return _Unit(family, masked_rows, counts)
 
-    def _documents(self, family: Sequence[Held], counts: Counts) -> dict[int, str]:
+    def _documents(self, family: Sequence[LiveEntry], counts: Counts) -> dict[int, str]:
         """Return the masked descriptions of the entries split from one text, by number."""
         cut = cut_texts([entry.row for entry in family])
         if cut is None:
@@ -269,7 +269,7 @@ class _Redaction:
             self._files |= numbers
             self._roots.update(dict.fromkeys(redact_from_now(write, kinds, self._request.redactor)))
 
-    def _drop_mentions(self, write: Writing, masked: Sequence[tuple[Held, EntryRow]]) -> None:
+    def _drop_mentions(self, write: Writing, masked: Sequence[tuple[LiveEntry, EntryRow]]) -> None:
         """Remove masked mentions of masked chunks; the next sync restores the others."""
         texts = {row.id: f"{row.description}\n{row.attrs}".casefold() for _, row in masked if row.kind == CHUNK}
         if not texts or not self._of_file:

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 from septet.files.lease import Lease
 from septet.files.matching import adopted
-from septet.files.planning import Plan
+from septet.files.planning import FilePlan
 from septet.files.preparing import Task
-from septet.files.report import SyncReport, Tally
+from septet.files.report import SyncReport, SyncTally
 from septet.files.syncing import Run
 from septet.files.tracking import Followed
-from septet.files.turns import Asked
+from septet.files.turns import SyncRequest
 from septet.sqlite.store.store import Store
 from septet.sqlite.tables import files
 from septet.sqlite.tables.files import FileRow
 
 if TYPE_CHECKING:
-    from septet.files.sources import Found
+    from septet.files.sources import RootFile
 
 
-def rehearse_roots(store: Store, request: Asked, *, clock: Callable[[], float]) -> SyncReport:
+def rehearse_roots(store: Store, request: SyncRequest, *, clock: Callable[[], float]) -> SyncReport:
     """Return the report of a sync without writing.
 
     Files are read, chunked and compared as in a sync; chunks are neither stored nor embedded.
@@ -31,7 +31,7 @@ def rehearse_roots(store: Store, request: Asked, *, clock: Callable[[], float]) 
         StoreError: the vault cannot be read.
     """
     started = time.perf_counter()
-    tally = Tally()
+    tally = SyncTally()
     for followed in request.followed:
         _Rehearsal(store, request, followed, tally, clock).run()
     return tally.report([followed.name for followed in request.followed], time.perf_counter() - started, dry_run=True)
@@ -41,7 +41,7 @@ class _Rehearsal(Run):
     """The sync of one root that counts its writes instead of making them."""
 
     def __init__(
-        self, store: Store, request: Asked, followed: Followed, tally: Tally, clock: Callable[[], float]
+        self, store: Store, request: SyncRequest, followed: Followed, tally: SyncTally, clock: Callable[[], float]
     ) -> None:
         # Without taking the lease: other processes may sync at the same time.
         super().__init__(store, request, followed, tally, Lease(store), clock, lambda: None, None)
@@ -54,7 +54,7 @@ class _Rehearsal(Run):
     def _begin_identity(self) -> None:
         pass
 
-    def _known(self, present: Sequence[Found], paths: Sequence[str] | None) -> list[FileRow]:
+    def _known(self, present: Sequence[RootFile], paths: Sequence[str] | None) -> list[FileRow]:
         with self._store.reading() as read:
             if paths is not None:
                 return list(files.at(read, self._of.number, paths).values())
@@ -70,13 +70,13 @@ class _Rehearsal(Run):
     def _touch(self, rows: Sequence[FileRow]) -> None:
         pass
 
-    def _store_plans(self, plans: Sequence[Plan]) -> None:
+    def _store_plans(self, plans: Sequence[FilePlan]) -> None:
         for plan in plans:
             self._tally.add_plan(plan)
             self._changed.add(plan.after.path)
 
-    def _read_otherwise(self, present: Sequence[Found], look_s: float) -> bool:
-        there: Mapping[str, Found] = {file.path: file for file in present}
+    def _read_otherwise(self, present: Sequence[RootFile], look_s: float) -> bool:
+        there: Mapping[str, RootFile] = {file.path: file for file in present}
         with self._store.reading() as read:
             rows = files.of_root(read, self._of.number)
         tasks = [

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from septet.files.lease import Lease
 from septet.files.mentions import link_mentions
-from septet.files.planning import Plan, plan_rows, rows_of_drafts
-from septet.files.preparing import Prepared, Preparer, Task, ahead
-from septet.files.report import Tally
+from septet.files.planning import FilePlan, plan_rows, rows_of_drafts
+from septet.files.preparing import PreparedFile, Preparer, Task, ahead
+from septet.files.report import SyncTally
 from septet.files.storing import in_order, store_plans
 from septet.files.tracking import Followed, still_followed
 from septet.sqlite.store.store import Reading, Store, Writing
@@ -31,7 +31,7 @@ from septet.store.rows import EntryRow, Keeping
 
 if TYPE_CHECKING:
     from septet.embedding.report import Tally as Embedded
-    from septet.files.sources import Found
+    from septet.files.sources import RootFile
 
 #: Maximum chunks, and seconds of gathering, per transaction.
 MOST_CHUNKS = 2_000
@@ -70,9 +70,9 @@ class Rebuild:
         followed: Followed,
         prepare: Preparer,
         lease: Lease,
-        tally: Tally,
+        tally: SyncTally,
         clock: Callable[[], float],
-        bring: Callable[[Sequence[Prepared]], None],
+        bring: Callable[[Sequence[PreparedFile]], None],
         say: Callable[..., None],
         embed_ahead: EmbedAhead | None,
     ) -> None:
@@ -114,7 +114,7 @@ class Rebuild:
 
     def step(
         self,
-        found: Mapping[str, Found],
+        found: Mapping[str, RootFile],
         late: Callable[[], bool],
         progress: Callable[[int, int | None], object] | None,
     ) -> Progress:
@@ -136,7 +136,7 @@ class Rebuild:
 
     def _stage(
         self,
-        found: Mapping[str, Found],
+        found: Mapping[str, RootFile],
         late: Callable[[], bool],
         progress: Callable[[int, int | None], object] | None,
     ) -> bool:
@@ -145,7 +145,7 @@ class Rebuild:
             lacking, every = self._lacking(read), files.count_files(read, self._of.number)
         self._hopeless |= {row.file for row in lacking if row.path not in found}
         tasks = [Task(found[row.path], row, True) for row in lacking if row.path in found]
-        batch: list[Prepared] = []
+        batch: list[PreparedFile] = []
         chunks, since, done = 0, time.monotonic(), 0
         for file in ahead(self._prepare, tasks, late):
             batch.append(file)
@@ -165,7 +165,7 @@ class Rebuild:
         rows = files.of_root(read, self._of.number)
         return [row for row in rows if ready.get(row.file) != (row.hash, row.path) and row.file not in self._hopeless]
 
-    def _store_staged(self, batch: Sequence[Prepared]) -> int:
+    def _store_staged(self, batch: Sequence[PreparedFile]) -> int:
         """Stage prepared files; return the number of files done."""
         tally, changed, ready, hashes = self._tally, [], [], []
         for file in batch:
@@ -306,7 +306,7 @@ class _Counts:
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
 
-    def add(self, plan: Plan) -> None:
+    def add(self, plan: FilePlan) -> None:
         """Count the changes of a plan."""
         changes = {
             "files_changed": 1,
@@ -319,7 +319,7 @@ class _Counts:
         for name, number in changes.items():
             self._counts[name] = self._counts.get(name, 0) + number
 
-    def into(self, tally: Tally) -> None:
+    def into(self, tally: SyncTally) -> None:
         """Add the counts to those of a sync."""
         for name, number in self._counts.items():
             tally.add(name, number)
@@ -335,7 +335,7 @@ def clean(store: Store, root: int, lease: Lease) -> None:
             return
 
 
-def _staged_of(file: Prepared, shared: Mapping[str, Any]) -> tuple[Staged | None, list[str]]:
+def _staged_of(file: PreparedFile, shared: Mapping[str, Any]) -> tuple[Staged | None, list[str]]:
     """Return the staged row of a file and the hashes of its texts; None if it could not be read.
 
     Raises:
@@ -356,7 +356,7 @@ def _staged_of(file: Prepared, shared: Mapping[str, Any]) -> tuple[Staged | None
     ]
 
 
-def _plans(write: Writing, numbers: Sequence[int]) -> Iterator[Plan]:
+def _plans(write: Writing, numbers: Sequence[int]) -> Iterator[FilePlan]:
     """Yield the plans that replace old chunks by staged ones; marked files are already done."""
     for some in _slices(numbers, 200):
         rows = files.rows_of(write, some)
@@ -376,7 +376,7 @@ def _plans(write: Writing, numbers: Sequence[int]) -> Iterator[Plan]:
             yield plan if ordered is not None else plan._replace(fresh=True)
 
 
-def _batches(plans: Iterable[Plan]) -> Iterator[list[Plan]]:
+def _batches(plans: Iterable[FilePlan]) -> Iterator[list[FilePlan]]:
     """Yield plans in batches of some thousand chunks."""
     batch, chunks = [], 0
     for plan in plans:

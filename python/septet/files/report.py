@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from septet.files.trees import LEFT_OUT, kinds_said, merged
 
 if TYPE_CHECKING:
-    from septet.files.planning import Plan
+    from septet.files.planning import FilePlan
 
 
 class SkippedFile(NamedTuple):
@@ -167,7 +167,7 @@ class SyncReport:
         }
 
 
-class Tally:
+class SyncTally:
     """Counts of a sync, by the names of `SyncReport`."""
 
     def __init__(self) -> None:
@@ -187,7 +187,7 @@ class Tally:
         if number:
             self.counts[name] = self.counts.get(name, 0) + number
 
-    def add_plan(self, plan: Plan) -> None:
+    def add_plan(self, plan: FilePlan) -> None:
         """Count the changes of a plan."""
         renamed = plan.before is not None and plan.before.path != plan.after.path
         self.add("files_added" if plan.before is None else "files_renamed" if renamed else "files_changed")

@@ -113,7 +113,7 @@ def session_of(
     speaker = Speaker(redactor, literal)
     with open_file(file.real, -1) as opened:
         before = _usable(opened, state, made_by)
-        reading = _Reading(opened, before, speaker)
+        reading = _TranscriptRead(opened, before, speaker)
         lines = [*(before.last if before else ()), *reading.new_lines()]
         chunks = [chunk for chunk in cut("\n".join(line.text for line in lines)) if chunk.text.strip()] if lines else []
         keep = before.keep if before else 0
@@ -138,7 +138,7 @@ def goes_on(path: str, state: str) -> bool:
         return _usable(opened, state, before.made_by) is not None
 
 
-class _Reading:
+class _TranscriptRead:
     """A read of a transcript from a state on."""
 
     def __init__(self, opened: BinaryIO, before: _State | None, speaker: Speaker) -> None:

@@ -36,7 +36,7 @@ _MAGIC = re.compile(r"[*?\[]")
 _KINDS: tuple[Kind, Kind] = ("text", "session")
 
 
-class Found(NamedTuple):
+class RootFile(NamedTuple):
     """A file of a root.
 
     Attributes:
@@ -58,7 +58,7 @@ class Skipped(NamedTuple):
     """A path that a scan skipped or could not read.
 
     Attributes:
-        path: as in `Found`; empty for the root itself. For a missing item of ``paths``, that item.
+        path: as in `RootFile`; empty for the root itself. For a missing item of ``paths``, that item.
         reason: a key of `REASONS`. Chunks of files below an ``unreadable`` path must stay.
         detail: error of the system, or the path of the file that a duplicate equals.
     """
@@ -81,7 +81,7 @@ class Scan(NamedTuple):
         others: number of files skipped for their suffix alone, by suffix.
     """
 
-    found: list[Found]
+    found: list[RootFile]
     skipped: list[Skipped]
     missing: bool = False
     others: Mapping[str, int] = {}
@@ -127,13 +127,13 @@ def scan(root: Root) -> Scan:
     return Scan(search.found, search.skipped, others=search.others())
 
 
-def found_at(root: Root, path: str) -> Found | None:
+def found_at(root: Root, path: str) -> RootFile | None:
     """Return a file of a root as listed by `scan`; None if it is not listed or does not exist.
 
     Only the folders on its path are read, but with ``follow_symlinks`` the whole root.
 
     Args:
-        path: relative to the root with forward slashes, as in `Found`, or absolute.
+        path: relative to the root with forward slashes, as in `RootFile`, or absolute.
     """
     return _look_at(root, path)[0]
 
@@ -153,7 +153,7 @@ def unknown_at(root: Root, path: str) -> Skipped | None:
     )
 
 
-def _look_at(root: Root, path: str) -> tuple[Found | None, list[Skipped]]:
+def _look_at(root: Root, path: str) -> tuple[RootFile | None, list[Skipped]]:
     """Return a file of a root, and the paths skipped on the way to it."""
     if "\0" in path or not can_be(path):
         return None, []
@@ -204,7 +204,7 @@ class _Search:
 
     def __init__(self, root: Root, only: str | None = None) -> None:
         self._root, self._only = root, only
-        self.found: list[Found] = []
+        self.found: list[RootFile] = []
         self.skipped: list[Skipped] = []
         #: Paths of listed files by real path, and the set of them.
         self._seen: dict[str, str] = {}
@@ -245,11 +245,12 @@ class _Search:
         apart = self._seen or self._only is not None or root.paths or root.follow_symlinks
         if apart or any(file[1] or trees.extracted_ending(file[0]) for file in files):
             for path, raw, size, mtime_ns, session in files:
-                self._take(Found(shown(path), ahead + (raw or path), size, mtime_ns, _KINDS[session]))
+                self._take(RootFile(shown(path), ahead + (raw or path), size, mtime_ns, _KINDS[session]))
         else:
             # Fast path: no file can be listed twice.
             self.found += [
-                Found(path, ahead + path, size, mtime_ns, _KINDS[session]) for path, _, size, mtime_ns, session in files
+                RootFile(path, ahead + path, size, mtime_ns, _KINDS[session])
+                for path, _, size, mtime_ns, session in files
             ]
         self.skipped += [Skipped(shown(path), *why) for path, *why in problems]
         if root.follow_symlinks:
@@ -303,7 +304,7 @@ class _Search:
             folder, prefix=ahead, within=[name], include=root.include, exclude=root.exclude, **rules
         )
         for _, _, size, mtime_ns, session in files:
-            self._take(Found(shown, place.real, size, mtime_ns, _KINDS[session]))
+            self._take(RootFile(shown, place.real, size, mtime_ns, _KINDS[session]))
         self.skipped += [Skipped(shown, *why) for _, *why in problems]
 
     def _link(self, shown: str, path: str, tree: str) -> None:
@@ -321,9 +322,9 @@ class _Search:
         if stat.S_ISREG(about.st_mode):
             rules = trees.TREES[tree]
             if trees.is_session(shown) and rules["sessions"]:
-                self._take(Found(shown, real, about.st_size, mtime_ns_of(about), "session"))
+                self._take(RootFile(shown, real, about.st_size, mtime_ns_of(about), "session"))
             elif trees.ends(shown, rules["endings"], any_case=rules["any_case"]):
-                self._take(Found(shown, real, about.st_size, mtime_ns_of(about), "text"))
+                self._take(RootFile(shown, real, about.st_size, mtime_ns_of(about), "text"))
             else:
                 self.skipped.append(Skipped(shown, "ending"))
         elif not stat.S_ISDIR(about.st_mode):
@@ -335,7 +336,7 @@ class _Search:
         else:
             self.look(Place(shown, real, tree))
 
-    def _take(self, file: Found) -> None:
+    def _take(self, file: RootFile) -> None:
         first = self._seen.get(file.real)
         if first is None and file.path not in self._shown:
             self._seen[file.real] = file.path
@@ -348,7 +349,7 @@ class _Search:
             # The same file by another path, or a path equal to another one after escaping.
             self.skipped.append(Skipped(file.path, "duplicate", first or file.path))
 
-    def _skip_unread(self, file: Found) -> bool:
+    def _skip_unread(self, file: RootFile) -> bool:
         """Skip and count a file whose reader is not installed; return True if skipped."""
         ending = trees.extracted_ending(file.path)
         if ending is None:

@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from septet.files.mentions import link_mentions
-from septet.files.planning import Plan, chunk_id, file_id
+from septet.files.planning import FilePlan, chunk_id, file_id
 from septet.model.links import NEXT, Link
 from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables import changing, entries, files, links, mentions, vectors
@@ -17,10 +17,10 @@ from septet.store.rows import Keeping
 _LINES = slice(COMPARED.index("first_line"), COMPARED.index("last_line") + 1)
 
 
-class Stored(NamedTuple):
+class StoredPlan(NamedTuple):
     """A plan with the number of its stored file; 0 if another process changed the file first."""
 
-    plan: Plan
+    plan: FilePlan
     file: int
 
 
@@ -45,7 +45,7 @@ def in_order(read: Reading | Writing, rows: Sequence[ChunkRow]) -> list[ChunkRow
     return ordered if len(ordered) == len(rows) else None
 
 
-def store_plans(write: Writing, plans: Sequence[Plan], root: str, keeping: Keeping) -> list[Stored]:
+def store_plans(write: Writing, plans: Sequence[FilePlan], root: str, keeping: Keeping) -> list[StoredPlan]:
     """Store files with their chunks, links and mentions; skip files changed since they were planned.
 
     Args:
@@ -69,7 +69,7 @@ def store_plans(write: Writing, plans: Sequence[Plan], root: str, keeping: Keepi
     # An unchanged text may lose its mentions, for example inside a code block opened above it.
     if silent := mentioning - mentions.of_files(write, numbers.values()):
         link_mentions(write, plans[0].after.root, sorted(silent))
-    return [Stored(plan, numbers.get(plan.after.path, 0)) for plan in plans]
+    return [StoredPlan(plan, numbers.get(plan.after.path, 0)) for plan in plans]
 
 
 def erase_files(write: Writing, missing: Sequence[FileRow]) -> tuple[list[FileRow], int]:
@@ -86,13 +86,13 @@ def erase_files(write: Writing, missing: Sequence[FileRow]) -> tuple[list[FileRo
     return unchanged, len(rows)
 
 
-def _as_planned(write: Writing, plans: Sequence[Plan]) -> list[Plan]:
+def _as_planned(write: Writing, plans: Sequence[FilePlan]) -> list[FilePlan]:
     """Return the plans whose files are unchanged since."""
     if not plans or not files.has_root(write, plans[0].after.root):
         return []
     current = files.rows_of(write, (plan.before.file for plan in plans if plan.before is not None))
     at_paths = files.at(write, plans[0].after.root, [plan.after.path for plan in plans])
-    ready: list[Plan] = []
+    ready: list[FilePlan] = []
     # A file that frees its path comes before the file that takes it.
     vacated: set[int] = set()
     for plan in plans:
@@ -107,7 +107,7 @@ def _as_planned(write: Writing, plans: Sequence[Plan]) -> list[Plan]:
     return ready
 
 
-def _named(write: Writing, plans: Sequence[Plan], root: str) -> list[Plan]:
+def _named(write: Writing, plans: Sequence[FilePlan], root: str) -> list[FilePlan]:
     """Return the plans with unique ids for new files and chunks."""
     taken = files.file_ids_taken(write, [plan.after.id for plan in plans if plan.before is None])
     numbered = [
@@ -120,7 +120,7 @@ def _named(write: Writing, plans: Sequence[Plan], root: str) -> list[Plan]:
     return [_salted(plan, root, others) for plan in numbered] if others else numbered
 
 
-def _renumbered(write: Writing, plan: Plan, root: str) -> Plan:
+def _renumbered(write: Writing, plan: FilePlan, root: str) -> FilePlan:
     """Return the plan of a new file with an unused id."""
     number = 1
     while files.file_ids_taken(write, [id := file_id(root, plan.after.path, number)]):
@@ -128,7 +128,7 @@ def _renumbered(write: Writing, plan: Plan, root: str) -> Plan:
     return plan._replace(after=plan.after._replace(id=id), added=[row._replace(parent=id) for row in plan.added])
 
 
-def _salted(plan: Plan, root: str, others: set[str]) -> Plan:
+def _salted(plan: FilePlan, root: str, others: set[str]) -> FilePlan:
     """Return a plan whose new chunks have none of the ids of others."""
     new = {row.id: chunk_id(root, plan.after.path, row.id, 0, plan.after.id) for row in plan.added if row.id in others}
     if not new:
@@ -140,7 +140,7 @@ def _salted(plan: Plan, root: str, others: set[str]) -> Plan:
     )
 
 
-def _chain(write: Writing, plans: Sequence[Plan]) -> None:
+def _chain(write: Writing, plans: Sequence[FilePlan]) -> None:
     """Link each chunk of the files to the next one, and remove outdated links."""
     pairs = {pair for plan in plans for pair in pairwise(plan.ids)}
     old = [id for plan in plans if plan.before is not None for id in plan.ids]

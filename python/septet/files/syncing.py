@@ -15,13 +15,13 @@ from septet.errors import StoreError
 from septet.files.lease import Lease
 from septet.files.matching import adopted, compared, device_at, moved_meanwhile, renamed, surely_gone, why_unknown
 from septet.files.mentions import link_mentions, mentioning
-from septet.files.planning import Plan, plan_of
-from septet.files.preparing import Prepared, Preparer, Task, ahead
+from septet.files.planning import FilePlan, plan_of
+from septet.files.preparing import PreparedFile, Preparer, Task, ahead
 from septet.files.reindexing import EmbedAhead, Rebuild, clean
-from septet.files.report import SyncReport, Tally
+from septet.files.report import SyncReport, SyncTally
 from septet.files.storing import erase_files, in_order, store_plans
 from septet.files.tracking import Followed, followed_now, still_followed
-from septet.files.turns import Asked
+from septet.files.turns import SyncRequest
 from septet.sqlite.store.store import Store, Writing
 from septet.sqlite.tables import files, mentions, staged
 from septet.sqlite.tables.files import FileRow
@@ -29,7 +29,7 @@ from septet.store.rows import Keeping
 from septet.watch import log
 
 if TYPE_CHECKING:
-    from septet.files.sources import Found, Skipped
+    from septet.files.sources import RootFile, Skipped
 
 #: Maximum chunks, bytes and seconds of gathering per transaction: FTS5 has little to merge, and other writers wait only
 #: briefly. A file is never split between transactions.
@@ -43,7 +43,7 @@ _NO_OTHERS: Mapping[str, int] = {}
 
 def sync_roots(
     store: Store,
-    request: Asked,
+    request: SyncRequest,
     *,
     clock: Callable[[], float],
     written: Callable[[], None],
@@ -60,7 +60,7 @@ def sync_roots(
         StoreError: the vault cannot be written, or has no room to rebuild a root (raised at the end).
     """
     started = time.perf_counter()
-    tally, lease = Tally(), Lease(store)
+    tally, lease = SyncTally(), Lease(store)
     try:
         if lease.take(request.late):
             # The options of a root may have changed while another process held the lease.
@@ -85,7 +85,7 @@ def sync_roots(
 class DiskState(NamedTuple):
     """The files of a root on the disk, the skipped ones, and why the root cannot be compared, if it cannot."""
 
-    found: Sequence[Found]
+    found: Sequence[RootFile]
     skipped: Sequence[Skipped]
     why: str | None
     others: Mapping[str, int]
@@ -97,9 +97,9 @@ class Run:
     def __init__(
         self,
         store: Store,
-        request: Asked,
+        request: SyncRequest,
         followed: Followed,
-        tally: Tally,
+        tally: SyncTally,
         lease: Lease,
         clock: Callable[[], float],
         written: Callable[[], None],
@@ -206,7 +206,7 @@ class Run:
             self._whole = False
         return no_room is None
 
-    def _read_otherwise(self, present: Sequence[Found], look_s: float) -> bool:
+    def _read_otherwise(self, present: Sequence[RootFile], look_s: float) -> bool:
         """Continue the rebuild for a while; return True if the disk must be scanned again."""
         assert self._rebuild is not None
         until = time.monotonic() + max(LOOK_S, LOOK_SHARE * look_s)
@@ -246,7 +246,7 @@ class Run:
             why = f"cannot be read ({whole.detail})"
         return DiskState(present, skipped, why, others)
 
-    def _known(self, present: Sequence[Found], paths: Sequence[str] | None) -> list[FileRow]:
+    def _known(self, present: Sequence[RootFile], paths: Sequence[str] | None) -> list[FileRow]:
         """Return the files of the vault; at the first sync also files of imported chunks."""
         with self._store.reading() as read:
             if paths is not None:
@@ -274,7 +274,7 @@ class Run:
     def _read_and_store(self, tasks: Sequence[Task]) -> None:
         """Read files and store their chunks."""
         prepare = self._prepare
-        batch: list[Prepared] = []
+        batch: list[PreparedFile] = []
         chunks = size = done = 0
         since = time.monotonic()
         for file in ahead(prepare, tasks, self._request.late):
@@ -296,7 +296,7 @@ class Run:
                 self._request.progress(done, len(tasks))
         self._left += len(tasks) - done
 
-    def _store_batch(self, batch: Sequence[Prepared]) -> None:
+    def _store_batch(self, batch: Sequence[PreparedFile]) -> None:
         tally, ready = self._tally, [file for file in batch if file.after is not None]
         for file in batch:
             tally.add("bytes", file.size)
@@ -318,7 +318,7 @@ class Run:
             files.touch(write, [(row.size, row.mtime_ns, row.synced_at, row.file, row.hash) for row in rows])
             self._lease.renew(write)
 
-    def _plans(self, batch: Sequence[Prepared]) -> list[Plan]:
+    def _plans(self, batch: Sequence[PreparedFile]) -> list[FilePlan]:
         with self._store.reading() as read:
             known_ids = [file.task.before.id for file in batch if file.task.before is not None]
             stored = files.chunks_of(read, known_ids) if known_ids else {}
@@ -347,7 +347,7 @@ class Run:
             plans.append(plan)
         return plans
 
-    def _store_plans(self, plans: Sequence[Plan]) -> None:
+    def _store_plans(self, plans: Sequence[FilePlan]) -> None:
         tally, root, before = self._tally, self._of.number, [plan.before for plan in plans if plan.before is not None]
         with self._store.writing() as write:
             if not self._is_current(write):
@@ -394,5 +394,5 @@ class Run:
                 files.set_device(write, self._of.number, device)
 
 
-def _moving(tasks: Iterable[Task], rows: Sequence[FileRow], seen: DiskState) -> list[Found]:
+def _moving(tasks: Iterable[Task], rows: Sequence[FileRow], seen: DiskState) -> list[RootFile]:
     return moved_meanwhile([task.found for task in tasks if task.before is None], rows, seen.found, seen.skipped)

@@ -56,7 +56,7 @@ class Line(NamedTuple):
     time: float | None = None
 
 
-class Spoken(NamedTuple):
+class TranscriptMessage(NamedTuple):
     """A message of a transcript.
 
     Attributes:
@@ -83,7 +83,7 @@ class Speaker(NamedTuple):
     redactor: Redactor | None
     literal: bool = False
 
-    def lines(self, spoken: Spoken) -> tuple[list[str], dict[str, int]]:
+    def lines(self, spoken: TranscriptMessage) -> tuple[list[str], dict[str, int]]:
         """Return the lines of text of a message, and the number of masked secrets by rule."""
         text = spoken.text
         counts: dict[str, int] = {}
@@ -94,7 +94,7 @@ class Speaker(NamedTuple):
         return [f"{label}: {part}" for part in parts], counts
 
 
-def hear(raw: bytes, *, literal: bool = False) -> Spoken | None:
+def hear(raw: bytes, *, literal: bool = False) -> TranscriptMessage | None:
     """Return the message in a line of a transcript, or None.
 
     Besides the documented format, ``{"type": "message", "message": {"role", "content"}}``, these are supported:
@@ -117,7 +117,7 @@ def hear(raw: bytes, *, literal: bool = False) -> Spoken | None:
         return None
     if not text or (not literal and role == "assistant" and text in _SILENT):
         return None
-    return Spoken(role, text, not literal and _is_recalled(role, text, record, message), _time(record))
+    return TranscriptMessage(role, text, not literal and _is_recalled(role, text, record, message), _time(record))
 
 
 def wrapped(text: str, units: int) -> list[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Run: TypeAlias = "Callable[[Callable[[], bool]], SyncReport]"
 
 
-class Asked(NamedTuple):
+class SyncRequest(NamedTuple):
     """The arguments of a sync.
 
     Attributes:
@@ -75,7 +75,7 @@ def alone(store: Store) -> AbstractContextManager[object]:
     return turn
 
 
-def in_turn(store: Store, request: Asked, run: Run) -> SyncReport:
+def in_turn(store: Store, request: SyncRequest, run: Run) -> SyncReport:
     """Run a sync after the running ones, and return its report; callers with equal arguments share one.
 
     Only a sync that began after this call is shared: an earlier one may have missed a file changed since.

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.errors import StoreError, printable
 from septet.index.checks import LARGEST_ID, Metric, Rows
-from septet.index.names import Names
+from septet.index.names import VectorNames
 from septet.index.state import PAGE_ROWS, State
 from septet.inputs.arguments import file_path, flag
 from septet.model.vector import MOST_DIMENSIONS
@@ -117,7 +117,7 @@ def opened(path: str | os.PathLike[str], *, mapped: bool) -> State:
     base, stamp, tail = _stored(target, mapped)
     empty = State.empty(tail.metric, base.dimensions)
     n = len(base)
-    names = Names(n, fresh=n) if tail.ids is None else Names.of(tail.ids, tail.fresh)
+    names = VectorNames(n, fresh=n) if tail.ids is None else VectorNames.of(tail.ids, tail.fresh)
     state = empty._replace(base=base, names=names)
     with changed_files():
         codes = _stored_codes(_codes_of(target), stamp, state, mapped) or state.coded(str(path))

@@ -19,7 +19,7 @@ from septet.sqlite.snapshot.append_buffer import AppendBuffer
 SHOWN = 3
 
 
-class Names(NamedTuple):
+class VectorNames(NamedTuple):
     """Immutable ids of the vectors of an index by position, including removed ones.
 
     Attributes:
@@ -37,7 +37,7 @@ class Names(NamedTuple):
     fresh: int = 0
 
     @classmethod
-    def of(cls, ids: NDArray[Any], fresh: int) -> Names:
+    def of(cls, ids: NDArray[Any], fresh: int) -> VectorNames:
         """Return names without removed positions."""
         return cls(len(ids), AppendBuffer.of(ids), fresh=fresh)
 
@@ -113,7 +113,7 @@ class Names(NamedTuple):
             duplicate, _ = Counter(ids).most_common(1)[0]
             raise VectorError(f"duplicate id {shown(duplicate)} in ids")
 
-    def added(self, ids: Sequence[Any]) -> Names:
+    def added(self, ids: Sequence[Any]) -> VectorNames:
         """Return names with ids appended."""
         n = self.n + len(ids)
         if self.stored is None and (not ids or ids == range(self.n, n)):
@@ -131,7 +131,7 @@ class Names(NamedTuple):
         fresh = max(self.fresh, max(ids) + 1) if ids and not isinstance(ids[0], str) else self.fresh
         return self._replace(n=n, stored=stored, fresh=fresh)
 
-    def without(self, positions: NDArray[np.int64]) -> Names:
+    def without(self, positions: NDArray[np.int64]) -> VectorNames:
         """Return names with live positions removed."""
         if not len(positions):
             return self
@@ -147,10 +147,10 @@ class Places:
     """
 
     def __init__(self) -> None:
-        self._of: Names | None = None
+        self._of: VectorNames | None = None
         self._at: dict[Any, int] = {}
 
-    def find(self, names: Names, ids: Sequence[Any]) -> NDArray[np.int64]:
+    def find(self, names: VectorNames, ids: Sequence[Any]) -> NDArray[np.int64]:
         """Return the positions of ids, -1 for unknown ids."""
         if not ids or names.kind is not type(ids[0]):
             return np.full(len(ids), -1)
@@ -164,7 +164,7 @@ class Places:
         places = self._all(names)
         return np.array([places.get(value, -1) for value in ids], np.int64)
 
-    def moved(self, before: Names, after: Names, removed: Iterable[Any], ids: Sequence[Any]) -> None:
+    def moved(self, before: VectorNames, after: VectorNames, removed: Iterable[Any], ids: Sequence[Any]) -> None:
         """Update the map for removed ids and for ids appended after ``before``."""
         if after.stored is None or before.stored is None or self._of is not before:
             self._of = None
@@ -175,7 +175,7 @@ class Places:
         self._at.update(zip(ids, range(before.n, before.n + len(ids)), strict=True))
         self._of = after
 
-    def _all(self, names: Names) -> dict[Any, int]:
+    def _all(self, names: VectorNames) -> dict[Any, int]:
         if self._of is not names:
             self._of = None
             positions = names.positions()

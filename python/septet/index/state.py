@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.errors import StoreError
 from septet.index.checks import Metric, Rows
-from septet.index.names import Names
+from septet.index.names import VectorNames
 from septet.sqlite.snapshot.append_buffer import AppendBuffer
 
 #: Rows per page when a file is opened or written.
@@ -38,14 +38,14 @@ class State(NamedTuple):
     base: _core.FileRows | None
     growing: AppendBuffer
     more: Rows
-    names: Names
+    names: VectorNames
 
     @classmethod
     def empty(cls, metric: Metric, dimensions: int) -> State:
         """Return a state without vectors."""
         growing = AppendBuffer(np.float32, dimensions)
         codes = _core.Codes(dimensions, distances=metric == "l2")
-        return cls(metric, codes, None, growing, growing.view(), Names())
+        return cls(metric, codes, None, growing, growing.view(), VectorNames())
 
     @property
     def n(self) -> int:
@@ -81,7 +81,7 @@ class State(NamedTuple):
                 rows[at] = self.base.read(row, row + 1)[0]
         return rows
 
-    def added(self, rows: Rows, names: Names) -> State:
+    def added(self, rows: Rows, names: VectorNames) -> State:
         """Return the state with vectors appended; only one thread may add to a state."""
         # An addition may have been interrupted after its codes.
         codes = self.codes if len(self.codes) == self.n else self.coded()
@@ -117,4 +117,4 @@ class State(NamedTuple):
             return self
         positions = names.positions()
         empty = State.empty(self.metric, self.codes.dimensions)
-        return empty.added(self.read_at(positions), Names.of(names.at(positions), names.fresh))
+        return empty.added(self.read_at(positions), VectorNames.of(names.at(positions), names.fresh))

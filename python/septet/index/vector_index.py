@@ -13,7 +13,7 @@ from septet import _core
 from septet.errors import EntryNotFound, QueryError, VectorError
 from septet.index import checks, files
 from septet.index.checks import Metric, Nearest, VectorIds
-from septet.index.names import Names, Places, shown_ids
+from septet.index.names import Places, VectorNames, shown_ids
 from septet.index.state import State
 from septet.inputs.arguments import exact, flag, real, shown, whole
 from septet.model.vector import MOST_DIMENSIONS
@@ -325,7 +325,7 @@ class VectorIndex:
     def __setstate__(self, pickled: dict[str, Any]) -> None:
         empty = State.empty(pickled["metric"], pickled["dimensions"])
         rows, ids = pickled["rows"], pickled["ids"]
-        names = empty.names.added(range(len(rows))) if ids is None else Names.of(ids, pickled["fresh"])
+        names = empty.names.added(range(len(rows))) if ids is None else VectorNames.of(ids, pickled["fresh"])
         self._begin(empty.added(rows, names))
 
     def _find(self, ids: Sequence[Any]) -> tuple[State, NDArray[np.int64]]:

@@ -8,7 +8,7 @@ from septet.listing.counting import Counted, counted, number_of
 from septet.listing.listing import View
 from septet.listing.paging import Placed, placed
 from septet.listing.request import Request
-from septet.listing.shadows import Mirror
+from septet.listing.shadows import ListingMirror
 from septet.query.facets import Faceted
 
 _Answer = TypeVar("_Answer", covariant=True)
@@ -56,9 +56,9 @@ class CountsAsked(NamedTuple):
 class MirrorAsked(NamedTuple):
     """Ids and validity of all entries, to compare with listings elsewhere."""
 
-    def __call__(self, view: View) -> Mirror:
+    def __call__(self, view: View) -> ListingMirror:
         """Run the query."""
         listing, times = view.listing, view.listing.times
-        return Mirror(
+        return ListingMirror(
             str(listing.state), listing.rows, listing.ids(view.read), times["valid_from"], times["valid_until"]
         )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.listing.names import Names, Order, Value
+from septet.listing.names import Names, Value, ValueOrder
 from septet.sqlite.snapshot.arrays import Mask
 from septet.sqlite.store.store import Reading
 from septet.sqlite.tables import listings
@@ -62,7 +62,7 @@ class Column(NamedTuple):
         numbers = self.numbers if mask is None else self.numbers[mask[self.owners]]
         return np.bincount(numbers, minlength=len(self.names.values))
 
-    def places(self, entries: int, order: Order) -> NDArray[np.float64]:
+    def places(self, entries: int, order: ValueOrder) -> NDArray[np.float64]:
         """Return the sort key of each entry ``(entries,)``, inf without a value; for single-valued fields."""
         places = np.full(entries, np.inf)
         places[self.owners] = order.ordinals[self.numbers]

@@ -28,7 +28,7 @@ def _by_kind(value: Value) -> tuple[int, Value]:
     return (2, value) if isinstance(value, bool) else (1 if isinstance(value, str) else 0, value)
 
 
-class Order(NamedTuple):
+class ValueOrder(NamedTuple):
     """The order of values at one moment.
 
     Attributes:
@@ -49,7 +49,7 @@ class Names:
         self._texts: dict[str, int] = {}
         self._others: dict[tuple[bool, Value], int] = {}
         self._key = sort_key(field)
-        self._order = Order([], np.empty(0))
+        self._order = ValueOrder([], np.empty(0))
 
     def number(self, value: Value) -> int:
         """Return the number of a value, adding it if new."""
@@ -71,7 +71,7 @@ class Names:
         """Return the numbers of the known values."""
         return [number for value in values if (number := self.find(value)) is not None]
 
-    def order(self) -> Order:
+    def order(self) -> ValueOrder:
         """Return the order of the current values.
 
         Compare ranks of one order only: other threads may add values at any time.
@@ -82,10 +82,10 @@ class Names:
             numbers = sorted((*order.numbers, *added), key=lambda n: self._key(self.values[n]))
             ordinals = np.empty(count)
             ordinals[numbers] = np.arange(count)
-            order = self._order = Order(numbers, ordinals)
+            order = self._order = ValueOrder(numbers, ordinals)
         return order
 
-    def place(self, value: Value, order: Order) -> float:
+    def place(self, value: Value, order: ValueOrder) -> float:
         """Return the rank of a value; for a value not in the order, 0.5 below the next greater rank."""
         numbers = order.numbers
         at = bisect_left(numbers, self._key(value), key=lambda n: self._key(self.values[n]))

@@ -36,7 +36,7 @@ class Shadowing(Protocol):
     def __len__(self) -> int: ...
 
 
-class Mirror(NamedTuple):
+class ListingMirror(NamedTuple):
     """Ids and validity of the entries of a remote listing, to compare with those of other tiers.
 
     Attributes:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 NAME = "septet"
 
 
-class Client(NamedTuple):
+class McpClient(NamedTuple):
     """An MCP client.
 
     Attributes:
@@ -69,22 +69,22 @@ def _codex(first: str, arguments: Sequence[str]) -> str:
     return f"[mcp_servers.{NAME}]\ncommand = {_toml(first)}\nargs = [{quoted}]\n"
 
 
-CLIENTS: Mapping[str, Client] = {
-    "claude": Client(
+CLIENTS: Mapping[str, McpClient] = {
+    "claude": McpClient(
         "Claude Desktop: claude_desktop_config.json (Settings, Developer, Edit Config)", _servers("mcpServers")
     ),
-    "claude-code": Client(
+    "claude-code": McpClient(
         "Claude Code: .mcp.json in the project, or mcpServers of ~/.claude.json", _servers("mcpServers", type="stdio")
     ),
-    "cline": Client("Cline: cline_mcp_settings.json (MCP Servers, Configure)", _servers("mcpServers")),
-    "codex": Client("Codex: ~/.codex/config.toml", _codex),
-    "cursor": Client("Cursor: ~/.cursor/mcp.json, or .cursor/mcp.json in the project", _servers("mcpServers")),
-    "gemini": Client("Gemini CLI: ~/.gemini/settings.json", _servers("mcpServers")),
-    "opencode": Client("OpenCode: opencode.json in the project or in ~/.config/opencode", _opencode),
-    "vscode": Client(
+    "cline": McpClient("Cline: cline_mcp_settings.json (MCP Servers, Configure)", _servers("mcpServers")),
+    "codex": McpClient("Codex: ~/.codex/config.toml", _codex),
+    "cursor": McpClient("Cursor: ~/.cursor/mcp.json, or .cursor/mcp.json in the project", _servers("mcpServers")),
+    "gemini": McpClient("Gemini CLI: ~/.gemini/settings.json", _servers("mcpServers")),
+    "opencode": McpClient("OpenCode: opencode.json in the project or in ~/.config/opencode", _opencode),
+    "vscode": McpClient(
         "VS Code: .vscode/mcp.json, or the user's mcp.json (MCP: Open User Configuration)",
         _servers("servers", type="stdio"),
     ),
-    "windsurf": Client("Windsurf: ~/.codeium/windsurf/mcp_config.json", _servers("mcpServers")),
-    "zed": Client("Zed: settings.json", _servers("context_servers", source="custom")),
+    "windsurf": McpClient("Windsurf: ~/.codeium/windsurf/mcp_config.json", _servers("mcpServers")),
+    "zed": McpClient("Zed: settings.json", _servers("context_servers", source="custom")),
 }

@@ -161,7 +161,7 @@ class Version:
     changed: tuple[str, ...]
 
 
-class _Filling(Shown):
+class _EntryBuilder(Shown):
     """A mutable `Entry` under construction.
 
     The constructor of a frozen dataclass calls ``object.__setattr__`` for each field: 2.6 us, ten times as long as
@@ -191,7 +191,7 @@ def entries_of(rows: Iterable[StoredEntry]) -> list[Entry]:
         path, first_line, last_line, created_at, updated_at, valid_from, valid_until, parent,
         source, trust,
     ) in rows:  # fmt: skip
-        entry: Any = _Filling()
+        entry: Any = _EntryBuilder()
         entry.id, entry.title, entry.description, entry.context = id, title, description, context
         entry.kind, entry.type, entry.domain, entry.severity = kind, type, domain, severity
         try:

@@ -140,7 +140,7 @@ def _facts(hits: Sequence[PromptHit], key: str, citations: bool, most: int | Non
     return f"{head}{''.join(chosen)}{end}{missing.format(len(lines) - len(chosen))}" if chosen else ""
 
 
-class Shown(NamedTuple):
+class ShownHit(NamedTuple):
     """A hit and its displayed text.
 
     Attributes:
@@ -160,7 +160,11 @@ def text_of(hit: PromptHit) -> str:
 
 
 def sections_of(
-    sections: Sequence[tuple[str, Sequence[Shown]]], *, head: str = "", citations: bool = True, boundary: object = None
+    sections: Sequence[tuple[str, Sequence[ShownHit]]],
+    *,
+    head: str = "",
+    citations: bool = True,
+    boundary: object = None,
 ) -> str:
     """Return passages under headings as text for a prompt, numbered over all of them, each in its boundary.
 
@@ -185,7 +189,7 @@ def sections_of(
     return _joined(parts, 0, key, citations)
 
 
-def listing_of(passages: Sequence[Shown], *, head: str = "") -> str:
+def listing_of(passages: Sequence[ShownHit], *, head: str = "") -> str:
     """Return passages as text for a prompt in one shared boundary, which takes fewer tokens.
 
     Each begins with its line of JSON; lines of text never do.

@@ -176,7 +176,7 @@ class Reranker(Protocol):
         """Return a finite number for each hit, in their order."""
 
 
-class _Filling(Shown):
+class _HitBuilder(Shown):
     """A mutable `Hit` under construction; see `septet.model.entry`."""
 
     __slots__ = Hit.__slots__
@@ -208,7 +208,7 @@ def hits_of(
     hits = []
     for entry, scores, (snippet, tokens) in zip(entries, scored, previews(entries, snippet_chars)):
         score, tier, breakdown, signals, confidence, raw = scores
-        hit: Any = _Filling()
+        hit: Any = _HitBuilder()
         hit.id, hit.title, hit.score, hit.type = entry.id, entry.title, score, entry.type
         hit.domain, hit.severity, hit.tags, hit.kind = entry.domain, entry.severity, entry.tags, entry.kind
         hit.token_estimate, hit.tier = tokens, tier

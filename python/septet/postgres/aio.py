@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from septet.aio.mirror import Mirror, mirrored, mirrored_static
 from septet.aio.vault import AsyncVault
 from septet.aio.workers import workers_of
-from septet.postgres.store.dsn import Kept, without_passwords
+from septet.postgres.store.dsn import HiddenText, without_passwords
 from septet.postgres.vault.vault import PostgresVault
 from septet.profiles import ProfileLike
 
@@ -62,7 +62,7 @@ class AsyncPostgresVault(AsyncVault, of=PostgresVault):
         self._path = without_passwords(dsn) if isinstance(dsn, str) else "?"
         make = partial(
             _opened,
-            Kept(dsn) if isinstance(dsn, str) else dsn,
+            HiddenText(dsn) if isinstance(dsn, str) else dsn,
             vault,
             read_only=read_only,
             clock=clock,
@@ -99,4 +99,4 @@ class AsyncPostgresVault(AsyncVault, of=PostgresVault):
 
 def _opened(dsn: Any, vault: str | None, **more: Any) -> PostgresVault:
     # PostgresVault refuses values that are not text.
-    return PostgresVault(dsn.text if isinstance(dsn, Kept) else dsn, vault, **more)
+    return PostgresVault(dsn.text if isinstance(dsn, HiddenText) else dsn, vault, **more)

@@ -200,7 +200,7 @@ def ask(
     return Wave(variants, tuple(answers), tuple(notes), (time.perf_counter() - started) * 1e3, phrased_ms)
 
 
-class _Task(NamedTuple):
+class _CorpusTask(NamedTuple):
     """The phrasings for one corpus on a thread, and its replies so far."""
 
     corpus: Corpus
@@ -216,7 +216,7 @@ class _Asking:
 
     def __init__(self, threads: CorpusThreads, deadline: Deadline | None) -> None:
         self._threads, self._deadline = threads, deadline
-        self._tasks: list[_Task] = []
+        self._tasks: list[_CorpusTask] = []
         self._answers: list[Reply] = []
         #: Reasons of failures by corpus, and Septet's own errors.
         self.reasons: dict[str, str] = {}
@@ -264,7 +264,7 @@ class _Asking:
         except RuntimeError:
             # No thread can be started: run on the caller's.
             return False
-        self._tasks.append(_Task(corpus, requests, answers, future, began))
+        self._tasks.append(_CorpusTask(corpus, requests, answers, future, began))
         return True
 
     def _serve(self, corpus: Corpus, requests: Sequence[Asked], answers: list[Reply]) -> None:

@@ -10,7 +10,7 @@ from septet.errors import SeptetError, StoreError
 from septet.model.results import TierReport
 from septet.notes import Note
 from septet.query.plan import MOST, Plan
-from septet.tiers.protocol import Recalled, SearchAgain, Session, Standing, Tier, TierLost
+from septet.tiers.protocol import Recalled, SearchAgain, Session, Tier, TierFacts, TierLost
 from septet.watch.stages import STAGES
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ _Answer = TypeVar("_Answer")
 _Nothing = TypeVar("_Nothing")
 
 #: Standing of a tier that failed to report one.
-UNKNOWN = Standing({}, False)
+UNKNOWN = TierFacts({}, False)
 
 #: Maximum attempts of a search whose tiers discard damaged data.
 MOST_ATTEMPTS = 5
 
 
-class Answer(NamedTuple):
+class TierReply(NamedTuple):
     """The answer of one tier.
 
     Attributes:
@@ -42,10 +42,10 @@ class Answer(NamedTuple):
     place: int
     session: Session
     recalled: Sequence[Recalled]
-    standing: Standing
+    standing: TierFacts
 
 
-class Page(NamedTuple):
+class PageRange(NamedTuple):
     """The range of ranked results to return, for a search with an offset; see `septet.search.pages`.
 
     Attributes:
@@ -75,7 +75,7 @@ class FederatedSearch:
         facets: of each query by field, if requested.
     """
 
-    page: Page | None = None
+    page: PageRange | None = None
     facets: Sequence[Mapping[str, Facets]] = ()
 
     def __init__(self, tiers: Sequence[Tier], plans: Sequence[Plan]) -> None:
@@ -90,9 +90,9 @@ class FederatedSearch:
             compare = "bm25" in plan.corpus_columns
             plans = [p._replace(comparable=compare and p.asks_text, needs_ids=True) for p in plans]
         self.tiers, self.plans, self.plan = tiers, plans, plans[0]
-        self.answers: list[Answer] = []
+        self.answers: list[TierReply] = []
         #: Notes in order of occurrence; an answer stands for the notes of its tier.
-        self._events: list[Note | Answer] = []
+        self._events: list[Note | TierReply] = []
         self._recalled = 0
         self._sessions: dict[int, Session] = {}
         self._took_ms: dict[int, float] = {}
@@ -168,7 +168,7 @@ class FederatedSearch:
 
     def _take(self, place: int, recalled: Sequence[Recalled]) -> None:
         session = self._sessions[place]
-        answer = Answer(place, session, recalled, self.or_degrade(place, session.standing, UNKNOWN))
+        answer = TierReply(place, session, recalled, self.or_degrade(place, session.standing, UNKNOWN))
         self.answers.append(answer)
         self._events.append(answer)
 
@@ -191,7 +191,7 @@ class FederatedSearch:
         if not self.answers:
             if not self.late:
                 raise self._failures[0]
-            self.answers.append(Answer(self.late[0], LATE, no_candidates(self.plans), UNKNOWN))
+            self.answers.append(TierReply(self.late[0], LATE, no_candidates(self.plans), UNKNOWN))
         self._recalled = len(self._events)
 
     def or_degrade(self, place: int, ask: Callable[[], _Answer], nothing: _Nothing) -> _Answer | _Nothing:

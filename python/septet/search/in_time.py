@@ -17,7 +17,7 @@ from septet.query.deadline import Deadline
 from septet.query.plan import Plan
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.system.threads import call_on_thread
-from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Session, Standing, Tier
+from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Session, Tier, TierFacts
 
 if TYPE_CHECKING:
     from septet.listing.counting import Counted
@@ -42,9 +42,9 @@ class LateSession(NamedTuple):
         """Return False."""
         return False
 
-    def standing(self) -> Standing:
+    def standing(self) -> TierFacts:
         """Return an empty standing."""
-        return Standing({}, False)
+        return TierFacts({}, False)
 
     def recall(self) -> Sequence[Recalled]:
         """Return nothing."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from septet.query.plan import MOST, Plan
 from septet.ranking.score import Placed
-from septet.search.federated import FederatedSearch, Page
+from septet.search.federated import FederatedSearch, PageRange
 
 if TYPE_CHECKING:
     from septet.ranking.pool import Candidate
@@ -23,7 +23,7 @@ GROWTH = 4
 
 
 def turned_to(
-    page: Page, best: Sequence[Placed], keys: Sequence[str] | None, memories: Sequence[tuple[int, Candidate]]
+    page: PageRange, best: Sequence[Placed], keys: Sequence[str] | None, memories: Sequence[tuple[int, Candidate]]
 ) -> tuple[Sequence[Placed], Sequence[str] | None]:
     """Return the results of a page and their groups (see `septet.search.run.RankedQuery`)."""
     places: dict[Hashable, list[int]] = {}
@@ -39,7 +39,7 @@ def turned_to(
 
 def recalled_page(
     plan: Plan,
-    recalled: Callable[[Plan, Page], FederatedSearch],
+    recalled: Callable[[Plan, PageRange], FederatedSearch],
     names: Callable[[FederatedSearch], Sequence[Hashable]],
 ) -> FederatedSearch:
     """Return the search of the stage that decides the results of a plan with an offset; sets its ``page``.
@@ -52,13 +52,13 @@ def recalled_page(
     decided: tuple[Hashable, ...] = ()
     started = None
     while True:
-        stage = Page(decided, len(decided), size)
+        stage = PageRange(decided, len(decided), size)
         search = recalled(plan, stage)
         search.page, search.started = stage, search.started if started is None else started
         started = search.started
         # Once every leg is exhausted, later stages recall the same candidates.
         if end <= size or _is_all(search) or plan.candidates >= MOST:
-            search.page = Page(decided, plan.offset, end)
+            search.page = PageRange(decided, plan.offset, end)
             return search
         try:
             more = tuple(dict.fromkeys(names(search)))
@@ -68,7 +68,7 @@ def recalled_page(
         decided += more
         if len(decided) < size:
             # The cuts leave no results for later places.
-            search.page = Page(decided, plan.offset, len(decided))
+            search.page = PageRange(decided, plan.offset, len(decided))
             return search
         search.close()
         size *= GROWTH

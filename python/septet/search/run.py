@@ -20,7 +20,7 @@ from septet.ranking.profile import WeightSet
 from septet.ranking.score import Placed, rank
 from septet.search.federated import (
     FederatedSearch,
-    Page,
+    PageRange,
     matched_by,
     memories_of,
     mismatches,
@@ -113,7 +113,7 @@ def recalled(search: FederatedSearch, threads: TierThreads | None = None) -> Fed
 def recalled_alone(tiers: Sequence[Tier], plan: Plan, threads: TierThreads | None = None) -> FederatedSearch:
     """Recall the candidates of one plan that may need several searches: with groups, or an offset."""
 
-    def of_stage(plan: Plan, page: Page | None = None) -> FederatedSearch:
+    def of_stage(plan: Plan, page: PageRange | None = None) -> FederatedSearch:
         if plan.group_by is None:
             return recalled(FederatedSearch(tiers, [plan]), threads)
         return recalled_groups(tiers, plan, threads, page)
@@ -131,7 +131,7 @@ def recalled_alone(tiers: Sequence[Tier], plan: Plan, threads: TierThreads | Non
 
 
 def recalled_groups(
-    tiers: Sequence[Tier], plan: Plan, threads: TierThreads | None = None, page: Page | None = None
+    tiers: Sequence[Tier], plan: Plan, threads: TierThreads | None = None, page: PageRange | None = None
 ) -> FederatedSearch:
     """Recall enough candidates for all groups of the page, if that many groups exist."""
     started = None
@@ -291,7 +291,7 @@ def _guesses(recalled: Sequence[Recalled]) -> Mapping[str, str]:
     return guessed(recalled)
 
 
-def _turned(page: Page, result: RankedQuery) -> RankedQuery:
+def _turned(page: PageRange, result: RankedQuery) -> RankedQuery:
     from septet.search.pages import turned_to
 
     best, keys = turned_to(page, result.best, result.keys, result.memories)

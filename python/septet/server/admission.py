@@ -16,7 +16,7 @@ from septet.server.bodies import MOST_READ, ClientDisconnected, whole
 from septet.server.room import Room
 from septet.server.routing import RequestError
 from septet.server.settings import Settings
-from septet.service.faults import Fault
+from septet.service.faults import CallerFault
 
 _Result = TypeVar("_Result")
 
@@ -72,7 +72,7 @@ class Admission:
         """
         if self._places.locked():
             message = f"{self._settings.most_requests} requests are running: retry later"
-            raise RequestError(Fault("overloaded", message, 503), AGAIN)
+            raise RequestError(CallerFault("overloaded", message, 503), AGAIN)
         async with self._places:
             self._at_work += 1
             self._quiet.clear()
@@ -109,7 +109,7 @@ class Admission:
 
 def _too_late(deadline_s: float) -> RequestError:
     """Return the error of work that exceeds the deadline."""
-    return RequestError(Fault("deadline", f"no answer within {deadline_s:g} s", 504))
+    return RequestError(CallerFault("deadline", f"no answer within {deadline_s:g} s", 504))
 
 
 async def _in_time(work: Coroutine[Any, Any, _Result], receive: Receive, deadline_s: float) -> _Result:

@@ -34,7 +34,7 @@ from septet.server.scopes import expect_scope, scope_of
 from septet.server.settings import Settings
 from septet.server.streaming import Streams
 from septet.server.tools import Tools
-from septet.service.faults import Fault, fault_of
+from septet.service.faults import CallerFault, fault_of
 from septet.service.served import Served
 from septet.service.tier_calls import TIER
 from septet.service.tools import MOST_BODY
@@ -50,7 +50,7 @@ HEADERS = {
 }
 #: Paths without a token, also answered while the server stops.
 OPEN = frozenset({b"/healthz", b"/readyz"})
-STOPPING = Fault("stopping", "the server is stopping", 503)
+STOPPING = CallerFault("stopping", "the server is stopping", 503)
 
 
 def make_app(served: Served, settings: Settings | None = None, log: AccessLog | None = None) -> App:

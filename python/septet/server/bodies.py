@@ -12,7 +12,7 @@ from starlette.types import Receive
 from septet.server.room import Room
 from septet.server.routing import RequestError
 from septet.server.settings import Settings
-from septet.service.faults import Fault
+from septet.service.faults import CallerFault
 
 #: Maximum bytes of all incomplete bodies; the one that the server has waited for longest is dropped for another.
 MOST_READ = 64 * 2**20
@@ -116,20 +116,22 @@ async def _piece(receive: Receive) -> tuple[bytes, bool]:
 def _check(scope: Any, most: int | None) -> None:
     for name, value in scope["headers"]:
         if name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
-            raise RequestError(Fault("unsupported_encoding", "the body is compressed: send it plain", 415), _CLOSE)
+            raise RequestError(
+                CallerFault("unsupported_encoding", "the body is compressed: send it plain", 415), _CLOSE
+            )
         if name == b"content-length" and most is not None and value.isdigit() and int(value[:20]) > most:
             raise _too_large(most)
 
 
 def _too_large(most: int) -> RequestError:
     message = f"a JSON value has more than {most:,} bytes: send less, or entries as lines to /v1/bulk"
-    return RequestError(Fault("too_large", message, 413), _CLOSE)
+    return RequestError(CallerFault("too_large", message, 413), _CLOSE)
 
 
 def _too_slow(seconds: float) -> RequestError:
-    return RequestError(Fault("too_slow", f"the body did not arrive within {seconds:g} s", 408), _CLOSE)
+    return RequestError(CallerFault("too_slow", f"the body did not arrive within {seconds:g} s", 408), _CLOSE)
 
 
 def _crowded() -> RequestError:
     message = "this slow body was dropped for other clients: retry later"
-    return RequestError(Fault("overloaded", message, 503), {**_CLOSE, "Retry-After": "1"})
+    return RequestError(CallerFault("overloaded", message, 503), {**_CLOSE, "Retry-After": "1"})

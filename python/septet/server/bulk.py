@@ -19,9 +19,9 @@ from septet.server.replies import encoded
 from septet.server.routing import RequestError
 from septet.server.settings import Settings
 from septet.server.spool import Spool
-from septet.service.faults import Fault, fault_of
+from septet.service.faults import CallerFault, fault_of
 from septet.service.operations import Operation
-from septet.service.requests import Request
+from septet.service.requests import WireRequest
 from septet.service.running import Memory, arguments_of
 from septet.service.served import Served
 
@@ -118,7 +118,7 @@ class Bulk:
         self._shared = shared
         self._adds.append(_Add(number, fields))
 
-    async def _call(self, number: int, operation: Operation, request: Request) -> None:
+    async def _call(self, number: int, operation: Operation, request: WireRequest) -> None:
         try:
             answer = await self._admission.in_turn(lambda: self._served.call(operation, request))
         except Exception as error:  # noqa: BLE001 - becomes the answer
@@ -147,11 +147,11 @@ class Bulk:
     async def _reply(self, number: int, data: dict[str, Any]) -> None:
         await self._spool.write(encoded({"line": number, **data}) + b"\n")
 
-    async def _fail(self, number: int, fault: Fault) -> None:
+    async def _fail(self, number: int, fault: CallerFault) -> None:
         await self._reply(number, fault.to_dict())
 
 
-def _read(line: bytes) -> tuple[Operation, Request]:
+def _read(line: bytes) -> tuple[Operation, WireRequest]:
     try:
         item = from_json(line, allow_inf_nan=False)
     except ValueError as fault:
@@ -165,12 +165,12 @@ def _read(line: bytes) -> tuple[Operation, Request]:
     return operation, operation.request.model_validate_json(to_json(item), strict=True)
 
 
-def _fault(error: Exception) -> Fault:
+def _fault(error: Exception) -> CallerFault:
     return error.fault if isinstance(error, RequestError) else fault_of(error)
 
 
 def _invalid(message: str) -> RequestError:
-    return RequestError(Fault("invalid_request", message, 422))
+    return RequestError(CallerFault("invalid_request", message, 422))
 
 
 def _store_all(memory: Memory, adds: list[_Add], shared: dict[str, Any]) -> list[str | Exception]:

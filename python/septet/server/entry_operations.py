@@ -13,13 +13,13 @@ from septet.model.fields import Severity
 from septet.profiles import BUILTIN
 from septet.query.options import Leg, Mode
 from septet.service.operations import OPERATIONS, Operation
-from septet.service.requests import MOST_RESULTS, Id, Query, Request, Tier, set_fields
+from septet.service.requests import MOST_RESULTS, Id, Query, Tier, WireRequest, set_fields
 from septet.service.running import Serving, arguments_of
 
 _FILTERS = ("kind", "type", "domain", "severity", "source")
 
 
-class ListRequest(Request):
+class ListRequest(WireRequest):
     """A page of entries, by simple filters; /v1/list supports all."""
 
     kind: str | None = None
@@ -34,7 +34,7 @@ class ListRequest(Request):
     after: Annotated[str | None, Field(description="`next` of the previous page.")] = None
 
 
-class SearchByAddressRequest(Request):
+class SearchByAddressRequest(WireRequest):
     """A search by query string; POST /v1/search has every option."""
 
     q: Query
@@ -53,7 +53,7 @@ class SearchByAddressRequest(Request):
     include_expired: bool = False
 
 
-class DeleteOneRequest(Request):
+class DeleteOneRequest(WireRequest):
     """One entry to delete."""
 
     id: Id

@@ -15,7 +15,7 @@ from typing import Any
 
 from septet.server.routing import RequestError
 from septet.server.settings import Settings
-from septet.service.faults import Fault
+from septet.service.faults import CallerFault
 
 _HOST = re.compile(rb"(\[[0-9a-f:.]{2,45}\]|[a-z0-9_.-]{1,253})(?::(\d{1,5}))?")
 _HEADERS = frozenset({b"host", b"origin", b"authorization", b"sec-fetch-site", b"content-length", b"transfer-encoding"})
@@ -90,7 +90,7 @@ class Guard:
         scopes = [scope for known, scope in self._tokens.items() if compare_digest(digest, known)]
         if not (scopes and scheme.lower() == b"bearer"):
             message = "missing token: send `Authorization: Bearer TOKEN`" if not authorization else "wrong token"
-            raise RequestError(Fault("unauthorized", message, 401), {"WWW-Authenticate": "Bearer"})
+            raise RequestError(CallerFault("unauthorized", message, 401), {"WWW-Authenticate": "Bearer"})
         return scopes[0]
 
 
@@ -106,4 +106,4 @@ def _same(origin: bytes, host: bytes, port: bytes | None) -> bool:
 
 def _error(status: int, code: str, message: str) -> RequestError:
     # After a framing error, the rest of the connection cannot be parsed.
-    return RequestError(Fault(code, message, status), {"Connection": "close"} if status == 400 else None)
+    return RequestError(CallerFault(code, message, status), {"Connection": "close"} if status == 400 else None)

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message
 
 from septet.server.exchange import Exchange
 from septet.server.routing import RequestError
-from septet.service.faults import Fault
+from septet.service.faults import CallerFault
 from septet.service.served import Served
 
 
@@ -34,14 +34,14 @@ class MountedMcp:
             RequestError: the extra is not installed (501), or the server stops (503).
         """
         if find_spec("mcp") is None:
-            raise RequestError(Fault("not_installed", "MCP needs the extra: pip install 'septet[mcp]'", 501))
+            raise RequestError(CallerFault("not_installed", "MCP needs the extra: pip install 'septet[mcp]'", 501))
         if self._task is None:
             # A single task must enter and leave the application, as its task groups require.
             self._task = asyncio.ensure_future(self._run())
         await self._ready.wait()
         if self._app is None:
             await self._task
-            raise RequestError(Fault("stopping", "the server is stopping", 503), {"Connection": "close"})
+            raise RequestError(CallerFault("stopping", "the server is stopping", 503), {"Connection": "close"})
         return await _collected(self._app, scope, body)
 
     def end(self) -> None:

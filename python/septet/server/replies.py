@@ -1,4 +1,4 @@
-"""Replies: responses of strict JSON, and of a `Fault`."""
+"""Replies: responses of strict JSON, and of a `CallerFault`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from pydantic_core import PydanticSerializationError, to_json
 from starlette.responses import Response
 
-from septet.service.faults import Fault
+from septet.service.faults import CallerFault
 
 JSON = "application/json"
 
@@ -28,7 +28,7 @@ def reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = Non
     return Response(encoded(value), status, headers, JSON)
 
 
-def failed(fault: Fault, headers: Mapping[str, str] | None = None) -> Response:
+def failed(fault: CallerFault, headers: Mapping[str, str] | None = None) -> Response:
     """Return the response of an error."""
     return reply(fault.to_dict(), fault.status, headers)
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 from starlette.types import ASGIApp
 
 from septet.server.exchange import Exchange
-from septet.service.faults import Fault
+from septet.service.faults import CallerFault
 from septet.service.operations import Operation
 
 _ID = "{id}"
@@ -23,7 +23,7 @@ class RequestError(Exception):
         headers: further headers of the response.
     """
 
-    def __init__(self, fault: Fault, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, fault: CallerFault, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(fault.message)
         self.fault, self.headers = fault, headers
 
@@ -81,12 +81,14 @@ class Routes:
             prefixes = (prefix for prefix in self._by_id if path.startswith(prefix) and len(path) > len(prefix))
             prefix = next(prefixes, None)
             if prefix is None:
-                raise RequestError(Fault("no_such_route", "unknown path; see /openapi.json for all routes", 404))
+                raise RequestError(CallerFault("no_such_route", "unknown path; see /openapi.json for all routes", 404))
             verbs, named, route = self._by_id[prefix], {"id": _text(raw_path[len(prefix) :])}, prefix + _ID
         target = verbs.get("GET" if verb == "HEAD" else verb)
         if target is None:
             allowed = [*verbs, *(["HEAD"] if "GET" in verbs else [])]
-            fault = Fault("method_not_allowed", f"this path supports {', '.join(allowed)}", 405, {"allowed": allowed})
+            fault = CallerFault(
+                "method_not_allowed", f"this path supports {', '.join(allowed)}", 405, {"allowed": allowed}
+            )
             raise RequestError(fault, {"Allow": ", ".join(allowed)})
         return RouteMatch(route, target, named)
 
@@ -95,4 +97,4 @@ def _text(quoted: bytes) -> str:
     try:
         return unquote_to_bytes(quoted).decode()
     except UnicodeDecodeError:
-        raise RequestError(Fault("invalid_request", "the id in the path is not UTF-8", 400)) from None
+        raise RequestError(CallerFault("invalid_request", "the id in the path is not UTF-8", 400)) from None

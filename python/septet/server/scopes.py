@@ -7,7 +7,7 @@ from typing import Any
 from septet.errors import QueryError
 from septet.server.routing import RequestError
 from septet.server.settings import SCOPES
-from septet.service.faults import Fault
+from septet.service.faults import CallerFault
 from septet.service.operations import Operation
 
 _ROUTE_SCOPES = {"/v1/bulk": "write", "/mcp": "write", "/metrics": "admin", "/v1/slow_searches": "admin"}
@@ -54,4 +54,6 @@ def expect_scope(scope: str, required: str, action: str) -> None:
     if SCOPES.index(scope) < SCOPES.index(required):
         message = f"this token has the scope {scope}: {action} requires the scope {required}"
         headers = {"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{required}"'}
-        raise RequestError(Fault("scope_not_allowed", message, 403, {"scope": scope, "wanted": required}), headers)
+        raise RequestError(
+            CallerFault("scope_not_allowed", message, 403, {"scope": scope, "wanted": required}), headers
+        )

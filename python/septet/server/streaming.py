@@ -23,7 +23,7 @@ from septet.server.room import Hold, Room
 from septet.server.routing import RequestError
 from septet.server.settings import Settings
 from septet.server.spool import MOST_SPOOLED, Spool
-from septet.service.faults import Fault
+from septet.service.faults import CallerFault
 from septet.service.served import Served
 
 LINES = b"application/x-ndjson"
@@ -94,7 +94,7 @@ class Streams:
             await asyncio.sleep(LOOK_S)
         else:
             raise RequestError(
-                Fault("overloaded", f"{MOST_EXPORTS} exports are running: retry later", 503), {"Retry-After": "5"}
+                CallerFault("overloaded", f"{MOST_EXPORTS} exports are running: retry later", 503), {"Retry-After": "5"}
             )
         try:
             await exporting.begin()

@@ -13,12 +13,12 @@ from septet.server.exchange import Exchange
 from septet.server.replies import reply
 from septet.server.scopes import expect_scope
 from septet.service.faults import fault_of
-from septet.service.requests import Request
+from septet.service.requests import WireRequest
 from septet.service.served import Served
 from septet.service.tools import Tool, call_tool, tools_of
 
 
-class ToolCall(Request):
+class ToolCall(WireRequest):
     """A tool call: name and arguments."""
 
     name: Annotated[str, Field(description="As MCP lists it: search, load, remember, …")]

@@ -52,7 +52,7 @@ _PathTable = TypeVar("_PathTable", bound=BaseModel)
 _Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=4_096)]
 
 
-class _Table(BaseModel):
+class _ConfigTable(BaseModel):
     model_config = ConfigDict(
         alias_generator=to_camel,
         populate_by_name=True,
@@ -68,7 +68,7 @@ POSTGRES_FIELDS = ("timeout_s", "reads", "connections", "prepare")
 _SERVER_FIELDS = ("token_env", "token_file", "vault", *POSTGRES_FIELDS)
 
 
-class TierTable(_Table):
+class TierTable(_ConfigTable):
     """One tier: a vault in a file, on a PostgreSQL server, or on a server of `septet serve`.
 
     Names may be ``snake_case`` or ``camelCase``.
@@ -129,7 +129,7 @@ class TierTable(_Table):
         return without_passwords(str(self.url))
 
 
-class ExternalTable(_Table):
+class ExternalTable(_ConfigTable):
     """An external memory that is searched before the vault (see `ExternalFirst`): a server like `septet serve`.
 
     Attributes:
@@ -168,7 +168,7 @@ class ExternalTable(_Table):
         return self
 
 
-class _File(_Table):
+class _File(_ConfigTable):
     tiers: Annotated[dict[str, TierTable], Field(min_length=1, max_length=MOST_TIERS)]
     external: ExternalTable | None = None
     profile: str | dict[str, Any] | None = None

@@ -34,7 +34,7 @@ _STATUS: tuple[tuple[type[SeptetError], int], ...] = (
 MOST_NAMED = 5
 
 
-class Fault(NamedTuple):
+class CallerFault(NamedTuple):
     """An error for the caller.
 
     Attributes:
@@ -54,22 +54,22 @@ class Fault(NamedTuple):
         return {"error": {"code": self.code, "message": self.message, "details": dict(self.details)}}
 
 
-def fault_of(error: BaseException) -> Fault:
+def fault_of(error: BaseException) -> CallerFault:
     """Return an error for the caller; nothing of an unexpected exception."""
     if isinstance(error, ValidationError):
         return _invalid(error)
     if isinstance(error, SeptetError):
         status = next((status for kind, status in _STATUS if isinstance(error, kind)), 422)
         details = {"written": error.written, "index": error.index} if isinstance(error, BatchError) else {}
-        return Fault(error.code, str(error), status, details)
-    return Fault("internal_error", "the server failed; see its log", 500)
+        return CallerFault(error.code, str(error), status, details)
+    return CallerFault("internal_error", "the server failed; see its log", 500)
 
 
-def _invalid(error: ValidationError) -> Fault:
+def _invalid(error: ValidationError) -> CallerFault:
     errors = [
         {"field": ".".join(map(str, error_["loc"])), "message": printable(error_["msg"])}
         for error_ in error.errors(include_url=False, include_context=False, include_input=False)
     ]
     named = "; ".join(f"{error_['field'] or 'the request'}: {error_['message']}" for error_ in errors[:MOST_NAMED])
     more = f"; and {len(errors) - MOST_NAMED} more" if len(errors) > MOST_NAMED else ""
-    return Fault("invalid_request", printable(named + more), 422, {"mistakes": errors[:MOST_NAMED]})
+    return CallerFault("invalid_request", printable(named + more), 422, {"mistakes": errors[:MOST_NAMED]})

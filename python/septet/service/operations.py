@@ -35,7 +35,7 @@ class Operation:
     name: str
     summary: str
     route: tuple[Verb, str]
-    request: type[requests.Request]
+    request: type[requests.WireRequest]
     answer: Any
     run: Callable[[Serving, Any], dict[str, Any]]
     effect: Effect = "reads"

@@ -70,7 +70,7 @@ _OPTION_TYPES: Mapping[str, Any] = {
 LOCAL_OPTIONS = frozenset({"reranker", "rerank_top", "rerank_timeout_s"})
 
 
-class Request(BaseModel):
+class WireRequest(BaseModel):
     """A request: unknown fields are errors, and numbers are not parsed from strings."""
 
     model_config = ConfigDict(extra="forbid", strict=False, arbitrary_types_allowed=False, protected_namespaces=())
@@ -81,13 +81,13 @@ def set_fields(request: BaseModel, *without: str) -> dict[str, Any]:
     return {name: getattr(request, name) for name in request.model_fields_set if name not in without}
 
 
-def _with_options(name: str, doc: str, required: Mapping[str, Any], *without: str) -> type[Request]:
+def _with_options(name: str, doc: str, required: Mapping[str, Any], *without: str) -> type[WireRequest]:
     options = {
         option: (kind, Field(OPTIONS[option].default, description=OPTIONS[option].help))
         for option, kind in _OPTION_TYPES.items()
         if option not in without
     }
-    return create_model(name, __base__=Request, __doc__=doc, **{**required, **options})
+    return create_model(name, __base__=WireRequest, __doc__=doc, **{**required, **options})
 
 
 #: Maximum number of characters of a hit's passage, as pieces with matches marked; None for no pieces.
@@ -109,24 +109,24 @@ ExplainRequest = _with_options(
 )
 
 
-class NoRequest(Request):
+class NoRequest(WireRequest):
     """A request without fields."""
 
 
-class IdRequest(Request):
+class IdRequest(WireRequest):
     """One entry."""
 
     id: Id
     tier: Tier = None
 
 
-class TierRequest(Request):
+class TierRequest(WireRequest):
     """One tier of a federation, or all."""
 
     tier: Tier = None
 
 
-class IdsBeginningRequest(Request):
+class IdsBeginningRequest(WireRequest):
     """A prefix of ids."""
 
     text: Annotated[str, Field(max_length=256, description="The beginning of an id; capitals count.")]
@@ -134,14 +134,14 @@ class IdsBeginningRequest(Request):
     tier: Tier = None
 
 
-class LoadRequest(Request):
+class LoadRequest(WireRequest):
     """Whole entries by id."""
 
     ids: Annotated[list[Id], Field(max_length=MOST_ITEMS, description="Ids that a search returned.")]
     tier: Tier = None
 
 
-class EntriesRequest(Request):
+class EntriesRequest(WireRequest):
     """A page of entries."""
 
     where: Where | None = None
@@ -152,7 +152,7 @@ class EntriesRequest(Request):
     tier: Tier = None
 
 
-class CountRequest(Request):
+class CountRequest(WireRequest):
     """A filter of entries to count."""
 
     where: Where | None = None
@@ -160,7 +160,7 @@ class CountRequest(Request):
     tier: Tier = None
 
 
-class FacetsRequest(Request):
+class FacetsRequest(WireRequest):
     """A field to count entries by."""
 
     field: str
@@ -171,7 +171,7 @@ class FacetsRequest(Request):
     tier: Tier = None
 
 
-class SimilarRequest(Request):
+class SimilarRequest(WireRequest):
     """Entries similar to an entry, a text or a vector."""
 
     id: Id | None = None
@@ -188,7 +188,7 @@ class SimilarRequest(Request):
     tier: Tier = None
 
 
-class NeighbourhoodRequest(Request):
+class NeighbourhoodRequest(WireRequest):
     """The entries around one."""
 
     id: Id
@@ -196,20 +196,20 @@ class NeighbourhoodRequest(Request):
     tier: Tier = None
 
 
-class HealthRequest(Request):
+class HealthRequest(WireRequest):
     """The health of the memory."""
 
     folders: Annotated[bool, Field(description="Also compare the folders with the disk.")] = True
 
 
-class LearnedRequest(Request):
+class LearnedRequest(WireRequest):
     """The weights of a profile after each day of feedback."""
 
     profile: WireProfile | None = None
     tier: Tier = None
 
 
-class RetrieveRequest(Request):
+class RetrieveRequest(WireRequest):
     """A search of several corpora."""
 
     query: Query
@@ -221,20 +221,20 @@ class RetrieveRequest(Request):
     profile: RetrievalProfile | None = None
 
 
-class WeightsRequest(Request):
+class WeightsRequest(WireRequest):
     """The weights of a profile."""
 
     profile: WireProfile | None = None
     vectors: bool | None = None
 
 
-class _Span(Request):
+class _Span(WireRequest):
     path: str
     first_line: int
     last_line: int
 
 
-class _Facts(Request):
+class _Facts(WireRequest):
     kind: str | None = None
     type: str | None = None
     domain: str | None = None
@@ -301,7 +301,7 @@ class RememberRequest(_Facts):
     tier: Tier = None
 
 
-class DeleteRequest(Request):
+class DeleteRequest(WireRequest):
     """Entries to delete: by id, or by a filter."""
 
     ids: Annotated[list[Id], Field(max_length=MOST_ITEMS)] = []
@@ -314,7 +314,7 @@ class ForgetRequest(DeleteRequest):
     """Memories to delete: by id, or by a filter."""
 
 
-class SupersedeRequest(Request):
+class SupersedeRequest(WireRequest):
     """An entry that replaces another."""
 
     old: Id
@@ -323,7 +323,7 @@ class SupersedeRequest(Request):
     tier: Tier = None
 
 
-class LinkRequest(Request):
+class LinkRequest(WireRequest):
     """A link to store."""
 
     source: Id
@@ -333,21 +333,21 @@ class LinkRequest(Request):
     tier: Tier = None
 
 
-class _Link(Request):
+class _Link(WireRequest):
     source: Id
     target: Id
     type: str = "related"
     note: str = ""
 
 
-class LinkManyRequest(Request):
+class LinkManyRequest(WireRequest):
     """Links to store, all or none."""
 
     links: Annotated[list[_Link], Field(max_length=MOST_ITEMS)]
     tier: Tier = None
 
 
-class UnlinkRequest(Request):
+class UnlinkRequest(WireRequest):
     """A link to remove."""
 
     source: Id
@@ -355,7 +355,7 @@ class UnlinkRequest(Request):
     tier: Tier = None
 
 
-class FeedbackRequest(Request):
+class FeedbackRequest(WireRequest):
     """Feedback on a result."""
 
     query: Query

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from septet.aio import AsyncFederation, AsyncVault
 from septet.errors import ReadOnly, SeptetError
 from septet.service.operations import Operation
-from septet.service.requests import Request
+from septet.service.requests import WireRequest
 from septet.service.running import Memory
 from septet.service.slow import SlowSearches
 from septet.system.threads import call_on_thread
@@ -106,7 +106,7 @@ class Served:
         self.slow.watching, self.slow.queries = True, queries
         listen(self.blocking, self.slow.tell, _ignore)
 
-    async def call(self, operation: Operation, request: Request) -> dict[str, Any]:
+    async def call(self, operation: Operation, request: WireRequest) -> dict[str, Any]:
         """Return the answer of an operation. A cancelled call that no thread has started is dropped.
 
         Raises:

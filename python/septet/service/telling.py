@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
 from septet.model.entry import Entry
-from septet.model.prompt import Shown, line_of, listing_of, sections_of, text_of
+from septet.model.prompt import ShownHit, line_of, listing_of, sections_of, text_of
 
 #: Fields in the JSON line of a result, besides its source.
 _HIT_FIELDS = ("kind", "type", "domain", "severity", "tags", "parent")
@@ -121,7 +121,7 @@ def documented_text(answer: Mapping[str, Any]) -> str:
     status = _line(" ".join(f"{name}={_value(envelope.get(name))}" for name in _STATUS))
     if not answer["hits"]:
         return _with_notes(f"{status}\nNo results found.\n", answer)
-    sections: dict[str, list[Shown]] = {heading: [] for heading in _SECTIONS.values()}
+    sections: dict[str, list[ShownHit]] = {heading: [] for heading in _SECTIONS.values()}
     for rank, hit in enumerate(answer["hits"], 1):
         corpus = hit["tier"].partition("/")[0]
         shown = _hit(hit)
@@ -134,7 +134,7 @@ def _value(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value).lower() if value is not None else "none"
 
 
-def _hit(hit: Mapping[str, Any]) -> Shown:
+def _hit(hit: Mapping[str, Any]) -> ShownHit:
     entry = hit.get("entry")
     if entry is not None:
         shown = _entry(entry, tier=hit["tier"], citation=hit.get("citation"))
@@ -149,13 +149,13 @@ def _hit(hit: Mapping[str, Any]) -> Shown:
             snippet=hit.get("snippet", ""),
             entry=None,
         )
-        shown = Shown(item, text_of(item), _more(hit, _HIT_FIELDS))
+        shown = ShownHit(item, text_of(item), _more(hit, _HIT_FIELDS))
     if hit.get("confidence") is not None:
         shown = shown._replace(more={**shown.more, "confidence": round(hit["confidence"], 3)})
     return shown
 
 
-def _entry(entry: Mapping[str, Any], *, tier: str = "", citation: str | None = None) -> Shown:
+def _entry(entry: Mapping[str, Any], *, tier: str = "", citation: str | None = None) -> ShownHit:
     span = entry.get("span")
     if citation is None and span is not None:
         citation = f"{span['path']}:{span['first_line']}-{span['last_line']}"
@@ -172,7 +172,7 @@ def _entry(entry: Mapping[str, Any], *, tier: str = "", citation: str | None = N
         entry=cast("Entry", texts),
     )
     other_attrs = {name: value for name, value in attrs.items() if name not in _TEXT_ATTRS}
-    return Shown(item, text_of(item), _more({**entry, "attrs": other_attrs}, _ENTRY_FIELDS))
+    return ShownHit(item, text_of(item), _more({**entry, "attrs": other_attrs}, _ENTRY_FIELDS))
 
 
 def _more(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, object]:

@@ -18,7 +18,7 @@ from septet.inputs.arguments import listed, shown, utf8, whole
 from septet.listing.asked import MirrorAsked
 from septet.listing.shadows import Shadowing
 from septet.service.operations import Operation
-from septet.service.requests import Request
+from septet.service.requests import WireRequest
 from septet.service.running import Memory, Serving
 from septet.sqlite.snapshot.arrays import Mask
 from septet.tiers.protocol import SearchAgain
@@ -34,7 +34,7 @@ MOST_IDS = 100_000
 MOST_ROW = 2**63 - 1
 
 
-class TierCall(Request, extra="allow"):
+class TierCall(WireRequest, extra="allow"):
     """A call of a remote tier: a method, and its arguments as further fields."""
 
     method: str

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from septet.model.fields import Action, Severity
 from septet.query.options import Mode
-from septet.service.requests import Id, Request, Tier, WireTime
+from septet.service.requests import Id, Tier, WireRequest, WireTime
 
 #: More results fill the context of a model without helping it.
 MOST_RESULTS = 50
@@ -35,7 +35,7 @@ _Time: TypeAlias = Annotated[
 ]
 
 
-class SearchTool(Request):
+class SearchTool(WireRequest):
     """A search."""
 
     query: _Query
@@ -51,7 +51,7 @@ class SearchTool(Request):
     max_tokens: Annotated[int | None, Field(ge=1, description="A budget for the texts of the results.")] = None
 
 
-class ExplainTool(Request):
+class ExplainTool(WireRequest):
     """An entry of a search to explain."""
 
     query: _Query
@@ -65,13 +65,13 @@ class ExplainTool(Request):
     include_memories: _Memories = True
 
 
-class LoadTool(Request):
+class LoadTool(WireRequest):
     """Whole entries by id."""
 
     ids: _Ids
 
 
-class RememberTool(Request):
+class RememberTool(WireRequest):
     """A memory to store."""
 
     text: Annotated[str, Field(min_length=1, description="What to remember, in one sentence or a few.")]
@@ -83,7 +83,7 @@ class RememberTool(Request):
     tier: Tier = None
 
 
-class UpdateEntryTool(Request):
+class UpdateEntryTool(WireRequest):
     """Fields of an entry to change; omitted ones stay."""
 
     id: Id
@@ -99,14 +99,14 @@ class UpdateEntryTool(Request):
     tier: Tier = None
 
 
-class ForgetTool(Request):
+class ForgetTool(WireRequest):
     """Memories to delete."""
 
     ids: Annotated[list[Id], Field(min_length=1, max_length=MOST_RESULTS, description="Ids of memories.")]
     tier: Tier = None
 
 
-class FeedbackTool(Request):
+class FeedbackTool(WireRequest):
     """Feedback on a result."""
 
     query: Annotated[str, Field(description="The query of the search, unchanged.")]
@@ -118,11 +118,11 @@ class FeedbackTool(Request):
     tier: Tier = None
 
 
-class StatusTool(Request):
+class StatusTool(WireRequest):
     """No arguments."""
 
 
-class MemorySearchTool(Request):
+class MemorySearchTool(WireRequest):
     """A search of all corpora."""
 
     query: _Query

@@ -14,7 +14,7 @@ from septet.inputs.arguments import shown
 from septet.service import telling
 from septet.service import tool_requests as requests
 from septet.service.operations import OPERATIONS, Effect, Operation
-from septet.service.requests import Request
+from septet.service.requests import WireRequest
 
 if TYPE_CHECKING:
     from septet.service.served import Served
@@ -61,13 +61,13 @@ class Tool:
     title: str
     description: str
     operation: Operation
-    request: type[Request]
+    request: type[WireRequest]
     fixed: Mapping[str, Any]
     text: Callable[[Mapping[str, Any]], str]
     effect: Effect
     repeatable: bool
 
-    def operation_request(self, arguments: Mapping[str, Any]) -> Request:
+    def operation_request(self, arguments: Mapping[str, Any]) -> WireRequest:
         """Return the request of the operation. A null argument counts as omitted.
 
         Raises:
@@ -137,7 +137,7 @@ def expect_small(arguments: object) -> None:
 def _tool(
     name: str,
     title: str,
-    request: type[Request],
+    request: type[WireRequest],
     text: Callable[[Mapping[str, Any]], str],
     description: str,
     **more: Any,

@@ -141,7 +141,7 @@ class Job(NamedTuple):
     batch: str | None
 
 
-class Feedback(NamedTuple):
+class FeedbackRow(NamedTuple):
     """A user's action on one result of a query, with its time (epoch seconds)."""
 
     query: str

@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from septet.model.spaces import Space
     from septet.query.filters import Filter
     from septet.ranking.pool import Candidate
-    from septet.store.rows import EntryRow, Feedback, GivenVectors, Job, Keeping, State, Stored, StoredVector, TextSpace
+    from septet.store.rows import (
+        EntryRow,
+        FeedbackRow,
+        GivenVectors,
+        Job,
+        Keeping,
+        State,
+        Stored,
+        StoredVector,
+        TextSpace,
+    )
 
 
 class Changing(Protocol):
@@ -115,13 +125,13 @@ class Entries(Protocol):
 class FeedbackRows(Protocol):
     """Feedback on results."""
 
-    def all_rows(self, read: Any) -> Iterator[Feedback]:
+    def all_rows(self, read: Any) -> Iterator[FeedbackRow]:
         """Yield every row in insertion order."""
 
-    def record(self, write: Any, row: Feedback) -> None:
+    def record(self, write: Any, row: FeedbackRow) -> None:
         """Store one row."""
 
-    def restore(self, write: Any, row: Feedback) -> None:
+    def restore(self, write: Any, row: FeedbackRow) -> None:
         """Store a row of an export unless it exists: importing twice must not count twice."""
 
     def counts(self, read: Any) -> dict[str, int]:

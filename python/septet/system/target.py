@@ -25,7 +25,7 @@ _PART = re.compile(r"\.septet-[0-9a-f]{16}\.part")
 LEFT_S = 3_600.0
 
 
-class Part(NamedTuple):
+class NewFile(NamedTuple):
     """A new, empty file with a random name.
 
     Attributes:
@@ -40,7 +40,9 @@ class Part(NamedTuple):
 
 
 @contextmanager
-def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "name a file instead") -> Iterator[Part]:
+def complete_file(
+    target: str | os.PathLike[str], *, of: str = "", cure: str = "name a file instead"
+) -> Iterator[NewFile]:
     """Yield a file to write; at the end it is renamed to the target and gets its mode; on failure it is removed.
 
     A new target is readable by its owner only. A symbolic link is replaced, not followed.
@@ -69,7 +71,7 @@ def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "
 
 
 @contextmanager
-def unfinished(folder: Path) -> Iterator[Part]:
+def unfinished(folder: Path) -> Iterator[NewFile]:
     """Yield a new file in a folder, which is removed at the end unless it was renamed."""
     # Exclusive, so that no file is overwritten, with a random name, so that no link can be placed there before.
     sweep(folder)
@@ -84,7 +86,7 @@ def unfinished(folder: Path) -> Iterator[Part]:
             ours = False
             raise
         _lock(file.fileno())
-        yield Part(part, file.fileno(), file)
+        yield NewFile(part, file.fileno(), file)
     finally:
         if file is not None:
             with suppress(OSError, ValueError):
@@ -138,7 +140,7 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
-def complete(part: Part, mode: int) -> None:
+def complete(part: NewFile, mode: int) -> None:
     """Set the mode of a written file, sync it to disk, and close it.
 
     Raises:

@@ -16,16 +16,16 @@ from septet.inputs.arguments import shown
 T = TypeVar("T")
 #: Values, their columns, ascending within a row, and the bounds of rows.
 Csr: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]"
-#: Options of `Counted` only.
+#: Options of `TermCounter` only.
 _PYTHON_ONLY = ("analysis", "binary", "features", "vocabulary")
 #: Options that neither core uses.
 _FRONTEND_ONLY = ("reading", "dtype")
 
 
-def core_of(options: dict[str, Any]) -> _core.TfidfVectorizer | Counted:
+def core_of(options: dict[str, Any]) -> _core.TfidfVectorizer | TermCounter:
     """Return a native or Python core for options of `septet.tfidf.parameters.native_options`."""
     if options["binary"] or any(options[name] is not None for name in ("analysis", "features", "vocabulary")):
-        return Counted(options)
+        return TermCounter(options)
     return _core.TfidfVectorizer(**_native(options))
 
 
@@ -47,7 +47,7 @@ def called_with(call: Callable[..., T], texts: Sequence[Any], workers: int | Non
         raise QueryError(str(error)) from error
 
 
-class Counted:
+class TermCounter:
     """Counts, selects and weights terms, with the interface of the native vectorizer."""
 
     def __init__(self, options: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from septet.errors import QueryError
 from septet.inputs.arguments import exact, flags, listed, real, shown, utf8, whole
 from septet.tfidf.analysis import analysis_of
 from septet.tfidf.english import ENGLISH
-from septet.tfidf.reading import DECODE_ERRORS, INPUTS, Reading, checked_encoding
+from septet.tfidf.reading import DECODE_ERRORS, INPUTS, DocumentReading, checked_encoding
 
 OUTPUTS = ("rows", "scipy")
 #: Cap of counts; larger ones mean all.
@@ -62,7 +62,7 @@ def native_options(parameters: Mapping[str, Any], texts: int) -> dict[str, Any]:
     }
 
 
-def reading_of(parameters: Mapping[str, Any]) -> Reading:
+def reading_of(parameters: Mapping[str, Any]) -> DocumentReading:
     """Return the reader of documents.
 
     Raises:
@@ -70,7 +70,7 @@ def reading_of(parameters: Mapping[str, Any]) -> Reading:
     """
     custom = callable(parameters["analyzer"]) or parameters["preprocessor"] is not None
     bare = parameters["tokenizer"] is not None and not parameters["lowercase"] and parameters["strip_accents"] is None
-    return Reading(
+    return DocumentReading(
         one_of(parameters["input"], "input", INPUTS),
         checked_encoding(parameters["encoding"]),
         one_of(parameters["decode_error"], "decode_error", DECODE_ERRORS),

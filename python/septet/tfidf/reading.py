@@ -16,7 +16,7 @@ DECODE_ERRORS = ("strict", "ignore", "replace")
 MOST_TEXTS = 100_000_000
 
 
-class Reading(NamedTuple):
+class DocumentReading(NamedTuple):
     """Checked parameters for reading documents; see `septet.TfidfVectorizer`."""
 
     input: str

@@ -13,7 +13,7 @@ from septet import _core
 from septet.errors import QueryError
 from septet.inputs.arguments import shown, whole
 from septet.tfidf.analysis import TOKEN_PATTERN
-from septet.tfidf.counted import Counted, called_with, core_of
+from septet.tfidf.counted import TermCounter, called_with, core_of
 from septet.tfidf.parameters import OUTPUTS, fixed_vocabulary, native_options, one_of, reading_of
 from septet.tfidf.rows import SparseRows
 
@@ -26,7 +26,7 @@ MOST_THREADS = 256
 class _Fitted(NamedTuple):
     """Result of a fit, with its options."""
 
-    core: _core.TfidfVectorizer | Counted
+    core: _core.TfidfVectorizer | TermCounter
     options: dict[str, Any]
     columns: int
 
@@ -367,7 +367,7 @@ def _workers(threads: int | None) -> int | None:
 
 def _called(core: object, call: Callable[..., T], texts: list[Any], workers: int | None) -> T:
     # Errors of the caller's functions propagate unchanged.
-    return call(texts, threads=workers) if isinstance(core, Counted) else called_with(call, texts, workers)
+    return call(texts, threads=workers) if isinstance(core, TermCounter) else called_with(call, texts, workers)
 
 
 def _sparse(rows: object, columns: int) -> SparseRows:

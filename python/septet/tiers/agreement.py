@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 RULE = Agreement()
 
 
-class View(Protocol):
+class TierView(Protocol):
     """A read view of a tier: `ReadView` or `PostgresView`."""
 
     plans: Sequence[Plan]
@@ -34,7 +34,7 @@ class View(Protocol):
 def measured(
     plan: Plan,
     drawn: Sequence[Candidate],
-    view_of: Callable[[Sequence[Plan]], View],
+    view_of: Callable[[Sequence[Plan]], TierView],
     units_of: Callable[[Sequence[int]], NDArray[np.float64]],
     pairs: tuple[float, float],
 ) -> float:

@@ -69,7 +69,7 @@ class Recalled(NamedTuple):
     step: int | None = None
 
 
-class Standing(NamedTuple):
+class TierFacts(NamedTuple):
     """Query-independent facts of a tier: number of feedback rows by action, and True if it has links."""
 
     feedback: Mapping[str, int]
@@ -141,7 +141,7 @@ class Session(Protocol):
     def recovers(self, fault: Exception) -> bool:
         """Exclude data that caused an error over the candidates; return True if the search may restart without it."""
 
-    def standing(self) -> Standing:
+    def standing(self) -> TierFacts:
         """Return the query-independent facts of the tier."""
 
     def recall(self) -> Sequence[Recalled]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from septet.files.on_search import OnSearch
     from septet.files.report import SyncReport
     from septet.files.status import SyncStatus
-    from septet.files.turns import Asked
+    from septet.files.turns import SyncRequest
     from septet.files.watching import FolderWatcher, Watcher
 
 
@@ -91,7 +91,7 @@ class Following(Synced, Searchable):
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _synced(self, request: Asked, root: str | os.PathLike[str] | None) -> SyncReport:
+    def _synced(self, request: SyncRequest, root: str | os.PathLike[str] | None) -> SyncReport:
         report = super()._synced(request, root)
         for watcher in self._watchers:
             watcher.know([followed.root.path for followed in request.followed])

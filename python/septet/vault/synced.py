@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from septet.files.report import RootInfo, SyncReport
     from septet.files.roots import Layout
     from septet.files.tracking import Followed, Redact
-    from septet.files.turns import Asked
+    from septet.files.turns import SyncRequest
     from septet.model.fields import Strings, Trust
 
 #: The longest ``timeout_s``, in seconds: a year.
@@ -107,7 +107,7 @@ class Synced:
                 skipped, everything else is done. A file that cannot be read is not an error; it is in the report.
         """
         from septet.files.tracking import by_root, follow, would_follow
-        from septet.files.turns import Asked
+        from septet.files.turns import SyncRequest
 
         flag(force, "force", EntryError)
         flag(dry_run, "dry_run", EntryError)
@@ -133,7 +133,7 @@ class Synced:
             followed = self._followed(root)
         files = None if paths is None else by_root(paths, followed)
         deadline = None if limit is None else time.monotonic() + limit
-        request = Asked(followed, files, force, deadline, reporter(progress))
+        request = SyncRequest(followed, files, force, deadline, reporter(progress))
         if dry_run:
             from septet.files.rehearsing import rehearse_roots
 
@@ -194,7 +194,7 @@ class Synced:
         path = root_at(root).path
         return [folder for folder in followed if folder.root.path == path]
 
-    def _synced(self, request: Asked, root: str | os.PathLike[str] | None) -> SyncReport:
+    def _synced(self, request: SyncRequest, root: str | os.PathLike[str] | None) -> SyncReport:
         from septet.files.syncing import sync_roots
         from septet.files.turns import in_turn
 

@@ -169,22 +169,22 @@ def _summary(report: EmbedReport) -> str:
 
 
 def _show_models(out: Screen, available: Catalogue) -> None:
-    from septet.cli.screen import Line
+    from septet.cli.screen import StyledLine
 
-    out.print(Line(sentence(f"Used here: {available.used or 'none'} ({available.why})"), "bold"))
-    out.print(Line("\nLocal models", "bold"))
+    out.print(StyledLine(sentence(f"Used here: {available.used or 'none'} ({available.why})"), "bold"))
+    out.print(StyledLine("\nLocal models", "bold"))
     for local in available.local:
         dimensions = f"{local.dimensions} dimensions, " if local.dimensions else ""
         name = flat(f"{local.model or local.name:28}").ljust(28)
-        out.print(Line(f"  {name} " + flat(f"{dimensions}{local.fault or local.source}")))
+        out.print(StyledLine(f"  {name} " + flat(f"{dimensions}{local.fault or local.source}")))
     if not available.local:
-        out.print(Line(f"  none: {available.no_local}"))
-    out.print(Line("\nProviders", "bold"))
+        out.print(StyledLine(f"  none: {available.no_local}"))
+    out.print(StyledLine("\nProviders", "bold"))
     for provider in available.providers:
-        out.print(Line(f"  {provider.provider:18} {provider.key}"))
+        out.print(StyledLine(f"  {provider.provider:18} {provider.key}"))
         for model, length in provider.models.items():
             text = f"{length} dimensions" + (", the default" if model == provider.default else "")
-            out.print(Line(f"    {model:26} {text}", "dim"))
+            out.print(StyledLine(f"    {model:26} {text}", "dim"))
 
 
 _STYLES = {"ok": "green", "fault": "red", "none": "dim"}
@@ -192,10 +192,10 @@ _MARKS = {"ok": "ok", "fault": "FAULT", "none": "-"}
 
 
 def _show_checks(out: Screen, checks: list[Check]) -> None:
-    from septet.cli.screen import Line
+    from septet.cli.screen import StyledLine
 
     for check in checks:
-        line = Line(f"{check.name:14}").append(f"{_MARKS[check.state]:7}", _STYLES[check.state])
+        line = StyledLine(f"{check.name:14}").append(f"{_MARKS[check.state]:7}", _STYLES[check.state])
         cure = f" (--fix: {check.cure})" if check.cure else ""
         out.print(line.append(sentence(check.summary) + cure))
 

@@ -184,17 +184,17 @@ def _plan_in(file: Path) -> Mapping[str, Any]:
 
 def _show(out: Screen, retrieval: Retrieval, with_plan: bool) -> None:
     from septet.cli.render import one_line
-    from septet.cli.screen import Line
+    from septet.cli.screen import StyledLine
 
     if with_plan:
         for line in str(retrieval.plan).split("\n"):
-            out.print(Line(flat(line), "dim"))
+            out.print(StyledLine(flat(line), "dim"))
         out.print()
     width = max((len(hit.tier) for hit in retrieval), default=0)
     for hit in retrieval:
-        head = Line(f" {hit.score:.4f} ", "bold").append(flat(hit.tier).ljust(width) + "  ", "magenta")
+        head = StyledLine(f" {hit.score:.4f} ", "bold").append(flat(hit.tier).ljust(width) + "  ", "magenta")
         out.print(head.append(one_line(hit.title, 96 - head.width), "bold"))
         where = flat(hit.id) + (f"  {flat(hit.citation)}" if hit.citation is not None else "")
-        second = Line("        " + where, "cyan")
+        second = StyledLine("        " + where, "cyan")
         lists = ", ".join(f"{name} {rank:.0f}" for name, rank in hit.signals.items() if rank is not None)
         out.print(second.append(f"  {lists}", "dim"))

@@ -24,7 +24,7 @@ from septet.embedding.pipeline import MAX_FAILURES, Pipeline, Progress
 from septet.embedding.providers.http import HttpEmbedder
 from septet.embedding.report import Tally
 from septet.embedding.transport.calls import Call
-from septet.embedding.transport.client import Client
+from septet.embedding.transport.client import ProviderClient
 from septet.embedding.transport.faults import AnswerTooLarge, Garbled, parsed
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.notes import Note
@@ -77,7 +77,7 @@ class _JobRun:
     """
 
     tally: Tally
-    client: Client
+    client: ProviderClient
     owner: str
     report_progress: Callable[[], None]
     open: dict[int, Job] = field(default_factory=dict)

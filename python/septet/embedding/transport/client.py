@@ -55,7 +55,7 @@ class IO:
     transport: httpx.MockTransport | None = None
 
 
-class Client:
+class ProviderClient:
     """Sends calls to one provider, with its keys. Safe to share between threads and event loops.
 
     Args:

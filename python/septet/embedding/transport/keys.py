@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pydantic import SecretStr
 
 from septet._core import Lock
-from septet.embedding.transport.masking import Masker
+from septet.embedding.transport.masking import KeyMasker
 from septet.system.forks import renew_in_children
 
 #: After this many failures in a row, a key cools down for COOL_DOWN_S.
@@ -34,7 +34,7 @@ class KeyRing:
         self._keys = [ApiKey(secret) for secret in secrets]
         self._clock = clock
         self._at = 0
-        self.masker = Masker(secret.get_secret_value() for secret in secrets)
+        self.masker = KeyMasker(secret.get_secret_value() for secret in secrets)
         self.after_fork()
         renew_in_children(self)
 

@@ -30,7 +30,7 @@ _CHARACTER = re.compile(
 _PLAIN, _MARKS = re.compile(r"[^%&\\\x80-\U0010ffff]*"), re.compile(r"[^a-z0-9]")
 
 
-class Masker:
+class KeyMasker:
     """Replaces keys in texts by a mark.
 
     Compares only letters and digits, ignoring case, so spaces and punctuation between them hide nothing. Matches a key

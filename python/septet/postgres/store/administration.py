@@ -11,9 +11,9 @@ from typing import Any
 import psycopg
 
 from septet.postgres.store.dsn import Address
-from septet.postgres.store.link import Link
+from septet.postgres.store.link import ServerLink
 from septet.postgres.store.migrations import SCHEMA_VERSION, check_version, distribute, prepare, version_of
-from septet.postgres.store.server import Server
+from septet.postgres.store.server import PostgresServer
 
 CONNECT_TIMEOUT_S = 10
 
@@ -206,11 +206,11 @@ def status(dsn: str) -> DatabaseStatus:
 
 
 @contextmanager
-def _administering(dsn: str) -> Iterator[tuple[Link, str]]:
+def _administering(dsn: str) -> Iterator[tuple[ServerLink, str]]:
     """Connect to a database without tables, for as long as anything takes."""
     address = Address.of(dsn)
     settings: dict[str, Any] = {"autocommit": True}
-    server = Server(address.conninfo(), address.shown, most=1, settings=settings)
+    server = PostgresServer(address.conninfo(), address.shown, most=1, settings=settings)
     try:
         link = server.pool.take(CONNECT_TIMEOUT_S)
         try:
@@ -224,7 +224,7 @@ def _administering(dsn: str) -> Iterator[tuple[Link, str]]:
         server.close()
 
 
-def _granted(sql: Link) -> bool:
+def _granted(sql: ServerLink) -> bool:
     """Make the roles and grant what they may do; say whether the user may do that."""
     with suppress(psycopg.errors.InsufficientPrivilege), sql.transaction():
         sql.execute(_text("roles.sql"))
@@ -232,7 +232,7 @@ def _granted(sql: Link) -> bool:
     return False
 
 
-def _vaults(sql: Link) -> tuple[VaultStatus, ...]:
+def _vaults(sql: ServerLink) -> tuple[VaultStatus, ...]:
     entries = {(vault, live): count for vault, live, count in sql.execute(_ENTRIES).fetchall()}
     unfolded = {vault: (count, int(size)) for vault, count, size in sql.execute(_CHANGES).fetchall()}
     vectors = {(vault, space): count for vault, space, count in sql.execute(_VECTORS).fetchall()}
@@ -251,11 +251,11 @@ def _vaults(sql: Link) -> tuple[VaultStatus, ...]:
     )  # fmt: skip
 
 
-def _extensions(sql: Link) -> dict[str, str]:
+def _extensions(sql: ServerLink) -> dict[str, str]:
     return dict(sql.execute(_EXTENSIONS).fetchall())
 
 
-def _row(sql: Link, query: str) -> tuple[Any, ...]:
+def _row(sql: ServerLink, query: str) -> tuple[Any, ...]:
     found = sql.execute(query).fetchone()
     return () if found is None else found
 

@@ -25,7 +25,7 @@ CONTEXTS = 7
 MEMORIES = 16
 
 
-class Texts(NamedTuple):
+class EntryTexts(NamedTuple):
     """The indexed texts of an entry; tags are a JSON list, grams separated by blanks."""
 
     id: str
@@ -36,7 +36,7 @@ class Texts(NamedTuple):
     grams: str
 
 
-class Part(NamedTuple):
+class PartTerms(NamedTuple):
     """The terms of ``n`` entries in one part: ``p`` pairs of an entry and a term, in the order of entries.
 
     Attributes:
@@ -56,7 +56,7 @@ class Part(NamedTuple):
     counts: NDArray[np.int32] | None = None
 
 
-class Order(NamedTuple):
+class PostingOrder(NamedTuple):
     """Postings of a part in the order of the table's key, so that it is written page by page.
 
     Attributes:
@@ -77,13 +77,13 @@ class Prepared(NamedTuple):
         texts_order, grams_order: their postings in the order of the table.
     """
 
-    texts: list[Texts]
-    parts: dict[int, Part]
-    texts_order: Order
-    grams_order: Order
+    texts: list[EntryTexts]
+    parts: dict[int, PartTerms]
+    texts_order: PostingOrder
+    grams_order: PostingOrder
 
 
-def analysed(texts: Sequence[Texts]) -> dict[int, Part]:
+def analysed(texts: Sequence[EntryTexts]) -> dict[int, PartTerms]:
     """Return what some entries hold of each part."""
     found = _core.analysed(texts, [searched_text(*text[1:5]) for text in texts])
     every, none = np.ones(len(texts), dtype=bool), np.zeros(len(texts), dtype=np.int64)
@@ -101,7 +101,7 @@ def analysed(texts: Sequence[Texts]) -> dict[int, Part]:
     }
 
 
-def differences(part: Part, signs: NDArray[np.int64]) -> tuple[dict[str, int], tuple[int, int]]:
+def differences(part: PartTerms, signs: NDArray[np.int64]) -> tuple[dict[str, int], tuple[int, int]]:
     """Return by how much the counts of terms, and rows and tokens, change.
 
     Args:
@@ -121,16 +121,16 @@ def _rows(
     counts: NDArray[np.int32],
     tokens: NDArray[np.int32],
     has: NDArray[np.bool_],
-) -> Part:
+) -> PartTerms:
     return _part(terms, starts, numbers, has, tokens)._replace(counts=counts)
 
 
-def _contexts(texts: Part) -> Part:
+def _contexts(texts: PartTerms) -> PartTerms:
     assert texts.counts is not None
-    of_pairs = texts.counts[:, Texts._fields.index("context")]
+    of_pairs = texts.counts[:, EntryTexts._fields.index("context")]
     tokens = np.bincount(texts.entry, weights=of_pairs, minlength=len(texts.has)).astype(np.int64)
     none = np.empty(0, dtype=np.int64)
-    return Part((), none, none, tokens > 0, tokens)
+    return PartTerms((), none, none, tokens > 0, tokens)
 
 
 def _part(
@@ -139,6 +139,6 @@ def _part(
     numbers: NDArray[np.integer],
     has: NDArray[np.bool_],
     tokens: NDArray[np.integer],
-) -> Part:
+) -> PartTerms:
     entry = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    return Part(terms, entry, numbers.astype(np.int64), has, tokens.astype(np.int64))
+    return PartTerms(terms, entry, numbers.astype(np.int64), has, tokens.astype(np.int64))

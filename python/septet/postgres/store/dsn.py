@@ -98,7 +98,7 @@ class Address:
         return make_conninfo(**self._parts, **({} if target is None else {"target_session_attrs": target}))
 
 
-class Kept:
+class HiddenText:
     """A text that no ``repr`` shows, such as an address that is needed later."""
 
     __slots__ = ("text",)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from septet.postgres.store.link import Link
-    from septet.postgres.store.transactions import Held
+    from septet.postgres.store.link import ServerLink
+    from septet.postgres.store.transactions import WriteLocks
     from septet.postgres.store.vaults import VaultRow
 
 #: Waiting differences of terms at which a load folds: common terms, which each batch has, are added up once then, and
@@ -33,7 +33,7 @@ class _Load(threading.local):
     fold = grown = False
 
 
-class Following:
+class Upkeep:
     """Work after the writes of a store."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Following:
         self._looked: dict[str, int] = {}
 
     @contextmanager
-    def loading(self, vault: VaultRow, borrowed: Callable[[], AbstractContextManager[Link]]) -> Iterator[None]:
+    def loading(self, vault: VaultRow, borrowed: Callable[[], AbstractContextManager[ServerLink]]) -> Iterator[None]:
         """Leave to the end of a ``with`` block what may wait until this thread has written everything.
 
         After a fault of the server nothing is done: counts are exact all the same, and the next writer does it.
@@ -68,7 +68,7 @@ class Following:
                     with suppress(SeptetError), borrowed() as link:
                         self._follow(link, vault, fold=fold, whole=True)
 
-    def follow(self, link: Link, vault: VaultRow, held: Held) -> None:
+    def follow(self, link: ServerLink, vault: VaultRow, held: WriteLocks) -> None:
         """Do what a write left to do, outside its transaction, or leave it to the end of the load."""
         load = self._load
         if not held.grown:
@@ -80,7 +80,7 @@ class Following:
         fold, load.fold, load.grown = load.fold, False, False
         self._follow(link, vault, fold=fold, whole=False)
 
-    def _follow(self, link: Link, vault: VaultRow, *, fold: bool, whole: bool) -> None:
+    def _follow(self, link: ServerLink, vault: VaultRow, *, fold: bool, whole: bool) -> None:
         # A failure costs nothing: the next writer does this too.
         with suppress(psycopg.Error, StoreError):
             # One fold takes a limited number of terms.

@@ -32,7 +32,7 @@ class NoAnswer(psycopg.OperationalError):
     """The server did not answer in time; what it does with the statement is unknown, and the connection is closed."""
 
 
-class Link(psycopg.Connection[TupleRow]):
+class ServerLink(psycopg.Connection[TupleRow]):
     """A connection.
 
     psycopg ends a wait by asking the server to cancel the statement, and waits for that too; a server that is frozen

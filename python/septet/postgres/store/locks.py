@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 from hashlib import blake2b
 
 from septet.postgres.store.pipeline import Statement
-from septet.postgres.store.transactions import Held, PostgresReading, PostgresWriting
+from septet.postgres.store.transactions import PostgresReading, PostgresWriting, WriteLocks
 
 #: Maximum entries that a transaction locks one by one: a server has room for 64 locks a connection by default.
 MOST_IDS = 48
@@ -107,7 +107,7 @@ def hold_all(read: PostgresReading | PostgresWriting) -> None:
 
 def hold_rows(read: PostgresReading | PostgresWriting, rows: Sequence[int]) -> None:
     """Lock the entries at the given rows, as `hold` does."""
-    held: Held | None = getattr(read, "held", None)
+    held: WriteLocks | None = getattr(read, "held", None)
     if held is None or held.all:
         return
     new = [row for row in rows if row not in held.rows]

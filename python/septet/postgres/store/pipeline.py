@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from psycopg import abc
     from psycopg.pq.abc import PGresult
 
-    from septet.postgres.store.link import Link
+    from septet.postgres.store.link import ServerLink
 
     _Rows: TypeAlias = "list[tuple[Any, ...]]"
 
@@ -39,7 +39,7 @@ class Statement(NamedTuple):
 
 class _Reading(Protocol):
     @property
-    def sql(self) -> Link: ...
+    def sql(self) -> ServerLink: ...
 
 
 class _Numbered(NamedTuple):
@@ -72,7 +72,7 @@ def together(read: _Reading, statements: Sequence[Statement]) -> list[_Rows]:
     return sent(read.sql, statements)
 
 
-def sent(link: Link, statements: Sequence[Statement]) -> list[_Rows]:
+def sent(link: ServerLink, statements: Sequence[Statement]) -> list[_Rows]:
     """Send all statements at once, as `together` does; one that gives no rows has none."""
     if not statements:
         return []
@@ -120,7 +120,7 @@ def _numbered(sql: str) -> _Numbered:
     return _Numbered(text.encode(), [*places] or None, formats)
 
 
-def _answers(link: Link, transformer: abc.Transformer, asked: Sequence[_Asked]) -> abc.PQGen[list[_Rows]]:
+def _answers(link: ServerLink, transformer: abc.Transformer, asked: Sequence[_Asked]) -> abc.PQGen[list[_Rows]]:
     pgconn = link.pgconn
     pgconn.enter_pipeline_mode()
     ahead = [_send(link, statement) for statement in asked]
@@ -137,7 +137,7 @@ def _answers(link: Link, transformer: abc.Transformer, asked: Sequence[_Asked]) 
     return rows
 
 
-def _send(link: Link, asked: _Asked) -> int:
+def _send(link: ServerLink, asked: _Asked) -> int:
     """Send a statement, prepared if it has come often; return how many answers come before its own."""
     pgconn, (sql, values, types, formats) = link.pgconn, asked
     name, new, gone = link.prepared.name((sql, types), link.prepare_threshold, link.prepared_max or 0)

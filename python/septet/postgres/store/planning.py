@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from septet.postgres.store.pipeline import Statement, sent
 
 if TYPE_CHECKING:
-    from septet.postgres.store.link import Link
+    from septet.postgres.store.link import ServerLink
     from septet.postgres.store.vaults import VaultRow
 
 #: Tables that searches read of a vault.
@@ -52,7 +52,7 @@ _ANALYSE = {
 }
 
 
-def analyse_if_grown(sql: Link, vault: VaultRow, looked: MutableMapping[str, int]) -> list[str]:
+def analyse_if_grown(sql: ServerLink, vault: VaultRow, looked: MutableMapping[str, int]) -> list[str]:
     """Let the planner look at tables that have grown, outside a transaction; return their names.
 
     The owner of the tables may, and from PostgreSQL 17 on writers, too. For others autovacuum does it, once a tenth of

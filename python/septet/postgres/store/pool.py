@@ -22,7 +22,7 @@ from psycopg.errors import ConnectionTimeout
 from septet.errors import Closed, StoreBusy
 from septet.postgres.store.dsn import without_frames
 from septet.postgres.store.faults import is_full
-from septet.postgres.store.link import Link
+from septet.postgres.store.link import ServerLink
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
@@ -61,11 +61,11 @@ class Pool:
         for _ in range(self._most):
             self._permits.put(None)
         #: The one that was used last is at the end, and taken first.
-        self._idle: deque[Link] = deque()
+        self._idle: deque[ServerLink] = deque()
         #: Which thread took each of the others.
-        self._out: dict[Link, int] = {}
+        self._out: dict[ServerLink, int] = {}
         #: All of them, also while they go from one to the other.
-        self._open: set[Link] = set()
+        self._open: set[ServerLink] = set()
         #: One for each thread that waits for another's connection, as the server gives no further one.
         self._waiting: deque[SimpleQueue[None]] = deque()
 
@@ -74,7 +74,7 @@ class Pool:
         # Dropped connections send nothing: each knows its process.
         self._begin()
 
-    def take(self, timeout_s: float, queue_s: float | None = None) -> Link:
+    def take(self, timeout_s: float, queue_s: float | None = None) -> ServerLink:
         """Borrow a connection, until `give`.
 
         Args:
@@ -124,7 +124,7 @@ class Pool:
         self._out[link] = get_ident()
         return link
 
-    def give(self, link: Link) -> None:
+    def give(self, link: ServerLink) -> None:
         """Give a connection back, its transaction ended by `Link.leave`; a closed one is of no use any more."""
         if not link.mine:
             return
@@ -156,7 +156,7 @@ class Pool:
         Raises:
             psycopg.Error: it gives none.
         """
-        end: Callable[[Link], None] = Link.close
+        end: Callable[[ServerLink], None] = ServerLink.close
         try:
             link = self._within(timeout_s * self._asked, lambda late: None if late is None else late.close())
         except psycopg.OperationalError:
@@ -189,7 +189,7 @@ class Pool:
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _rested(self, until: float) -> Link | None:
+    def _rested(self, until: float) -> ServerLink | None:
         """Return a connection at rest that still works; None without any."""
         if self._closed:
             raise self._is_closed()
@@ -229,7 +229,7 @@ class Pool:
                 # A caller that leaves early must not keep a returned connection from the others.
                 self._call_waiting()
 
-    def _drop(self, link: Link) -> None:
+    def _drop(self, link: ServerLink) -> None:
         self._open.discard(link)
         link.close()
 
@@ -242,13 +242,13 @@ class Pool:
         except IndexError:
             return
 
-    def _came_late(self, link: Link | None) -> None:
+    def _came_late(self, link: ServerLink | None) -> None:
         if link is None:
             self._permits.put(None)
         else:
             self.give(link)
 
-    def _within(self, timeout_s: float, late: Any) -> Link:
+    def _within(self, timeout_s: float, late: Any) -> ServerLink:
         """Open a connection within a time in seconds; looking up a host's name ignores every timeout.
 
         Args:
@@ -274,9 +274,9 @@ class _StillTrying(ConnectionTimeout):
     """Give up a connection that may still be opened."""
 
 
-def _connected(conninfo: str, settings: dict[str, Any], timeout_s: float) -> Link:
-    return Link.connect(conninfo, **{"connect_timeout": max(LEAST_CONNECT_S, round(timeout_s)), **settings})
+def _connected(conninfo: str, settings: dict[str, Any], timeout_s: float) -> ServerLink:
+    return ServerLink.connect(conninfo, **{"connect_timeout": max(LEAST_CONNECT_S, round(timeout_s)), **settings})
 
 
-def _handed_over(late: Any, future: Future[Link]) -> None:
+def _handed_over(late: Any, future: Future[ServerLink]) -> None:
     late(None if future.exception() is not None else future.result())

@@ -13,7 +13,7 @@ from psycopg.errors import ConnectionTimeout
 from septet.errors import SeptetError, Unreachable
 from septet.postgres.store.breaker import Breaker
 from septet.postgres.store.faults import FORGOTTEN, of_worker, store_error
-from septet.postgres.store.link import Link, NoAnswer
+from septet.postgres.store.link import NoAnswer, ServerLink
 from septet.postgres.store.pipeline import Statement, sent
 from septet.postgres.store.pool import Pool
 from septet.postgres.store.prepared_statements import PreparedStatements
@@ -29,7 +29,7 @@ PROBE_S = 2
 CLOSE_WAIT_S = 10
 
 
-class Server:
+class PostgresServer:
     """One server, or several of which libpq chooses one.
 
     Args:
@@ -52,7 +52,7 @@ class Server:
 
     def begin(
         self, statements: Sequence[Statement], timeout_s: float, answer_s: float, *, in_all: bool = False
-    ) -> tuple[Link, list[list[tuple[Any, ...]]]]:
+    ) -> tuple[ServerLink, list[list[tuple[Any, ...]]]]:
         """Begin a transaction; return its connection, and the rows of each statement.
 
         Args:
@@ -99,7 +99,7 @@ class Server:
             raise self.fault(fault) from fault
 
     @contextmanager
-    def lent(self, timeout_s: float, answer_s: float) -> Iterator[Link]:
+    def lent(self, timeout_s: float, answer_s: float) -> Iterator[ServerLink]:
         """Borrow a connection outside a transaction until the end of a ``with`` block.
 
         Args:
@@ -123,7 +123,7 @@ class Server:
         except psycopg.Error as fault:
             raise self.fault(fault) from fault
 
-    def give_back(self, link: Link) -> None:
+    def give_back(self, link: ServerLink) -> None:
         """End what a connection was borrowed for; a transaction that is still open is rolled back."""
         link.leave()
         self.pool.give(link)
@@ -142,7 +142,7 @@ class Server:
         self.breaker.close()
         self.pool.close(CLOSE_WAIT_S)
 
-    def _sent(self, link: Link, statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
+    def _sent(self, link: ServerLink, statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
         """Send statements and return the rows of each; a new connection is asked in the same round trip whose it is."""
         vault = self.vault
         if vault is None or link.known:

@@ -16,13 +16,13 @@ from septet.notes import Note
 from septet.postgres.store.analysis import Prepared
 from septet.postgres.store.dsn import Address
 from septet.postgres.store.faults import AGAIN
-from septet.postgres.store.following import Following
-from septet.postgres.store.link import Link
+from septet.postgres.store.following import Upkeep
+from septet.postgres.store.link import ServerLink
 from septet.postgres.store.lists import ArrayDumper
 from septet.postgres.store.migrations import check_encoding, check_version, prepare, version_of
 from septet.postgres.store.pipeline import Statement
-from septet.postgres.store.server import Server
-from septet.postgres.store.transactions import Held, PostgresReading, PostgresReadTransaction, PostgresWriting
+from septet.postgres.store.server import PostgresServer
+from septet.postgres.store.transactions import PostgresReading, PostgresReadTransaction, PostgresWriting, WriteLocks
 from septet.postgres.store.vaults import Shape, is_worker, opened
 from septet.postgres.tables import indexing
 from septet.store.rows import EntryRow
@@ -123,13 +123,13 @@ class PostgresStore:
         self.read_only, self.name = read_only, vault
         self._connect_s, self._statement_s = connect_timeout_s, statement_timeout_s
         self._closed, self.last_generation = False, 0
-        self._following = Following()
+        self._following = Upkeep()
         settings: dict[str, Any] = {"autocommit": True}
         if not prepare:
             settings["prepare_threshold"] = None
 
-        def server(target: str | None) -> Server:
-            return Server(
+        def server(target: str | None) -> PostgresServer:
+            return PostgresServer(
                 address.conninfo(target), self.path, most=most_connections, settings=settings, hosts=address.hosts
             )
 
@@ -274,7 +274,7 @@ class PostgresStore:
         )
         ending = False
         try:
-            write = PostgresWriting(link, self.vault, generation, Held())
+            write = PostgresWriting(link, self.vault, generation, WriteLocks())
             yield write
             if self.vault.distributed:
                 # A failure before COMMIT is safe to retry, so the last statements go ahead of it.
@@ -297,14 +297,14 @@ class PostgresStore:
             self._writes.give_back(link)
 
     @contextmanager
-    def _borrowed(self, server: Server) -> Iterator[Link]:
+    def _borrowed(self, server: PostgresServer) -> Iterator[ServerLink]:
         """Borrow a connection; errors of the server become Septet's."""
         if self._closed:
             raise self._is_closed()
         with server.lent(self._connect_s, self._statement_s + GRACE_S) as link:
             yield link
 
-    def _clock_of(self, sql: Link) -> Statement:
+    def _clock_of(self, sql: ServerLink) -> Statement:
         """Return what asks a server for the clock.
 
         Raises:
@@ -319,7 +319,7 @@ class PostgresStore:
             )
         return _SAME_THERE
 
-    def _prepare(self, sql: Link, *, may_make: bool) -> None:
+    def _prepare(self, sql: ServerLink, *, may_make: bool) -> None:
         """Make the tables where the database has none yet; a schema of another version is refused."""
         check_encoding(sql, self.path)
         version = version_of(sql, self.path)
@@ -345,7 +345,7 @@ class _Context(NamedTuple):
     connection: None = None
 
 
-def _types_known(sql: Link) -> _Context:
+def _types_known(sql: ServerLink) -> _Context:
     """Return what connections to this database must know of types, so that none asks for those of pgvector again."""
     from pgvector.psycopg import register_vector
 

@@ -14,8 +14,8 @@ from septet.postgres.tables import ON_A_SERVER
 
 if TYPE_CHECKING:
     from septet.postgres.store.analysis import Prepared
-    from septet.postgres.store.link import Link
-    from septet.postgres.store.server import Server
+    from septet.postgres.store.link import ServerLink
+    from septet.postgres.store.server import PostgresServer
 
     _Taker: TypeAlias = Callable[[list[tuple[Any, ...]]], object]
 
@@ -40,7 +40,7 @@ class Foreseen(NamedTuple):
     replaced: list[tuple[Any, ...]] | None
 
 
-class Held:
+class WriteLocks:
     """The locks of a write transaction, and the work left for after it.
 
     Attributes:
@@ -76,7 +76,7 @@ class PostgresReading(NamedTuple):
         generation: the last number of the clock that had been given out when it began.
     """
 
-    sql: Link
+    sql: ServerLink
     vault: VaultRow
     generation: int
     writer: str = ""
@@ -100,13 +100,13 @@ class PostgresWriting(NamedTuple):
         held: what it has locked.
     """
 
-    link: Link
+    link: ServerLink
     vault: VaultRow
     generation: int
-    held: Held
+    held: WriteLocks
 
     @property
-    def sql(self) -> Link:
+    def sql(self) -> ServerLink:
         """The connection, after the statements queued by `later` were sent."""
         if self.held.later:
             self.settle()
@@ -147,11 +147,15 @@ class PostgresReadTransaction:
     __slots__ = ("_link", "_server", "first", "reading")
 
     def __init__(
-        self, server: Server, link: Link, reading: PostgresReading, first: Sequence[list[tuple[Any, ...]]] = ()
+        self,
+        server: PostgresServer,
+        link: ServerLink,
+        reading: PostgresReading,
+        first: Sequence[list[tuple[Any, ...]]] = (),
     ) -> None:
         self.reading, self.first = reading, first
         self._server = server
-        self._link: Link | None = link
+        self._link: ServerLink | None = link
 
     def end(self) -> None:
         """Give the connection back; ending twice is fine."""

@@ -8,7 +8,7 @@ from zlib import crc32
 import psycopg
 
 from septet.errors import StoreError, VaultReplaced
-from septet.postgres.store.link import Link
+from septet.postgres.store.link import ServerLink
 from septet.postgres.store.pipeline import Statement
 
 #: A vault's buckets are numbered from its number times this; rows end in the bucket modulo this.
@@ -118,7 +118,7 @@ def whose(vault: VaultRow) -> Statement:
     return Statement("SELECT created_at FROM septet.vaults WHERE vault = %s::integer", (vault.number,))
 
 
-def check_same(link: Link, vault: VaultRow, found: list[tuple[Any, ...]], path: str) -> None:
+def check_same(link: ServerLink, vault: VaultRow, found: list[tuple[Any, ...]], path: str) -> None:
     """Raise unless a connection leads to the vault that was opened.
 
     A database that was dropped and made again may have given the number to another vault, and connections to the one

@@ -22,7 +22,7 @@ from septet._core import (
     written_postings,
 )
 from septet.errors import StoreError
-from septet.postgres.store.analysis import GRAMS, TEXTS, Part
+from septet.postgres.store.analysis import GRAMS, TEXTS, PartTerms
 from septet.postgres.store.pipeline import Statement
 from septet.postgres.tables.counts import bucket_of_term
 
@@ -65,7 +65,9 @@ WHERE b.vault = %s AND b.bucket = w.bucket AND b.part = w.part AND b.term = w.te
 _STORED = "SELECT b.part, b.term, b.span, b.postings FROM septet.posting_blocks b WHERE b.vault = %s"
 
 
-def changed(parts: Mapping[int, Part], rows: NDArray[np.int64], memories: NDArray[np.bool_], removed: int) -> bytes:
+def changed(
+    parts: Mapping[int, PartTerms], rows: NDArray[np.int64], memories: NDArray[np.bool_], removed: int
+) -> bytes:
     """Return the changes of postings by a write of entries, as bytes.
 
     Args:
@@ -108,7 +110,7 @@ def fold(sql: psycopg.Connection[Any], vault: VaultRow, parameters: Mapping[str,
             _merge(sql, vault, page)
 
 
-def checksum(parts: Mapping[int, Part], rows: NDArray[np.int64], memories: NDArray[np.bool_]) -> tuple[int, int]:
+def checksum(parts: Mapping[int, PartTerms], rows: NDArray[np.int64], memories: NDArray[np.bool_]) -> tuple[int, int]:
     """Return the number of postings of entries and the sum of their hashes; arguments as in `changed`."""
     return checked_postings(
         [(part, term, block) for part, term, _, block in folded_postings([changed(parts, rows, memories, 0)])]
@@ -167,5 +169,5 @@ def _columns(rows: Sequence[tuple[Any, ...]]) -> Iterator[list[Any]]:
     return map(list, zip(*rows))
 
 
-def _counts(part: Part) -> NDArray[np.int32]:
+def _counts(part: PartTerms) -> NDArray[np.int32]:
     return np.ones((len(part.term), 1), dtype=np.int32) if part.counts is None else np.ascontiguousarray(part.counts)

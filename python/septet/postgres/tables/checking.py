@@ -8,10 +8,20 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from septet.errors import StoreError
-from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS, WORDS, Part, analysed, differences
+from septet.postgres.store.analysis import (
+    GRAMS,
+    MEMORIES,
+    TEXTS,
+    TFIDF,
+    TRIGRAMS,
+    WORDS,
+    PartTerms,
+    analysed,
+    differences,
+)
 from septet.postgres.store.transactions import PostgresReading
 from septet.postgres.tables import blocks
-from septet.postgres.tables.counts import FEEDBACK, Counted, everything
+from septet.postgres.tables.counts import FEEDBACK, PartCounts, everything
 from septet.postgres.tables.fragments import numbered
 from septet.postgres.tables.indexing import IndexedEntry, indexed
 from septet.postgres.tables.postings import expected
@@ -34,7 +44,7 @@ _NUMBER = "SELECT count(*) FROM septet.postings WHERE vault = %s"
 _FEEDBACK = "SELECT action, count(*) FROM septet.feedback WHERE vault = %s GROUP BY action"
 
 
-def rebuilt(read: PostgresReading) -> Counted:
+def rebuilt(read: PostgresReading) -> PartCounts:
     """Return the counts of a vault, recomputed from all its entries."""
     return _check(read)[0]
 
@@ -54,7 +64,7 @@ def faults(read: PostgresReading) -> list[str]:
     return faults
 
 
-def _check(read: PostgresReading) -> tuple[Counted, list[str]]:
+def _check(read: PostgresReading) -> tuple[PartCounts, list[str]]:
     """Return the counts of all entries, and the faults of postings."""
     counts: dict[int, Counter[str]] = defaultdict(Counter)
     totals: dict[int, list[int]] = defaultdict(lambda: [0, 0])
@@ -89,10 +99,12 @@ def _check(read: PostgresReading) -> tuple[Counted, list[str]]:
     for action, number in read.sql.execute(_FEEDBACK, (read.vault.number,)):
         counts[FEEDBACK][action] = number
         totals[FEEDBACK][0] += number
-    return Counted.of(counts, totals), faults
+    return PartCounts.of(counts, totals), faults
 
 
-def _wrong_postings(read: PostgresReading, page: Sequence[IndexedEntry], texts: Part, grams: Part) -> tuple[int, int]:
+def _wrong_postings(
+    read: PostgresReading, page: Sequence[IndexedEntry], texts: PartTerms, grams: PartTerms
+) -> tuple[int, int]:
     """Return the number of entries with wrong postings, and the number of postings expected."""
     rows = [entry.row for entry in page]
     right = {*expected(read.vault, texts, grams, rows, [entry.memory for entry in page])}

@@ -103,14 +103,14 @@ class Numbered(NamedTuple):
 NONE_NUMBERED = Numbered()
 
 
-class Counted(NamedTuple):
+class PartCounts(NamedTuple):
     """Counts of terms, and totals, by part; without zeros."""
 
     counts: dict[int, dict[str, int]]
     totals: dict[int, Total]
 
     @classmethod
-    def read(cls, rows: Iterable[tuple[Any, ...]]) -> Counted:
+    def read(cls, rows: Iterable[tuple[Any, ...]]) -> PartCounts:
         """Return the result of a `question`."""
         counts: dict[int, Counter[str]] = {}
         totals: dict[int, list[int]] = {}
@@ -124,7 +124,7 @@ class Counted(NamedTuple):
         return cls.of(counts, totals)
 
     @classmethod
-    def of(cls, counts: Mapping[int, Mapping[str, int]], totals: Mapping[int, Sequence[int]]) -> Counted:
+    def of(cls, counts: Mapping[int, Mapping[str, int]], totals: Mapping[int, Sequence[int]]) -> PartCounts:
         """Return counts and totals (rows, tokens) by part, without zeros."""
         nonzero = {part: {term: n for term, n in terms.items() if n} for part, terms in sorted(counts.items())}
         return cls(
@@ -167,9 +167,9 @@ def question(
 
 def fetch(
     read: PostgresReading | PostgresWriting, terms: Mapping[int, Iterable[str]], numbered: Numbered = NONE_NUMBERED
-) -> Counted:
+) -> PartCounts:
     """Return the counts of terms by part, and all totals, in one round trip; arguments as in `question`."""
-    return Counted.read(read.sql.execute(*question(read.vault, terms, numbered)))
+    return PartCounts.read(read.sql.execute(*question(read.vault, terms, numbered)))
 
 
 def of(read: PostgresReading | PostgresWriting, part: int, terms: Iterable[str]) -> dict[str, int]:
@@ -182,9 +182,9 @@ def totals(read: PostgresReading | PostgresWriting) -> dict[int, Total]:
     return fetch(read, {}).totals
 
 
-def everything(read: PostgresReading | PostgresWriting) -> Counted:
+def everything(read: PostgresReading | PostgresWriting) -> PartCounts:
     """Return all counts of a vault; slow, for checks only."""
-    return Counted.read(read.sql.execute(_EVERYTHING, {"vault": read.vault.number}))
+    return PartCounts.read(read.sql.execute(_EVERYTHING, {"vault": read.vault.number}))
 
 
 def add(

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from septet.postgres.store.packing import COLUMNS
 from septet.postgres.store.pipeline import Statement
 from septet.postgres.tables import counts
-from septet.postgres.tables.counts import NONE_NUMBERED, Counted, Numbered
+from septet.postgres.tables.counts import NONE_NUMBERED, Numbered, PartCounts
 from septet.postgres.tables.fragments import FINDABLE
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ JOIN septet.entries e ON e.vault = %s AND e.bucket = w.bucket AND e.id = substr(
 """
 
 
-class Entry(NamedTuple):
+class CoveredEntry(NamedTuple):
     """A findable entry and the key of its vectors."""
 
     row: int
@@ -111,7 +111,10 @@ class SpaceCoverage(NamedTuple):
 
 
 def differences(
-    write: PostgresWriting, removed: Sequence[Entry], added: Sequence[Entry], spaces: Mapping[int, str] | None = None
+    write: PostgresWriting,
+    removed: Sequence[CoveredEntry],
+    added: Sequence[CoveredEntry],
+    spaces: Mapping[int, str] | None = None,
 ) -> dict[int, Counter[str]]:
     """Return the differences of counts by a write of entries, by part; copy vectors of their texts to their buckets.
 
@@ -166,7 +169,7 @@ def needed(vault: VaultRow, spaces: Sequence[Space]) -> Numbered:
     return Numbered(sorted({str(space.space) for space in spaces}), _PARTS, sorted(buckets))
 
 
-def covered(counted: Counted, space: Space, *, memories: bool) -> SpaceCoverage:
+def covered(counted: PartCounts, space: Space, *, memories: bool) -> SpaceCoverage:
     """Return the coverage of a space from the counts of `needed` and all totals.
 
     Args:
@@ -198,7 +201,7 @@ def limit(shift: int) -> int:
     return (1 << _KEY_BITS) - 1 >> shift
 
 
-def _levels(counted: Counted, part: int, space: Space) -> list[int]:
+def _levels(counted: PartCounts, part: int, space: Space) -> list[int]:
     terms = counted.counts.get(part, {})
     return [terms.get(term, 0) for term in _terms(space.space)]
 

@@ -10,7 +10,7 @@ from septet.postgres.store.nul import refuse_texts
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import counts as counted
 from septet.postgres.tables.counts import FEEDBACK
-from septet.store.rows import ACTIONS, Feedback
+from septet.store.rows import ACTIONS, FeedbackRow
 
 _Read = PostgresReading | PostgresWriting
 
@@ -29,14 +29,14 @@ _BY_DAY = (
 )
 
 
-def all_rows(read: _Read) -> Iterator[Feedback]:
+def all_rows(read: _Read) -> Iterator[FeedbackRow]:
     """Yield every row in the order of insertion."""
     with read.sql.cursor(name="septet_feedback") as cursor:
         cursor.execute(_ALL, (read.vault.number,))
-        yield from map(Feedback._make, cursor)
+        yield from map(FeedbackRow._make, cursor)
 
 
-def record(write: PostgresWriting, row: Feedback) -> None:
+def record(write: PostgresWriting, row: FeedbackRow) -> None:
     """Store one row.
 
     Raises:
@@ -47,7 +47,7 @@ def record(write: PostgresWriting, row: Feedback) -> None:
     counted.add(write, bucket, {FEEDBACK: {row.action: 1}}, {FEEDBACK: (1, 0)})
 
 
-def restore(write: PostgresWriting, row: Feedback) -> None:
+def restore(write: PostgresWriting, row: FeedbackRow) -> None:
     """Store a row of an export unless it exists, so that importing twice does not count twice.
 
     Raises:
@@ -78,6 +78,6 @@ def clear(write: PostgresWriting) -> int:
     return deleted.total()
 
 
-def _bucket(write: PostgresWriting, row: Feedback) -> int:
+def _bucket(write: PostgresWriting, row: FeedbackRow) -> int:
     refuse_texts("feedback", row.query, row.entry_id)
     return write.vault.bucket_of(row.entry_id)

@@ -29,7 +29,7 @@ SELECT {{vector}}, {FACTS} FROM septet.entries e WHERE e.vault = %s AND e.row = 
 """
 
 
-class Found(NamedTuple):
+class CandidateRow(NamedTuple):
     """An entry read for a search.
 
     Attributes:
@@ -41,9 +41,9 @@ class Found(NamedTuple):
     vector: bytes | None
 
 
-def all_of(rows: Sequence[Sequence[Any]]) -> list[Found]:
+def all_of(rows: Sequence[Sequence[Any]]) -> list[CandidateRow]:
     """Return entries from rows of a vector, or None, and the values of `FACTS`."""
-    return [Found(Candidate._make(row[2:]), row[1], row[0]) for row in rows]
+    return [CandidateRow(Candidate._make(row[2:]), row[1], row[0]) for row in rows]
 
 
 def vector_of(vault: VaultRow, space: Space | None) -> tuple[str, tuple[object, ...]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from septet._core import text_hash
-from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS, Prepared, Texts, analysed, differences
+from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS, EntryTexts, Prepared, analysed, differences
 from septet.postgres.store.locks import hold
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.store.vaults import VaultRow
@@ -32,19 +32,19 @@ class IndexedEntry(NamedTuple):
 
     row: int
     memory: bool
-    texts: Texts
+    texts: EntryTexts
 
 
 def indexed(row: int, live: bool, kind: str, parent: str | None, *texts: str) -> IndexedEntry | None:
     """Return an entry as indexed; None if it is deleted, or split into parts."""
-    return IndexedEntry(row, kind == "memory", Texts(*texts)) if live and parent != texts[0] else None
+    return IndexedEntry(row, kind == "memory", EntryTexts(*texts)) if live and parent != texts[0] else None
 
 
 def prepared(vault: VaultRow, rows: Sequence[EntryRow]) -> Prepared:
     """Analyse entries that are new to the vault; the last row of an id wins."""
     coming = {row.id: row for row in rows}.values()
     texts = [
-        Texts(row.id, row.title, row.description, row.context, row.tags, row.grams)
+        EntryTexts(row.id, row.title, row.description, row.context, row.tags, row.grams)
         for row in coming
         if row.parent != row.id
     ]
@@ -128,6 +128,8 @@ def merge(write: PostgresWriting) -> None:
     """Do nothing: postings are removed with their entries."""
 
 
-def _covered(entry: IndexedEntry) -> covered.Entry:
+def _covered(entry: IndexedEntry) -> covered.CoveredEntry:
     texts = entry.texts
-    return covered.Entry(entry.row, entry.memory, texts.id, text_hash(texts.title, texts.description, texts.context))
+    return covered.CoveredEntry(
+        entry.row, entry.memory, texts.id, text_hash(texts.title, texts.description, texts.context)
+    )

@@ -24,7 +24,7 @@ _FIRST, _BEYOND = -62_135_596_800, 253_402_300_800
 _RANKS: Mapping[str, Sequence[str]] = {"severity": SEVERITIES[::-1], "trust": TRUSTS}
 
 
-class Listed(NamedTuple):
+class ListingSelection(NamedTuple):
     """Selection of the listed entries.
 
     Attributes:
@@ -87,7 +87,7 @@ def every(read: PostgresReading) -> list[tuple[int, str, float | None, float | N
     return read.sql.execute(sql, (read.vault.number,)).fetchall()
 
 
-def number(read: PostgresReading, listed: Listed) -> int:
+def number(read: PostgresReading, listed: ListingSelection) -> int:
     """Return the number of listed entries."""
     passing = listed.passing(read)
     return scalar(read, f"SELECT count(*) FROM septet.entries e WHERE {passing.sql}", passing.parameters)
@@ -95,7 +95,7 @@ def number(read: PostgresReading, listed: Listed) -> int:
 
 def page(
     read: PostgresReading,
-    listed: Listed,
+    listed: ListingSelection,
     keys: Sequence[tuple[str, bool]],
     most: int | None,
     after: tuple[Sequence[Any], str] | None,
@@ -120,7 +120,7 @@ def page(
     return [(Candidate._make(row[:width]), order.values(row[width:])) for row in rows]
 
 
-def values(read: PostgresReading, field: str, by: str | None, listed: Listed, most: int | None) -> Values:
+def values(read: PostgresReading, field: str, by: str | None, listed: ListingSelection, most: int | None) -> Values:
     """Return the number of listed entries with each value of a field.
 
     Args:

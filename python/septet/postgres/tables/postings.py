@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.postgres.store.analysis import GRAMS, TEXTS, Order, Part
+from septet.postgres.store.analysis import GRAMS, TEXTS, PartTerms, PostingOrder
 from septet.postgres.store.transactions import PostgresWriting
 from septet.postgres.store.vaults import STRIDE, VaultRow
 
@@ -46,7 +46,7 @@ def remove(write: PostgresWriting, rows: Sequence[int]) -> None:
     write.later(_REMOVE, ([write.vault.bucket_of_row(row) for row in rows], list(rows), write.vault.number))
 
 
-def ordered(part: Part, buckets: NDArray[np.int64]) -> Order:
+def ordered(part: PartTerms, buckets: NDArray[np.int64]) -> PostingOrder:
     """Return the order of the postings of the last entries of a part, whose rows are not known yet.
 
     Args:
@@ -61,16 +61,16 @@ def ordered(part: Part, buckets: NDArray[np.int64]) -> Order:
     entries = part.entry[pairs] - first
     # Rows of new entries ascend in this order. Buckets are below 2^10, so keys fit into 63 bits.
     keys = ((buckets % STRIDE)[entries] * len(names) + ranks[part.term[pairs]]) * len(buckets) + entries
-    return Order(names, pairs[np.argsort(keys)])
+    return PostingOrder(names, pairs[np.argsort(keys)])
 
 
 def put(
     write: PostgresWriting,
-    texts: Part,
-    grams: Part,
+    texts: PartTerms,
+    grams: PartTerms,
     rows: NDArray[np.int64],
     memories: NDArray[np.bool_],
-    orders: tuple[Order, Order] | None = None,
+    orders: tuple[PostingOrder, PostingOrder] | None = None,
 ) -> None:
     """Write the postings of entries.
 
@@ -95,7 +95,7 @@ def put(
 
 
 def expected(
-    vault: VaultRow, texts: Part, grams: Part, rows: Sequence[int], memories: Sequence[bool]
+    vault: VaultRow, texts: PartTerms, grams: PartTerms, rows: Sequence[int], memories: Sequence[bool]
 ) -> Iterator[tuple[object, ...]]:
     """Yield the expected postings of entries: row, part, term, bucket, memory, the columns, tokens."""
     for part, number in ((texts, TEXTS), (grams, GRAMS)):
@@ -108,7 +108,7 @@ def expected(
 
 
 def _insert(
-    write: PostgresWriting, part: Part, number: int, rows: NDArray[np.int64], memories: NDArray[np.bool_]
+    write: PostgresWriting, part: PartTerms, number: int, rows: NDArray[np.int64], memories: NDArray[np.bool_]
 ) -> None:
     first = len(part.has) - len(rows)
     pairs = np.flatnonzero(part.entry >= first)
@@ -130,7 +130,7 @@ def _insert(
 
 
 def _blocks(
-    part: Part, number: int, order: Order, vault: int, rows: NDArray[np.int64], memories: NDArray[np.bool_]
+    part: PartTerms, number: int, order: PostingOrder, vault: int, rows: NDArray[np.int64], memories: NDArray[np.bool_]
 ) -> Iterator[bytes]:
     """Yield rows of a part in the format of COPY."""
     first = len(part.has) - len(rows)

@@ -13,7 +13,7 @@ from septet.postgres.tier.phrases import columns_of, times
 from septet.ranking.bm25_scale import K1, B, TermCounts, factors, idf
 
 if TYPE_CHECKING:
-    from septet.postgres.tables.found import Found
+    from septet.postgres.tables.found import CandidateRow
     from septet.postgres.tier.statistics import QueryTerms, Statistics
     from septet.query.plan import Plan
 
@@ -34,7 +34,7 @@ class Apart(NamedTuple):
     scale: float
 
 
-class Kept(NamedTuple):
+class BestMemories(NamedTuple):
     """The best memories of a query, where they have a fixed score, and how many match; or how many are left out."""
 
     rows: Sequence[int] = ()
@@ -81,7 +81,7 @@ def _of_entries(plan: Plan, statistics: Statistics, terms: QueryTerms) -> TermCo
     return TermCounts(alone.rows, held)
 
 
-def score(plan: Plan, one: Found, terms: QueryTerms, apart: Apart) -> float:
+def score(plan: Plan, one: CandidateRow, terms: QueryTerms, apart: Apart) -> float:
     """Return the score of a memory, of a cascade by its one step; 0 of what is not found."""
     texts, grams = columns_of(TEXTS, one.candidate, one.grams), columns_of(GRAMS, one.candidate, one.grams)
     columns = [*texts, *grams]

@@ -10,7 +10,7 @@ from septet.postgres.store.pipeline import Statement, together
 from septet.postgres.tables import blocks, found, memories, nearest, ranking
 from septet.postgres.tables.conditions import chosen, conditions, conjunction
 from septet.postgres.tables.fulltext import Needed, Posting, Ranking, TextLeg, WeightedTerms
-from septet.postgres.tier.apart import Kept, are_apart, ranked, weights
+from septet.postgres.tier.apart import BestMemories, are_apart, ranked, weights
 from septet.postgres.tier.phrases import constants
 from septet.postgres.tier.whole import holds_all
 from septet.store.rows import Condition
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables import cascades
-    from septet.postgres.tables.found import Found
+    from septet.postgres.tables.found import CandidateRow
     from septet.postgres.tier.apart import Apart
     from septet.postgres.tier.cascades import Rows
     from septet.postgres.tier.statistics import QueryTerms, Statistics
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from septet.ranking.pool import Candidate
 
 
-class Answered(NamedTuple):
+class LegCandidates(NamedTuple):
     """The candidates of one query by leg.
 
     Attributes:
@@ -65,8 +65,8 @@ class Chosen(NamedTuple):
         apart: by query what its memories score by, where that is not what entries score by.
     """
 
-    found: Mapping[int, Found]
-    answered: Sequence[Answered]
+    found: Mapping[int, CandidateRow]
+    answered: Sequence[LegCandidates]
     apart: Mapping[int, Apart]
 
 
@@ -116,7 +116,7 @@ def read_candidates(
     (entries,) = together(read, [found.of_rows(read.vault, wanted, space)]) if wanted else ((),)
     known = {one.candidate.row: one for one in found.all_of(entries)}
 
-    def answered(at: int) -> Answered:
+    def answered(at: int) -> LegCandidates:
         """Return what the legs found of a query."""
         step, texts, beside = of_texts[at]
         matches, whole = texts[0][:2] if texts else (0, 0)
@@ -130,7 +130,9 @@ def read_candidates(
         memories = [known[row].candidate for row in kept[at].rows if row in known]
         by_vector = [row for row in vectors[at] if row in known]
         by_text, scores = [row for row, _ in best], [score for _, score in best]
-        return Answered(by_text, scores, matches, whole, by_vector, memories, kept[at].more, kept[at].left_out, step)
+        return LegCandidates(
+            by_text, scores, matches, whole, by_vector, memories, kept[at].more, kept[at].left_out, step
+        )
 
     told = [answered(at) for at in range(len(plans))]
     # Those that have a fixed score are ranked with no other.
@@ -167,10 +169,10 @@ def _rank(
         rows[at, "text"] = one.filtered(answer).best(legs[at].most)
 
 
-def _kept(at: int, rows: Mapping[tuple[int, str], Rows]) -> Kept:
+def _kept(at: int, rows: Mapping[tuple[int, str], Rows]) -> BestMemories:
     """Return what was found of the memories of a query that have a fixed score."""
     kept, left_out = rows.get((at, "memories"), ()), rows.get((at, "left out"), ())
-    return Kept([row[-1] for row in kept], kept[0][0] if kept else 0, left_out[0][0] if left_out else 0)
+    return BestMemories([row[-1] for row in kept], kept[0][0] if kept else 0, left_out[0][0] if left_out else 0)
 
 
 def _texts(
@@ -307,7 +309,7 @@ def memories_apart(
 
 
 def merged(
-    plan: Plan, scored: Sequence[tuple[int, float]], known: Mapping[int, Found], terms: QueryTerms
+    plan: Plan, scored: Sequence[tuple[int, float]], known: Mapping[int, CandidateRow], terms: QueryTerms
 ) -> list[tuple[int, float]]:
     """Return rows and their scores in the order of full text."""
     whole = {row: holds_all(plan, known[row], terms) for row, _ in scored} if plan.query.needed else {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from septet.postgres.store.pipeline import together
 from septet.postgres.tables import cascades
 from septet.postgres.tables.conditions import conditions, conjunction
-from septet.postgres.tier.apart import Apart, Kept, are_apart, ranked, weights
+from septet.postgres.tier.apart import Apart, BestMemories, are_apart, ranked, weights
 from septet.tiers.notes import MOST_MEMORIES
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def memories_of(
     steps: Sequence[int | None],
     statistics: Statistics,
     terms: QueryTerms,
-) -> list[Kept]:
+) -> list[BestMemories]:
     """Return the memories of each query, in one round trip.
 
     Args:
@@ -40,13 +40,13 @@ def memories_of(
     """
     places = [at for at, plan in enumerate(plans) if _asks(plan)]
     asked = [_question(read, plans[at], steps[at], statistics, terms) for at in places]
-    kept = [Kept()] * len(plans)
+    kept = [BestMemories()] * len(plans)
     for at, rows in zip(places, together(read, asked)):
         count = rows[0][0] if rows else 0
         if not plans[at].include_memories:
-            kept[at] = Kept(left_out=min(count, MOST_MEMORIES))
+            kept[at] = BestMemories(left_out=min(count, MOST_MEMORIES))
         else:
-            kept[at] = Kept([row[-1] for row in rows], count)
+            kept[at] = BestMemories([row[-1] for row in rows], count)
     return kept
 
 

@@ -17,7 +17,7 @@ from septet.ranking.pool import tag_words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from septet.postgres.tables.found import Found
+    from septet.postgres.tables.found import CandidateRow
     from septet.postgres.tier.apart import Apart
     from septet.postgres.tier.statistics import QueryTerms, Statistics
     from septet.query.plan import Plan
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def ranked_by_phrases(
     plan: Plan,
     pool: Pool,
-    found: Sequence[Found],
+    found: Sequence[CandidateRow],
     known: int,
     statistics: Statistics,
     terms: QueryTerms,
@@ -69,13 +69,13 @@ def ranked_by_phrases(
     return pool.with_columns({**columns, "reach": reach})
 
 
-def _texts(one: Found, *, grams: bool) -> tuple[str, str]:
+def _texts(one: CandidateRow, *, grams: bool) -> tuple[str, str]:
     c = one.candidate
     everything = (c.id, c.title, c.description, c.context, tag_words(c.tags_json), one.grams if grams else "")
     return c.title, " ".join(everything)
 
 
-def _texts_in(one: Found, columns: Sequence[str]) -> tuple[str, str]:
+def _texts_in(one: CandidateRow, columns: Sequence[str]) -> tuple[str, str]:
     """Return the title, if it is among the columns, and the texts of these."""
     c = one.candidate
     names = ("id", "title", "description", "context", "tags")
@@ -83,7 +83,7 @@ def _texts_in(one: Found, columns: Sequence[str]) -> tuple[str, str]:
     return c.title if "title" in columns else "", "\n".join(map(of_column.__getitem__, columns))
 
 
-def _score_at_step(plan: Plan, one: Found, statistics: Statistics, terms: QueryTerms) -> float:
+def _score_at_step(plan: Plan, one: CandidateRow, statistics: Statistics, terms: QueryTerms) -> float:
     """Return the score by the one step of a cascade; 0 for what it does not find."""
     rules, (_, every, words) = plan.profile.text, plan.query.steps[-1]
     columns, total, (k1, b) = columns_of(TEXTS, one.candidate, one.grams), 0.0, constants(plan)
@@ -98,7 +98,7 @@ def _score_at_step(plan: Plan, one: Found, statistics: Statistics, terms: QueryT
     return total
 
 
-def _score(plan: Plan, one: Found, statistics: Statistics, terms: QueryTerms) -> float:
+def _score(plan: Plan, one: CandidateRow, statistics: Statistics, terms: QueryTerms) -> float:
     rules, total, (k1, b) = plan.profile.text, 0.0, constants(plan)
     for part in (TEXTS, GRAMS) if plan.query.grams else (TEXTS,):
         columns, weights = columns_of(part, one.candidate, one.grams), rules.weights.array if part == TEXTS else [1.0]

@@ -17,7 +17,7 @@ from septet.sqlite.snapshot.columns import NameTable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from septet.postgres.tables.found import Found
+    from septet.postgres.tables.found import CandidateRow
     from septet.postgres.tier.spaces import Compared
     from septet.postgres.tier.statistics import QueryTerms, Statistics
 
@@ -43,7 +43,7 @@ class SmallCorpus(NamedTuple):
 
 
 def small_corpus(
-    found: Sequence[Found],
+    found: Sequence[CandidateRow],
     statistics: Statistics,
     terms: QueryTerms,
     *,
@@ -123,7 +123,7 @@ def _terms(searched: Sequence[str], statistics: Statistics) -> tuple[_core.TermI
     return index, index.frequencies_given(statistics.documents(), statistics.frequencies)
 
 
-def _vectors(found: Sequence[Found], space: Compared) -> tuple[Any, ...]:
+def _vectors(found: Sequence[CandidateRow], space: Compared) -> tuple[Any, ...]:
     rows = unpacked(space.stored, [entry.vector for entry in found if entry.vector is not None], space.space.dimensions)
     slots = np.flatnonzero([entry.vector is not None for entry in found])
     positions = np.full(len(found), -1, dtype=np.int32)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from septet.listing.counting import Counted
 from septet.postgres.tables.conditions import among, conditions, conjunction
-from septet.postgres.tables.listed import Listed, values
+from septet.postgres.tables.listed import ListingSelection, values
 from septet.postgres.tier.matching import matches, memories_matching
 from septet.query.facets import Faceted
 from septet.store.rows import Condition
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def counted_matches(view: PostgresView, query: int, asked: Sequence[Faceted]) -> list[Counted]:
     """Return by values of fields how many entries match a query and pass the filters."""
-    listed = Listed({}, None, also=_matching(view, query))
+    listed = ListingSelection({}, None, also=_matching(view, query))
     found = [values(view.read, what.field, what.by, listed, None) for what in asked]
     return [Counted(field.counts, field.total, field.missing, field.distinct) for field in found]
 

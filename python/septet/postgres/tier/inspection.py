@@ -15,7 +15,7 @@ from septet.postgres.store.pipeline import together
 from septet.postgres.tables.candidates import filters_passed
 from septet.postgres.tables.conditions import conditions, conjunction
 from septet.postgres.tables.distances import around
-from septet.postgres.tier.matching import Match, matches, memories_matching
+from septet.postgres.tier.matching import MatchedEntry, matches, memories_matching
 from septet.postgres.tier.phrases import columns_of, times
 from septet.postgres.tier.whole import holds_all
 from septet.query.plan import MEMORY, Plan
@@ -27,7 +27,7 @@ from septet.tiers.protocol import Inspected
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from septet.postgres.tables.found import Found
+    from septet.postgres.tables.found import CandidateRow
     from septet.postgres.tier.view import PostgresView
 
 
@@ -42,7 +42,7 @@ def inspected(view: PostgresView, entry_id: str) -> Inspected | None:
     return Inspected(candidate, filters, _legs(view, found, filters, as_memory=as_memory))
 
 
-def _legs(view: PostgresView, found: Found, filters: Mapping[str, bool], *, as_memory: bool) -> list[LegReport]:
+def _legs(view: PostgresView, found: CandidateRow, filters: Mapping[str, bool], *, as_memory: bool) -> list[LegReport]:
     passes = all(filters.values())
     if as_memory:
         return [_memory_place(view, found, passes)]
@@ -54,7 +54,7 @@ def _legs(view: PostgresView, found: Found, filters: Mapping[str, bool], *, as_m
     return legs
 
 
-def _text_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
+def _text_place(view: PostgresView, found: CandidateRow, passes: bool) -> LegReport:
     plan = view.at_step(view.plan)
     if not plan.query.terms:
         return LegReport("text", False, None, 0, view.taken, None, "no term is left of the query")
@@ -86,12 +86,12 @@ def _text_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
     return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
 
 
-def _place(every: Sequence[Match], own: Match) -> int:
+def _place(every: Sequence[MatchedEntry], own: MatchedEntry) -> int:
     before = (not own.whole, -own.score, own.row)
     return sum((not one.whole, -one.score, one.row) < before for one in every) + 1
 
 
-def _holds(view: PostgresView, plan: Plan, found: Found, term: str, *, grams: bool = True) -> bool:
+def _holds(view: PostgresView, plan: Plan, found: CandidateRow, term: str, *, grams: bool = True) -> bool:
     """Return True if full text finds a term of the query in an entry, with grams or without."""
     candidate = found.candidate
     # No search finds one that is split into parts.
@@ -109,11 +109,11 @@ def _holds(view: PostgresView, plan: Plan, found: Found, term: str, *, grams: bo
     return bool(wanted) and any(times(column, wanted, begun=begun) for column in columns)
 
 
-def _memory_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
+def _memory_place(view: PostgresView, found: CandidateRow, passes: bool) -> LegReport:
     return memory_place(view.plan, memories_matching(view, view.plan), found.candidate.row, passes=passes)
 
 
-def _vector_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
+def _vector_place(view: PostgresView, found: CandidateRow, passes: bool) -> LegReport:
     plan, space = view.plan, view.space
     if plan.vector is None or space is None:
         return nothing_compared(plan, view.mismatch)

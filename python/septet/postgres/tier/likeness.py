@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from septet.postgres.store.transactions import PostgresReading
-    from septet.postgres.tables.found import Found
+    from septet.postgres.tables.found import CandidateRow
     from septet.postgres.tier.statistics import Statistics
     from septet.query.plan import Plan
 
@@ -42,7 +42,7 @@ class _View(Protocol):
     read: PostgresReading
     statistics: Statistics
 
-    def entries_at(self, rows: Sequence[int]) -> list[Found]:
+    def entries_at(self, rows: Sequence[int]) -> list[CandidateRow]:
         """Return live entries at rows."""
 
 
@@ -67,7 +67,7 @@ def nearest_by_words(view: _View, query: int) -> list[int]:
     return [row for _, row in best]
 
 
-def cosines_of(view: _View, text: str, found: Sequence[Found]) -> NDArray[np.float64]:
+def cosines_of(view: _View, text: str, found: Sequence[CandidateRow]) -> NDArray[np.float64]:
     """Return the TF-IDF cosines of entries ``(m,)`` with a text, 0 to 1."""
     texts, told = [entry.candidate.text for entry in found], Told(view.statistics)
     told.add_tokens([text, *texts])

@@ -11,11 +11,11 @@ from septet.listing.asked import AskedListing, CountsAsked, MirrorAsked, NumberA
 from septet.listing.counting import Counted
 from septet.listing.paging import Placed
 from septet.listing.request import Cursor, Request
-from septet.listing.shadows import Mirror, Shadowing
+from septet.listing.shadows import ListingMirror, Shadowing
 from septet.postgres.store.store import PostgresStore
 from septet.postgres.store.transactions import PostgresReading
 from septet.postgres.tables import listed as table
-from septet.postgres.tables.listed import Listed
+from septet.postgres.tables.listed import ListingSelection
 from septet.sqlite.snapshot.arrays import Mask
 
 _Answer = TypeVar("_Answer")
@@ -31,7 +31,7 @@ class PostgresListings:
     def __init__(self, store: PostgresStore) -> None:
         self._store = store
         #: The last mirror, and the state of the database that it was read from.
-        self._kept: tuple[str, Mirror] | None = None
+        self._kept: tuple[str, ListingMirror] | None = None
 
     def answer(
         self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
@@ -47,14 +47,14 @@ class PostgresListings:
             rows = [] if mask is None else mirror.rows[mask].tolist()
             return cast(_Answer, _answered(read, asked, rows)), mirror
 
-    def _mirrored(self, read: PostgresReading) -> Mirror:
+    def _mirrored(self, read: PostgresReading) -> ListingMirror:
         state, kept = table.state(read), self._kept
         if kept is None or kept[0] != state:
             found = table.every(read)
             rows, ids, begins, ends = zip(*found) if found else ((), (), (), ())
             known_ids = np.empty(len(ids), dtype=object)
             known_ids[:] = ids
-            made = Mirror(
+            made = ListingMirror(
                 state,
                 np.array(rows, dtype=np.int64),
                 known_ids,
@@ -85,11 +85,11 @@ def _answered(read: PostgresReading, asked: AskedListing[Any], hidden: list[int]
     raise TypeError(f"a listing on PostgreSQL is not asked for {type(asked).__name__}")
 
 
-def _listed(request: Request, hidden: list[int] | tuple[()]) -> Listed:
-    return Listed(request.filters, request.as_of, hidden)
+def _listed(request: Request, hidden: list[int] | tuple[()]) -> ListingSelection:
+    return ListingSelection(request.filters, request.as_of, hidden)
 
 
-def _placed(read: PostgresReading, request: Request, listed: Listed) -> list[Placed]:
+def _placed(read: PostgresReading, request: Request, listed: ListingSelection) -> list[Placed]:
     most = None if request.limit is None else request.limit + 1
     found = table.page(read, listed, request.keys, most, request.after)
     return [Placed(entry.to_entry(), Cursor(values, entry.id)) for entry, values in found]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from septet.store.rows import Condition
 
 
-class Match(NamedTuple):
+class MatchedEntry(NamedTuple):
     """An entry that holds a word of a query, whether it holds every word that is needed, and its BM25."""
 
     row: int
@@ -24,7 +24,7 @@ class Match(NamedTuple):
     score: float
 
 
-def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Sequence[Match]:
+def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Sequence[MatchedEntry]:
     """Return the matches of a query in their order.
 
     Args:
@@ -40,7 +40,7 @@ def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Se
     more = memories_apart(vault, one, view.statistics, view.terms, leg, only) if apart is not None else []
     if one.query.steps:
         rows, *beside = together(view.read, [cascade(vault, one, view.statistics, view.terms, leg), *more])
-        ranked = [Match(row, False, score) for *_, score, row in rows]
+        ranked = [MatchedEntry(row, False, score) for *_, score, row in rows]
     else:
         asked = [ranking.of_terms(vault, leg), blocks.changes(vault)]
         if leg.condition is None and leg.now is not None:
@@ -51,9 +51,9 @@ def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Se
             (passed,) = together(view.read, [best.passing(vault, leg.condition)])
             best = best.filtered(passed)
         scored = zip(best.rows.tolist(), best.scores.tolist())
-        ranked = [Match(row, at < best.whole, score) for at, (row, score) in enumerate(scored)]
+        ranked = [MatchedEntry(row, at < best.whole, score) for at, (row, score) in enumerate(scored)]
     if apart is not None:
-        ranked += [Match(row, whole, apart.scale * score) for _, _, whole, score, row in beside[0]]
+        ranked += [MatchedEntry(row, whole, apart.scale * score) for _, _, whole, score, row in beside[0]]
         ranked.sort(key=lambda one: (not one.whole, -one.score, one.row))
     return ranked
 

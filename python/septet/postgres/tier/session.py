@@ -25,7 +25,7 @@ from septet.tiers.notes import (
     vectors_disagree,
     vectors_incomplete,
 )
-from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Standing, TierLost
+from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, TierFacts, TierLost
 
 if TYPE_CHECKING:
     from septet.listing.counting import Counted
@@ -100,10 +100,10 @@ class PostgresSession:
         facts = self.view.facts_at(rows)
         return {name: [getattr(candidate, name) for candidate in facts] for name in ("kind", "severity", "domain")}
 
-    def standing(self) -> Standing:
+    def standing(self) -> TierFacts:
         """Return what ranking needs to know of the vault."""
         statistics = self.view.statistics
-        return Standing(statistics.feedback(), statistics.linked)
+        return TierFacts(statistics.feedback(), statistics.linked)
 
     def recall(self) -> Sequence[Recalled]:
         """Return the candidates of each query; of a new transaction, where this one was broken off by another server.

@@ -50,7 +50,7 @@ class _Sampled(NamedTuple):
     sample: _core.Sample
 
 
-class Remembered:
+class SpaceCache:
     """A cache between searches, checked against the server before each use. Threads share it."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ def likely(plans: Sequence[Plan], known: Sequence[Space]) -> list[Space]:
 
 
 def compared(
-    read: PostgresReading, plans: Sequence[Plan], statistics: Statistics, asked: Sequence[Space], kept: Remembered
+    read: PostgresReading, plans: Sequence[Plan], statistics: Statistics, asked: Sequence[Space], kept: SpaceCache
 ) -> tuple[Compared | None, VectorError | None]:
     """Return what query vectors are compared with; where none fits, None and why.
 
@@ -137,7 +137,7 @@ def _fitting(plan: Plan, spaces: Sequence[Space]) -> list[Space]:
     return [space for space in spaces if space.dimensions == dimensions and plan.model in (None, space.model)]
 
 
-def _sample(read: PostgresReading, space: Space, has: SpaceCoverage, kept: Remembered) -> _core.Sample:
+def _sample(read: PostgresReading, space: Space, has: SpaceCoverage, kept: SpaceCache) -> _core.Sample:
     found = kept.sample(space.space, has)
     if found is not None:
         return found

@@ -11,7 +11,7 @@ from septet import _core
 from septet.postgres.store.analysis import CONTEXTS, GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS
 from septet.postgres.store.pipeline import Statement, together
 from septet.postgres.tables import counts, covered
-from septet.postgres.tables.counts import FEEDBACK, Counted, Total
+from septet.postgres.tables.counts import FEEDBACK, PartCounts, Total
 from septet.postgres.tables.statistics import SpacesAndLinks, outside, standing
 from septet.postgres.tier.outside import NOTHING_OUTSIDE
 from septet.postgres.tier.phrases import Phrases
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from septet.model.spaces import Space
     from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.store.vaults import VaultRow
-    from septet.postgres.tables.found import Found
+    from septet.postgres.tables.found import CandidateRow
     from septet.query.plan import Plan
 
 NOTHING = Total(0, 0)
@@ -87,7 +87,7 @@ class Statistics:
 
     def __init__(self, memories: bool) -> None:
         self.memories, self.linked = memories, False
-        self.counted = Counted({}, {})
+        self.counted = PartCounts({}, {})
         self.spaces: Sequence[Space] = ()
         self.indexed: Mapping[int, str | None] = {}
         self.phrases = Phrases({})
@@ -147,7 +147,7 @@ class Statistics:
 
     def take(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Take what a `question` was answered."""
-        found = Counted.read(rows)
+        found = PartCounts.read(rows)
         for part, own in found.counts.items():
             self.counted.counts.setdefault(part, {}).update(own)
         self.counted.totals.update(found.totals)
@@ -330,7 +330,7 @@ class Told:
         self.stored: dict[bytes, str] = {}
         self._tokens: dict[str, str] = {}
 
-    def add_text(self, found: Iterable[Found]) -> None:
+    def add_text(self, found: Iterable[CandidateRow]) -> None:
         """Count the terms of full text that entries hold."""
         new: dict[bytes, None] = {}
         for entry in found:

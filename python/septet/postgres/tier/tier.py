@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet.postgres.store.again import again
 from septet.postgres.tier.session import PostgresSession
-from septet.postgres.tier.spaces import Remembered
+from septet.postgres.tier.spaces import SpaceCache
 from septet.postgres.tier.view import PostgresView, asking_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class PostgresTier(NamedTuple):
     name: str
     priority: float
     store: PostgresStore
-    remembered: Remembered
+    remembered: SpaceCache
     timeout_s: float | None = None
 
     @property

@@ -16,11 +16,11 @@ from septet.postgres.tables import found as stored
 from septet.postgres.tables import nearest, phrases
 from septet.postgres.tables.covered import limit
 from septet.postgres.tier.apart import term_counts
-from septet.postgres.tier.candidates import Answered, Chosen, read_candidates
+from septet.postgres.tier.candidates import Chosen, LegCandidates, read_candidates
 from septet.postgres.tier.corpus import SmallCorpus, small_corpus
 from septet.postgres.tier.outside import outside_of
 from septet.postgres.tier.phrases import constants
-from septet.postgres.tier.spaces import Compared, Remembered, compared, likely
+from septet.postgres.tier.spaces import Compared, SpaceCache, compared, likely
 from septet.postgres.tier.statistics import Asking, Told
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import EMPTY, Pool
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from septet.model.spaces import Space
     from septet.postgres.store.transactions import PostgresReadTransaction
     from septet.postgres.store.vaults import VaultRow
-    from septet.postgres.tables.found import Found
+    from septet.postgres.tables.found import CandidateRow
     from septet.postgres.tier.apart import Apart
     from septet.query.plan import Plan
     from septet.ranking.pool import Candidate
@@ -67,7 +67,7 @@ class PostgresView:
     """
 
     def __init__(
-        self, plans: Sequence[Plan], transaction: PostgresReadTransaction, kept: Remembered, asking: Asking | None
+        self, plans: Sequence[Plan], transaction: PostgresReadTransaction, kept: SpaceCache, asking: Asking | None
     ) -> None:
         self.transaction, self.read = transaction, transaction.reading
         answers = transaction.first
@@ -98,7 +98,7 @@ class PostgresView:
         self.more_memories: dict[int, int] = {}
         self.left_out: dict[int, int] = {}
         self.apart: dict[int, Apart] = {}
-        self.found: dict[int, Found] = {}
+        self.found: dict[int, CandidateRow] = {}
         self._told, self._kept = Told(self.statistics), kept
 
     def close(self) -> None:
@@ -168,7 +168,7 @@ class PostgresView:
             self._told.ask(self.read)
         small = self._corpus(found)
         pool = small.corpus.candidates_at(
-            self._query(plan, _given(plan, small, Answered())),
+            self._query(plan, _given(plan, small, LegCandidates())),
             small.slots_of(rows),
             tier=tier,
             weights=plan.profile.text.weights.array,
@@ -183,11 +183,11 @@ class PostgresView:
             pool = pool.with_columns({"tfidf": np.array([of_rows[row] for row in pool.rows])})
         return self._completed(self.plans[query], pool, 0)
 
-    def bm25_of_grams(self, found: Found) -> float:
+    def bm25_of_grams(self, found: CandidateRow) -> float:
         """Return what parts of words and names add to the BM25 of an entry."""
         plan, small = self.at_step(self.plan), self._corpus([found])
         pool = small.corpus.candidates_at(
-            self._query(plan, _given(plan, small, Answered())),
+            self._query(plan, _given(plan, small, LegCandidates())),
             small.slots_of([found.candidate.row]),
             tier=0,
             weights=plan.profile.text.weights.array,
@@ -196,7 +196,7 @@ class PostgresView:
         )
         return float(pool.columns["bm25_grams"][0])
 
-    def entries_at(self, rows: Sequence[int]) -> list[Found]:
+    def entries_at(self, rows: Sequence[int]) -> list[CandidateRow]:
         """Return live entries at rows ``(m,)``; those that were not read yet are asked for in one round trip."""
         missing = [row for row in dict.fromkeys(rows) if row not in self.found]
         if missing:
@@ -285,7 +285,7 @@ class PostgresView:
             self._told.add_text([chosen.found[row] for row in dict.fromkeys(best)])
         self._told.ask(self.read)
 
-    def _corpus(self, found: Sequence[Found]) -> SmallCorpus:
+    def _corpus(self, found: Sequence[CandidateRow]) -> SmallCorpus:
         return small_corpus(
             found,
             self.statistics,
@@ -343,12 +343,12 @@ class PostgresView:
         return pool.with_ids([candidate.id for candidate in facts]) if plan.needs_ids else pool
 
 
-def asking_of(vault: VaultRow, plans: Sequence[Plan], kept: Remembered) -> Asking:
+def asking_of(vault: VaultRow, plans: Sequence[Plan], kept: SpaceCache) -> Asking:
     """Return what a search of these plans asks first."""
     return Asking(vault, plans, likely(plans, kept.spaces))
 
 
-def _given(plan: Plan, small: SmallCorpus, answered: Answered) -> tuple[Slots, NDArray[np.float64]] | None:
+def _given(plan: Plan, small: SmallCorpus, answered: LegCandidates) -> tuple[Slots, NDArray[np.float64]] | None:
     """Return the slots and scores by full text of a query with a phrase, which the server ranked; None for others."""
     if not (plan.query.has_phrase and plan.asks_text):
         return None

@@ -77,6 +77,6 @@ def _rows_holding(read: PostgresReading, words: Iterable[str], *, memories: bool
     stored = list(dict.fromkeys(names.values()))
     parts = (TEXTS, GRAMS, TEXTS + MEMORIES, GRAMS + MEMORIES) if memories else (TEXTS, GRAMS)
     (answer,) = together(read, [Statement(*counts.question(read.vault, dict.fromkeys(parts, stored)))])
-    found = counts.Counted.read(answer)
+    found = counts.PartCounts.read(answer)
     texts, grams = (found.of_all(part, memories)[1] for part in (TEXTS, GRAMS))
     return {word: max(texts.get(name, 0), grams.get(name, 0)) for word, name in names.items()}

@@ -10,12 +10,12 @@ from septet.postgres.tier.phrases import columns_of, times
 from septet.query.plan import MEMORY
 
 if TYPE_CHECKING:
-    from septet.postgres.tables.found import Found
+    from septet.postgres.tables.found import CandidateRow
     from septet.postgres.tier.statistics import QueryTerms
     from septet.query.plan import Plan
 
 
-def holds_all(plan: Plan, one: Found, terms: QueryTerms) -> bool:
+def holds_all(plan: Plan, one: CandidateRow, terms: QueryTerms) -> bool:
     """Say whether an entry holds every word that a plan needs."""
     parts = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
     columns = [column for part in parts for column in columns_of(part, one.candidate, one.grams)]

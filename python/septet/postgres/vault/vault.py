@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from septet.errors import SeptetError, StoreError
 from septet.inputs.arguments import file_path, flags, real, utf8, whole
-from septet.postgres.store.dsn import Address, Kept, is_dsn, vault_named, without_frames
+from septet.postgres.store.dsn import Address, HiddenText, is_dsn, vault_named, without_frames
 from septet.postgres.vault.listed import PostgresListed
 from septet.postgres.vault.retried import retried
 from septet.profiles import ProfileLike
@@ -124,11 +124,11 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
         except BaseException:
             self._store.close()
             raise
-        from septet.postgres.tier.spaces import Remembered
+        from septet.postgres.tier.spaces import SpaceCache
         from septet.postgres.tier.tier import PostgresTier
 
         self._remembered = _asked
-        self._tier = PostgresTier("vault", 1.0, self._store, Remembered(), limit)
+        self._tier = PostgresTier("vault", 1.0, self._store, SpaceCache(), limit)
 
     def optimize(self) -> Optimized:
         """Put together what writes have left to count, and tell the server's planner what the vault holds.
@@ -237,11 +237,11 @@ def store_of(dsn: str, vault: str | None) -> tuple[Callable[..., PostgresStore],
         # psycopg without libpq fails so too.
         said = str(fault).splitlines()[0]
         raise StoreError(f"PostgresVault needs an extra: pip install 'septet[postgres]' ({said})") from None
-    kept = Kept(address)
+    kept = HiddenText(address)
     return partial(_store, kept, name), Address.of(address, name).shown
 
 
-def _store(address: Kept, name: str, **more: Any) -> PostgresStore:
+def _store(address: HiddenText, name: str, **more: Any) -> PostgresStore:
     from septet.postgres.store.store import PostgresStore
 
     return PostgresStore(address.text, name, **more)

@@ -29,7 +29,7 @@ _WORD = re.compile(r"[\w\-/.:]+")
 _ENDS = "-/.:"
 
 
-class Listed(NamedTuple):
+class FolderScan(NamedTuple):
     """A scan of a folder.
 
     Attributes:
@@ -85,7 +85,7 @@ class Folder:
     def __repr__(self) -> str:
         return f"Folder({self.path!r})"
 
-    def listed(self, timeout_s: float | None = None, *, symbols: bool = False) -> Listed:
+    def listed(self, timeout_s: float | None = None, *, symbols: bool = False) -> FolderScan:
         """Return the current scan; after the time limit an older or partial one.
 
         Args:
@@ -95,12 +95,12 @@ class Folder:
         lock = self._lock.hold(timeout_s)
         if lock is None:
             # Another thread is scanning.
-            return Listed(self._repository, self._notes(self._repository, late=True))
+            return FolderScan(self._repository, self._notes(self._repository, late=True))
         with lock:
             known = self._repository = self._repository.looked(timeout_s, self._most_bytes if symbols else 0)
             if known.cut == "time":
                 self._look_on(symbols)
-        return Listed(known, self._notes(known, late=known.cut == "time"))
+        return FolderScan(known, self._notes(known, late=known.cut == "time"))
 
     def _look_on(self, symbols: bool) -> None:
         """Finish the scan on a thread, without a time limit; one at a time."""

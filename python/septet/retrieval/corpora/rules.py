@@ -32,7 +32,7 @@ _WORD = re.compile(r"[^\W_]+")
 _PATH_WORD = re.compile(r"[A-Za-z0-9_\-/.]+")
 
 
-class Memory(NamedTuple):
+class RuleDocument(NamedTuple):
     """A document.
 
     Attributes:
@@ -68,7 +68,7 @@ def words_of(text: str) -> list[str]:
 
 
 def rank_memories(
-    documents: Iterable[Memory],
+    documents: Iterable[RuleDocument],
     query: str,
     *,
     k1: float = 1.2,

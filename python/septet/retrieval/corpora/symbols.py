@@ -14,7 +14,7 @@ from septet.model.fields import Span
 from septet.model.results import Hit, Scored, hits_of
 from septet.notes import Note
 from septet.retrieval.corpora.entry_cache import EntryCache
-from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, Listed, entry_id, natural_words
+from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, FolderScan, entry_id, natural_words
 from septet.retrieval.corpora.legs import MOST_ITEMS, searched_legs, time_left
 from septet.retrieval.corpora.renames import ContractLike, Renames
 from septet.retrieval.corpus import Answered, Asked, RankedList
@@ -137,7 +137,7 @@ class SymbolCorpus:
         known = self._folder.listed(symbols=True).repository
         yield from map(self._entry, known.symbols([], [], MOST_SYMBOLS))
 
-    def _near(self, scan: Listed, query: str, limit: int) -> list[Hit]:
+    def _near(self, scan: FolderScan, query: str, limit: int) -> list[Hit]:
         words = [word for word in natural_words(query, ABOUT_CODE) if "/" not in word]
         names = names_in(query)
         # Without words and names every definition would match.
@@ -146,7 +146,7 @@ class SymbolCorpus:
         hits = self._hits([(entry, score, {"symbol": score}) for entry, score in rows])
         return [changed_hit(hit, confidence=NAMED) if hit.title in names else hit for hit in hits]
 
-    def _renamed(self, scan: Listed, query: str) -> list[Hit]:
+    def _renamed(self, scan: FolderScan, query: str) -> list[Hit]:
         hits = list[tuple[Entry, float, dict[str, "float | None"]]]()
         for renamed in self._renames.near(query) if self._renames is not None else ():
             last = re.split(r"::|\.|->|#", renamed.canonical)[-1]

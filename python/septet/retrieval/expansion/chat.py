@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from septet.embedding.providers.ollama import OLLAMA_URL, ollama_url
 from septet.embedding.transport.calls import Answer, Call, bearer, json_call
-from septet.embedding.transport.client import IO, Client
+from septet.embedding.transport.client import IO, ProviderClient
 from septet.embedding.transport.exchange import exchange
 from septet.embedding.transport.faults import Garbled, as_text, parsed, shortened
 from septet.errors import EmbeddingUnavailable, ProfileError, QueryError
@@ -118,7 +118,7 @@ class ChatExpander:
         env = variables(environment, ProfileError)
         self._config = config
         self._url = _address(config, env)
-        self._client = Client(
+        self._client = ProviderClient(
             config.chosen,
             _keys(config, called(secrets, "secrets", ProfileError) or env.get),
             authorise=bearer,

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from septet.errors import QueryError
 from septet.inputs.arguments import flag, real, shown, whole
-from septet.model.prompt import Shown, sections_of, text_of
+from septet.model.prompt import ShownHit, sections_of, text_of
 from septet.model.results import Hit
 
 #: The extent of a result's text, by its score relative to the best.
@@ -152,7 +152,7 @@ def formatted(
         (
             heading,
             [
-                Shown(passage.hit, passage.text, {"cut": True} if passage.is_cut else {})
+                ShownHit(passage.hit, passage.text, {"cut": True} if passage.is_cut else {})
                 for passage in presented
                 if passage.detail == name
             ],

@@ -43,7 +43,7 @@ def _several(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-class _Block(BaseModel):
+class _SettingsBlock(BaseModel):
     """A part of the configuration: names in ``camelCase`` or ``snake_case``, no unknown ones, no other types."""
 
     model_config = ConfigDict(
@@ -63,7 +63,7 @@ class _Block(BaseModel):
         return {} if value is None else value
 
 
-class FtsWeights(_Block):
+class FtsWeights(_SettingsBlock):
     """BM25 weights of columns.
 
     Attributes:
@@ -77,7 +77,7 @@ class FtsWeights(_Block):
     category: Weight = 3.0
 
 
-class EmbeddingsSettings(_Block):
+class EmbeddingsSettings(_SettingsBlock):
     """The embedding model; the block ``embedding`` of the same file takes precedence.
 
     Attributes:
@@ -103,7 +103,7 @@ class EmbeddingsSettings(_Block):
         return EmbeddingConfig(provider=self.provider, model=model, dimensions=dimensions)
 
 
-class PresentSettings(_Block):
+class PresentSettings(_SettingsBlock):
     """The text of results for a prompt.
 
     Attributes:
@@ -117,7 +117,7 @@ class PresentSettings(_Block):
     max_results: Annotated[float, Field(ge=3, le=30)] = 15.0
 
 
-class ListWeights(_Block):
+class ListWeights(_SettingsBlock):
     """Weight of each kind of list; 0 drops it. See `septet.retrieval.recall.recalling`.
 
     Attributes:
@@ -137,7 +137,7 @@ class ListWeights(_Block):
     exact: Weight = 1.0
 
 
-class SourceSettings(_Block):
+class SourceSettings(_SettingsBlock):
     """One source of a recall: kinds of entries of a vault, or a whole vault.
 
     Attributes:
@@ -192,7 +192,7 @@ DEFAULT_SOURCES = (
 )
 
 
-class RecallSettings(_Block):
+class RecallSettings(_SettingsBlock):
     """Search, fusion and presentation of a recall. Field names may be ``camelCase``, as documented, or ``snake_case``.
 
     Attributes:
@@ -321,7 +321,7 @@ def _plain(name: str, value: Any, depth: int = 0) -> Any:
     """Return a value as exact text, numbers, lists and dicts; pydantic would accept any iterable as a list."""
     if depth == 0:
         _expect_bounded(f"search.{cut(printable(name))}", value)
-    if value is None or isinstance(value, (bool, _Block)):
+    if value is None or isinstance(value, (bool, _SettingsBlock)):
         return value
     value = exact(value)
     if isinstance(value, (int, float)):
@@ -362,9 +362,9 @@ def _camel(name: str) -> str:
     return to_camel(name) if "_" in name else name
 
 
-def _block_at(path: Iterable[str | int]) -> type[_Block]:
+def _block_at(path: Iterable[str | int]) -> type[_SettingsBlock]:
     """Return the model of a part of the configuration, by its path."""
-    blocks: Mapping[str, type[_Block]] = {
+    blocks: Mapping[str, type[_SettingsBlock]] = {
         "ftsWeights": FtsWeights,
         "embeddings": EmbeddingsSettings,
         "recall": PresentSettings,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.sqlite.snapshot.append_buffer import AppendBuffer
 from septet.sqlite.snapshot.arrays import Slots
-from septet.sqlite.snapshot.columns import COLUMNS, Column, ColumnArrays, NameTable, facts_of
+from septet.sqlite.snapshot.columns import COLUMNS, ColumnArrays, FactColumn, NameTable, facts_of
 from septet.sqlite.snapshot.postings import PostingsBuffers
 from septet.sqlite.snapshot.snapshot import Snapshot
 from septet.sqlite.snapshot.vector_space import VectorLayer
@@ -29,7 +29,7 @@ class Buffers:
 
     def __init__(
         self,
-        table: Sequence[Column] = COLUMNS,
+        table: Sequence[FactColumn] = COLUMNS,
         columns: Mapping[str, NDArray[Any]] | None = None,
         names: NameTable | None = None,
     ) -> None:

@@ -14,7 +14,7 @@ from septet import _core
 from septet.model.spaces import Space
 from septet.sqlite.snapshot.arrays import Mask
 from septet.sqlite.snapshot.buffers import Buffers
-from septet.sqlite.snapshot.columns import Column, NameTable, facts_of
+from septet.sqlite.snapshot.columns import FactColumn, NameTable, facts_of
 from septet.sqlite.snapshot.postings import Postings, PostingsBuffers
 from septet.sqlite.snapshot.sidecar import Stamp
 from septet.sqlite.snapshot.snapshot import Snapshot, Terms, VectorRows
@@ -37,7 +37,7 @@ class Checkpoint(NamedTuple):
     """Source of a sidecar: a snapshot, and a frozen copy of its indexes."""
 
     snapshot: Snapshot
-    table: tuple[Column, ...]
+    table: tuple[FactColumn, ...]
     postings: Postings
     entries: _core.TextIndex
     grams: _core.TextIndex
@@ -128,7 +128,7 @@ class Checkpoint(NamedTuple):
 
 
 def restore(
-    file: _core.ArrayFile, generation: int, spaces: Sequence[Space], table: Sequence[Column], read: Reading
+    file: _core.ArrayFile, generation: int, spaces: Sequence[Space], table: Sequence[FactColumn], read: Reading
 ) -> tuple[Buffers, Snapshot]:
     """Open the arrays of a sidecar in place; missing columns are read from the store.
 
@@ -155,7 +155,7 @@ def restore(
 
 
 def _columns(
-    file: _core.ArrayFile, table: Sequence[Column], names: NameTable, read: Reading
+    file: _core.ArrayFile, table: Sequence[FactColumn], names: NameTable, read: Reading
 ) -> dict[str, NDArray[Any]]:
     """Return every column of the table, from the file if saved there, else from the store."""
     saved = set(file.names())

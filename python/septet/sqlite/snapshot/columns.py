@@ -19,7 +19,7 @@ from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE
 ColumnArrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
-class Column(NamedTuple):
+class FactColumn(NamedTuple):
     """One fact of every entry.
 
     Attributes:
@@ -47,18 +47,18 @@ class Column(NamedTuple):
         return f"coalesce({self.source}, {text})"
 
 
-COLUMNS: tuple[Column, ...] = (
-    Column("rows", np.int64, "e.row"),
+COLUMNS: tuple[FactColumn, ...] = (
+    FactColumn("rows", np.int64, "e.row"),
     # Searches may return the entry, and the slot is its current one: buffers clear it when the entry is updated.
-    Column("alive", np.bool_, FINDABLE),
-    Column("searchable", np.bool_, SEARCHABLE),
-    Column("valid_from", np.float64, "e.valid_from", fill=-np.inf),
-    Column("valid_until", np.float64, "e.valid_until", fill=np.inf),
-    Column("created_at", np.float64, "e.created_at"),
-    Column("updated_at", np.float64, "e.updated_at"),
-    Column("kind", np.int32, "e.kind", numbered=True),
-    Column("severity", np.int32, "e.severity", numbered=True),
-    Column("domain", np.int32, "e.domain", numbered=True),
+    FactColumn("alive", np.bool_, FINDABLE),
+    FactColumn("searchable", np.bool_, SEARCHABLE),
+    FactColumn("valid_from", np.float64, "e.valid_from", fill=-np.inf),
+    FactColumn("valid_until", np.float64, "e.valid_until", fill=np.inf),
+    FactColumn("created_at", np.float64, "e.created_at"),
+    FactColumn("updated_at", np.float64, "e.updated_at"),
+    FactColumn("kind", np.int32, "e.kind", numbered=True),
+    FactColumn("severity", np.int32, "e.severity", numbered=True),
+    FactColumn("domain", np.int32, "e.domain", numbered=True),
 )
 
 
@@ -83,7 +83,9 @@ class NameTable:
         return [known[name] for name in names]
 
 
-def facts_of(columns: Sequence[Column], rows: Sequence[tuple[Any, ...]], names: NameTable) -> dict[str, NDArray[Any]]:
+def facts_of(
+    columns: Sequence[FactColumn], rows: Sequence[tuple[Any, ...]], names: NameTable
+) -> dict[str, NDArray[Any]]:
     """Convert rows read with the columns' expressions to one array per column."""
     values: Iterable[Sequence[Any]] = zip(*rows) if rows else ((),) * len(columns)
     arrays: dict[str, NDArray[Any]] = {}

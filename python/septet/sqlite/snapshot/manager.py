@@ -15,7 +15,7 @@ from septet.sqlite.snapshot.answers import Answers
 from septet.sqlite.snapshot.buffers import Buffers
 from septet.sqlite.snapshot.catch_up import caught_up, rebuilt, with_postings, with_terms, with_vectors
 from septet.sqlite.snapshot.checkpoint import Checkpoint, restored_postings, restored_terms, restored_vectors
-from septet.sqlite.snapshot.columns import COLUMNS, Column
+from septet.sqlite.snapshot.columns import COLUMNS, FactColumn
 from septet.sqlite.snapshot.postings import PostingsBuffers
 from septet.sqlite.snapshot.schedule import Schedule, Task
 from septet.sqlite.snapshot.sidecar import Sidecar
@@ -43,7 +43,7 @@ class SnapshotManager:
         left_out: parts of the store that are missing in the snapshots, see `Store.left_out`.
     """
 
-    def __init__(self, sidecar: Sidecar | None = None, columns: Sequence[Column] = COLUMNS) -> None:
+    def __init__(self, sidecar: Sidecar | None = None, columns: Sequence[FactColumn] = COLUMNS) -> None:
         self._lock = _core.Lock()
         self._table = columns
         self._buffers = Buffers(columns)

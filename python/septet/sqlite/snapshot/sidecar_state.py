@@ -11,7 +11,7 @@ from septet.errors import StoreError
 from septet.model.spaces import Space
 from septet.sqlite.snapshot.buffers import Buffers
 from septet.sqlite.snapshot.checkpoint import restore
-from septet.sqlite.snapshot.columns import Column
+from septet.sqlite.snapshot.columns import FactColumn
 from septet.sqlite.snapshot.sidecar import Sidecar
 from septet.sqlite.snapshot.snapshot import Snapshot
 from septet.sqlite.store.store import Reading
@@ -88,7 +88,7 @@ class SidecarState:
         self.damaged = False
         self.unwritable: OSError | ValueError | None = None
 
-    def restore(self, read: Reading, table: Sequence[Column]) -> tuple[Buffers, Snapshot] | None:
+    def restore(self, read: Reading, table: Sequence[FactColumn]) -> tuple[Buffers, Snapshot] | None:
         """Open the arrays of a sidecar of this generation or an earlier one; None without a sound one."""
         latest = None if self.sidecar is None or self.damaged else self.sidecar.latest(read)
         if self.sidecar is not None and self.sidecar.damaged and not self.damaged:

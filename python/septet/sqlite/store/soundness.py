@@ -55,7 +55,7 @@ class Unsound(NamedTuple):
         return f"{self.table} row {row}, column {self.column}: {self.reason}"
 
 
-class _Table(NamedTuple):
+class _SchemaTable(NamedTuple):
     """A table of the schema: the validator of each column, and the primary key."""
 
     name: str
@@ -247,7 +247,7 @@ def _plain(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @lru_cache(1)
-def _tables() -> tuple[_Table, ...]:
+def _tables() -> tuple[_SchemaTable, ...]:
     """Return the tables of the schema, as parsed by SQLite."""
     with closing(sqlite3.connect(":memory:")) as sql:
         sql.executescript(schema())
@@ -261,7 +261,7 @@ def _tables() -> tuple[_Table, ...]:
             for _, column, kind, required, _, key in sql.execute(f"PRAGMA table_info({name})"):
                 columns[column] = partial(_wrong, _KINDS[kind], not required and not key, _MORE.get((name, column)))
                 keys += [(key, column)] if key else []
-            statements.append(_Table(name, columns, [column for _, column in sorted(keys)], set()))
+            statements.append(_SchemaTable(name, columns, [column for _, column in sorted(keys)], set()))
     # Vectors last: they are checked against the spaces.
     return tuple(sorted(statements, key=lambda table: table.name == "vectors"))
 

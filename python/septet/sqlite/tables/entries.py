@@ -17,7 +17,7 @@ from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import Reading, Writing
 from septet.sqlite.tables import history, indexing, links, texts
 from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE
-from septet.sqlite.tables.typed import Counted, typed, typed_pages
+from septet.sqlite.tables.typed import TextCount, typed, typed_pages
 from septet.store.rows import EntryRow, Keeping, MissingRows
 
 _Fact = TypeVar("_Fact")
@@ -307,7 +307,7 @@ def any_searchable(read: Reading, *, memories: bool) -> bool:
 def kinds(read: Reading) -> dict[str, int]:
     """Return the number of live entries by kind."""
     sql = "SELECT kind, count(*) FROM entries WHERE live GROUP BY kind ORDER BY kind"
-    return dict(typed(Counted, read.sql.execute(sql)))
+    return dict(typed(TextCount, read.sql.execute(sql)))
 
 
 def _all_of(rows: Sequence[int], facts: list[_Fact]) -> list[_Fact]:

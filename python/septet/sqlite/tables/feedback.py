@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from septet.errors import EntryError
 from septet.inputs.arguments import exact, shown, utf8
 from septet.sqlite.store.store import Reading, Writing
-from septet.sqlite.tables.typed import Counted, typed, typed_pages
-from septet.store.rows import ACTIONS, Feedback
+from septet.sqlite.tables.typed import TextCount, typed, typed_pages
+from septet.store.rows import ACTIONS, FeedbackRow
 
 #: Maximum characters of a stored query.
 MOST_QUERY_CHARS = 1_000_000
 _DAY_S = 86_400.0
 
 
-def checked(query: object, entry_id: object, action: object, at: float) -> Feedback:
+def checked(query: object, entry_id: object, action: object, at: float) -> FeedbackRow:
     """Return a row.
 
     Raises:
@@ -24,21 +24,21 @@ def checked(query: object, entry_id: object, action: object, at: float) -> Feedb
     done = exact(action)
     if not isinstance(done, str) or done not in ACTIONS:
         raise EntryError(f"action is {shown(action)}: wanted one of {', '.join(ACTIONS)}")
-    return Feedback(utf8(query, "query", EntryError, MOST_QUERY_CHARS), utf8(entry_id, "id"), done, at)
+    return FeedbackRow(utf8(query, "query", EntryError, MOST_QUERY_CHARS), utf8(entry_id, "id"), done, at)
 
 
-def all_rows(read: Reading) -> Iterator[Feedback]:
+def all_rows(read: Reading) -> Iterator[FeedbackRow]:
     """Yield every row in insertion order."""
     sql = "SELECT query, entry_id, action, created_at FROM feedback ORDER BY row"
-    return typed_pages(Feedback, read.sql.execute(sql))
+    return typed_pages(FeedbackRow, read.sql.execute(sql))
 
 
-def record(write: Writing, row: Feedback) -> None:
+def record(write: Writing, row: FeedbackRow) -> None:
     """Store one row."""
     write.sql.execute("INSERT INTO feedback (query, entry_id, action, created_at) VALUES (?, ?, ?, ?)", row)
 
 
-def restore(write: Writing, row: Feedback) -> None:
+def restore(write: Writing, row: FeedbackRow) -> None:
     """Store a row of an export unless it exists: importing twice must not count twice."""
     write.sql.execute(
         "INSERT INTO feedback (query, entry_id, action, created_at) SELECT ?, ?, ?, ? WHERE NOT EXISTS ("
@@ -50,7 +50,7 @@ def restore(write: Writing, row: Feedback) -> None:
 def counts(read: Reading) -> dict[str, int]:
     """Return the number of rows by action, in the order of actions."""
     sql = "SELECT action, count(*) FROM feedback GROUP BY action ORDER BY action"
-    return dict(typed(Counted, read.sql.execute(sql)))
+    return dict(typed(TextCount, read.sql.execute(sql)))
 
 
 def by_day(read: Reading) -> list[tuple[int, str, int]]:

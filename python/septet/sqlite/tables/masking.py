@@ -19,7 +19,7 @@ _COLUMNS = ", ".join(f"e.{name}" for name in EntryRow._fields[:-1])
 _THESE = "(SELECT value FROM json_each(?))"
 
 
-class Held(NamedTuple):
+class LiveEntry(NamedTuple):
     """A live entry: its row, generation and columns."""
 
     at: int
@@ -58,7 +58,7 @@ def parents(read: Reading, after: str) -> list[str]:
     return [parent for (parent,) in read.sql.execute(sql, (after,))]
 
 
-def family(read: Reading, parent: str) -> list[Held]:
+def family(read: Reading, parent: str) -> list[LiveEntry]:
     """Return the live children of a parent by line; those of one line in the order of their links."""
     sql = (
         f"SELECT e.row, e.generation, {_COLUMNS} FROM entries e WHERE e.parent = ? AND e.live "
@@ -70,7 +70,7 @@ def family(read: Reading, parent: str) -> list[Held]:
     behind: dict[str, str] = dict(read.sql.execute(sql, (parameter,)).fetchall())
     by_id = {entry.row.id: entry for entry in entries}
     ends = set(behind.values())
-    ordered: dict[str, Held] = {}
+    ordered: dict[str, LiveEntry] = {}
     for entry in entries:
         at: str | None = entry.row.id if entry.row.id not in ends else None
         while at is not None and at in by_id and at not in ordered:
@@ -79,7 +79,7 @@ def family(read: Reading, parent: str) -> list[Held]:
     return [*ordered.values(), *(entry for entry in entries if entry.row.id not in ordered)]
 
 
-def singles(read: Reading, after: int) -> list[Held]:
+def singles(read: Reading, after: int) -> list[LiveEntry]:
     """Return the next page of live entries without a parent, after a row."""
     sql = (
         f"SELECT e.row, e.generation, {_COLUMNS} FROM entries e WHERE e.row > ? AND e.parent IS NULL AND e.live "
@@ -94,7 +94,7 @@ def singles(read: Reading, after: int) -> list[Held]:
     return entries
 
 
-def unchanged(write: Writing, entries: Sequence[Held]) -> bool:
+def unchanged(write: Writing, entries: Sequence[LiveEntry]) -> bool:
     """Return True if entries are unchanged since they were read."""
     sql = f"SELECT e.row, e.generation FROM entries e WHERE e.live AND e.row IN {_THESE}"
     now = dict(write.sql.execute(sql, (json.dumps([entry.at for entry in entries]),)).fetchall())
@@ -172,7 +172,7 @@ def has_files(read: Reading) -> bool:
     return _is_there(read, "roots")
 
 
-def held_at(read: Reading, rows: Sequence[int]) -> list[Held]:
+def held_at(read: Reading, rows: Sequence[int]) -> list[LiveEntry]:
     """Return the live entries at rows."""
     sql = f"SELECT e.row, e.generation, {_COLUMNS} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live"
     return [_held(row) for row in read.sql.execute(sql, (json.dumps(list(rows)),))]
@@ -231,6 +231,6 @@ def _is_there(read: Reading, table: str) -> bool:
     return read.sql.execute("SELECT 1 FROM main.sqlite_master WHERE name = ?", (table,)).fetchone() is not None
 
 
-def _held(row: Sequence[Any]) -> Held:
+def _held(row: Sequence[Any]) -> LiveEntry:
     # True: keep the creation time.
-    return Held(row[0], row[1], typed(EntryRow, [(*row[2:], True)])[0])
+    return LiveEntry(row[0], row[1], typed(EntryRow, [(*row[2:], True)])[0])

@@ -26,7 +26,7 @@ _TYPES = {
 _INFINITE = frozenset({inf, -inf})
 
 
-class Counted(NamedTuple):
+class TextCount(NamedTuple):
     """A text and its number of rows."""
 
     name: str

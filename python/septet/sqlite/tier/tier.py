@@ -31,7 +31,7 @@ from septet.tiers.notes import (
     vectors_disagree,
     vectors_incomplete,
 )
-from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, Standing
+from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, TierFacts
 
 if TYPE_CHECKING:
     from septet.listing import Listings
@@ -178,14 +178,14 @@ class LocalSession:
         }
 
     @_translated
-    def standing(self) -> Standing:
+    def standing(self) -> TierFacts:
         """Return the standing of the store."""
         return self.view.remembered("standing", self._standing)
 
-    def _standing(self) -> Standing:
+    def _standing(self) -> TierFacts:
         from septet.sqlite.tables import feedback, links
 
-        return Standing(feedback.counts(self.view.read), links.any_links(self.view.read))
+        return TierFacts(feedback.counts(self.view.read), links.any_links(self.view.read))
 
     @_translated
     def recall(self) -> Sequence[Recalled]:

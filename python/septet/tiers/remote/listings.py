@@ -13,7 +13,7 @@ from septet.listing.asked import AskedListing, CountsAsked, NumberAsked, PageAsk
 from septet.listing.names import Value
 from septet.listing.paging import Placed
 from septet.listing.request import Cursor, Request, limit_of
-from septet.listing.shadows import Mirror
+from septet.listing.shadows import ListingMirror
 from septet.model.entry import Entry
 from septet.query.facets import Faceted
 from septet.ranking.pool import Candidate, json_text
@@ -25,15 +25,15 @@ from septet.tiers.remote.plans import filter_data, filters_of
 MOST_KEYS = 8
 
 
-def mirror_of(data: Mapping[str, Any]) -> Mirror:
+def mirror_of(data: Mapping[str, Any]) -> ListingMirror:
     """Return the mirror of `mirror_data`."""
     ids = data["ids"]
     known = np.empty(len(ids), dtype=object)
     known[:] = ids
-    return Mirror(data["state"], np.arange(len(ids)), known, data["from"], data["until"])
+    return ListingMirror(data["state"], np.arange(len(ids)), known, data["from"], data["until"])
 
 
-def mirror_data(mirror: Mirror) -> dict[str, Any]:
+def mirror_data(mirror: ListingMirror) -> dict[str, Any]:
     """Return ids and validity of a listing as a JSON-ready value."""
     return {
         "state": mirror.state,

@@ -17,7 +17,7 @@ from septet.query.facets import Faceted
 from septet.query.filters import Filter
 from septet.query.plan import Plan
 from septet.ranking.pool import Candidate, Pool
-from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, Standing, TierLost
+from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, TierFacts, TierLost
 from septet.tiers.remote.answers import (
     counted_of,
     faceted_data,
@@ -76,7 +76,7 @@ class RemoteSession:
         self.tier, self.plans, self.place = tier, plans, place
         #: The generation that is read; 0 before the first answer.
         self.generation = 0
-        self._standing = Standing({}, False)
+        self._standing = TierFacts({}, False)
         self._id: str | None = None
         self._recalled = False
 
@@ -91,7 +91,7 @@ class RemoteSession:
             with suppress(SeptetError, SearchAgain):
                 self.tier.ask({"method": "close", "session": session}, CLOSE_S)
 
-    def standing(self) -> Standing:
+    def standing(self) -> TierFacts:
         """Return the standing of the tier for ranking."""
         return self._standing
 
@@ -215,7 +215,7 @@ class RemoteSession:
             }
         )
         self._id, self.generation = answer["session"], answer["generation"]
-        self._standing = Standing(*answer["standing"])
+        self._standing = TierFacts(*answer["standing"])
         return answer
 
     def _checked(self, result: Recalled, plan: Plan) -> Recalled:

@@ -14,7 +14,7 @@ from septet.system.forks import renew_in_children
 
 if TYPE_CHECKING:
     from septet.embedding.transport.calls import Answer, Call
-    from septet.embedding.transport.client import Client
+    from septet.embedding.transport.client import ProviderClient
     from septet.embedding.transport.exchange import CallContext, Steps
     from septet.embedding.transport.network import Resolve
 
@@ -89,7 +89,7 @@ class WebCalls:
         self._authorise = authorise
         self._user_agent = user_agent
         self._resolve = resolve
-        self._opened: Client | None = None
+        self._opened: ProviderClient | None = None
         self.after_fork()
         renew_in_children(self)
 
@@ -136,14 +136,14 @@ class WebCalls:
         if client is not None:
             client.close()
 
-    def _client(self) -> Client:
+    def _client(self) -> ProviderClient:
         from pydantic import SecretStr
 
-        from septet.embedding.transport.client import Client
+        from septet.embedding.transport.client import ProviderClient
 
         with self._lock.hold():
             if self._opened is None:
-                self._opened = Client(
+                self._opened = ProviderClient(
                     self._name,
                     [SecretStr(secret) for secret in self._secrets],
                     authorise=self._authorise,
