@@ -12,7 +12,7 @@ from septet import EmbeddingOptions
 from septet.embedding.embeddings import Embeddings
 from septet.postgres.store.store import PostgresStore
 from septet.postgres.tables import counts, covered
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.store.rows import Keeping
 from septet.vault.batch import Batch
 
@@ -43,7 +43,7 @@ class World:
 
     @property
     def is_local(self):
-        return isinstance(self.store, Store)
+        return isinstance(self.store, SqliteStore)
 
     def add(self, *items, one_per_entry=False):
         """Store entries, given as dicts; `vector` and `model` among their fields."""

@@ -16,7 +16,7 @@ from doubles import Letters, letters, refused
 from embedding_server import text_rows
 from job_world import codes, job_world
 from septet import EmbeddingCache, EmbeddingOptions
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import claims
 from vector_world import World, postgres_world
 
@@ -25,7 +25,7 @@ from vector_world import World, postgres_world
 def world(request, tmp_path):
     """A vault in each kind of store; what the tests did to it must leave its counts exact."""
     if request.param == "sqlite":
-        made = World(Store(str(tmp_path / "v.db")))
+        made = World(SqliteStore(str(tmp_path / "v.db")))
     else:
         made = postgres_world(request.getfixturevalue("dsn"), request.getfixturevalue("vault_name"), buckets=7)
     yield made
@@ -65,7 +65,7 @@ def test_a_run_that_fails_on_the_way_keeps_what_it_paid_for(world):
 def test_a_cache_serves_every_vault(world, tmp_path):
     world.fill(30)
     cache, embedder = EmbeddingCache(tmp_path / "cache.db"), Letters()
-    first = World(Store(str(tmp_path / "other.db")))
+    first = World(SqliteStore(str(tmp_path / "other.db")))
     first.fill(20)
     first.embed(embedder, cache=cache)
     first.store.close()

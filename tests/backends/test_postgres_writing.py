@@ -15,7 +15,7 @@ from septet.postgres.store import locks
 from septet.postgres.store.again import again
 from septet.postgres.store.store import PostgresStore
 from septet.query.filters import parse_where
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from written import NOW, STEPS, act, add, faults, fold, keeping, state, told
 
 _names = count(1)
@@ -32,7 +32,7 @@ def store(dsn, vault_name):
 @given(STEPS)
 @heavy()
 def test_any_writes_leave_what_sqlite_has_and_counts_of_all_of_it(dsn, steps):
-    local = Store(":memory:")
+    local = SqliteStore(":memory:")
     remote = PostgresStore(dsn, f"twin-{next(_names)}", buckets=3)
     try:
         for at, step in enumerate(steps):

@@ -6,7 +6,7 @@ import pytest
 from doubles import Letters, letters
 from septet._core import text_hash
 from septet.errors import VectorError
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from vector_world import World, postgres_world
 
 
@@ -14,7 +14,7 @@ from vector_world import World, postgres_world
 def world(request, tmp_path):
     """A vault in each kind of store; what the tests did to it must leave its counts exact."""
     if request.param == "sqlite":
-        made = World(Store(str(tmp_path / "v.db")))
+        made = World(SqliteStore(str(tmp_path / "v.db")))
     else:
         made = postgres_world(request.getfixturevalue("dsn"), request.getfixturevalue("vault_name"), buckets=7)
     yield made

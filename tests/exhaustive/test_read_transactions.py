@@ -4,14 +4,14 @@ import sqlite3
 
 import pytest
 
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 
 COUNT = "SELECT count(*) FROM meta"
 
 
 @pytest.fixture
 def store(tmp_path):
-    made = Store(str(tmp_path / "v.db"))
+    made = SqliteStore(str(tmp_path / "v.db"))
     yield made
     made.close()
 

@@ -6,7 +6,7 @@ import re
 import tokenize
 from functools import cache
 
-from sources import FUNCTION, SOURCES, assert_none, faults, module_of, nodes_of, part_of, text_of
+from sources import FUNCTION, SOURCES, assert_none, faults, module_of, nodes_of, part_of, place, text_of, tree_of
 
 #: Rooms with old names.
 OLD_NAMES = {"postgres.store", "postgres.tier", "postgres.vault", "postgres.aio"}
@@ -55,6 +55,23 @@ def test_prose_names_things_rather_than_people_and_amounts():
             yield from ((line, match[0]) for match in PHRASES.finditer(text))
 
     assert_none(faults(vague, SOURCES))
+
+
+#: Classes that frameworks expect under one name.
+SHARED = {"SeptetRetriever", "SeptetVectorStore"}
+
+
+def test_no_two_classes_have_one_name():
+    homes = {}
+
+    def again(path):
+        for node in tree_of(path).body:
+            if isinstance(node, ast.ClassDef) and node.name not in SHARED:
+                first = homes.setdefault(node.name, path)
+                if first != path:
+                    yield node.lineno, f"{node.name} is a class of {place(first)} too"
+
+    assert_none(faults(again, SOURCES))
 
 
 def test_names_are_nouns():

@@ -169,7 +169,7 @@ def annotations_of(name):
 PUBLIC = {*septet.__all__, *septet.embedding.__all__, *septet.profiles.__all__}
 #: What the embedders of providers are made from, and a profile's formula: parts that users neither make nor pass.
 PARTS = {
-    "Client",
+    "ProviderClient",
     "Expanding",
     "Rules",
     "Tracer",

@@ -139,11 +139,11 @@ def test_the_lookup_is_awaited_too(tmp_path):
 
 
 def test_the_lookup_reads_the_index_of_ids_and_no_table(tmp_path):
-    from septet.sqlite.store.store import Store
+    from septet.sqlite.store.store import SqliteStore
 
     with Vault(tmp_path / "v.db") as vault:
         vault.add(id="abcd", title="t")
-    store = Store(str(tmp_path / "v.db"), read_only=True)
+    store = SqliteStore(str(tmp_path / "v.db"), read_only=True)
     with store.reading() as read:
         sql = "EXPLAIN QUERY PLAN SELECT id FROM entries WHERE id >= ? AND id < ? AND live ORDER BY id LIMIT ?"
         plan = [row[-1] for row in read.sql.execute(sql, ("a", "b", 5))]

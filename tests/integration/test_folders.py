@@ -6,7 +6,7 @@ import pytest
 
 from septet import CallableEmbedder, StoreBusy, Vault
 from septet.sqlite.store import connection
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.system import filesystem
 
 
@@ -128,7 +128,7 @@ def test_threads_that_read_and_write_get_on(synchronised):
 
 def test_a_read_waits_for_a_write_and_a_write_for_a_read_but_not_for_ever(synchronised):
     path = str(synchronised / "v.db")
-    first, second = Store(path, busy_timeout_s=0.05), Store(path, busy_timeout_s=0.05)
+    first, second = SqliteStore(path, busy_timeout_s=0.05), SqliteStore(path, busy_timeout_s=0.05)
     with first.reading() as read:
         with pytest.raises(StoreBusy), second.writing():
             pass

@@ -5,7 +5,7 @@ import pytest
 
 from septet import Vault
 from septet.sqlite.snapshot.manager import SnapshotManager
-from septet.sqlite.store.store import Reading
+from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables.vectors import choose
 
 NOW = 1_000.0
@@ -73,7 +73,7 @@ def test_a_search_interrupted_while_it_catches_up_does_not_spoil_the_next(vault,
     assert vault.search("alpha", query_vector=[1, 0]).ids == ["a"]
     vault.add(id="b", title="beta", vector=[0, 1])
     with vault._store.reading() as read, pytest.raises(type(fault)):
-        failing = Reading(Failing(read.sql, where, fault), read.generation)
+        failing = SqliteReading(Failing(read.sql, where, fault), read.generation)
         vault._tier.manager.view(failing, NOW, terms=True, space=choose(read, None, 2))
     assert nearest(vault, 0, 1) == ["b", "a"]
     assert frequencies(vault) == frequencies(vault, SnapshotManager())
@@ -83,7 +83,7 @@ def test_a_search_interrupted_while_it_catches_up_does_not_spoil_the_next(vault,
 def test_a_first_search_that_was_interrupted_does_not_spoil_the_next(vault, where):
     vault.add(id="b", title="beta", vector=[0, 1])
     with vault._store.reading() as read, pytest.raises(RuntimeError):
-        failing = Reading(Failing(read.sql, where, RuntimeError()), read.generation)
+        failing = SqliteReading(Failing(read.sql, where, RuntimeError()), read.generation)
         vault._tier.manager.view(failing, NOW, terms=True, space=choose(read, None, 2))
     assert nearest(vault, 0, 1) == ["b", "a"]
     assert frequencies(vault) == frequencies(vault, SnapshotManager())

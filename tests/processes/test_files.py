@@ -10,7 +10,7 @@ import pytest
 
 from children import as_nobody, open_to_others
 from septet import ReadOnly, StoreBusy, StoreError, Vault
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 
 HOLDER = """
 import sqlite3, sys
@@ -56,7 +56,7 @@ def open_folder(tmp_path):
 
 def test_a_locked_vault_is_an_error_after_a_bounded_wait_that_says_who_to_look_for(path, holder):
     holder(path)
-    store = Store(str(path), busy_timeout_s=0.05)
+    store = SqliteStore(str(path), busy_timeout_s=0.05)
     with closing(store):
         with store.reading() as read:
             assert read.generation == 1
@@ -71,7 +71,7 @@ def test_the_wait_is_as_long_as_was_asked_also_when_the_vault_is_made(tmp_path, 
     path.touch()
     holder(path, "new")
     code = (
-        "import sys, time; from septet import StoreBusy; from septet.sqlite.store.store import Store\n"
+        "import sys, time; from septet import StoreBusy; from septet.sqlite.store.store import SqliteStore as Store\n"
         "begun = time.monotonic()\n"
         "try: Store(sys.argv[1], busy_timeout_s=0.05)\n"
         "except StoreBusy: sys.exit(time.monotonic() - begun > 2)\n"

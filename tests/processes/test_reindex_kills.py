@@ -18,7 +18,7 @@ CHILD = """
 import os, signal, sys
 from septet import Vault
 from septet.files import reindexing
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore as Store
 from reindexed import SMALL
 
 path, folder, at, when = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]

@@ -11,7 +11,7 @@ from septet.errors import StoreError
 from septet.sqlite.snapshot.answers import Answers
 from septet.sqlite.snapshot.columns import COLUMNS, FactColumn, NameTable, facts_of
 from septet.sqlite.snapshot.schedule import Schedule
-from septet.sqlite.store.store import Reading
+from septet.sqlite.store.store import SqliteReading
 
 
 class OpenStore:
@@ -21,7 +21,7 @@ class OpenStore:
 
 
 def at(generation):
-    return Reading(None, generation)
+    return SqliteReading(None, generation)
 
 
 def test_a_question_is_asked_once_a_generation():

@@ -23,7 +23,7 @@ from septet.sqlite.store import mending
 from septet.sqlite.store.checking import full_text_faults
 from septet.sqlite.store.connection import SCHEMA_VERSION
 from septet.sqlite.store.soundness import table_faults, unsound_rows
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.system.target import left_unfinished, sweep
 from septet.vault import Vault
 
@@ -56,7 +56,7 @@ def vault_checks(path: Path | None, models: Sequence[Embedder]) -> list[Check]:
 
 
 def _file(path: Path) -> Check:
-    store = Store(str(path), read_only=True)
+    store = SqliteStore(str(path), read_only=True)
     try:
         with store.reading() as read:
             faults = [*mending.file_faults(read), *table_faults(read.sql)]
@@ -108,7 +108,7 @@ def _sidecar(path: Path, entries: int) -> Check:
     if sidecar.linked:
         summary = f"{shown(sidecar.folder)} is a symbolic link, which searches ignore: remove it"
         return Check("sidecar", "fault", summary, {"path": None}, STORE)
-    store = Store(str(path), read_only=True)
+    store = SqliteStore(str(path), read_only=True)
     try:
         with store.reading() as read:
             latest, current, generation = sidecar.latest(read), sidecar.current_file(read), read.generation
@@ -136,7 +136,7 @@ def _sidecar(path: Path, entries: int) -> Check:
 
 def _remains(path: Path) -> Check:
     """Look for claims and files of processes that died."""
-    sidecar, store = Sidecar(str(path), read_only=True), Store(str(path), read_only=True)
+    sidecar, store = Sidecar(str(path), read_only=True), SqliteStore(str(path), read_only=True)
     try:
         with store.reading() as read:
             claims = mending.dead_claims(read)
@@ -158,7 +158,7 @@ def _upgrade(path: Path) -> str:
 
 
 def _reindex(path: Path) -> str:
-    store = Store(str(path))
+    store = SqliteStore(str(path))
     try:
         return f"rebuilt, {mending.rebuild_full_text(store):,} rows"
     finally:
@@ -174,7 +174,7 @@ def _optimize(path: Path) -> str:
 
 
 def _clear(path: Path) -> str:
-    store = Store(str(path))
+    store = SqliteStore(str(path))
     try:
         claims = mending.clear_claims(store)
     finally:

@@ -11,7 +11,7 @@ from septet.sqlite.tables import staged
 from septet.sqlite.tables.claims import new_owner
 
 if TYPE_CHECKING:
-    from septet.sqlite.store.store import Reading
+    from septet.sqlite.store.store import SqliteReading
 
 
 def embed_staged(
@@ -40,7 +40,7 @@ def embed_staged(
             with pipeline.store.reading() as read:
                 space = pipeline.space(read, tally)
                 # Staged texts are chunks of folders, which only a store in a file follows.
-                after, page = staged.texts_of(cast("Reading", read), space, after=after, limit=batching.texts)
+                after, page = staged.texts_of(cast("SqliteReading", read), space, after=after, limit=batching.texts)
             if not page:
                 break
             texts = {key: text for key, text in page if not (key in tally.failed or key in skip)}

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from septet.errors import StoreError
 from septet.sqlite.store.aside import set_aside
-from septet.sqlite.store.store import Store as LocalStore
+from septet.sqlite.store.store import SqliteStore as LocalStore
 from septet.store.protocol import Reading, Store
 from septet.system.target import complete_file
 from septet.watch import log

@@ -15,7 +15,7 @@ from septet.files.sources import RootFile, Scan, scan
 from septet.files.tracking import Followed, followed_of
 from septet.files.trees import UNKNOWN
 from septet.inputs.arguments import shown
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files
 from septet.sqlite.tables.files import FileRow, RootRow
 
@@ -128,7 +128,7 @@ class CatchUp:
         sync: `Vault.sync`.
     """
 
-    def __init__(self, store: Store, sync: Callable[..., SyncReport]) -> None:
+    def __init__(self, store: SqliteStore, sync: Callable[..., SyncReport]) -> None:
         self._store, self._sync = store, sync
         #: By root number: the row and the scan at its last complete sync.
         self._dealt: dict[int, tuple[RootRow, Scan]] = {}

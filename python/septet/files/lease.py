@@ -7,7 +7,7 @@ from collections.abc import Callable
 from weakref import WeakValueDictionary
 
 from septet.errors import StoreBusy, StoreError
-from septet.sqlite.store.store import Reading, Store, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteStore, SqliteWriting
 from septet.sqlite.tables import claims
 
 #: Seconds without a write after which a lease expires.
@@ -25,7 +25,7 @@ _OWN: WeakValueDictionary[str, Lease] = WeakValueDictionary()
 class Lease:
     """The right to sync a vault, renewed by each write; it expires when its process ends or stalls."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SqliteStore) -> None:
         self._store = store
         self._owner = "" if store.in_memory else claims.new_owner()
         #: Time of the last renewal, by `time.monotonic`.
@@ -56,7 +56,7 @@ class Lease:
             time.sleep(LOOK_S)
         return True
 
-    def renew(self, write: Writing) -> None:
+    def renew(self, write: SqliteWriting) -> None:
         """Renew the lease in a write transaction."""
         if self._owner:
             self._claim(write)
@@ -73,11 +73,11 @@ class Lease:
             with self._store.bookkeeping() as write:
                 claims.release(write, self._owner)
 
-    def _claim(self, write: Writing) -> bool:
+    def _claim(self, write: SqliteWriting) -> bool:
         now, self._renewed_at = time.time(), time.monotonic()
         return bool(claims.claim(write, _WHAT, self._owner, _KEYS, now, now + LEASE_S))
 
 
-def is_running(read: Reading | Writing) -> bool:
+def is_running(read: SqliteReading | SqliteWriting) -> bool:
     """Return True if a process syncs the vault, or was killed while syncing seconds ago."""
     return bool(claims.claimed(read, _WHAT, "", _KEYS, time.time()))

@@ -13,7 +13,7 @@ from septet.files.pending import inode_of
 from septet.files.preparing import Task
 from septet.files.steady import print_of, read_steadily
 from septet.files.trees import UNKNOWN
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files
 from septet.sqlite.tables.files import FileRow
 
@@ -202,7 +202,7 @@ def _hash_of(file: RootFile) -> str | None:
     return None if isinstance(read, str) else sha256(read.data).hexdigest()
 
 
-def adopted(store: Store, of: Followed, present: Iterable[RootFile], *, dry_run: bool = False) -> list[FileRow]:
+def adopted(store: SqliteStore, of: Followed, present: Iterable[RootFile], *, dry_run: bool = False) -> list[FileRow]:
     """Create files for imported chunks whose file is on the disk, and return them; the sync reads them again.
 
     Imported chunks of other files stay as they are. A dry run stores nothing.

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
 from septet.model.links import Link
-from septet.sqlite.store.store import Writing
+from septet.sqlite.store.store import SqliteWriting
 from septet.sqlite.tables import files, links, mentions
 from septet.sqlite.tables.files import folded, stem_of
 from septet.sqlite.tables.mentions import ALIAS, Mentioned
@@ -50,7 +50,7 @@ def stored_as(target: str, anchor: str, type: str, path: str) -> Mentioned | Non
     return Mentioned("", folded(target), anchor, type)
 
 
-def mentioning(write: Writing, root: int, paths: Iterable[str], numbers: Iterable[int]) -> set[str]:
+def mentioning(write: SqliteWriting, root: int, paths: Iterable[str], numbers: Iterable[int]) -> set[str]:
     """Return the chunks of a root that mention files by a trailing part of the path, with or without suffix, or alias.
 
     Args:
@@ -65,7 +65,7 @@ def mentioning(write: Writing, root: int, paths: Iterable[str], numbers: Iterabl
     return mentions.naming(write, root, sorted(names))
 
 
-def link_mentions(write: Writing, root: int, chunks: Sequence[str]) -> None:
+def link_mentions(write: SqliteWriting, root: int, chunks: Sequence[str]) -> None:
     """Update the links of chunks to their current mentions."""
     by_chunk = mentions.of_chunks(write, chunks)
     stored = files.own_links(write, chunks)
@@ -85,7 +85,7 @@ def link_mentions(write: Writing, root: int, chunks: Sequence[str]) -> None:
 class _Resolver:
     """Resolves mentions, with a cache."""
 
-    def __init__(self, write: Writing, root: int) -> None:
+    def __init__(self, write: SqliteWriting, root: int) -> None:
         self._write, self._root = write, root
         self._files: dict[tuple[str, str, str], str | None] = {}
         self._chunks: dict[tuple[str, str], str | None] = {}

@@ -12,7 +12,7 @@ from septet.errors import SeptetError, StoreError
 from septet.files.drift import CatchUp
 from septet.inputs.arguments import real, shown
 from septet.notes import Note
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 
 if TYPE_CHECKING:
     from septet.files.report import SyncReport
@@ -52,7 +52,7 @@ class OnSearch:
         clock: epoch seconds.
     """
 
-    def __init__(self, store: Store, sync: Callable[..., SyncReport], clock: Callable[[], float]) -> None:
+    def __init__(self, store: SqliteStore, sync: Callable[..., SyncReport], clock: Callable[[], float]) -> None:
         self._store, self._clock = store, clock
         self._catch_up = CatchUp(store, sync)
         self._lock = Lock()

@@ -20,7 +20,7 @@ from septet.files.redaction import Redactor
 from septet.files.tracking import redact_from_now
 from septet.files.turns import alone
 from septet.model.entry import json_of
-from septet.sqlite.store.store import Store, Writing
+from septet.sqlite.store.store import SqliteStore, SqliteWriting
 from septet.sqlite.tables import entries, files, history, masking
 from septet.sqlite.tables.files import CHUNK, FileRow
 from septet.sqlite.tables.masking import LiveEntry, Text
@@ -67,7 +67,7 @@ class _Unit(NamedTuple):
     counts: Counts
 
 
-def redact_store(store: Store, request: Wanted, erase_arrays: Callable[[], None]) -> RedactReport:
+def redact_store(store: SqliteStore, request: Wanted, erase_arrays: Callable[[], None]) -> RedactReport:
     """Mask all secrets in a store, and leave no byte of them in its files.
 
     Args:
@@ -96,7 +96,7 @@ def redact_store(store: Store, request: Wanted, erase_arrays: Callable[[], None]
 
 
 class _Redaction:
-    def __init__(self, store: Store, request: Wanted, lease: Lease | None) -> None:
+    def __init__(self, store: SqliteStore, request: Wanted, lease: Lease | None) -> None:
         self._store, self._request, self._lease = store, request, lease
         self._masker = Masker(request.redactor)
         self._counts = Counts()
@@ -258,7 +258,7 @@ class _Redaction:
                 self._lease.renew(write)
         return same
 
-    def _read_again(self, write: Writing, rows: Iterable[FileRow]) -> None:
+    def _read_again(self, write: SqliteWriting, rows: Iterable[FileRow]) -> None:
         kinds: dict[int, set[str]] = {}
         numbers = set()
         for row in rows:
@@ -269,7 +269,7 @@ class _Redaction:
             self._files |= numbers
             self._roots.update(dict.fromkeys(redact_from_now(write, kinds, self._request.redactor)))
 
-    def _drop_mentions(self, write: Writing, masked: Sequence[tuple[LiveEntry, EntryRow]]) -> None:
+    def _drop_mentions(self, write: SqliteWriting, masked: Sequence[tuple[LiveEntry, EntryRow]]) -> None:
         """Remove masked mentions of masked chunks; the next sync restores the others."""
         texts = {row.id: f"{row.description}\n{row.attrs}".casefold() for _, row in masked if row.kind == CHUNK}
         if not texts or not self._of_file:

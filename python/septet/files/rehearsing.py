@@ -14,7 +14,7 @@ from septet.files.report import SyncReport, SyncTally
 from septet.files.syncing import Run
 from septet.files.tracking import Followed
 from septet.files.turns import SyncRequest
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files
 from septet.sqlite.tables.files import FileRow
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from septet.files.sources import RootFile
 
 
-def rehearse_roots(store: Store, request: SyncRequest, *, clock: Callable[[], float]) -> SyncReport:
+def rehearse_roots(store: SqliteStore, request: SyncRequest, *, clock: Callable[[], float]) -> SyncReport:
     """Return the report of a sync without writing.
 
     Files are read, chunked and compared as in a sync; chunks are neither stored nor embedded.
@@ -41,7 +41,7 @@ class _Rehearsal(Run):
     """The sync of one root that counts its writes instead of making them."""
 
     def __init__(
-        self, store: Store, request: SyncRequest, followed: Followed, tally: SyncTally, clock: Callable[[], float]
+        self, store: SqliteStore, request: SyncRequest, followed: Followed, tally: SyncTally, clock: Callable[[], float]
     ) -> None:
         # Without taking the lease: other processes may sync at the same time.
         super().__init__(store, request, followed, tally, Lease(store), clock, lambda: None, None)

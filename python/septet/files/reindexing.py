@@ -22,7 +22,7 @@ from septet.files.preparing import PreparedFile, Preparer, Task, ahead
 from septet.files.report import SyncTally
 from septet.files.storing import in_order, store_plans
 from septet.files.tracking import Followed, still_followed
-from septet.sqlite.store.store import Reading, Store, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteStore, SqliteWriting
 from septet.sqlite.tables import entries, files, indexing, mentions, staged, vectors
 from septet.sqlite.tables.files import FileRow
 from septet.sqlite.tables.mentions import Mentioned
@@ -66,7 +66,7 @@ class Rebuild:
 
     def __init__(
         self,
-        store: Store,
+        store: SqliteStore,
         followed: Followed,
         prepare: Preparer,
         lease: Lease,
@@ -105,7 +105,7 @@ class Rebuild:
                 self._lease.renew(write)
         return None
 
-    def mark(self, write: Writing, rows: Sequence[FileRow]) -> None:
+    def mark(self, write: SqliteWriting, rows: Sequence[FileRow]) -> None:
         """Mark files as stored with the new options, in the transaction that stores them."""
         files.note_identity(write, self._of.number, MIXED)
         if self._is_current(write):
@@ -159,7 +159,7 @@ class Rebuild:
         self.left = len(tasks) - done
         return not self.left
 
-    def _lacking(self, read: Reading | Writing) -> list[FileRow]:
+    def _lacking(self, read: SqliteReading | SqliteWriting) -> list[FileRow]:
         """Return the files that are not staged, or staged with other bytes."""
         ready = staged.files(read, self._of.number)
         rows = files.of_root(read, self._of.number)
@@ -268,7 +268,7 @@ class Rebuild:
         removed = chunks * new // max(1, total)
         return removed > entry_count - removed
 
-    def _is_current(self, write: Writing) -> bool:
+    def _is_current(self, write: SqliteWriting) -> bool:
         """Return True if the target of the rebuild was not changed by another process or call."""
         known = staged.target(write, self._of.number)
         same = known is not None and known.identity == self._of.identity
@@ -325,7 +325,7 @@ class _Counts:
             tally.add(name, number)
 
 
-def clean(store: Store, root: int, lease: Lease) -> None:
+def clean(store: SqliteStore, root: int, lease: Lease) -> None:
     """Remove the staged chunks of a root in small transactions."""
     while True:
         with store.bookkeeping() as write:
@@ -356,7 +356,7 @@ def _staged_of(file: PreparedFile, shared: Mapping[str, Any]) -> tuple[Staged | 
     ]
 
 
-def _plans(write: Writing, numbers: Sequence[int]) -> Iterator[FilePlan]:
+def _plans(write: SqliteWriting, numbers: Sequence[int]) -> Iterator[FilePlan]:
     """Yield the plans that replace old chunks by staged ones; marked files are already done."""
     for some in _slices(numbers, 200):
         rows = files.rows_of(write, some)

@@ -12,7 +12,7 @@ from septet.files.lease import is_running
 from septet.files.report import PendingFile, SkippedFile, remarked
 from septet.files.sources import scan
 from septet.files.tracking import followed_of
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files
 from septet.sqlite.tables.altered import ALTERED
 from septet.sqlite.tables.files import FileRow, RootRow
@@ -129,7 +129,7 @@ class SyncStatus:
         }
 
 
-def status_of(store: Store, now: float, *, watching: bool, last_error: str | None) -> SyncStatus:
+def status_of(store: SqliteStore, now: float, *, watching: bool, last_error: str | None) -> SyncStatus:
     """Compare every root with the disk.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from septet.files.mentions import link_mentions
 from septet.files.planning import FilePlan, chunk_id, file_id
 from septet.model.links import NEXT, Link
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import changing, entries, files, links, mentions, vectors
 from septet.sqlite.tables.files import COMPARED, ChunkRow, FileRow
 from septet.store.rows import Keeping
@@ -24,7 +24,7 @@ class StoredPlan(NamedTuple):
     file: int
 
 
-def in_order(read: Reading | Writing, rows: Sequence[ChunkRow]) -> list[ChunkRow] | None:
+def in_order(read: SqliteReading | SqliteWriting, rows: Sequence[ChunkRow]) -> list[ChunkRow] | None:
     """Return the chunks of a file in order; None if the order is unknown.
 
     Pieces of a long line have the same span: then only the links to the next chunk give the order.
@@ -45,7 +45,7 @@ def in_order(read: Reading | Writing, rows: Sequence[ChunkRow]) -> list[ChunkRow
     return ordered if len(ordered) == len(rows) else None
 
 
-def store_plans(write: Writing, plans: Sequence[FilePlan], root: str, keeping: Keeping) -> list[StoredPlan]:
+def store_plans(write: SqliteWriting, plans: Sequence[FilePlan], root: str, keeping: Keeping) -> list[StoredPlan]:
     """Store files with their chunks, links and mentions; skip files changed since they were planned.
 
     Args:
@@ -72,7 +72,7 @@ def store_plans(write: Writing, plans: Sequence[FilePlan], root: str, keeping: K
     return [StoredPlan(plan, numbers.get(plan.after.path, 0)) for plan in plans]
 
 
-def erase_files(write: Writing, missing: Sequence[FileRow]) -> tuple[list[FileRow], int]:
+def erase_files(write: SqliteWriting, missing: Sequence[FileRow]) -> tuple[list[FileRow], int]:
     """Remove files whose rows are unchanged, with their chunks; return the files and the number of chunks.
 
     The caller has checked that they are not on the disk.
@@ -86,7 +86,7 @@ def erase_files(write: Writing, missing: Sequence[FileRow]) -> tuple[list[FileRo
     return unchanged, len(rows)
 
 
-def _as_planned(write: Writing, plans: Sequence[FilePlan]) -> list[FilePlan]:
+def _as_planned(write: SqliteWriting, plans: Sequence[FilePlan]) -> list[FilePlan]:
     """Return the plans whose files are unchanged since."""
     if not plans or not files.has_root(write, plans[0].after.root):
         return []
@@ -107,7 +107,7 @@ def _as_planned(write: Writing, plans: Sequence[FilePlan]) -> list[FilePlan]:
     return ready
 
 
-def _named(write: Writing, plans: Sequence[FilePlan], root: str) -> list[FilePlan]:
+def _named(write: SqliteWriting, plans: Sequence[FilePlan], root: str) -> list[FilePlan]:
     """Return the plans with unique ids for new files and chunks."""
     taken = files.file_ids_taken(write, [plan.after.id for plan in plans if plan.before is None])
     numbered = [
@@ -120,7 +120,7 @@ def _named(write: Writing, plans: Sequence[FilePlan], root: str) -> list[FilePla
     return [_salted(plan, root, others) for plan in numbered] if others else numbered
 
 
-def _renumbered(write: Writing, plan: FilePlan, root: str) -> FilePlan:
+def _renumbered(write: SqliteWriting, plan: FilePlan, root: str) -> FilePlan:
     """Return the plan of a new file with an unused id."""
     number = 1
     while files.file_ids_taken(write, [id := file_id(root, plan.after.path, number)]):
@@ -140,7 +140,7 @@ def _salted(plan: FilePlan, root: str, others: set[str]) -> FilePlan:
     )
 
 
-def _chain(write: Writing, plans: Sequence[FilePlan]) -> None:
+def _chain(write: SqliteWriting, plans: Sequence[FilePlan]) -> None:
     """Link each chunk of the files to the next one, and remove outdated links."""
     pairs = {pair for plan in plans for pair in pairwise(plan.ids)}
     old = [id for plan in plans if plan.before is not None for id in plan.ids]

@@ -22,7 +22,7 @@ from septet.files.report import SyncReport, SyncTally
 from septet.files.storing import erase_files, in_order, store_plans
 from septet.files.tracking import Followed, followed_now, still_followed
 from septet.files.turns import SyncRequest
-from septet.sqlite.store.store import Store, Writing
+from septet.sqlite.store.store import SqliteStore, SqliteWriting
 from septet.sqlite.tables import files, mentions, staged
 from septet.sqlite.tables.files import FileRow
 from septet.store.rows import Keeping
@@ -42,7 +42,7 @@ _NO_OTHERS: Mapping[str, int] = {}
 
 
 def sync_roots(
-    store: Store,
+    store: SqliteStore,
     request: SyncRequest,
     *,
     clock: Callable[[], float],
@@ -96,7 +96,7 @@ class Run:
 
     def __init__(
         self,
-        store: Store,
+        store: SqliteStore,
         request: SyncRequest,
         followed: Followed,
         tally: SyncTally,
@@ -369,7 +369,7 @@ class Run:
         if any(plan.added or plan.changed for plan in plans):
             self._written()
 
-    def _is_current(self, write: Writing) -> bool:
+    def _is_current(self, write: SqliteWriting) -> bool:
         """Return True if the root's options are unchanged: this process may have been suspended for long."""
         now = still_followed(write, self._of)
         return now is not None and (self._rebuild is not None or now.stored == self._of.identity)

@@ -15,7 +15,7 @@ from septet.files.storing import erase_files
 from septet.inputs.arguments import absolute, exact, file_path, listed, shown, utf8
 from septet.model.drafts import draft
 from septet.model.entry import TRUSTS, json_of
-from septet.sqlite.store.store import Reading, Store, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteStore, SqliteWriting
 from septet.sqlite.tables import files, staged
 from septet.sqlite.tables.files import RootRow
 
@@ -102,14 +102,14 @@ def followed_of(row: RootRow) -> Followed:
     return Followed(row.root, root, chunking, redact, trust, row.identity, rules, options.get("session_trust"))
 
 
-def followed_now(store: Store, before: Sequence[Followed]) -> list[Followed]:
+def followed_now(store: SqliteStore, before: Sequence[Followed]) -> list[Followed]:
     """Return the roots that are still followed, with their current options."""
     with store.reading() as read:
         now = {row.root: followed_of(row) for row in files.roots(read)}
     return [now[root.number] for root in before if root.number in now]
 
 
-def still_followed(read: Reading | Writing, before: Followed) -> Followed | None:
+def still_followed(read: SqliteReading | SqliteWriting, before: Followed) -> Followed | None:
     """Return a root with its current options; None if it was forgotten or its redaction changed.
 
     The number of a forgotten root may be reused.
@@ -120,7 +120,7 @@ def still_followed(read: Reading | Writing, before: Followed) -> Followed | None
     return now if (now.redact, now.rules) == (before.redact, before.rules) else None
 
 
-def redact_from_now(write: Writing, kinds: Mapping[int, set[str]], redactor: Redactor) -> list[str]:
+def redact_from_now(write: SqliteWriting, kinds: Mapping[int, set[str]], redactor: Redactor) -> list[str]:
     """Extend the redaction of roots to the kinds of files with secrets; return the names of the changed roots.
 
     Args:
@@ -167,7 +167,7 @@ def options_of(root: Root, before: Mapping[str, Any], chunking: object, redact: 
 
 
 def follow(
-    store: Store, path: str | os.PathLike[str], name: object, options: Mapping[str, Any], more: Mapping[str, Any]
+    store: SqliteStore, path: str | os.PathLike[str], name: object, options: Mapping[str, Any], more: Mapping[str, Any]
 ) -> None:
     """Add a root or update its options; options that are None stay, or get their defaults.
 
@@ -197,7 +197,7 @@ def follow(
 
 
 def would_follow(
-    store: Store, path: str | os.PathLike[str], name: object, options: Mapping[str, Any], more: Mapping[str, Any]
+    store: SqliteStore, path: str | os.PathLike[str], name: object, options: Mapping[str, Any], more: Mapping[str, Any]
 ) -> Followed:
     """Return the root that `follow` would store; a new one has number 0.
 
@@ -256,7 +256,7 @@ def _followed_at(known: Sequence[RootRow], path: str) -> RootRow | None:
     return next((row for row in known if path in (row.path, os.path.realpath(row.path))), None)
 
 
-def forget(write: Writing, name: str) -> int:
+def forget(write: SqliteWriting, name: str) -> int:
     """Stop following a root, by name or path, and erase its chunks; return their number.
 
     Raises:

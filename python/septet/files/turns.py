@@ -14,7 +14,7 @@ from septet.errors import StoreBusy
 if TYPE_CHECKING:
     from septet.files.report import SyncReport
     from septet.files.tracking import Followed
-    from septet.sqlite.store.store import Store
+    from septet.sqlite.store.store import SqliteStore
 
 Run: TypeAlias = "Callable[[Callable[[], bool]], SyncReport]"
 
@@ -61,10 +61,10 @@ class _Turns:
         self.ending = False
 
 
-_TURNS: WeakKeyDictionary[Store, _Turns] = WeakKeyDictionary()
+_TURNS: WeakKeyDictionary[SqliteStore, _Turns] = WeakKeyDictionary()
 
 
-def alone(store: Store) -> AbstractContextManager[object]:
+def alone(store: SqliteStore) -> AbstractContextManager[object]:
     """Wait for running syncs of a vault in this process, and block new ones until the end of a ``with`` block.
 
     Raises:
@@ -75,7 +75,7 @@ def alone(store: Store) -> AbstractContextManager[object]:
     return turn
 
 
-def in_turn(store: Store, request: SyncRequest, run: Run) -> SyncReport:
+def in_turn(store: SqliteStore, request: SyncRequest, run: Run) -> SyncReport:
     """Run a sync after the running ones, and return its report; callers with equal arguments share one.
 
     Only a sync that began after this call is shared: an earlier one may have missed a file changed since.
@@ -107,7 +107,7 @@ def in_turn(store: Store, request: SyncRequest, run: Run) -> SyncReport:
         return report
 
 
-def end_turns(store: Store, wait_s: float) -> None:
+def end_turns(store: SqliteStore, wait_s: float) -> None:
     """Stop the running sync of a store before its next file, and wait for it; later ones do nothing.
 
     An interrupted sync would not release its lease, and the next one would wait for it to expire.
@@ -119,7 +119,7 @@ def end_turns(store: Store, wait_s: float) -> None:
             _hold(store, turns, wait_s)
 
 
-def _hold(store: Store, turns: _Turns, wait_s: float | None) -> AbstractContextManager[object] | None:
+def _hold(store: SqliteStore, turns: _Turns, wait_s: float | None) -> AbstractContextManager[object] | None:
     """Wait for a turn; return None after the timeout.
 
     Raises:

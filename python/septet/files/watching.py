@@ -22,7 +22,7 @@ from septet.files.sources import places
 from septet.files.tracking import Followed, followed_of
 from septet.files.trees import IGNORE_FILES, is_session
 from septet.inputs.arguments import called, real, shown
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files
 from septet.watch import log
 
@@ -102,7 +102,7 @@ class FolderWatcher(Watcher):
 
     def __init__(
         self,
-        store: Store,
+        store: SqliteStore,
         sync: Callable[..., SyncReport],
         *,
         debounce_s: float,

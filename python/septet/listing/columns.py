@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from septet.listing.names import Names, Value, ValueOrder
 from septet.sqlite.snapshot.arrays import Mask
-from septet.sqlite.store.store import Reading
+from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables import listings
 
 Positions = NDArray[np.int64]
@@ -93,7 +93,7 @@ def is_json(field: str) -> bool:
 
 
 def loaded(
-    read: Reading,
+    read: SqliteReading,
     field: str,
     rows: NDArray[np.int64],
     *,

@@ -16,7 +16,7 @@ from septet.listing.columns import Column, Moved, Positions, loaded
 from septet.listing.filtering import Arrays, passing
 from septet.query.filters import AllOf, Filter
 from septet.sqlite.snapshot.arrays import Mask
-from septet.sqlite.store.store import Reading, Store, writer_at
+from septet.sqlite.store.store import SqliteReading, SqliteStore, writer_at
 from septet.sqlite.tables import entries, listings
 from septet.sqlite.tables.conditions import filtered
 from septet.sqlite.tables.listings import TIMES, Dated
@@ -61,7 +61,7 @@ class Listing:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def column(self, read: Reading, field: str, *, lists: bool = True) -> Column:
+    def column(self, read: SqliteReading, field: str, *, lists: bool = True) -> Column:
         """Return the values of a field that is not a time.
 
         Args:
@@ -70,7 +70,7 @@ class Listing:
         key = (field, lists or not field.startswith("attrs."))
         return self._cached(self._columns, key, MOST_COLUMNS, lambda: loaded(read, field, self.rows, lists=lists))
 
-    def column_to_filter(self, read: Reading, field: str) -> Column | None:
+    def column_to_filter(self, read: SqliteReading, field: str) -> Column | None:
         """Return the values of a field; None until `ASKED_OFTEN` filters have used it."""
         with self._lock.hold():
             if (field, True) not in self._columns:
@@ -79,7 +79,7 @@ class Listing:
                     return None
             return self.column(read, field)
 
-    def ids(self, read: Reading) -> NDArray[np.object_]:
+    def ids(self, read: SqliteReading) -> NDArray[np.object_]:
         """Return the id of each entry ``(n,)``."""
         with self._lock.hold():
             if self._ids is None:
@@ -94,7 +94,7 @@ class Listing:
         assert self._ids is not None
         return self._ids
 
-    def id_order(self, read: Reading) -> NDArray[np.float64]:
+    def id_order(self, read: SqliteReading) -> NDArray[np.float64]:
         """Return the rank of each entry by id ``(n,)``."""
         return self._cached(self._orders, "id order", MOST_ORDERS, lambda: self._id_order(read))
 
@@ -102,7 +102,7 @@ class Listing:
         """Return the positions of an order from the cache or from ``make``."""
         return self._cached(self._orders, ("order", key), MOST_ORDERS, make)
 
-    def mask(self, read: Reading, filters: Mapping[str, Filter], as_of: float | None) -> Mask | None:
+    def mask(self, read: SqliteReading, filters: Mapping[str, Filter], as_of: float | None) -> Mask | None:
         """Return the mask of entries that match all filters and are valid at a time ``(n,)``; None for all.
 
         Args:
@@ -128,7 +128,7 @@ class Listing:
         mask[np.searchsorted(self.rows, np.asarray(rows, dtype=np.int64))] = True
         return mask
 
-    def next(self, read: Reading, changed: list[Dated]) -> Listing:
+    def next(self, read: SqliteReading, changed: list[Dated]) -> Listing:
         """Return the listing of a later state.
 
         Args:
@@ -155,19 +155,19 @@ class Listing:
             listing._filtered = self._filtered
             return listing
 
-    def same(self, read: Reading) -> Listing:
+    def same(self, read: SqliteReading) -> Listing:
         """Return the listing of a later state with the same entries."""
         listing = Listing(read[1:], self.rows, self.times)
         listing._lock, listing._columns, listing._masks = self._lock, self._columns, self._masks
         listing._orders, listing._ids, listing._filtered = self._orders, self._ids, self._filtered
         return listing
 
-    def _passing(self, read: Reading, filters: Mapping[str, Filter], condition: Condition) -> Mask:
+    def _passing(self, read: SqliteReading, filters: Mapping[str, Filter], condition: Condition) -> Mask:
         arrays = Arrays(len(self.rows), self.times, lambda field: self.column_to_filter(read, field))
         mask = passing(arrays, AllOf(tuple(filters.values())))
         return self.mask_of(listings.passing(read, condition)) if mask is None else mask
 
-    def _id_order(self, read: Reading) -> NDArray[np.float64]:
+    def _id_order(self, read: SqliteReading) -> NDArray[np.float64]:
         ordered = np.array(listings.in_order_of_ids(read), dtype=np.int64)
         at = np.searchsorted(self.rows, ordered)
         # The index still contains deleted entries.
@@ -226,7 +226,7 @@ class View(NamedTuple):
         hidden: the mask of entries to exclude ``(n,)``; None for none.
     """
 
-    read: Reading
+    read: SqliteReading
     listing: Listing
     hidden: Mask | None = None
 
@@ -241,7 +241,7 @@ class View(NamedTuple):
 class Listings:
     """Caches the current listing of a store. Thread-safe."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SqliteStore) -> None:
         self._store = store
         self._lock = Lock()
         self._current: Listing | None = None
@@ -254,7 +254,7 @@ class Listings:
         self._lock = Lock()
         self._current = self._older = None
 
-    def at(self, read: Reading) -> View:
+    def at(self, read: SqliteReading) -> View:
         """Return the listing of the state of an open transaction.
 
         Raises:
@@ -288,7 +288,7 @@ class Listings:
                     return
         raise StoreBusy(f"{self._store.path} changed {TURNS} times while a read began: try again")
 
-    def _view(self, read: Reading, seen: Listing | None) -> Listing | None:
+    def _view(self, read: SqliteReading, seen: Listing | None) -> Listing | None:
         """Return the listing of the transaction's state; None if another thread has loaded a later one."""
         with self._lock.hold():
             current = self._current
@@ -311,7 +311,7 @@ class Listings:
             return current
 
 
-def _caught_up(old: Listing, read: Reading) -> Listing | None:
+def _caught_up(old: Listing, read: SqliteReading) -> Listing | None:
     """Return the listing of a later state; None if all entries must be read, or reading them is cheaper."""
     generation, writer = old.state
     if read.writer != writer and writer_at(read, generation) != writer:

@@ -15,7 +15,7 @@ from septet.listing.names import Value, sort_key
 from septet.listing.request import UNSET, Cursor, Key, Request
 from septet.model.entry import Entry
 from septet.model.pages import Page
-from septet.sqlite.store.store import Reading
+from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables import entries
 
 
@@ -77,7 +77,7 @@ def _sorted_by(key: Key, place: int) -> Callable[[Placed], Any]:
     return sorted_by
 
 
-def _order(read: Reading, listing: Listing, keys: Sequence[Key]) -> Positions:
+def _order(read: SqliteReading, listing: Listing, keys: Sequence[Key]) -> Positions:
     """Return the positions of all entries in order ``(n,)``."""
     columns = [_places(read, listing, key) for key in keys]
     if keys[-1].field != "id":
@@ -86,7 +86,7 @@ def _order(read: Reading, listing: Listing, keys: Sequence[Key]) -> Positions:
     return order
 
 
-def _places(read: Reading, listing: Listing, key: Key) -> NDArray[np.float64]:
+def _places(read: SqliteReading, listing: Listing, key: Key) -> NDArray[np.float64]:
     """Return the ascending sort keys of entries ``(n,)``, inf without a value."""
     if key.field == "id":
         places = listing.id_order(read)
@@ -94,7 +94,7 @@ def _places(read: Reading, listing: Listing, key: Key) -> NDArray[np.float64]:
     return _placing(read, listing, key, None)[0]
 
 
-def _start(read: Reading, listing: Listing, order: Positions, request: Request) -> int:
+def _start(read: SqliteReading, listing: Listing, order: Positions, request: Request) -> int:
     """Return the index in an order of the first entry after the cursor."""
     cursor = request.after
     assert cursor is not None
@@ -116,7 +116,7 @@ def _start(read: Reading, listing: Listing, order: Positions, request: Request) 
     return low
 
 
-def _placing(read: Reading, listing: Listing, key: Key, value: Value | None) -> tuple[NDArray[np.float64], float]:
+def _placing(read: SqliteReading, listing: Listing, key: Key, value: Value | None) -> tuple[NDArray[np.float64], float]:
     """Return the sort keys of `_places`, and the sort key of ``value``."""
     if key.field in listing.times:
         places = listing.times[key.field]
@@ -132,7 +132,7 @@ def _placing(read: Reading, listing: Listing, key: Key, value: Value | None) -> 
     return np.where(np.isinf(places), places, -places), place if value is None else -place
 
 
-def _value_of(read: Reading, listing: Listing, key: Key) -> Callable[[int], Value | None]:
+def _value_of(read: SqliteReading, listing: Listing, key: Key) -> Callable[[int], Value | None]:
     """Return a function from position to the value of the key, or None."""
     if key.field in listing.times:
         times = listing.times[key.field]

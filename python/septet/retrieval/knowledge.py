@@ -14,7 +14,7 @@ from septet.model.links import Link
 from septet.model.results import Hit, Results
 from septet.query.options import SearchOptions
 from septet.retrieval.corpus import Item
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables.settings import sqlite_settings
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def store_of(knowledge: Knowledge) -> str:
 def settings_of(knowledge: Knowledge) -> Mapping[str, Any]:
     """Return the SQLite settings of a vault as the fields ``sqlite_…`` of an envelope; empty for other objects."""
     store = getattr(knowledge, "_store", None)
-    if not isinstance(store, Store):
+    if not isinstance(store, SqliteStore):
         return {}
     try:
         with store.reading() as read:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     _Store: TypeAlias = tuple[protocol.Store, protocol.Reading, protocol.Writing]
 
-    def _file(db: store.Store, read: store.Reading, write: store.Writing) -> _Store:
+    def _file(db: store.SqliteStore, read: store.SqliteReading, write: store.SqliteWriting) -> _Store:
         return db, read, write
 
     def _tables_of_a_file() -> protocol.Tables:

@@ -1,7 +1,8 @@
 """The backend-independent interface of a store: transactions and their tables.
 
 A backend provides a `Store`, whose transactions have its `Tables`: an object per table, with the functions of
-`septet.store.table_protocols`. A local store is `septet.sqlite.store.store.Store`. `septet.store.backends` checks both.
+`septet.store.table_protocols`. A local store is `septet.sqlite.store.store.SqliteStore`.
+`septet.store.backends` checks both.
 """
 
 from __future__ import annotations

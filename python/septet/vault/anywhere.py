@@ -19,7 +19,7 @@ from septet.vault.near import KnowsNear
 from septet.vault.reading import Readable
 from septet.vault.retrieved import Retrievable
 from septet.vault.similar import Similar
-from septet.vault.vectors import Vectors
+from septet.vault.vectors import VectorReader
 from septet.watch.hooks import watch_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MOST_VERSIONS = 1_000_000
 
 
-class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, Retrievable, OfOneProcess):
+class AnyVault(Readable, Listed, VectorReader, Embedded, Similar, KnowsNear, Copied, Retrievable, OfOneProcess):
     """An open vault: a file (`septet.Vault`), or one on a server (`septet.PostgresVault`)."""
 
     _elsewhere = "open it in the other process by its path"

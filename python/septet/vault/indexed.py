@@ -14,14 +14,14 @@ from septet.vault.anywhere import AnyVault
 
 if TYPE_CHECKING:
     from septet.model.stats import Optimized
-    from septet.sqlite.store.store import Store
+    from septet.sqlite.store.store import SqliteStore
     from septet.sqlite.tier.tier import LocalTier
 
 
 class Indexed(AnyVault):
     """A vault with a search index in a folder beside its file."""
 
-    _store: Store
+    _store: SqliteStore
     _tier: LocalTier
     #: Rows loaded since the index was last updated.
     _loaded_rows = 0

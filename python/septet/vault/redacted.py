@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from septet.errors import EntryError, ReadOnly
 from septet.inputs.arguments import flag, shown
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.vault.embedded import Embedded
 from septet.watch.progress import Progress, reporter, with_progress
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Redactable(Embedded):
     """A store whose secrets can be masked."""
 
-    _store: Store
+    _store: SqliteStore
     _tier: LocalTier
     _clock: Callable[[], float]
 

@@ -6,14 +6,14 @@ import os
 
 from septet.errors import StoreError
 from septet.inputs.arguments import file_path
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.watch.progress import Progress, reporter, with_progress
 
 
 class Saved:
     """A file that can be copied while it is in use, and restored."""
 
-    _store: Store
+    _store: SqliteStore
 
     @with_progress("pages", StoreError)
     def backup(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:

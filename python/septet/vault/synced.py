@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from septet.errors import EntryError, ReadOnly
 from septet.inputs.arguments import as_text, flag, real, utf8
 from septet.model.entry import json_of
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.watch.progress import Progress, reporter, with_progress
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ MOST_WAIT_S = 366 * 86_400.0
 class Synced:
     """A store whose chunks follow the files of some folders."""
 
-    _store: Store
+    _store: SqliteStore
     _clock: Callable[[], float]
     _written: Callable[[], None]
     _loading: Callable[[], AbstractContextManager[None]]

@@ -13,7 +13,7 @@ from septet.postgres.store.dsn import check_file
 from septet.profiles import ProfileLike
 from septet.sqlite.snapshot.manager import SnapshotManager
 from septet.sqlite.snapshot.sidecar import Sidecar
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tier.tier import LateListings, LocalTier
 from septet.vault.following import Following
 from septet.vault.indexed import Indexed
@@ -65,7 +65,7 @@ class Vault(ListedByArrays, Indexed, Redactable, Saved, Following):
             vectors and add a note.
     """
 
-    _store: Store
+    _store: SqliteStore
     _tier: LocalTier
 
     def __init__(
@@ -92,7 +92,7 @@ class Vault(ListedByArrays, Indexed, Redactable, Saved, Following):
         flags({"read_only": read_only, "sidecar": sidecar, "mapped": mapped, "sync_on_open": sync_on_open}, StoreError)
         budget = self._search_budget(sync_on_search)
         self._set_up(clock, profile, history, (on_search, on_write), telemetry, file)
-        self._store = Store(file, read_only=read_only)
+        self._store = SqliteStore(file, read_only=read_only)
         try:
             beside = (
                 Sidecar(self.path, read_only=read_only, mapped=mapped)

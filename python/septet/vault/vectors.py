@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Layout: TypeAlias = "tuple[str, int]"
 
 
-class Vectors:
+class VectorReader:
     """A store whose vectors can be read."""
 
     _store: Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from septet.sqlite.store.store import Reading
+from septet.sqlite.store.store import SqliteReading
 
 _Answer = TypeVar("_Answer")
 
@@ -16,7 +16,7 @@ class Answers:
     def __init__(self) -> None:
         self._cache: tuple[tuple[int, str], dict[object, Any]] = ((-1, ""), {})
 
-    def remembered(self, read: Reading, key: object, ask: Callable[[], _Answer]) -> _Answer:
+    def remembered(self, read: SqliteReading, key: object, ask: Callable[[], _Answer]) -> _Answer:
         """Return the cached answer for a key at this generation; call ``ask`` only on a miss."""
         state, answers = self._cache
         if state != read[1:]:

@@ -16,7 +16,7 @@ from septet.sqlite.snapshot.columns import ColumnArrays
 from septet.sqlite.snapshot.postings import agrees
 from septet.sqlite.snapshot.snapshot import Snapshot, Terms, VectorRows
 from septet.sqlite.snapshot.vector_space import VectorLayer
-from septet.sqlite.store.store import Reading, writer_at
+from septet.sqlite.store.store import SqliteReading, writer_at
 from septet.sqlite.tables import entries
 from septet.sqlite.tables.texts import emptied_at
 
@@ -25,19 +25,19 @@ PAGE_ROWS = 5_000
 SPARE_SLOTS = 1_024
 
 
-def rebuilt(buffers: Buffers, read: Reading) -> Snapshot:
+def rebuilt(buffers: Buffers, read: SqliteReading) -> Snapshot:
     """Fill empty buffers with every live entry."""
     for page in entries.facts(read, buffers.sources):
         buffers.append(buffers.facts(page))
     return buffers.publish(read.generation, writer=read.writer)
 
 
-def precedes(snapshot: Snapshot, read: Reading) -> bool:
+def precedes(snapshot: Snapshot, read: SqliteReading) -> bool:
     """Return True if the store continues the state of a snapshot; False if it was restored from an earlier copy."""
     return snapshot.generation <= read.generation and writer_at(read, snapshot.generation) == snapshot.writer
 
 
-def caught_up(old: Snapshot, buffers: Buffers, read: Reading) -> Snapshot | None:
+def caught_up(old: Snapshot, buffers: Buffers, read: SqliteReading) -> Snapshot | None:
     """Return the snapshot of a later generation; None if a rebuild is cheaper or necessary.
 
     The new snapshot has no postings if the updated ones differ from FTS5's totals.
@@ -55,7 +55,7 @@ def caught_up(old: Snapshot, buffers: Buffers, read: Reading) -> Snapshot | None
     return _extended(old, buffers, read, changed)
 
 
-def _extended(old: Snapshot, buffers: Buffers, read: Reading, changed: ColumnArrays) -> Snapshot:
+def _extended(old: Snapshot, buffers: Buffers, read: SqliteReading, changed: ColumnArrays) -> Snapshot:
     """Kill the slots of changed rows and append new slots for the live ones, in every layer."""
     rows, alive = changed["rows"], changed["alive"]
     live = changed if alive.all() else {name: values[alive] for name, values in changed.items()}
@@ -84,7 +84,7 @@ def _extended(old: Snapshot, buffers: Buffers, read: Reading, changed: ColumnArr
 
 
 def _extended_vectors(
-    old: Snapshot, buffers: Buffers, read: Reading, snapshot: Snapshot, new: Slots, dead: Slots
+    old: Snapshot, buffers: Buffers, read: SqliteReading, snapshot: Snapshot, new: Slots, dead: Slots
 ) -> Mapping[int, VectorRows]:
     """Append the vectors of new slots, and those written after their entries, to every loaded space."""
     layers = buffers.vectors
@@ -101,7 +101,7 @@ def _extended_vectors(
     return {number: layer.view(snapshot.sampled, unsampled) for number, layer in layers.items()}
 
 
-def with_terms(snapshot: Snapshot, read: Reading, now: float) -> Snapshot:
+def with_terms(snapshot: Snapshot, read: SqliteReading, now: float) -> Snapshot:
     """Return the snapshot with tokens of all slots, and document frequencies over the entries valid at ``now``."""
     terms = snapshot.terms
     if terms is None:
@@ -111,7 +111,7 @@ def with_terms(snapshot: Snapshot, read: Reading, now: float) -> Snapshot:
     return replace(snapshot, terms=terms.moved(snapshot.valid(now) & snapshot.searchable, now))
 
 
-def with_vectors(snapshot: Snapshot, buffers: Buffers, read: Reading, space: Space) -> Snapshot:
+def with_vectors(snapshot: Snapshot, buffers: Buffers, read: SqliteReading, space: Space) -> Snapshot:
     """Return the snapshot with the vectors of a space."""
     layer = VectorLayer(space)
     current = np.flatnonzero(snapshot.alive)
@@ -120,7 +120,7 @@ def with_vectors(snapshot: Snapshot, buffers: Buffers, read: Reading, space: Spa
     return replace(snapshot, vectors={**snapshot.vectors, space.space: layer.view(snapshot.sampled)})
 
 
-def with_postings(snapshot: Snapshot, buffers: Buffers, read: Reading) -> Snapshot | None:
+def with_postings(snapshot: Snapshot, buffers: Buffers, read: SqliteReading) -> Snapshot | None:
     """Return the snapshot with the postings of its buffers, extended by the latest slots.
 
     Returns:
@@ -134,7 +134,7 @@ def with_postings(snapshot: Snapshot, buffers: Buffers, read: Reading) -> Snapsh
     return replace(snapshot, postings=postings) if agrees(read, postings) else None
 
 
-def _append_texts(read: Reading, index: _core.TermIndex, snapshot: Snapshot) -> None:
+def _append_texts(read: SqliteReading, index: _core.TermIndex, snapshot: Snapshot) -> None:
     """Append the tokens of the slots after those of the index; dead slots get an empty text."""
     alive = np.flatnonzero(snapshot.alive)
     alive = alive[alive >= len(index)]

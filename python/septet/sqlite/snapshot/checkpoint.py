@@ -19,7 +19,7 @@ from septet.sqlite.snapshot.postings import Postings, PostingsBuffers
 from septet.sqlite.snapshot.sidecar import Stamp
 from septet.sqlite.snapshot.snapshot import Snapshot, Terms, VectorRows
 from septet.sqlite.snapshot.vector_space import VectorLayer
-from septet.sqlite.store.store import Reading
+from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables import entries
 
 #: Maximum bytes of vectors that are searched in a memory map. Touched pages count as memory of the process, in the long
@@ -128,7 +128,7 @@ class Checkpoint(NamedTuple):
 
 
 def restore(
-    file: _core.ArrayFile, generation: int, spaces: Sequence[Space], table: Sequence[FactColumn], read: Reading
+    file: _core.ArrayFile, generation: int, spaces: Sequence[Space], table: Sequence[FactColumn], read: SqliteReading
 ) -> tuple[Buffers, Snapshot]:
     """Open the arrays of a sidecar in place; missing columns are read from the store.
 
@@ -155,7 +155,7 @@ def restore(
 
 
 def _columns(
-    file: _core.ArrayFile, table: Sequence[FactColumn], names: NameTable, read: Reading
+    file: _core.ArrayFile, table: Sequence[FactColumn], names: NameTable, read: SqliteReading
 ) -> dict[str, NDArray[Any]]:
     """Return every column of the table, from the file if saved there, else from the store."""
     saved = set(file.names())

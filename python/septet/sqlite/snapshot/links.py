@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.sqlite.store.store import Reading
+from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables import links
 
 
-def loaded(read: Reading) -> _core.Links:
+def loaded(read: SqliteReading) -> _core.Links:
     """Read the links of the store."""
     return _core.Links(*_columns(links.row_links(read), 3))
 
 
-def moved(old: _core.Links, read: Reading, since: int) -> _core.Links:
+def moved(old: _core.Links, read: SqliteReading, since: int) -> _core.Links:
     """Update the links of an earlier generation to the store's current ones."""
     changed = links.changed_row_links(read, since)
     if not changed:

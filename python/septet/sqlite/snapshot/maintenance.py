@@ -13,7 +13,7 @@ from septet.sqlite.snapshot.checkpoint import Checkpoint
 from septet.sqlite.snapshot.postings import PostingsBuffers
 from septet.sqlite.snapshot.sidecar import Sidecar, Stamp
 from septet.sqlite.snapshot.snapshot import Snapshot
-from septet.sqlite.store.store import Store, store_id
+from septet.sqlite.store.store import SqliteStore, store_id
 from septet.sqlite.tables.entries import purged_at
 from septet.watch import log
 
@@ -24,7 +24,7 @@ PAGE_ROWS = 5_000
 class Build:
     """Builds the postings of a snapshot, one page of slots per step, and hands them over."""
 
-    store: Store
+    store: SqliteStore
     snapshot: Snapshot
     hand_over: Callable[[PostingsBuffers], None]
     postings: PostingsBuffers = field(default_factory=PostingsBuffers)
@@ -82,7 +82,7 @@ class Save:
         give_up: discards the damaged sidecar in use.
     """
 
-    store: Store
+    store: SqliteStore
     sidecar: Sidecar
     freeze: Callable[[], Checkpoint | None]
     adopt: Callable[[Checkpoint, _core.ArrayFile | None], None]
@@ -105,7 +105,7 @@ class Save:
         return False
 
 
-def save(store: Store, sidecar: Sidecar, checkpoint: Checkpoint, *, wait: bool = False) -> _core.ArrayFile | None:
+def save(store: SqliteStore, sidecar: Sidecar, checkpoint: Checkpoint, *, wait: bool = False) -> _core.ArrayFile | None:
     """Write a checkpoint and open the file; None if an equal sidecar exists, or another process is writing one.
 
     Args:

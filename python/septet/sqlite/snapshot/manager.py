@@ -21,7 +21,7 @@ from septet.sqlite.snapshot.schedule import Schedule, Task
 from septet.sqlite.snapshot.sidecar import Sidecar
 from septet.sqlite.snapshot.sidecar_state import Coverage, SidecarState
 from septet.sqlite.snapshot.snapshot import Snapshot
-from septet.sqlite.store.store import Reading, Store
+from septet.sqlite.store.store import SqliteReading, SqliteStore
 from septet.system.forks import renew_in_children
 
 #: Maximum slots that a search indexes itself: building 5,000 slots of 60 words takes about 100 ms.
@@ -87,7 +87,7 @@ class SnapshotManager:
 
     def view(
         self,
-        read: Reading,
+        read: SqliteReading,
         now: float,
         *,
         text: bool = False,
@@ -168,7 +168,7 @@ class SnapshotManager:
         coverage = self._sidecar.coverage
         return coverage is not None and coverage.file is not None
 
-    def linked(self, snapshot: Snapshot, read: Reading) -> Snapshot:
+    def linked(self, snapshot: Snapshot, read: SqliteReading) -> Snapshot:
         """Return the snapshot of the generation of ``read`` with links."""
         if snapshot.links is not None:
             return snapshot
@@ -184,7 +184,7 @@ class SnapshotManager:
                 self.current = linked
             return linked
 
-    def schedule(self, store: Store) -> None:
+    def schedule(self, store: SqliteStore) -> None:
         """Start due background work: build postings, verify a sidecar, write a new one.
 
         The first search of a process starts nothing: a command that searches once would not benefit.
@@ -220,20 +220,20 @@ class SnapshotManager:
         turn: AbstractContextManager[object] = self._schedule.wait()
         return turn
 
-    def begin(self, task: Task, store: Store) -> None:
+    def begin(self, task: Task, store: SqliteStore) -> None:
         """Start a background task, unless one is running."""
         if (turn := self._schedule.turn()) is not None:
             self._schedule.start(task, store, turn)
 
-    def build(self, store: Store) -> None:
+    def build(self, store: SqliteStore) -> None:
         """Build the postings of the current snapshot on this thread."""
         self._do("build", store)
 
-    def save(self, store: Store) -> None:
+    def save(self, store: SqliteStore) -> None:
         """Write a sidecar on this thread; after a failure, this process writes no more."""
         self._do("save", store)
 
-    def _do(self, due: Literal["build", "save"], store: Store) -> None:
+    def _do(self, due: Literal["build", "save"], store: SqliteStore) -> None:
         with self._lock.hold():
             step = self._task(due, store)
         while step():
@@ -284,7 +284,7 @@ class SnapshotManager:
         # The next search appends newer slots, and compares the postings with FTS5's totals.
         return replace(current, postings=None, vectors=vectors, terms=terms, file=file)
 
-    def _task(self, due: Literal["build", "verify", "save"], store: Store) -> Task:
+    def _task(self, due: Literal["build", "verify", "save"], store: SqliteStore) -> Task:
         """Return a task for the current snapshot; the caller holds the lock."""
         # Imported here: the first search needs none of it.
         from septet.sqlite.snapshot.maintenance import Build, Save, Verify
@@ -329,7 +329,7 @@ class SnapshotManager:
         return not self.mistrusted and len(snapshot.rows) <= BUILT_AT_ONCE
 
     def _completed(
-        self, old: Snapshot | None, read: Reading, now: float, text: bool, terms: bool, space: Space | None
+        self, old: Snapshot | None, read: SqliteReading, now: float, text: bool, terms: bool, space: Space | None
     ) -> Snapshot:
         """Return a snapshot of the generation of ``read``, with all requested parts."""
         snapshot = self._restored(read) if old is None else old
@@ -354,14 +354,14 @@ class SnapshotManager:
         self._sidecar.give_up()
         return self._completed(None, read, now, text, terms, space)
 
-    def _restored(self, read: Reading) -> Snapshot | None:
+    def _restored(self, read: SqliteReading) -> Snapshot | None:
         restored = self._sidecar.restore(read, self._table)
         if restored is None:
             return None
         self._buffers, snapshot = restored
         return snapshot
 
-    def _caught_up(self, old: Snapshot | None, read: Reading) -> Snapshot:
+    def _caught_up(self, old: Snapshot | None, read: SqliteReading) -> Snapshot:
         snapshot = None if old is None else caught_up(old, self._buffers, read)
         if snapshot is None:
             self._reset()

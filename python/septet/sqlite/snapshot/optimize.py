@@ -11,14 +11,14 @@ from septet.errors import SeptetError, StoreBusy, StoreError
 from septet.sqlite.snapshot.maintenance import save
 from septet.sqlite.snapshot.manager import SnapshotManager
 from septet.sqlite.snapshot.sidecar import Sidecar
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import links, vectors
 
 #: Maximum attempts while the vault is being changed.
 TURNS = 1_000
 
 
-def optimize(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> tuple[Path, int] | None:
+def optimize(manager: SnapshotManager, store: SqliteStore, now: float, *, terms: bool) -> tuple[Path, int] | None:
     """Build all search structures, in memory and as a sidecar; return its path and size in bytes, None without one.
 
     Args:
@@ -48,7 +48,7 @@ def optimize(manager: SnapshotManager, store: Store, now: float, *, terms: bool)
             return sidecar.current_file(read)
 
 
-def load(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> None:
+def load(manager: SnapshotManager, store: SqliteStore, now: float, *, terms: bool) -> None:
     """Build all search structures in memory only.
 
     Raises:
@@ -59,7 +59,7 @@ def load(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> 
         _load(manager, store, now, terms)
 
 
-def keep_up(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> None:
+def keep_up(manager: SnapshotManager, store: SqliteStore, now: float, *, terms: bool) -> None:
     """Write a sidecar if enough was added to justify one; the caller has the manager's turn.
 
     After a failed write, this process writes no more sidecars.
@@ -75,13 +75,13 @@ def keep_up(manager: SnapshotManager, store: Store, now: float, *, terms: bool) 
 
 def keep_beside(path: str) -> None:
     """Write a sidecar for a complete file if it is large enough; ignore any error."""
-    with suppress(SeptetError, MemoryError, OSError), closing(Store(path, read_only=True)) as store:
+    with suppress(SeptetError, MemoryError, OSError), closing(SqliteStore(path, read_only=True)) as store:
         manager = SnapshotManager(Sidecar(path))
         with manager.foreground():
             keep_up(manager, store, time.time(), terms=False)
 
 
-def _load(manager: SnapshotManager, store: Store, now: float, terms: bool) -> None:
+def _load(manager: SnapshotManager, store: SqliteStore, now: float, terms: bool) -> None:
     """Load the postings, the vectors of every space, the links, and the token counts if requested."""
     for _ in range(TURNS):
         seen = manager.current

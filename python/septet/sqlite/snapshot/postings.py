@@ -15,7 +15,7 @@ from septet.ranking.pool import searched_text
 from septet.sqlite.snapshot.append_buffer import AppendBuffer
 from septet.sqlite.snapshot.arrays import Mask, Slots
 from septet.sqlite.store.aside import PartReading
-from septet.sqlite.store.store import Reading
+from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables import indexing
 
 COLUMNS = 5
@@ -85,7 +85,7 @@ class PostingsBuffers:
     def __len__(self) -> int:
         return len(self.with_grams)
 
-    def append(self, read: Reading, rows: Sequence[int]) -> None:
+    def append(self, read: SqliteReading, rows: Sequence[int]) -> None:
         """Append a slot per row of the store; deleted entries get an empty one."""
         texts: list[tuple[str, ...]] = [("",) * COLUMNS] * len(rows)
         grams = [("",)] * len(rows)
@@ -120,7 +120,7 @@ class PostingsBuffers:
         )
 
 
-def agrees(read: Reading, postings: Postings) -> bool:
+def agrees(read: SqliteReading, postings: Postings) -> bool:
     """Return True if rows and tokens equal FTS5's totals."""
     if isinstance(read, PartReading):
         # FTS5 also counts the excluded rows.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from septet._core import Lock
 from septet.errors import SeptetError
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -43,13 +43,13 @@ class Schedule:
         """Wait for running work to end; return a new turn."""
         return self.turns.hold()
 
-    def start(self, task: Task, store: Store, turn: Any) -> None:
+    def start(self, task: Task, store: SqliteStore, turn: Any) -> None:
         """Hand a task and its turn to the background."""
         # Raised when the interpreter is shutting down.
         with suppress(RuntimeError):
             _executor(os.getpid()).submit(self._step, task, store, turn)
 
-    def _step(self, task: Task, store: Store, turn: Any) -> None:
+    def _step(self, task: Task, store: SqliteStore, turn: Any) -> None:
         more = False
         try:
             # The vault is closed or unreadable: the next search reports it.

@@ -22,7 +22,7 @@ from weakref import ref
 from septet import _core
 from septet.inputs.arguments import absolute
 from septet.model.spaces import Space
-from septet.sqlite.store.store import Reading, store_id, writer_at
+from septet.sqlite.store.store import SqliteReading, store_id, writer_at
 from septet.sqlite.tables.entries import purged_at
 from septet.system.forks import renew_in_children
 
@@ -75,7 +75,7 @@ class Stamp(NamedTuple):
         raise ValueError("the stamp has another format")
 
 
-def stamped(read: Reading, generation: int, spaces: tuple[Space, ...]) -> Stamp:
+def stamped(read: SqliteReading, generation: int, spaces: tuple[Space, ...]) -> Stamp:
     """Return the stamp of a generation of the store, the current or an earlier one."""
     return Stamp(store_id(read), generation, writer_at(read, generation), spaces)
 
@@ -127,17 +127,17 @@ class Sidecar:
         if lock is not None:
             lock.close()
 
-    def current_file(self, read: Reading) -> tuple[Path, int] | None:
+    def current_file(self, read: SqliteReading) -> tuple[Path, int] | None:
         """Return the path and the size in bytes of the sidecar that `latest` opens; None without any."""
         latest = self._latest(read)
         return None if latest is None else (self.folder / latest[2], latest[1].size_bytes)
 
-    def latest(self, read: Reading) -> tuple[Stamp, _core.ArrayFile] | None:
+    def latest(self, read: SqliteReading) -> tuple[Stamp, _core.ArrayFile] | None:
         """Open the latest sidecar made from this store at this generation or an earlier one; None without any."""
         latest = self._latest(read)
         return None if latest is None else latest[:2]
 
-    def _latest(self, read: Reading) -> tuple[Stamp, _core.ArrayFile, str] | None:
+    def _latest(self, read: SqliteReading) -> tuple[Stamp, _core.ArrayFile, str] | None:
         purged = None
         for generation, name in self._files():
             if generation > read.generation:

@@ -14,7 +14,7 @@ from septet.sqlite.snapshot.checkpoint import restore
 from septet.sqlite.snapshot.columns import FactColumn
 from septet.sqlite.snapshot.sidecar import Sidecar
 from septet.sqlite.snapshot.snapshot import Snapshot
-from septet.sqlite.store.store import Reading
+from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables.vectors import all_spaces
 
 #: A new sidecar is written after more added slots than this, and more than a tenth of those in the old one.
@@ -88,7 +88,7 @@ class SidecarState:
         self.damaged = False
         self.unwritable: OSError | ValueError | None = None
 
-    def restore(self, read: Reading, table: Sequence[FactColumn]) -> tuple[Buffers, Snapshot] | None:
+    def restore(self, read: SqliteReading, table: Sequence[FactColumn]) -> tuple[Buffers, Snapshot] | None:
         """Open the arrays of a sidecar of this generation or an earlier one; None without a sound one."""
         latest = None if self.sidecar is None or self.damaged else self.sidecar.latest(read)
         if self.sidecar is not None and self.sidecar.damaged and not self.damaged:

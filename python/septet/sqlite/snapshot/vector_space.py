@@ -13,7 +13,7 @@ from septet.model.spaces import Space
 from septet.sqlite.snapshot.append_buffer import AppendBuffer
 from septet.sqlite.snapshot.arrays import Mask, Slots
 from septet.sqlite.snapshot.snapshot import Snapshot, VectorRows
-from septet.sqlite.store.store import Reading
+from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables import texts
 from septet.sqlite.tables import vectors as stored
 
@@ -59,14 +59,14 @@ class VectorLayer:
         """Number of rows in memory only."""
         return len(self._rows)
 
-    def append(self, read: Reading, rows: Slots, slots: Slots) -> None:
+    def append(self, read: SqliteReading, rows: Slots, slots: Slots) -> None:
         """Append the vectors of entries, given the store's rows ``(m,)`` and their slots ``(m,)``."""
         for start in range(0, len(rows), PAGE_ROWS):
             part = slice(start, start + PAGE_ROWS)
             stored_rows = stored.of_rows(read, self.space, rows[part].tolist())
             self._append([row.vector for row in stored_rows], slots[part][[row.at for row in stored_rows]])
 
-    def append_late(self, read: Reading, snapshot: Snapshot, since: int) -> None:
+    def append_late(self, read: SqliteReading, snapshot: Snapshot, since: int) -> None:
         """Append the vectors written after a generation for entries whose slots had none."""
         if self.space.keyed_by != "text":
             return

@@ -9,17 +9,17 @@ from functools import partial
 
 from septet.errors import StoreError
 from septet.sqlite.store.soundness import Unsound, hide, unsound_rows
-from septet.sqlite.store.store import Reading, Store
+from septet.sqlite.store.store import SqliteReading, SqliteStore
 from septet.system.forks import Connection
 
 
-class PartReading(Reading):
+class PartReading(SqliteReading):
     """A read transaction with some rows hidden."""
 
     __slots__ = ()
 
 
-def set_aside(store: Store, known: Sequence[Unsound]) -> bool:
+def set_aside(store: SqliteStore, known: Sequence[Unsound]) -> bool:
     """Check every row of a store's file and hide those with unsound values; return True if any are new.
 
     Args:

@@ -6,10 +6,10 @@ import sqlite3
 from pathlib import Path
 
 from septet.sqlite.store.connection import store_error
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 
 
-def scrub(store: Store) -> list[str]:
+def scrub(store: SqliteStore) -> list[str]:
     """Rewrite a file from its tables and empty its WAL; return the failures as sentences.
 
     Readers keep their snapshots; other writers wait. Needs temporary space of twice the file's size.

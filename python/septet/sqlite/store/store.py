@@ -39,7 +39,7 @@ class _Read(NamedTuple):
     writer: str = ""
 
 
-class Reading(_Read):
+class SqliteReading(_Read):
     """A read transaction: a snapshot of one generation.
 
     Attributes:
@@ -61,19 +61,19 @@ class _Write(NamedTuple):
     indexes: bool = True
 
 
-class Writing(_Write):
+class SqliteWriting(_Write):
     """A write transaction; rows written carry its generation.
 
     Attributes:
         indexes: True if each change updates the full-text tables; otherwise they are rebuilt at the end.
-        tables: as of `Reading`.
+        tables: as of `SqliteReading`.
     """
 
     __slots__ = ()
     tables: ClassVar[Any] = LOCAL
 
 
-class Store:
+class SqliteStore:
     """One SQLite file. Threads may share it: each read borrows a connection, writes take turns."""
 
     #: Writes have nothing to precompute.
@@ -96,7 +96,8 @@ class Store:
         self._turn = Lock(gated=True, again=True)
         self._readers = Readers(IDLE_READERS)
         #: Connections of searches, with unsound rows hidden.
-        self._searched: tuple[Readers, Callable[..., Connection] | None, type[Reading]] = self._readers, None, Reading
+        kind: tuple[Callable[..., Connection] | None, type[SqliteReading]] = (None, SqliteReading)
+        self._searched = self._readers, *kind
         #: Rows hidden from searches and exports, see `septet.sqlite.store.aside`.
         self.left_out: Sequence[Unsound] = ()
         #: Translates SQLite's errors, and those caused by unsound rows.
@@ -175,7 +176,7 @@ class Store:
         """True if the store has no file."""
         return self.path == MEMORY
 
-    def reading(self) -> AbstractContextManager[Reading]:
+    def reading(self) -> AbstractContextManager[SqliteReading]:
         """Begin a read transaction, until the end of a ``with`` block.
 
         Raises:
@@ -199,8 +200,8 @@ class Store:
         # threads wait for.
         try:
             if self.path == MEMORY:
-                return ReadTransaction.of_writer(self._turn, self._opened, _STATE_AND_MORE, Reading, self._faults)
-            readers, via, kind = self._searched if not whole else (self._readers, None, Reading)
+                return ReadTransaction.of_writer(self._turn, self._opened, _STATE_AND_MORE, SqliteReading, self._faults)
+            readers, via, kind = self._searched if not whole else (self._readers, None, SqliteReading)
             connect = self._connect if via is None else lambda: via(self._connect)
             begun = readers.begin(connect, _STATE_AND_MORE, kind, self._faults)
         except SQLITE_FAULTS as fault:
@@ -229,7 +230,7 @@ class Store:
         self._readers = Readers(IDLE_READERS)
         self._searched = Readers(IDLE_READERS) if self.left_out else self._readers, via, kind
 
-    def search_by(self, via: Callable[..., Connection], kind: type[Reading], left_out: Sequence[Unsound]) -> None:
+    def search_by(self, via: Callable[..., Connection], kind: type[SqliteReading], left_out: Sequence[Unsound]) -> None:
         """Use separate connections for reads with hidden rows."""
         with self._turn.hold():
             before = self._searched[0]
@@ -237,7 +238,7 @@ class Store:
             if before is not self._readers:
                 before.close_idle()
 
-    def writing(self) -> AbstractContextManager[Writing]:
+    def writing(self) -> AbstractContextManager[SqliteWriting]:
         """Begin a write transaction: committed at the end of the ``with`` block, rolled back on any exception.
 
         Raises:
@@ -248,7 +249,7 @@ class Store:
         """
         return self._transaction(self._next_generation, self._wrote)
 
-    def bookkeeping(self) -> AbstractContextManager[Writing]:
+    def bookkeeping(self) -> AbstractContextManager[SqliteWriting]:
         """Begin a write transaction that keeps the generation: snapshots do not depend on its rows."""
         return self._transaction(self._same_generation, _nothing)
 
@@ -266,28 +267,28 @@ class Store:
             yield sql
 
     def _transaction(
-        self, begun: Callable[[sqlite3.Connection], Writing], committed: Callable[[], None]
-    ) -> AbstractContextManager[Writing]:
-        transaction: AbstractContextManager[Writing] = WriteTransaction(
+        self, begun: Callable[[sqlite3.Connection], SqliteWriting], committed: Callable[[], None]
+    ) -> AbstractContextManager[SqliteWriting]:
+        transaction: AbstractContextManager[SqliteWriting] = WriteTransaction(
             self._turn, self._writable, begun, committed, self._faults, self.in_memory
         )
         return transaction
 
-    def _next_generation(self, sql: sqlite3.Connection) -> Writing:
+    def _next_generation(self, sql: sqlite3.Connection) -> SqliteWriting:
         before, writer = self._checked(sql)
         generation = before + 1
         sql.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (generation,))
         if self._last_written != (before, writer):
             writer = sign(sql, generation)
         self._next = (generation, writer)
-        return Writing(sql, generation)
+        return SqliteWriting(sql, generation)
 
     def _wrote(self) -> None:
         self._last_written = self._next
         self.identity.wrote(self._next)
 
-    def _same_generation(self, sql: sqlite3.Connection) -> Writing:
-        return Writing(sql, self._checked(sql)[0])
+    def _same_generation(self, sql: sqlite3.Connection) -> SqliteWriting:
+        return SqliteWriting(sql, self._checked(sql)[0])
 
     def _checked(self, sql: sqlite3.Connection) -> State:
         """Check in a write transaction that the opened store is still in place, and return its state."""
@@ -385,12 +386,12 @@ def _nothing() -> None:
     pass
 
 
-def store_id(read: Reading) -> str:
+def store_id(read: SqliteReading) -> str:
     """Return the id given to a store at its creation; copies have the same."""
     return str(read.sql.execute("SELECT value FROM meta WHERE key = 'store_id'").fetchone()[0])
 
 
-def writer_at(read: Reading, generation: int) -> str:
+def writer_at(read: SqliteReading, generation: int) -> str:
     """Return the writer of a generation (its first generation and a name); empty if unknown.
 
     Copies of a store that were changed separately have the same generations with different writers.

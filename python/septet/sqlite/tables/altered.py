@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from septet.sqlite.store.store import Writing
+from septet.sqlite.store.store import SqliteWriting
 
 #: The note on such a file until it is read again.
 ALTERED = "chunks of it were changed or deleted in the vault; a sync with force makes them what the file says"
 
 
-def note_altered(write: Writing, rows: Sequence[int]) -> None:
+def note_altered(write: SqliteWriting, rows: Sequence[int]) -> None:
     """Note that the chunks at these rows differ from their files.
 
     The next sync that stores the file replaces the note.

@@ -10,7 +10,7 @@ from septet._core import gram_text
 from septet.errors import EntryError
 from septet.model.drafts import MOST_CHARS
 from septet.model.entry import tags_of
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import history, indexing, links, parts, vectors
 from septet.sqlite.tables.altered import note_altered
 from septet.sqlite.tables.conditions import filtered
@@ -24,34 +24,34 @@ _THESE = "row IN (SELECT value FROM json_each(?))"
 INDEXED = frozenset({"tags", "kind"})
 
 
-def rows_where(read: Reading | Writing, filters: Mapping[str, Filter]) -> list[int]:
+def rows_where(read: SqliteReading | SqliteWriting, filters: Mapping[str, Filter]) -> list[int]:
     """Return the rows of live entries that pass all filters, ascending."""
     condition = filtered(filters)
     sql = f"SELECT e.row FROM entries e WHERE e.live AND {condition.sql}"
     return sorted(row for (row,) in read.sql.execute(sql, condition.parameters))
 
 
-def count_where(read: Reading | Writing, filters: Mapping[str, Filter]) -> int:
+def count_where(read: SqliteReading | SqliteWriting, filters: Mapping[str, Filter]) -> int:
     """Return the number of live entries that pass all filters."""
     condition = filtered(filters)
     sql = f"SELECT count(*) FROM entries e WHERE e.live AND {condition.sql}"
     return int(read.sql.execute(sql, condition.parameters).fetchone()[0])
 
 
-def expired(read: Reading | Writing, until: float, filters: Mapping[str, Filter]) -> list[int]:
+def expired(read: SqliteReading | SqliteWriting, until: float, filters: Mapping[str, Filter]) -> list[int]:
     """Return the rows of live entries that pass all filters and whose validity ended at or before a time."""
     condition = filtered(filters)
     sql = f"SELECT e.row FROM entries e WHERE e.live AND e.valid_until <= ? AND {condition.sql}"
     return sorted(row for (row,) in read.sql.execute(sql, (until, *condition.parameters)))
 
 
-def erased(read: Reading | Writing) -> int:
+def erased(read: SqliteReading | SqliteWriting) -> int:
     """Return the number of empty rows of deleted entries."""
     return int(read.sql.execute("SELECT count(*) FROM entries WHERE NOT live").fetchone()[0])
 
 
 def set_columns(
-    write: Writing, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping, *, touch: bool
+    write: SqliteWriting, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping, *, touch: bool
 ) -> None:
     """Set columns of entries and their parts.
 
@@ -84,13 +84,13 @@ def set_columns(
         _check_sizes(write, every)
 
 
-def attrs_at(read: Reading | Writing, rows: Sequence[int]) -> list[tuple[int, str]]:
+def attrs_at(read: SqliteReading | SqliteWriting, rows: Sequence[int]) -> list[tuple[int, str]]:
     """Return ``(row, attrs as JSON)`` of entries and their parts."""
     sql = "SELECT e.row, e.attrs FROM json_each(?) j JOIN entries e ON e.row = j.value"
     return read.sql.execute(sql, (json.dumps(parts.with_parts(read, rows)),)).fetchall()
 
 
-def set_attrs(write: Writing, attrs: Sequence[tuple[int, str]], keeping: Keeping) -> None:
+def set_attrs(write: SqliteWriting, attrs: Sequence[tuple[int, str]], keeping: Keeping) -> None:
     """Set each entry's attrs (JSON), and ``updated_at`` to the time of the call.
 
     Raises:
@@ -107,7 +107,7 @@ def set_attrs(write: Writing, attrs: Sequence[tuple[int, str]], keeping: Keeping
     _check_sizes(write, [row for row, _ in attrs])
 
 
-def set_tags(write: Writing, rows: Sequence[int], tags: Sequence[str], keeping: Keeping) -> None:
+def set_tags(write: SqliteWriting, rows: Sequence[int], tags: Sequence[str], keeping: Keeping) -> None:
     """Set each entry's tags (JSON). Keeps ``updated_at``: retagging does not change the content."""
     note_altered(write, rows)
     indexing.unindex(write, rows)
@@ -120,7 +120,7 @@ def set_tags(write: Writing, rows: Sequence[int], tags: Sequence[str], keeping: 
     indexing.index(write, rows, after=indexing.last_row(write), expected=0)
 
 
-def erase(write: Writing, rows: Sequence[int]) -> None:
+def erase(write: SqliteWriting, rows: Sequence[int]) -> None:
     """Empty entries and their parts; remove their links, stored vectors and earlier versions."""
     every = parts.with_parts(write, rows)
     if not every:
@@ -152,7 +152,7 @@ def too_large(entry_id: str, chars: int) -> EntryError:
     )
 
 
-def _set_grams(write: Writing, rows: Sequence[int]) -> None:
+def _set_grams(write: SqliteWriting, rows: Sequence[int]) -> None:
     """Recompute the terms of entries with changed tags."""
     sql = (
         "SELECT e.row, e.id, e.title, e.description, e.context, e.tags, e.grams FROM json_each(?) j "
@@ -166,7 +166,7 @@ def _set_grams(write: Writing, rows: Sequence[int]) -> None:
     write.sql.executemany("UPDATE entries SET grams = ? WHERE row = ?", changed)
 
 
-def _check(write: Writing, rows: Sequence[int]) -> None:
+def _check(write: SqliteWriting, rows: Sequence[int]) -> None:
     """Raise if the times of an entry contradict each other."""
     sql = (
         f"SELECT id, valid_until < valid_from FROM entries WHERE {_THESE} "
@@ -177,7 +177,7 @@ def _check(write: Writing, rows: Sequence[int]) -> None:
         raise contradiction(*wrong)
 
 
-def _check_sizes(write: Writing, rows: Sequence[int]) -> None:
+def _check_sizes(write: SqliteWriting, rows: Sequence[int]) -> None:
     """Raise if the texts and attrs of an entry are too large together."""
     size = "length(title) + length(description) + length(context) + length(attrs)"
     sql = f"SELECT id, {size} FROM entries WHERE {_THESE} AND {size} > ? LIMIT 1"

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 
 #: Maximum duration of a claim; a longer one is foreign, and would block the text indefinitely.
 LONGEST_S = 30 * 86_400.0
@@ -24,13 +24,13 @@ def new_owner() -> str:
     return f"{_process()} {next(_numbers)}"
 
 
-def claimed(read: Reading | Writing, model: str, owner: str, keys: Sequence[str], now: float) -> set[str]:
+def claimed(read: SqliteReading | SqliteWriting, model: str, owner: str, keys: Sequence[str], now: float) -> set[str]:
     """Return the texts claimed by others."""
     sql = f"SELECT key FROM claims WHERE {_THESE} AND until > ? AND until <= ? AND owner <> ?"
     return {r[0] for r in read.sql.execute(sql, (model, json.dumps(list(keys)), now, now + LONGEST_S, owner))}
 
 
-def claim(write: Writing, model: str, owner: str, keys: Sequence[str], now: float, until: float) -> list[str]:
+def claim(write: SqliteWriting, model: str, owner: str, keys: Sequence[str], now: float, until: float) -> list[str]:
     """Claim texts until a time (epoch seconds); return those that no other owner has claimed."""
     drop_expired(write, now)
     write.sql.executemany(
@@ -43,17 +43,17 @@ def claim(write: Writing, model: str, owner: str, keys: Sequence[str], now: floa
     return [key for key in keys if key in mine]
 
 
-def settle(write: Writing, model: str, keys: Sequence[str]) -> None:
+def settle(write: SqliteWriting, model: str, keys: Sequence[str]) -> None:
     """Remove the claims on texts whose vectors are stored in the same transaction."""
     write.sql.execute(f"DELETE FROM claims WHERE {_THESE}", (model, json.dumps(list(keys))))
 
 
-def release(write: Writing, owner: str) -> None:
+def release(write: SqliteWriting, owner: str) -> None:
     """Release every claim of an owner."""
     write.sql.execute("DELETE FROM claims WHERE owner = ?", (owner,))
 
 
-def drop_dead(write: Writing) -> int:
+def drop_dead(write: SqliteWriting) -> int:
     """Remove the claims of dead processes of this machine; return the number of freed texts.
 
     Claims of other machines expire.
@@ -63,18 +63,18 @@ def drop_dead(write: Writing) -> int:
     return write.sql.executemany("DELETE FROM claims WHERE owner = ?", dead).rowcount if dead else 0
 
 
-def drop_expired(write: Writing, now: float) -> int:
+def drop_expired(write: SqliteWriting, now: float) -> int:
     """Remove the claims that have expired (epoch seconds), or exceed the maximum duration; return their number."""
     sql = "DELETE FROM claims WHERE (until > ? AND until <= ?) IS NOT TRUE"
     return write.sql.execute(sql, (now, now + LONGEST_S)).rowcount
 
 
-def owners(read: Reading) -> list[tuple[str, float]]:
+def owners(read: SqliteReading) -> list[tuple[str, float]]:
     """Return owner and expiry of each claim."""
     return read.sql.execute("SELECT owner, until FROM claims").fetchall()
 
 
-def drop_own(write: Writing, model: str, living: Container[str]) -> None:
+def drop_own(write: SqliteWriting, model: str, living: Container[str]) -> None:
     """Remove the claims of this process whose owners no longer exist."""
     owners = [r[0] for r in write.sql.execute("SELECT DISTINCT owner FROM claims WHERE model = ?", (model,))]
     for owner in owners:

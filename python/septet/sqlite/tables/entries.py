@@ -14,7 +14,7 @@ from septet.model.drafts import Draft, attrs_text, checked_span, draft
 from septet.model.entry import Entry, tags_of
 from septet.ranking.pool import Candidate, json_text, searched_text
 from septet.sqlite.store.nul import listed
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import history, indexing, links, texts
 from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE
 from septet.sqlite.tables.typed import TextCount, typed, typed_pages
@@ -99,7 +99,7 @@ def row_of(draft: Draft) -> EntryRow:
     )  # fmt: skip
 
 
-def upsert(write: Writing, rows: Sequence[EntryRow], entries: Sequence[EntryRow], keeping: Keeping) -> None:
+def upsert(write: SqliteWriting, rows: Sequence[EntryRow], entries: Sequence[EntryRow], keeping: Keeping) -> None:
     """Insert entries, or overwrite those whose id exists, keeping ``created_at`` unless it is set.
 
     Args:
@@ -114,7 +114,7 @@ def upsert(write: Writing, rows: Sequence[EntryRow], entries: Sequence[EntryRow]
     indexing.index(write, known, after=last, expected=len(rows))
 
 
-def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
+def find(read: SqliteReading | SqliteWriting, ids: Sequence[str]) -> dict[str, Candidate]:
     """Return live entries by id.
 
     Raises:
@@ -127,14 +127,14 @@ def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
     return {c.id: c for c in typed(Candidate, rows)}
 
 
-def ids_beginning(read: Reading, text: str, limit: int) -> list[str]:
+def ids_beginning(read: SqliteReading, text: str, limit: int) -> list[str]:
     """Return at most ``limit`` ids of live entries that begin with a text, ascending; uses the index of ids."""
     sql = "SELECT id FROM entries WHERE id >= ? AND id < ? AND live ORDER BY id LIMIT ?"
     # U+10FFFF is the last character.
     return [id for (id,) in read.sql.execute(sql, (text, f"{text}\U0010ffff", limit))]
 
 
-def rows_of(read: Reading | Writing, ids: Sequence[str], kind: str | None = None) -> list[int]:
+def rows_of(read: SqliteReading | SqliteWriting, ids: Sequence[str], kind: str | None = None) -> list[int]:
     """Return the rows of live entries with these ids, optionally of one kind, ascending."""
     source, parameter = listed(ids)
     which = "e.live" if kind is None else "e.live AND e.kind = ?"
@@ -142,14 +142,14 @@ def rows_of(read: Reading | Writing, ids: Sequence[str], kind: str | None = None
     return [row for (row,) in read.sql.execute(sql, (parameter,) if kind is None else (parameter, kind))]
 
 
-def live(read: Reading) -> Iterator[Candidate]:
+def live(read: SqliteReading) -> Iterator[Candidate]:
     """Yield every live entry in the order of rows, children after all others."""
     for condition in ("e.parent IS NULL OR e.parent = e.id", "e.parent <> e.id"):
         sql = f"SELECT {CANDIDATE} FROM entries e WHERE e.live AND ({condition}) ORDER BY e.row"
         yield from typed_pages(Candidate, read.sql.execute(sql))
 
 
-def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
+def read_rows(read: SqliteReading, rows: Sequence[int]) -> list[Candidate]:
     """Return the live entries at the given rows, in that order.
 
     Raises:
@@ -166,14 +166,14 @@ def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
     return _all_of(rows, [candidates[row] for row in rows if row in candidates])
 
 
-def facts(read: Reading, sources: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
+def facts(read: SqliteReading, sources: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
     """Yield pages of facts, expressions over ``entries e``, on every searchable entry, in the order of rows."""
     cursor = read.sql.execute(f"SELECT {', '.join(sources)} FROM entries e WHERE {FINDABLE} ORDER BY e.row")
     while page := cursor.fetchmany(PAGE_ROWS):
         yield page
 
 
-def facts_changed(read: Reading, sources: Sequence[str], since: int) -> list[tuple[Any, ...]]:
+def facts_changed(read: SqliteReading, sources: Sequence[str], since: int) -> list[tuple[Any, ...]]:
     """Return the facts on entries written after a generation, including deleted ones, in the order of rows.
 
     The first of the facts must be the row.
@@ -183,7 +183,7 @@ def facts_changed(read: Reading, sources: Sequence[str], since: int) -> list[tup
     return sorted(read.sql.execute(sql, (since,)), key=itemgetter(0))
 
 
-def facts_at(read: Reading | Writing, sources: Sequence[str], rows: Sequence[int]) -> list[tuple[Any, ...]]:
+def facts_at(read: SqliteReading | SqliteWriting, sources: Sequence[str], rows: Sequence[int]) -> list[tuple[Any, ...]]:
     """Return the facts about the entries at the given rows, in their order.
 
     Raises:
@@ -193,7 +193,7 @@ def facts_at(read: Reading | Writing, sources: Sequence[str], rows: Sequence[int
     return _all_of(rows, read.sql.execute(sql, (json.dumps(list(rows)),)).fetchall())
 
 
-def texts_at(read: Reading, rows: Sequence[int]) -> list[str]:
+def texts_at(read: SqliteReading, rows: Sequence[int]) -> list[str]:
     """Return the searched texts of the entries at the given rows, without ids (see `Candidate.text`).
 
     Raises:
@@ -203,7 +203,7 @@ def texts_at(read: Reading, rows: Sequence[int]) -> list[str]:
     return [searched_text(*texts) for texts in facts]
 
 
-def ids_at(read: Reading, rows: Sequence[int]) -> list[str]:
+def ids_at(read: SqliteReading, rows: Sequence[int]) -> list[str]:
     """Return the ids of the entries at the given rows.
 
     Raises:
@@ -212,7 +212,7 @@ def ids_at(read: Reading, rows: Sequence[int]) -> list[str]:
     return [entry_id for (entry_id,) in facts_at(read, ("e.id",), rows)]
 
 
-def groups_at(read: Reading, rows: Sequence[int]) -> list[str]:
+def groups_at(read: SqliteReading, rows: Sequence[int]) -> list[str]:
     """Return the parents' ids of the entries at the given rows, or their own without a parent.
 
     Raises:
@@ -221,7 +221,7 @@ def groups_at(read: Reading, rows: Sequence[int]) -> list[str]:
     return [group for (group,) in facts_at(read, ("coalesce(e.parent, e.id)",), rows)]
 
 
-def places_at(read: Reading, rows: Sequence[int]) -> list[tuple[str, int, int, str]]:
+def places_at(read: SqliteReading, rows: Sequence[int]) -> list[tuple[str, int, int, str]]:
     """Return path, first line, last line (empty and 0 without a span) and id of the entries at the given rows.
 
     Raises:
@@ -231,7 +231,7 @@ def places_at(read: Reading, rows: Sequence[int]) -> list[tuple[str, int, int, s
     return list(facts_at(read, sources, rows))
 
 
-def tags_at(read: Reading, rows: Sequence[int]) -> list[list[str]]:
+def tags_at(read: SqliteReading, rows: Sequence[int]) -> list[list[str]]:
     """Return the tags of the entries at the given rows.
 
     Raises:
@@ -240,7 +240,7 @@ def tags_at(read: Reading, rows: Sequence[int]) -> list[list[str]]:
     return [tags_of(tags) for (tags,) in facts_at(read, ("e.tags",), rows)]
 
 
-def attrs_at(read: Reading, rows: Sequence[int]) -> list[str]:
+def attrs_at(read: SqliteReading, rows: Sequence[int]) -> list[str]:
     """Return the attrs of the entries at the given rows, as JSON.
 
     Raises:
@@ -249,7 +249,7 @@ def attrs_at(read: Reading, rows: Sequence[int]) -> list[str]:
     return [attrs for (attrs,) in facts_at(read, ("e.attrs",), rows)]
 
 
-def titles_at(read: Reading, rows: Sequence[int]) -> list[str]:
+def titles_at(read: SqliteReading, rows: Sequence[int]) -> list[str]:
     """Return the titles of the entries at the given rows.
 
     Raises:
@@ -258,7 +258,7 @@ def titles_at(read: Reading, rows: Sequence[int]) -> list[str]:
     return [title for (title,) in facts_at(read, ("e.title",), rows)]
 
 
-def purge(write: Writing) -> int:
+def purge(write: SqliteWriting) -> int:
     """Remove deleted rows, and vectors of deleted texts; return the number of rows."""
     texts.drop_orphans(write)
     latest = write.sql.execute("SELECT max(generation) FROM entries WHERE NOT live").fetchone()[0]
@@ -270,41 +270,41 @@ def purge(write: Writing) -> int:
     return write.sql.execute("DELETE FROM entries WHERE NOT live").rowcount
 
 
-def begin_anew(write: Writing) -> None:
+def begin_anew(write: SqliteWriting) -> None:
     """Invalidate all snapshots from before this transaction, which may contain words of erased texts."""
     write.sql.execute(_REBUILD, (write.generation,))
 
 
-def purged_at(read: Reading) -> int:
+def purged_at(read: SqliteReading) -> int:
     """Return the latest generation in which a purged row was deleted; 0 if none was purged."""
     row = read.sql.execute("SELECT value FROM meta WHERE key = 'purged'").fetchone()
     # After an invalid value, no earlier snapshot can be trusted.
     return 0 if row is None else row[0] if type(row[0]) is int else read.generation
 
 
-def last_row(read: Reading) -> int:
+def last_row(read: SqliteReading) -> int:
     """Return the number of the last inserted row; 0 if empty."""
     return int(read.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
 
 
-def count(read: Reading) -> int:
+def count(read: SqliteReading) -> int:
     """Return the number of live entries, memories included."""
     return int(read.sql.execute("SELECT count(*) FROM entries WHERE live").fetchone()[0])
 
 
-def count_searchable(read: Reading, *, memories: bool = False) -> int:
+def count_searchable(read: SqliteReading, *, memories: bool = False) -> int:
     """Return the number of searchable entries, including memories if ``memories``."""
     condition = FINDABLE if memories else f"e.live AND {SEARCHABLE}"
     return int(read.sql.execute(f"SELECT count(*) FROM entries e WHERE {condition}").fetchone()[0])
 
 
-def any_searchable(read: Reading, *, memories: bool) -> bool:
+def any_searchable(read: SqliteReading, *, memories: bool) -> bool:
     """Return True if there is a live entry; memories count if ``memories``."""
     condition = FINDABLE if memories else f"e.live AND {SEARCHABLE}"
     return read.sql.execute(f"SELECT 1 FROM entries e WHERE {condition} LIMIT 1").fetchone() is not None
 
 
-def kinds(read: Reading) -> dict[str, int]:
+def kinds(read: SqliteReading) -> dict[str, int]:
     """Return the number of live entries by kind."""
     sql = "SELECT kind, count(*) FROM entries WHERE live GROUP BY kind ORDER BY kind"
     return dict(typed(TextCount, read.sql.execute(sql)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from septet.errors import EntryError
 from septet.inputs.arguments import exact, shown, utf8
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.typed import TextCount, typed, typed_pages
 from septet.store.rows import ACTIONS, FeedbackRow
 
@@ -27,18 +27,18 @@ def checked(query: object, entry_id: object, action: object, at: float) -> Feedb
     return FeedbackRow(utf8(query, "query", EntryError, MOST_QUERY_CHARS), utf8(entry_id, "id"), done, at)
 
 
-def all_rows(read: Reading) -> Iterator[FeedbackRow]:
+def all_rows(read: SqliteReading) -> Iterator[FeedbackRow]:
     """Yield every row in insertion order."""
     sql = "SELECT query, entry_id, action, created_at FROM feedback ORDER BY row"
     return typed_pages(FeedbackRow, read.sql.execute(sql))
 
 
-def record(write: Writing, row: FeedbackRow) -> None:
+def record(write: SqliteWriting, row: FeedbackRow) -> None:
     """Store one row."""
     write.sql.execute("INSERT INTO feedback (query, entry_id, action, created_at) VALUES (?, ?, ?, ?)", row)
 
 
-def restore(write: Writing, row: FeedbackRow) -> None:
+def restore(write: SqliteWriting, row: FeedbackRow) -> None:
     """Store a row of an export unless it exists: importing twice must not count twice."""
     write.sql.execute(
         "INSERT INTO feedback (query, entry_id, action, created_at) SELECT ?, ?, ?, ? WHERE NOT EXISTS ("
@@ -47,13 +47,13 @@ def restore(write: Writing, row: FeedbackRow) -> None:
     )
 
 
-def counts(read: Reading) -> dict[str, int]:
+def counts(read: SqliteReading) -> dict[str, int]:
     """Return the number of rows by action, in the order of actions."""
     sql = "SELECT action, count(*) FROM feedback GROUP BY action ORDER BY action"
     return dict(typed(TextCount, read.sql.execute(sql)))
 
 
-def by_day(read: Reading) -> list[tuple[int, str, int]]:
+def by_day(read: SqliteReading) -> list[tuple[int, str, int]]:
     """Return the number of rows by day (whole days since 1970, UTC) and action, in the order of days."""
     sql = (
         f"SELECT CAST(created_at / {_DAY_S} AS INTEGER) - (created_at < 0) AS day, action, count(*) FROM feedback "
@@ -62,6 +62,6 @@ def by_day(read: Reading) -> list[tuple[int, str, int]]:
     return read.sql.execute(sql).fetchall()
 
 
-def clear(write: Writing) -> int:
+def clear(write: SqliteWriting) -> int:
     """Delete all feedback; return the number of rows."""
     return write.sql.execute("DELETE FROM feedback").rowcount

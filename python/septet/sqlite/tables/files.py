@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from septet.sqlite.store.nul import listed
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.typed import typed
 from septet.store.rows import EntryRow
 
@@ -74,56 +74,56 @@ def stem_of(name: str) -> str:
 # -- roots -------------------------------------------------------------------------------------------------------------
 
 
-def any_root(read: Reading | Writing) -> bool:
+def any_root(read: SqliteReading | SqliteWriting) -> bool:
     """Return True if the vault follows a root."""
     return read.sql.execute("SELECT 1 FROM roots LIMIT 1").fetchone() is not None
 
 
-def roots(read: Reading | Writing) -> list[RootRow]:
+def roots(read: SqliteReading | SqliteWriting) -> list[RootRow]:
     """Return every root in insertion order."""
     return typed(RootRow, read.sql.execute(f"{_ROOT} ORDER BY root"))
 
 
-def has_root(read: Reading | Writing, root: int) -> bool:
+def has_root(read: SqliteReading | SqliteWriting, root: int) -> bool:
     """Return True if a root has this number."""
     return read.sql.execute("SELECT 1 FROM roots WHERE root = ?", (root,)).fetchone() is not None
 
 
-def add_root(write: Writing, path: str, name: str, options: str, identity: str) -> int:
+def add_root(write: SqliteWriting, path: str, name: str, options: str, identity: str) -> int:
     """Store a root; return its number."""
     sql = "INSERT INTO roots (path, name, options, identity) VALUES (?, ?, ?, ?)"
     return int(write.sql.execute(sql, (path, name, options, identity)).lastrowid or 0)
 
 
-def set_options(write: Writing, root: int, options: str) -> None:
+def set_options(write: SqliteWriting, root: int, options: str) -> None:
     """Store the options of a root."""
     write.sql.execute("UPDATE roots SET options = ? WHERE root = ?", (options, root))
 
 
-def note_root(write: Writing, root: int, synced_at: float | None, problem: str | None) -> None:
+def note_root(write: SqliteWriting, root: int, synced_at: float | None, problem: str | None) -> None:
     """Record the end of a root's sync: its time if it was complete, and its problem if it failed."""
     sql = "UPDATE roots SET synced_at = coalesce(?, synced_at), problem = ? WHERE root = ?"
     write.sql.execute(sql, (synced_at, problem, root))
 
 
-def note_identity(write: Writing, root: int, identity: str) -> None:
+def note_identity(write: SqliteWriting, root: int, identity: str) -> None:
     """Record the chunking identity of a root."""
     write.sql.execute("UPDATE roots SET identity = ?1 WHERE root = ?2 AND identity <> ?1", (identity, root))
 
 
-def remove_root(write: Writing, root: int) -> None:
+def remove_root(write: SqliteWriting, root: int) -> None:
     """Remove a root whose files were removed."""
     write.sql.execute("DELETE FROM roots WHERE root = ?", (root,))
     write.sql.execute("DELETE FROM meta WHERE key = ?", (_device_key(root),))
 
 
-def device_of(read: Reading | Writing, root: int) -> int | None:
+def device_of(read: SqliteReading | SqliteWriting, root: int) -> int | None:
     """Return the file system of a root at its last sync."""
     row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (_device_key(root),)).fetchone()
     return None if row is None else int(row[0])
 
 
-def set_device(write: Writing, root: int, device: int) -> None:
+def set_device(write: SqliteWriting, root: int, device: int) -> None:
     """Record the file system of a root."""
     write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_device_key(root), str(device)))
 
@@ -135,38 +135,38 @@ def _device_key(root: int) -> str:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def of_root(read: Reading | Writing, root: int, below: str = "") -> list[FileRow]:
+def of_root(read: SqliteReading | SqliteWriting, root: int, below: str = "") -> list[FileRow]:
     """Return the files of a root in the order of their paths, or only those at a path and below it."""
     where, args = ("AND (path = ? OR path > ? AND path < ?)", (below, f"{below}/", f"{below}0")) if below else ("", ())
     return typed(FileRow, read.sql.execute(f"{_FILE} WHERE root = ? {where} ORDER BY path", (root, *args)))
 
 
-def at(read: Reading | Writing, root: int, paths: Sequence[str]) -> dict[str, FileRow]:
+def at(read: SqliteReading | SqliteWriting, root: int, paths: Sequence[str]) -> dict[str, FileRow]:
     """Return the files of a root at paths, by path."""
     source, parameter = listed(paths)
     sql = f"{_FILE} WHERE root = ? AND path IN (SELECT value FROM {source})"
     return {row.path: row for row in typed(FileRow, read.sql.execute(sql, (root, parameter)))}
 
 
-def like(read: Reading | Writing, root: int, hashes: Sequence[str]) -> list[FileRow]:
+def like(read: SqliteReading | SqliteWriting, root: int, hashes: Sequence[str]) -> list[FileRow]:
     """Return the files of a root that have one of the hashes."""
     sql = f"{_FILE} WHERE root = ? AND hash IN {_THESE} ORDER BY path"
     return typed(FileRow, read.sql.execute(sql, (root, json.dumps(list(hashes)))))
 
 
-def rows_of(read: Reading | Writing, files: Iterable[int]) -> dict[int, FileRow]:
+def rows_of(read: SqliteReading | SqliteWriting, files: Iterable[int]) -> dict[int, FileRow]:
     """Return files by their numbers."""
     sql = f"{_FILE} WHERE file IN {_THESE}"
     return {row.file: row for row in typed(FileRow, read.sql.execute(sql, (json.dumps(list(files)),)))}
 
 
-def file_ids_taken(read: Reading | Writing, ids: Sequence[str]) -> set[str]:
+def file_ids_taken(read: SqliteReading | SqliteWriting, ids: Sequence[str]) -> set[str]:
     """Return the ids in use by files."""
     sql = f"SELECT id FROM files WHERE id IN {_THESE}"
     return {id for (id,) in read.sql.execute(sql, (json.dumps(list(ids)),))}
 
 
-def put(write: Writing, row: FileRow) -> int:
+def put(write: SqliteWriting, row: FileRow) -> int:
     """Store a file, new if its number is 0; return its number."""
     name = folded(row.path.rpartition("/")[2])
     values = (*row[1:], name, stem_of(name))
@@ -184,17 +184,17 @@ def put(write: Writing, row: FileRow) -> int:
     return row.file
 
 
-def touch(write: Writing, files: Iterable[tuple[int, int, float, int, str]]) -> None:
+def touch(write: SqliteWriting, files: Iterable[tuple[int, int, float, int, str]]) -> None:
     """Update size, mtime (ns) and sync time of files with unchanged bytes: ``(size, mtime, synced, number, hash)``."""
     write.sql.executemany("UPDATE files SET size = ?, mtime_ns = ?, synced_at = ? WHERE file = ? AND hash = ?", files)
 
 
-def unknown(write: Writing, files: Sequence[int]) -> None:
+def unknown(write: SqliteWriting, files: Sequence[int]) -> None:
     """Forget the bytes of files, so that the next sync reads them again."""
     write.sql.execute(f"UPDATE files SET hash = '', mtime_ns = 0 WHERE file IN {_THESE}", (json.dumps(list(files)),))
 
 
-def remove(write: Writing, files: Sequence[int]) -> None:
+def remove(write: SqliteWriting, files: Sequence[int]) -> None:
     """Remove files and their mentions; the caller erases their chunks."""
     these = json.dumps(list(files))
     for table in ("mentions", "files", "staged"):
@@ -204,7 +204,7 @@ def remove(write: Writing, files: Sequence[int]) -> None:
 # -- chunks ------------------------------------------------------------------------------------------------------------
 
 
-def chunks_of(read: Reading | Writing, ids: Sequence[str]) -> dict[str, list[ChunkRow]]:
+def chunks_of(read: SqliteReading | SqliteWriting, ids: Sequence[str]) -> dict[str, list[ChunkRow]]:
     """Return the chunks of files, by the file's id, in their order."""
     columns = ", ".join(f"e.{name}" for name in COMPARED)
     sql = (
@@ -218,7 +218,7 @@ def chunks_of(read: Reading | Writing, ids: Sequence[str]) -> dict[str, list[Chu
     return chunks
 
 
-def owners_of(read: Reading | Writing, source: str) -> dict[str, str]:
+def owners_of(read: SqliteReading | SqliteWriting, source: str) -> dict[str, str]:
     """Return, by path, the ids of files without a row that have chunks with this source."""
     sql = (
         "SELECT e.path, min(e.parent) FROM entries e WHERE e.source = ? AND e.live AND e.path IS NOT NULL "
@@ -228,12 +228,12 @@ def owners_of(read: Reading | Writing, source: str) -> dict[str, str]:
     return dict(read.sql.execute(sql, (source,)).fetchall())
 
 
-def count_files(read: Reading | Writing, root: int) -> int:
+def count_files(read: SqliteReading | SqliteWriting, root: int) -> int:
     """Return the number of files of a root."""
     return int(read.sql.execute("SELECT count(*) FROM files WHERE root = ?", (root,)).fetchone()[0])
 
 
-def count_chunks(read: Reading | Writing, root: int) -> int:
+def count_chunks(read: SqliteReading | SqliteWriting, root: int) -> int:
     """Return the number of chunks of a root."""
     sql = (
         "SELECT count(*) FROM files f JOIN entries e ON e.parent = f.id "
@@ -242,14 +242,14 @@ def count_chunks(read: Reading | Writing, root: int) -> int:
     return int(read.sql.execute(sql, (root,)).fetchone()[0])
 
 
-def others_with(read: Reading | Writing, parents: Mapping[str, str]) -> set[str]:
+def others_with(read: SqliteReading | SqliteWriting, parents: Mapping[str, str]) -> set[str]:
     """Return the ids that exist and are not chunks of the given parent."""
     sql = "SELECT e.id, e.parent FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
     rows = read.sql.execute(sql, (json.dumps(list(parents)),))
     return {id for id, parent in rows if parent != parents[id]}
 
 
-def move_chunks(write: Writing, moves: Iterable[tuple[str, int, int, int]]) -> None:
+def move_chunks(write: SqliteWriting, moves: Iterable[tuple[str, int, int, int]]) -> None:
     """Set the spans of chunks: ``(path, first line, last line, row)``; they are not indexed."""
     write.sql.executemany(
         f"UPDATE entries SET path = ?, first_line = ?, last_line = ?, generation = {int(write.generation)} "
@@ -258,7 +258,7 @@ def move_chunks(write: Writing, moves: Iterable[tuple[str, int, int, int]]) -> N
     )
 
 
-def first_chunk(read: Reading | Writing, file_id: str) -> str | None:
+def first_chunk(read: SqliteReading | SqliteWriting, file_id: str) -> str | None:
     """Return the id of a file's first chunk."""
     # Chunks of one long line have the same span; the first is not the target of a link ``next``.
     sql = (
@@ -271,7 +271,7 @@ def first_chunk(read: Reading | Writing, file_id: str) -> str | None:
     return None if row is None else str(row[0])
 
 
-def anchors(read: Reading | Writing, file_id: str) -> list[tuple[str, str]]:
+def anchors(read: SqliteReading | SqliteWriting, file_id: str) -> list[tuple[str, str]]:
     """Return ``(id, headings as JSON)`` of the chunks of a file with headings, in their order."""
     sql = (
         "SELECT e.id, json_extract(e.attrs, '$.headings') FROM entries e WHERE e.parent = ? AND e.live "
@@ -283,7 +283,7 @@ def anchors(read: Reading | Writing, file_id: str) -> list[tuple[str, str]]:
 # -- links -------------------------------------------------------------------------------------------------------------
 
 
-def named(read: Reading | Writing, root: int, name: str, *, stem: bool) -> list[tuple[str, str]]:
+def named(read: SqliteReading | SqliteWriting, root: int, name: str, *, stem: bool) -> list[tuple[str, str]]:
     """Return path and id of the files of a root with a folded name, or a folded stem, by path."""
     column = "stem" if stem else "name"
     # The plus prevents SQLite from scanning all files of the root by path.
@@ -291,13 +291,13 @@ def named(read: Reading | Writing, root: int, name: str, *, stem: bool) -> list[
     return read.sql.execute(sql, (name, root)).fetchall()
 
 
-def own_links(read: Reading | Writing, chunks: Sequence[str]) -> dict[tuple[str, str], str]:
+def own_links(read: SqliteReading | SqliteWriting, chunks: Sequence[str]) -> dict[tuple[str, str], str]:
     """Return the types of the links from chunks, by source and target."""
     sql = "SELECT l.source, l.target, l.type FROM json_each(?) j JOIN links l ON l.source = j.value"
     return {(source, target): type for source, target, type in read.sql.execute(sql, (json.dumps(list(chunks)),))}
 
 
-def unlink(write: Writing, ends: Sequence[tuple[str, str]]) -> None:
+def unlink(write: SqliteWriting, ends: Sequence[tuple[str, str]]) -> None:
     """Remove links by their ends, and record the change."""
     write.sql.executemany("DELETE FROM links WHERE source = ? AND target = ?", ends)
     write.sql.executemany(

@@ -10,7 +10,7 @@ from septet.errors import StoreError
 from septet.inputs.arguments import shown
 from septet.model.entry import entries_of, json_of
 from septet.ranking.pool import Candidate, json_text
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import parts
 from septet.sqlite.tables.altered import note_altered
 from septet.sqlite.tables.typed import typed
@@ -36,7 +36,7 @@ class _Kept(NamedTuple):
     columns: str
 
 
-def keep(write: Writing, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping) -> None:
+def keep(write: SqliteWriting, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping) -> None:
     """Keep the values of columns of entries in which any of them is about to change.
 
     Args:
@@ -54,7 +54,7 @@ def keep(write: Writing, rows: Sequence[int], columns: Mapping[str, object], kee
     _trim(write, rows, keeping.most)
 
 
-def keep_replaced(write: Writing, rows: Sequence[Any], keeping: Keeping) -> None:
+def keep_replaced(write: SqliteWriting, rows: Sequence[Any], keeping: Keeping) -> None:
     """Keep the values that are about to be overwritten.
 
     Args:
@@ -97,7 +97,7 @@ def replaced(old: Sequence[Any], row: Any) -> str | None:
     return json_text(changes)
 
 
-def of_entry(read: Reading, entry_id: str) -> list[Stored]:
+def of_entry(read: SqliteReading, entry_id: str) -> list[Stored]:
     """Return the earlier versions of a live entry, the latest first."""
     now = read.sql.execute(
         f"SELECT e.row, e.id, {', '.join(f'e.{name}' for name in COLUMNS)} FROM entries e WHERE e.id = ? AND e.live",
@@ -126,7 +126,7 @@ def versions(now: Sequence[Any], changes: Iterable[tuple[float, str, str]]) -> l
     return result
 
 
-def was(read: Reading | Writing, row: int, call: str, column: str) -> Any:
+def was(read: SqliteReading | SqliteWriting, row: int, call: str, column: str) -> Any:
     """Return the value of a column before the last such call that changed it; None if unknown."""
     sql = (
         "SELECT columns FROM history WHERE entry = ? AND call = ? AND json_type(columns, '$.' || ?) IS NOT NULL "
@@ -136,12 +136,12 @@ def was(read: Reading | Writing, row: int, call: str, column: str) -> Any:
     return None if stored is None else columns_of(stored[0]).get(column)
 
 
-def erase(write: Writing, rows: Sequence[int]) -> None:
+def erase(write: SqliteWriting, rows: Sequence[int]) -> None:
     """Remove the versions of entries."""
     write.sql.execute("DELETE FROM history WHERE entry IN (SELECT value FROM json_each(?))", (json.dumps(list(rows)),))
 
 
-def count_older(read: Reading, until: float, rows: Sequence[int] | None) -> int:
+def count_older(read: SqliteReading, until: float, rows: Sequence[int] | None) -> int:
     """Return the number of versions replaced at or before a time, of all entries or some."""
     if not _exists(read):
         return 0
@@ -149,13 +149,13 @@ def count_older(read: Reading, until: float, rows: Sequence[int] | None) -> int:
     return int(read.sql.execute(f"SELECT count(*) FROM history WHERE {condition}", parameters).fetchone()[0])
 
 
-def drop_older(write: Writing, until: float, rows: Sequence[int] | None) -> int:
+def drop_older(write: SqliteWriting, until: float, rows: Sequence[int] | None) -> int:
     """Remove the versions replaced at or before a time, of all entries or some; return their number."""
     condition, parameters = _older(until, rows)
     return write.sql.execute(f"DELETE FROM history WHERE {condition}", parameters).rowcount
 
 
-def _exists(read: Reading) -> bool:
+def _exists(read: SqliteReading) -> bool:
     """Return True if the file's schema has versions of entries; another process may upgrade it."""
     return read.sql.execute("SELECT 1 FROM main.sqlite_master WHERE name = 'history'").fetchone() is not None
 
@@ -166,7 +166,7 @@ def _older(until: float, rows: Sequence[int] | None) -> tuple[str, tuple[object,
     return "at <= ? AND entry IN (SELECT value FROM json_each(?))", (until, json.dumps(list(rows)))
 
 
-def _trim(write: Writing, rows: Sequence[int], most: int) -> None:
+def _trim(write: SqliteWriting, rows: Sequence[int], most: int) -> None:
     write.sql.execute(
         "DELETE FROM history WHERE entry IN (SELECT value FROM json_each(?)) "
         "AND version <= (SELECT max(h.version) FROM history h WHERE h.entry = history.entry) - ?",

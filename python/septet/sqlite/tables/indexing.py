@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Literal, NamedTuple
 
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.fragments import MEMORY, SEARCHABLE
 from septet.sqlite.tables.typed import typed_pages
 
@@ -51,18 +51,18 @@ _TABLES = (
 )
 
 
-def rows_of(write: Writing, ids: Sequence[str]) -> list[int]:
+def rows_of(write: SqliteWriting, ids: Sequence[str]) -> list[int]:
     """Return the rows of existing ids, live or not, ascending."""
     sql = "SELECT DISTINCT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value ORDER BY e.row"
     return [row for (row,) in write.sql.execute(sql, (json.dumps(list(ids)),))]
 
 
-def last_row(write: Writing) -> int:
+def last_row(write: SqliteWriting) -> int:
     """Return the last row; 0 if empty. Rows inserted later have higher numbers."""
     return int(write.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
 
 
-def unindex(write: Writing, rows: Sequence[int]) -> None:
+def unindex(write: SqliteWriting, rows: Sequence[int]) -> None:
     """Remove rows from the full-text tables; call it before their text changes."""
     if not (rows and write.indexes):
         return
@@ -75,7 +75,7 @@ def unindex(write: Writing, rows: Sequence[int]) -> None:
         )
 
 
-def index(write: Writing, rows: Sequence[int], *, after: int, expected: int) -> None:
+def index(write: SqliteWriting, rows: Sequence[int], *, after: int, expected: int) -> None:
     """Add rows to the full-text tables; call it after `unindex` and the write.
 
     Args:
@@ -96,7 +96,7 @@ def index(write: Writing, rows: Sequence[int], *, after: int, expected: int) -> 
         write.sql.execute(f"{into} entries e WHERE e.row > ? AND {t.condition} ORDER BY e.row", (after,))
 
 
-def emptied(write: Writing) -> Writing:
+def emptied(write: SqliteWriting) -> SqliteWriting:
     """Empty the full-text tables; the returned transaction does not update them until `fill`.
 
     Faster than removing rows one by one if more than half are removed.
@@ -106,7 +106,7 @@ def emptied(write: Writing) -> Writing:
     return write._replace(indexes=False)
 
 
-def remade(write: Writing) -> Writing:
+def remade(write: SqliteWriting) -> SqliteWriting:
     """Empty the full-text tables as `emptied`, even if they are too damaged to be opened."""
     for t in _TABLES:
         try:
@@ -117,7 +117,7 @@ def remade(write: Writing) -> Writing:
     return write._replace(indexes=False)
 
 
-def _recreate(write: Writing, name: str) -> None:
+def _recreate(write: SqliteWriting, name: str) -> None:
     """Reset the shadow tables of a damaged full-text table, which cannot be dropped."""
     from septet.sqlite.store.connection import schema
 
@@ -141,16 +141,16 @@ def _recreate(write: Writing, name: str) -> None:
             write.sql.executemany(f"INSERT INTO {name}_{inner} VALUES ({places})", rows)
 
 
-def fill(write: Writing) -> None:
+def fill(write: SqliteWriting) -> None:
     """Fill the emptied full-text tables from all entries."""
     index(write._replace(indexes=True), [], after=-1, expected=MANY)
 
 
-def take(write: Writing, prepared: object) -> None:
+def take(write: SqliteWriting, prepared: object) -> None:
     """Do nothing: FTS5 tokenises texts in the write transaction."""
 
 
-def merge(write: Writing) -> None:
+def merge(write: SqliteWriting) -> None:
     """Merge the full-text index, dropping terms of deleted rows. No-op if none were deleted.
 
     FTS5 keeps the words of removed rows, with their positions, until it merges their segments.
@@ -175,7 +175,7 @@ class IndexedTexts(NamedTuple):
     grams: str
 
 
-def indexed_texts(read: Reading, rows: Sequence[int]) -> Iterator[IndexedTexts]:
+def indexed_texts(read: SqliteReading, rows: Sequence[int]) -> Iterator[IndexedTexts]:
     """Yield the texts of the given rows in `entries_fts` and `grams_fts`, also for memories; skips deleted rows."""
     sql = (
         "SELECT j.key, e.id, e.title, e.description, e.context, e.tags, e.grams FROM json_each(?) j "
@@ -191,7 +191,7 @@ class Totals(NamedTuple):
     tokens: int
 
 
-def totals(read: Reading, table: Literal["entries_fts", "grams_fts", "memories_fts"]) -> Totals:
+def totals(read: SqliteReading, table: Literal["entries_fts", "grams_fts", "memories_fts"]) -> Totals:
     """Return FTS5's own totals, from its averages record: varints of the rows and of the tokens per column."""
     block = read.sql.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()
     numbers, value = [], 0
@@ -203,7 +203,7 @@ def totals(read: Reading, table: Literal["entries_fts", "grams_fts", "memories_f
     return Totals(numbers[0], sum(numbers[1:])) if numbers else Totals(0, 0)
 
 
-def _widen(write: Writing) -> None:
+def _widen(write: SqliteWriting) -> None:
     """Enlarge FTS5's buffers; the setting is stored in the file."""
     for t in _TABLES:
         size = write.sql.execute(f"SELECT v FROM {t.name}_config WHERE k = 'hashsize'").fetchone()

@@ -5,7 +5,7 @@ The texts of a job are claimed under the job's name, which belongs to no process
 
 from __future__ import annotations
 
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import claims
 from septet.sqlite.tables.typed import typed
 from septet.store.rows import Job
@@ -19,7 +19,7 @@ def owner_of(job: int) -> str:
     return f"{OWNERS} {job} - -"
 
 
-def make(write: Writing, model: str, address: str, name: str, owner: str, now: float, until: float) -> int:
+def make(write: SqliteWriting, model: str, address: str, name: str, owner: str, now: float, until: float) -> int:
     """Record a job before its submission; return its number.
 
     Args:
@@ -34,12 +34,12 @@ def make(write: Writing, model: str, address: str, name: str, owner: str, now: f
     return cursor
 
 
-def submitted(write: Writing, job: int, batch: str) -> None:
+def submitted(write: SqliteWriting, job: int, batch: str) -> None:
     """Store the provider's id of a job."""
     write.sql.execute("UPDATE jobs SET batch = ? WHERE job = ?", (batch, job))
 
 
-def take(write: Writing, model: str, address: str, owner: str, now: float, until: float) -> list[Job]:
+def take(write: SqliteWriting, model: str, address: str, owner: str, now: float, until: float) -> list[Job]:
     """Take over the jobs of a model whose owners are dead, the oldest first."""
     sql = "SELECT DISTINCT owner FROM jobs WHERE until > ? AND owner <> ''"
     owners = [r[0] for r in write.sql.execute(sql, (now,))]
@@ -52,28 +52,28 @@ def take(write: Writing, model: str, address: str, owner: str, now: float, until
     return jobs
 
 
-def renew(write: Writing, owner: str, until: float) -> None:
+def renew(write: SqliteWriting, owner: str, until: float) -> None:
     """Extend the ownership of jobs."""
     write.sql.execute("UPDATE jobs SET until = ? WHERE owner = ?", (until, owner))
 
 
-def let_go(write: Writing, owner: str) -> None:
+def let_go(write: SqliteWriting, owner: str) -> None:
     """Release jobs to the next process; their texts stay claimed."""
     write.sql.execute("UPDATE jobs SET owner = '' WHERE owner = ?", (owner,))
 
 
-def drop(write: Writing, job: int) -> None:
+def drop(write: SqliteWriting, job: int) -> None:
     """Delete a finished job, and release its texts without vectors."""
     write.sql.execute("DELETE FROM jobs WHERE job = ?", (job,))
     claims.release(write, owner_of(job))
 
 
-def keys(read: Reading, job: int) -> set[str]:
+def keys(read: SqliteReading, job: int) -> set[str]:
     """Return the hashes of a job's pending texts."""
     return {r[0] for r in read.sql.execute("SELECT key FROM claims WHERE owner = ?", (owner_of(job),))}
 
 
-def count_texts(read: Reading, model: str) -> int:
+def count_texts(read: SqliteReading, model: str) -> int:
     """Return the number of texts of a model in jobs."""
     sql = "SELECT count(*) FROM claims WHERE model = ? AND owner GLOB ?"
     return int(read.sql.execute(sql, (model, f"{OWNERS} *")).fetchone()[0])

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from septet.model.links import NEXT, Link
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.typed import typed, typed_pages
 
 #: Links ``l`` from ``s`` to ``t`` that count for distances. Links between chunks of a file do not: every file has them,
@@ -14,7 +14,7 @@ from septet.sqlite.tables.typed import typed, typed_pages
 _WALKED = f"(l.type <> '{NEXT}' OR s.kind <> 'chunk' OR t.kind <> 'chunk' OR t.parent IS NOT s.parent)"
 
 
-def put(write: Writing, links: Iterable[Link]) -> None:
+def put(write: SqliteWriting, links: Iterable[Link]) -> None:
     """Store links; a link that exists gets the new type and note, and counts as new."""
     stored = list(links)
     write.sql.executemany(
@@ -25,7 +25,7 @@ def put(write: Writing, links: Iterable[Link]) -> None:
     _note_changes(write, ((link.source, link.target) for link in stored))
 
 
-def remove(write: Writing, source: str, target: str) -> bool:
+def remove(write: SqliteWriting, source: str, target: str) -> bool:
     """Remove a link; return True if it existed."""
     there = write.sql.execute("DELETE FROM links WHERE source = ? AND target = ?", (source, target)).rowcount > 0
     if there:
@@ -33,7 +33,7 @@ def remove(write: Writing, source: str, target: str) -> bool:
     return there
 
 
-def remove_of_rows(write: Writing, rows: Sequence[int]) -> None:
+def remove_of_rows(write: SqliteWriting, rows: Sequence[int]) -> None:
     """Remove the links from and to the entries at the given rows."""
     if not any_links(write):
         return
@@ -47,13 +47,13 @@ def remove_of_rows(write: Writing, rows: Sequence[int]) -> None:
     write.sql.executemany("DELETE FROM links WHERE source = ? AND target = ?", ends)
 
 
-def linked_by(read: Reading | Writing, target: str, type: str) -> str | None:
+def linked_by(read: SqliteReading | SqliteWriting, target: str, type: str) -> str | None:
     """Return an entry that links to another one by a type, or None."""
     row = read.sql.execute("SELECT source FROM links WHERE target = ? AND type = ?", (target, type)).fetchone()
     return None if row is None else str(row[0])
 
 
-def _note_changes(write: Writing, ends: Iterable[tuple[str, str]]) -> None:
+def _note_changes(write: SqliteWriting, ends: Iterable[tuple[str, str]]) -> None:
     write.sql.executemany(
         "INSERT INTO link_changes SELECT s.row, t.row, ? FROM entries s, entries t WHERE s.id = ? AND t.id = ? "
         "ON CONFLICT (source, target) DO UPDATE SET generation = excluded.generation",
@@ -61,13 +61,13 @@ def _note_changes(write: Writing, ends: Iterable[tuple[str, str]]) -> None:
     )
 
 
-def purge(write: Writing) -> None:
+def purge(write: SqliteWriting) -> None:
     """Remove the links of deleted entries, whose rows are about to be removed."""
     dead = "(SELECT row FROM entries WHERE NOT live)"
     write.sql.execute(f"DELETE FROM link_changes WHERE source IN {dead} OR target IN {dead}")
 
 
-def row_links(read: Reading) -> list[tuple[int, int, int]]:
+def row_links(read: SqliteReading) -> list[tuple[int, int, int]]:
     """Return ``(row, row, generation)`` of every link that counts for distances; generation 0 if unknown."""
     sql = (
         "SELECT s.row, t.row, coalesce(c.generation, 0) FROM links l CROSS JOIN entries s ON s.id = l.source "
@@ -77,7 +77,7 @@ def row_links(read: Reading) -> list[tuple[int, int, int]]:
     return read.sql.execute(sql).fetchall()
 
 
-def changed_row_links(read: Reading, since: int) -> list[tuple[int, int, int, int]]:
+def changed_row_links(read: SqliteReading, since: int) -> list[tuple[int, int, int, int]]:
     """Return the links changed after a generation: ``(row, row, generation, 1 if it counts for distances)``."""
     sql = (
         "SELECT c.source, c.target, c.generation, EXISTS (SELECT 1 FROM links l WHERE l.source = s.id "
@@ -87,28 +87,28 @@ def changed_row_links(read: Reading, since: int) -> list[tuple[int, int, int, in
     return read.sql.execute(sql, (since,)).fetchall()
 
 
-def links_of(read: Reading, entry_id: str) -> list[Link]:
+def links_of(read: SqliteReading, entry_id: str) -> list[Link]:
     """Return the links from and to an entry."""
     sql = "SELECT source, target, type, note FROM links WHERE source = ? OR target = ? ORDER BY source, target"
     return typed(Link, read.sql.execute(sql, (entry_id, entry_id)))
 
 
-def all_links(read: Reading) -> Iterator[Link]:
+def all_links(read: SqliteReading) -> Iterator[Link]:
     """Yield every link."""
     return typed_pages(Link, read.sql.execute("SELECT source, target, type, note FROM links"))
 
 
-def count(read: Reading) -> int:
+def count(read: SqliteReading) -> int:
     """Return the number of links."""
     return int(read.sql.execute("SELECT count(*) FROM links").fetchone()[0])
 
 
-def any_links(read: Reading | Writing) -> bool:
+def any_links(read: SqliteReading | SqliteWriting) -> bool:
     """Return True if the store has any link."""
     return read.sql.execute("SELECT 1 FROM links LIMIT 1").fetchone() is not None
 
 
-def distances(read: Reading, anchors: Sequence[str], depth: int) -> dict[str, int]:
+def distances(read: SqliteReading, anchors: Sequence[str], depth: int) -> dict[str, int]:
     """Return every entry within ``depth`` undirected steps of an anchor, with the minimum number of steps.
 
     An anchor counts only as the neighbour of another anchor: links are never followed back to their start.
@@ -125,7 +125,7 @@ def distances(read: Reading, anchors: Sequence[str], depth: int) -> dict[str, in
     return nearest
 
 
-def _neighbours(read: Reading, ids: Sequence[str]) -> list[str]:
+def _neighbours(read: SqliteReading, ids: Sequence[str]) -> list[str]:
     if not ids:
         return []
     parameter = json.dumps(list(ids))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from septet.errors import StoreError
 from septet.ranking.pool import Candidate
 from septet.sqlite.store.nul import listed, unescaped
-from septet.sqlite.store.store import Reading
+from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables.conditions import json_source
 from septet.sqlite.tables.entries import CANDIDATE
 from septet.sqlite.tables.typed import typed_pages
@@ -35,17 +35,17 @@ class Dated(NamedTuple):
     valid_until: float | None
 
 
-def dated(read: Reading) -> list[Dated]:
+def dated(read: SqliteReading) -> list[Dated]:
     """Return all live entries in the order of rows."""
     return read.sql.execute(f"SELECT {_DATED} FROM entries e WHERE e.live ORDER BY e.row").fetchall()
 
 
-def changed(read: Reading, since: int) -> list[Dated]:
+def changed(read: SqliteReading, since: int) -> list[Dated]:
     """Return the entries written after a generation, including deleted ones, in the order of rows."""
     return sorted(read.sql.execute(f"SELECT {_DATED} FROM entries e WHERE e.generation > ?", (since,)))
 
 
-def values(read: Reading, column: str, rows: Sequence[int] | None = None) -> Iterator[tuple[int, Any]]:
+def values(read: SqliteReading, column: str, rows: Sequence[int] | None = None) -> Iterator[tuple[int, Any]]:
     """Yield row and value of a column, skipping NULL.
 
     Args:
@@ -62,7 +62,7 @@ def values(read: Reading, column: str, rows: Sequence[int] | None = None) -> Ite
 
 
 def members(
-    read: Reading, field: str, rows: Sequence[int] | None = None, *, lists: bool = True
+    read: SqliteReading, field: str, rows: Sequence[int] | None = None, *, lists: bool = True
 ) -> Iterator[tuple[int, Any]]:
     """Yield row and value for each text, number and boolean in ``tags``, or at a path of attrs.
 
@@ -89,20 +89,20 @@ def members(
             yield row, value if kind in ("integer", "real") else kind == "true"
 
 
-def passing(read: Reading, condition: Condition, rows: Sequence[int] | None = None) -> list[int]:
+def passing(read: SqliteReading, condition: Condition, rows: Sequence[int] | None = None) -> list[int]:
     """Return the rows of the live entries that pass a condition."""
     source, parameters = _source(rows)
     sql = f"SELECT e.row FROM {source} AND {condition.sql}"
     return [row for (row,) in read.sql.execute(sql, (*parameters, *condition.parameters))]
 
 
-def in_order_of_ids(read: Reading) -> list[int]:
+def in_order_of_ids(read: SqliteReading) -> list[int]:
     """Return the rows of all entries, including deleted ones, in the order of ids."""
     # Answered by the index of ids, without reading rows.
     return [row for (row,) in read.sql.execute("SELECT row FROM entries ORDER BY id")]
 
 
-def ids(read: Reading, rows: Sequence[int] | None = None) -> Iterator[tuple[int, str]]:
+def ids(read: SqliteReading, rows: Sequence[int] | None = None) -> Iterator[tuple[int, str]]:
     """Yield row and id, including deleted entries unless rows are passed."""
     if rows is None:
         return read.sql.execute("SELECT row, id FROM entries")
@@ -110,19 +110,19 @@ def ids(read: Reading, rows: Sequence[int] | None = None) -> Iterator[tuple[int,
     return read.sql.execute(f"SELECT e.row, e.id FROM {source}", parameters)
 
 
-def held(read: Reading, entry_ids: Sequence[str]) -> frozenset[str]:
+def held(read: SqliteReading, entry_ids: Sequence[str]) -> frozenset[str]:
     """Return the ids of live entries."""
     source, parameter = listed(list(entry_ids))
     sql = f"SELECT e.id FROM {source} j CROSS JOIN entries e ON e.id = j.value WHERE e.live"
     return frozenset(id for (id,) in read.sql.execute(sql, (parameter,)))
 
 
-def last_row(read: Reading) -> int:
+def last_row(read: SqliteReading) -> int:
     """Return the highest row; 0 if empty."""
     return int(read.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
 
 
-def run(read: Reading, after: int, last: int) -> list[Candidate]:
+def run(read: SqliteReading, after: int, last: int) -> list[Candidate]:
     """Return the next live entries in the order of rows: some hundred, or a few megabytes; empty at the end.
 
     Args:

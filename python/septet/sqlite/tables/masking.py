@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from septet.sqlite.store.nul import listed
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import entries, indexing, texts
 from septet.sqlite.tables.typed import typed
 from septet.store.rows import EntryRow, Keeping
@@ -49,7 +49,7 @@ _PLACES = {
 _LOST = " AND NOT EXISTS (SELECT 1 FROM entries e WHERE e.id = feedback.entry_id AND e.live)"
 
 
-def parents(read: Reading, after: str) -> list[str]:
+def parents(read: SqliteReading, after: str) -> list[str]:
     """Return the next page of parents' ids of live entries, in order."""
     sql = (
         "SELECT DISTINCT parent FROM entries WHERE parent IS NOT NULL AND parent > ? AND live "
@@ -58,7 +58,7 @@ def parents(read: Reading, after: str) -> list[str]:
     return [parent for (parent,) in read.sql.execute(sql, (after,))]
 
 
-def family(read: Reading, parent: str) -> list[LiveEntry]:
+def family(read: SqliteReading, parent: str) -> list[LiveEntry]:
     """Return the live children of a parent by line; those of one line in the order of their links."""
     sql = (
         f"SELECT e.row, e.generation, {_COLUMNS} FROM entries e WHERE e.parent = ? AND e.live "
@@ -79,7 +79,7 @@ def family(read: Reading, parent: str) -> list[LiveEntry]:
     return [*ordered.values(), *(entry for entry in entries if entry.row.id not in ordered)]
 
 
-def singles(read: Reading, after: int) -> list[LiveEntry]:
+def singles(read: SqliteReading, after: int) -> list[LiveEntry]:
     """Return the next page of live entries without a parent, after a row."""
     sql = (
         f"SELECT e.row, e.generation, {_COLUMNS} FROM entries e WHERE e.row > ? AND e.parent IS NULL AND e.live "
@@ -94,19 +94,19 @@ def singles(read: Reading, after: int) -> list[LiveEntry]:
     return entries
 
 
-def unchanged(write: Writing, entries: Sequence[LiveEntry]) -> bool:
+def unchanged(write: SqliteWriting, entries: Sequence[LiveEntry]) -> bool:
     """Return True if entries are unchanged since they were read."""
     sql = f"SELECT e.row, e.generation FROM entries e WHERE e.live AND e.row IN {_THESE}"
     now = dict(write.sql.execute(sql, (json.dumps([entry.at for entry in entries]),)).fetchall())
     return all(now.get(entry.at) == entry.generation for entry in entries)
 
 
-def put(write: Writing, rows: Sequence[EntryRow], now: float) -> None:
+def put(write: SqliteWriting, rows: Sequence[EntryRow], now: float) -> None:
     """Overwrite entries without keeping versions."""
     entries.upsert(write, rows, [], Keeping("redact", now, 0))
 
 
-def drop_vectors(write: Writing, before: Iterable[EntryRow]) -> int:
+def drop_vectors(write: SqliteWriting, before: Iterable[EntryRow]) -> int:
     """Remove the vectors of old texts, unless other entries have the same text; return their number."""
     hashes, stored = set(), []
     for row in before:
@@ -131,7 +131,7 @@ def drop_vectors(write: Writing, before: Iterable[EntryRow]) -> int:
     return count
 
 
-def texts_of(read: Reading, place: str, after: tuple[Any, ...]) -> list[Text]:
+def texts_of(read: SqliteReading, place: str, after: tuple[Any, ...]) -> list[Text]:
     """Return the next page of texts of a place (`_PLACES`), after a key; an empty key precedes all."""
     table, key, column = _PLACES[place]
     names = ", ".join(key)
@@ -153,7 +153,7 @@ def texts_of(read: Reading, place: str, after: tuple[Any, ...]) -> list[Text]:
     return typed(Text, texts_)
 
 
-def among_rows(read: Reading, place: str, page: Sequence[Text], rows: frozenset[int] | None) -> list[Text]:
+def among_rows(read: SqliteReading, place: str, page: Sequence[Text], rows: frozenset[int] | None) -> list[Text]:
     """Return the texts of a page of versions, links or feedback that belong to entries at these rows."""
     if rows is None:
         return [*page]
@@ -167,18 +167,18 @@ def among_rows(read: Reading, place: str, page: Sequence[Text], rows: frozenset[
     return [item for item in page if not ids.isdisjoint(item.key)]
 
 
-def has_files(read: Reading) -> bool:
+def has_files(read: SqliteReading) -> bool:
     """Return True if the file's schema supports roots."""
     return _is_there(read, "roots")
 
 
-def held_at(read: Reading, rows: Sequence[int]) -> list[LiveEntry]:
+def held_at(read: SqliteReading, rows: Sequence[int]) -> list[LiveEntry]:
     """Return the live entries at rows."""
     sql = f"SELECT e.row, e.generation, {_COLUMNS} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live"
     return [_held(row) for row in read.sql.execute(sql, (json.dumps(list(rows)),))]
 
 
-def set_texts(write: Writing, place: str, changed: Iterable[tuple[Text, str]]) -> int:
+def set_texts(write: SqliteWriting, place: str, changed: Iterable[tuple[Text, str]]) -> int:
     """Replace texts that are unchanged since they were read; return their number."""
     table, key, column = _PLACES[place]
     names = " AND ".join(f"{name} = ?" for name in key)
@@ -186,36 +186,36 @@ def set_texts(write: Writing, place: str, changed: Iterable[tuple[Text, str]]) -
     return write.sql.executemany(sql, [(masked, *item.key, item.text) for item, masked in changed]).rowcount
 
 
-def staged(read: Reading, after: int) -> list[Text]:
+def staged(read: SqliteReading, after: int) -> list[Text]:
     """Return the next page of staged texts, after a row, each with its row and file."""
     sql = f"SELECT entry, row, file FROM staged WHERE row > ? ORDER BY row LIMIT {PAGE_ROWS}"
     return typed(Text, [((row, file), text) for text, row, file in read.sql.execute(sql, (after,))])
 
 
-def drop_staged(write: Writing, files: Iterable[int]) -> int:
+def drop_staged(write: SqliteWriting, files: Iterable[int]) -> int:
     """Remove the staged rows of files, which are then staged again; return their number."""
     return write.sql.execute(f"DELETE FROM staged WHERE file IN {_THESE}", (json.dumps(sorted(files)),)).rowcount
 
 
-def read_again(write: Writing, files: Iterable[int]) -> None:
+def read_again(write: SqliteWriting, files: Iterable[int]) -> None:
     """Mark files to be read completely by the next sync, regardless of their times."""
     these = json.dumps(sorted(files))
     write.sql.execute(f"UPDATE files SET state = '{{}}', hash = '', mtime_ns = 0 WHERE file IN {_THESE}", (these,))
 
 
-def mentions(read: Reading | Writing, chunks: Sequence[str]) -> list[tuple[str, str, str]]:
+def mentions(read: SqliteReading | SqliteWriting, chunks: Sequence[str]) -> list[tuple[str, str, str]]:
     """Return ``(chunk, target, anchor)`` of the mentions of chunks."""
     source, parameter = listed(chunks)
     sql = f"SELECT m.chunk, m.target, m.anchor FROM {source} j JOIN mentions m ON m.chunk = j.value"
     return read.sql.execute(sql, (parameter,)).fetchall()
 
 
-def drop_mentions(write: Writing, mentions: Iterable[tuple[str, str, str]]) -> None:
+def drop_mentions(write: SqliteWriting, mentions: Iterable[tuple[str, str, str]]) -> None:
     """Remove mentions by chunk, target and anchor."""
     write.sql.executemany("DELETE FROM mentions WHERE chunk = ? AND target = ? AND anchor = ?", mentions)
 
 
-def erase_traces(write: Writing) -> int:
+def erase_traces(write: SqliteWriting) -> int:
     """Remove traces of deleted texts, and invalidate every array; return the number of removed vectors.
 
     Traces are the empty rows of deleted entries, vectors of deleted texts, and their words in the full-text index.
@@ -227,7 +227,7 @@ def erase_traces(write: Writing) -> int:
     return count
 
 
-def _is_there(read: Reading, table: str) -> bool:
+def _is_there(read: SqliteReading, table: str) -> bool:
     return read.sql.execute("SELECT 1 FROM main.sqlite_master WHERE name = ?", (table,)).fetchone() is not None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from septet.sqlite.store.nul import listed
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 
 #: The type of a row whose target is an alias of the note that the chunk begins.
 ALIAS = "alias"
@@ -23,7 +23,7 @@ class Mentioned(NamedTuple):
     type: str
 
 
-def put(write: Writing, file: int, mentions: Iterable[Mentioned]) -> None:
+def put(write: SqliteWriting, file: int, mentions: Iterable[Mentioned]) -> None:
     """Replace the mentions of a file's chunks."""
     write.sql.execute("DELETE FROM mentions WHERE file = ?", (file,))
     write.sql.executemany(
@@ -32,13 +32,13 @@ def put(write: Writing, file: int, mentions: Iterable[Mentioned]) -> None:
     )
 
 
-def of_files(read: Reading | Writing, files: Iterable[int]) -> set[str]:
+def of_files(read: SqliteReading | SqliteWriting, files: Iterable[int]) -> set[str]:
     """Return the chunks of files with mentions."""
     sql = f"SELECT DISTINCT chunk FROM mentions WHERE file IN {_THESE} AND type <> '{ALIAS}'"
     return {chunk for (chunk,) in read.sql.execute(sql, (json.dumps(list(files)),))}
 
 
-def naming(read: Reading | Writing, root: int, targets: Sequence[str]) -> set[str]:
+def naming(read: SqliteReading | SqliteWriting, root: int, targets: Sequence[str]) -> set[str]:
     """Return the chunks of a root's files that mention one of the targets."""
     source, parameter = listed(targets)
     sql = (
@@ -48,7 +48,7 @@ def naming(read: Reading | Writing, root: int, targets: Sequence[str]) -> set[st
     return {chunk for (chunk,) in read.sql.execute(sql, (parameter, root))}
 
 
-def of_chunks(read: Reading | Writing, chunks: Sequence[str]) -> dict[str, list[tuple[Mentioned, str]]]:
+def of_chunks(read: SqliteReading | SqliteWriting, chunks: Sequence[str]) -> dict[str, list[tuple[Mentioned, str]]]:
     """Return the mentions of chunks, by chunk, in a stable order, with the path of the file."""
     sql = (
         "SELECT m.chunk, m.target, m.anchor, m.type, f.path FROM json_each(?) j JOIN mentions m ON m.chunk = j.value "
@@ -60,7 +60,7 @@ def of_chunks(read: Reading | Writing, chunks: Sequence[str]) -> dict[str, list[
     return by_chunk
 
 
-def aliased(read: Reading | Writing, root: int, name: str) -> list[tuple[str, str]]:
+def aliased(read: SqliteReading | SqliteWriting, root: int, name: str) -> list[tuple[str, str]]:
     """Return ``(path, id)`` of the files of a root with a folded alias, by path."""
     sql = (
         "SELECT f.path, f.id FROM mentions m JOIN files f ON f.file = m.file "
@@ -69,7 +69,7 @@ def aliased(read: Reading | Writing, root: int, name: str) -> list[tuple[str, st
     return read.sql.execute(sql, (name, root)).fetchall()
 
 
-def aliases_of(read: Reading | Writing, files: Iterable[int]) -> set[str]:
+def aliases_of(read: SqliteReading | SqliteWriting, files: Iterable[int]) -> set[str]:
     """Return the folded aliases of files."""
     sql = f"SELECT DISTINCT target FROM mentions WHERE file IN {_THESE} AND type = '{ALIAS}'"
     return {name for (name,) in read.sql.execute(sql, (json.dumps(list(files)),))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-from septet.sqlite.store.store import Reading
+from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables.fragments import FINDABLE
 
 #: Maximum candidates from named files, those of the best match first.
@@ -18,7 +18,7 @@ MOST_CHARS = 4_096
 PATH, NAME, STEM = 3, 2, 1
 
 
-def any_files(read: Reading) -> bool:
+def any_files(read: SqliteReading) -> bool:
     """Return True if the vault has files; older schemas lack the table."""
     exists = "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = 'files'"
     if read.sql.execute(exists).fetchone() is None:
@@ -26,7 +26,7 @@ def any_files(read: Reading) -> bool:
     return read.sql.execute("SELECT 1 FROM files LIMIT 1").fetchone() is not None
 
 
-def chunks_named(read: Reading, query: str) -> dict[int, int]:
+def chunks_named(read: SqliteReading, query: str) -> dict[int, int]:
     """Return the rows of chunks of files named in a query, with the exactness of the match (3, 2 or 1).
 
     Ordered by exactness, path and line. A path may be relative to its root, prefixed with the root's name, or absolute;
@@ -46,7 +46,7 @@ def chunks_named(read: Reading, query: str) -> dict[int, int]:
     return _chunks(read, sorted(match for match in exact if match[0]))
 
 
-def _chunks(read: Reading, files: Iterable[tuple[int, str, str]]) -> dict[int, int]:
+def _chunks(read: SqliteReading, files: Iterable[tuple[int, str, str]]) -> dict[int, int]:
     rows: dict[int, int] = {}
     sql = f"SELECT e.row FROM entries e WHERE e.parent = ? AND {FINDABLE} ORDER BY e.first_line, e.row LIMIT ?"
     for exactness, _, file_id in files:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 
 _PART = (
     "substr(p.id, 1, length(e.id) + 1) = e.id || '#' AND length(p.id) > length(e.id) + 1 "
@@ -19,7 +19,7 @@ IS_PART = (
 _ANY = "SELECT 1 FROM entries WHERE parent IS NOT NULL LIMIT 1"
 
 
-def of(read: Reading | Writing, ids: Sequence[str]) -> list[str]:
+def of(read: SqliteReading | SqliteWriting, ids: Sequence[str]) -> list[str]:
     """Return the ids of the parts of split entries; other children are not parts."""
     # Most vaults have no parts, and every write calls this.
     if read.sql.execute(_ANY).fetchone() is None:
@@ -31,7 +31,7 @@ def of(read: Reading | Writing, ids: Sequence[str]) -> list[str]:
     return [id for (id,) in read.sql.execute(sql, (json.dumps(list(ids)),))]
 
 
-def with_parts(read: Reading | Writing, rows: Sequence[int]) -> list[int]:
+def with_parts(read: SqliteReading | SqliteWriting, rows: Sequence[int]) -> list[int]:
     """Return rows together with those of their parts, ascending."""
     if not rows or read.sql.execute(_ANY).fetchone() is None:
         return [*rows]
@@ -42,7 +42,7 @@ def with_parts(read: Reading | Writing, rows: Sequence[int]) -> list[int]:
     return sorted({*rows, *(row for (row,) in read.sql.execute(sql, (json.dumps(list(rows)),)))})
 
 
-def taken(read: Reading | Writing, parents: Mapping[str, str]) -> list[str]:
+def taken(read: SqliteReading | SqliteWriting, parents: Mapping[str, str]) -> list[str]:
     """Return the ids that exist and are not parts of the given parent."""
     sql = "SELECT e.id, e.parent FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live ORDER BY j.key"
     rows = read.sql.execute(sql, (json.dumps(list(parents)),))

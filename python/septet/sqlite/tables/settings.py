@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from septet.sqlite.store.store import Reading
+from septet.sqlite.store.store import SqliteReading
 
 
 class SqliteSettings(NamedTuple):
@@ -21,7 +21,7 @@ class SqliteSettings(NamedTuple):
     foreign_keys_on: bool
 
 
-def sqlite_settings(read: Reading) -> SqliteSettings:
+def sqlite_settings(read: SqliteReading) -> SqliteSettings:
     """Return the settings of a connection."""
     mode, fts5, keys = read.sql.execute(
         "SELECT (SELECT journal_mode FROM pragma_journal_mode), sqlite_compileoption_used('ENABLE_FTS5'), "

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from septet.model.spaces import Space
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.texts import joined
 
 #: Maximum rows removed per transaction, so that other writers do not wait long.
@@ -33,28 +33,28 @@ class Target(NamedTuple):
     begun: float
 
 
-def target(read: Reading | Writing, root: int) -> Target | None:
+def target(read: SqliteReading | SqliteWriting, root: int) -> Target | None:
     """Return the new chunking of a root in progress; None if there is none."""
     row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (_key(root),)).fetchone()
     return None if row is None else Target(*json.loads(row[0]))
 
 
-def begin(write: Writing, root: int, made_with: Target) -> None:
+def begin(write: SqliteWriting, root: int, made_with: Target) -> None:
     """Record the new chunking of a root."""
     write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_key(root), json.dumps(made_with)))
 
 
-def end(write: Writing, root: int) -> None:
+def end(write: SqliteWriting, root: int) -> None:
     """Record the end of a root's rebuild."""
     write.sql.execute("DELETE FROM meta WHERE key = ?", (_key(root),))
 
 
-def any_of(read: Reading | Writing) -> bool:
+def any_of(read: SqliteReading | SqliteWriting) -> bool:
     """Return True if anything is staged."""
     return read.sql.execute("SELECT 1 FROM staged LIMIT 1").fetchone() is not None
 
 
-def put(write: Writing, files: Sequence[Staged], hashes: Sequence[Sequence[str]]) -> None:
+def put(write: SqliteWriting, files: Sequence[Staged], hashes: Sequence[Sequence[str]]) -> None:
     """Stage files, replacing their previous staged rows.
 
     Args:
@@ -73,7 +73,7 @@ def put(write: Writing, files: Sequence[Staged], hashes: Sequence[Sequence[str]]
     )
 
 
-def files(read: Reading | Writing, root: int) -> dict[int, tuple[str, str]]:
+def files(read: SqliteReading | SqliteWriting, root: int) -> dict[int, tuple[str, str]]:
     """Return the staged files of a root by number: the hash of their bytes and their path when read."""
     sql = (
         "SELECT s.file, s.hash, json_extract(s.entry, '$.path') FROM staged s JOIN files f ON f.file = s.file "
@@ -82,7 +82,7 @@ def files(read: Reading | Writing, root: int) -> dict[int, tuple[str, str]]:
     return {row[0]: row[1:] for row in read.sql.execute(sql, (root,))}
 
 
-def read(read: Reading | Writing, files: Iterable[int]) -> Iterator[Staged]:
+def read(read: SqliteReading | SqliteWriting, files: Iterable[int]) -> Iterator[Staged]:
     """Yield staged files."""
     for file in files:
         sql = "SELECT hash, entry FROM staged WHERE file = ? ORDER BY row"
@@ -90,7 +90,7 @@ def read(read: Reading | Writing, files: Iterable[int]) -> Iterator[Staged]:
         yield Staged(file, hash, facts, tuple(entry for _, entry in chunks))
 
 
-def count_new(read: Reading | Writing, root: int) -> int:
+def count_new(read: SqliteReading | SqliteWriting, root: int) -> int:
     """Return the number of staged chunks of a root with new texts."""
     sql = (
         "SELECT count(*) FROM staged s JOIN files f ON f.file = s.file WHERE f.root = ? AND s.text_hash <> '' "
@@ -99,13 +99,13 @@ def count_new(read: Reading | Writing, root: int) -> int:
     return int(read.sql.execute(sql, (root,)).fetchone()[0])
 
 
-def count(read: Reading | Writing, root: int) -> int:
+def count(read: SqliteReading | SqliteWriting, root: int) -> int:
     """Return the number of staged chunks of a root."""
     sql = "SELECT count(*) FROM staged s JOIN files f ON f.file = s.file WHERE f.root = ? AND s.text_hash <> ''"
     return int(read.sql.execute(sql, (root,)).fetchone()[0])
 
 
-def texts_of(read: Reading, space: Space | None, *, after: int, limit: int) -> tuple[int, list[tuple[str, str]]]:
+def texts_of(read: SqliteReading, space: Space | None, *, after: int, limit: int) -> tuple[int, list[tuple[str, str]]]:
     """Return staged texts without a vector in a space, by hash, and the row of the last one.
 
     Args:
@@ -124,7 +124,7 @@ def texts_of(read: Reading, space: Space | None, *, after: int, limit: int) -> t
     return (rows[-1][0] if rows else after), texts
 
 
-def drop(write: Writing, root: int | None) -> int:
+def drop(write: SqliteWriting, root: int | None) -> int:
     """Remove some staged rows of a root, or of deleted roots; return their number.
 
     The recorded chunking is removed with the last row.

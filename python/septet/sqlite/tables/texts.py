@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.model.spaces import Space
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE, vector_key
 from septet.sqlite.tables.vectors import sized, typed_spaces
 from septet.store.rows import State, StoredVector, TextSpace
@@ -22,7 +22,7 @@ _SPACE = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces WHERE keyed_b
 _NO_TEXT = "key NOT IN (SELECT text_hash FROM entries WHERE live UNION ALL SELECT text_hash FROM staged)"
 
 
-def text_spaces(read: Reading | Writing) -> list[TextSpace]:
+def text_spaces(read: SqliteReading | SqliteWriting) -> list[TextSpace]:
     """Return every space keyed by text, the latest first."""
     states: Mapping[str, State] = dict(read.sql.execute("SELECT key, value FROM meta WHERE key GLOB 'state:*'"))
     spaces = []
@@ -32,14 +32,14 @@ def text_spaces(read: Reading | Writing) -> list[TextSpace]:
     return spaces
 
 
-def find_space(read: Reading | Writing, model: str, dimensions: int | None = None) -> Space | None:
+def find_space(read: SqliteReading | SqliteWriting, model: str, dimensions: int | None = None) -> Space | None:
     """Return the space of a model, the latest if no dimension is named; None if there is none."""
     sql = f"{_SPACE} AND model = ? AND (? IS NULL OR dimensions = ?) ORDER BY space DESC"
     row = read.sql.execute(sql, (model, dimensions, dimensions)).fetchone()
     return None if row is None else typed_spaces([row])[0]
 
 
-def make_space(write: Writing, model: str, dimensions: int, now: float, pooling: str | None = None) -> Space:
+def make_space(write: SqliteWriting, model: str, dimensions: int, now: float, pooling: str | None = None) -> Space:
     """Return the space of a model and a dimension; create it if missing.
 
     Args:
@@ -59,7 +59,7 @@ def make_space(write: Writing, model: str, dimensions: int, now: float, pooling:
     return space
 
 
-def begin(write: Writing, space: Space) -> None:
+def begin(write: SqliteWriting, space: Space) -> None:
     """Begin to fill a space that was left or on standby: it becomes active if no other is, else filling."""
     everything = text_spaces(write)
     if any(t.space == space and t.state in ("left", "standby") for t in everything):
@@ -67,22 +67,22 @@ def begin(write: Writing, space: Space) -> None:
         move(write, space, "filling" if others else "active")
 
 
-def add_index(write: Writing) -> None:
+def add_index(write: SqliteWriting) -> None:
     """Create the index over texts if missing; vaults without an embedder do not need it."""
     write.sql.execute("CREATE INDEX IF NOT EXISTS entries_by_text ON entries (text_hash, kind, live) WHERE live")
 
 
-def is_left(read: Reading | Writing, space: Space) -> bool:
+def is_left(read: SqliteReading | SqliteWriting, space: Space) -> bool:
     """Return True if a space belongs to an unused model."""
     return any(t.space == space and t.state == "left" for t in text_spaces(read))
 
 
-def move(write: Writing, space: Space, state: State) -> None:
+def move(write: SqliteWriting, space: Space, state: State) -> None:
     """Set the state of a space."""
     write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"state:{space.space}", state))
 
 
-def put(write: Writing, space: Space, keys: Sequence[str], vectors: NDArray[np.float32]) -> int:
+def put(write: SqliteWriting, space: Space, keys: Sequence[str], vectors: NDArray[np.float32]) -> int:
     """Store the vectors ``(n, d)`` of texts by hash unless they exist; return the number of new ones."""
     rows = vectors.astype("<f4", copy=False)
     return write.sql.executemany(
@@ -95,7 +95,7 @@ def put(write: Writing, space: Space, keys: Sequence[str], vectors: NDArray[np.f
 _LATE = "SELECT l.key FROM vectors l WHERE l.space = ? AND l.generation > 0 AND l.generation > ?"
 
 
-def late_vectors(read: Reading, space: Space, since: int) -> Iterator[list[StoredVector]]:
+def late_vectors(read: SqliteReading, space: Space, since: int) -> Iterator[list[StoredVector]]:
     """Yield pages of vectors that arrived after a generation, by the row of a live entry with that text."""
     if read.sql.execute(f"{_LATE} LIMIT 1", (space.space, since)).fetchone() is None:
         return
@@ -110,7 +110,7 @@ def late_vectors(read: Reading, space: Space, since: int) -> Iterator[list[Store
 
 
 def missing(
-    read: Reading,
+    read: SqliteReading,
     space: Space | None,
     *,
     memories: bool = False,
@@ -135,7 +135,7 @@ def missing(
     return [(key, joined(parts)) for key, *parts in rows]
 
 
-def lacking(read: Reading | Writing, space: Space | None, keys: Sequence[str]) -> list[str]:
+def lacking(read: SqliteReading | SqliteWriting, space: Space | None, keys: Sequence[str]) -> list[str]:
     """Return the texts without a vector in a space, in their order."""
     if space is None:
         return list(keys)
@@ -144,7 +144,7 @@ def lacking(read: Reading | Writing, space: Space | None, keys: Sequence[str]) -
     return [key for key in keys if key not in there]
 
 
-def of_keys(read: Reading, keys: Sequence[str], *, memories: bool = False) -> dict[str, str]:
+def of_keys(read: SqliteReading, keys: Sequence[str], *, memories: bool = False) -> dict[str, str]:
     """Return the texts of live entries by hash; hashes of deleted texts are skipped."""
     sql = (
         "SELECT e.text_hash, e.title, e.description, e.context FROM json_each(?) j JOIN entries e "
@@ -154,7 +154,7 @@ def of_keys(read: Reading, keys: Sequence[str], *, memories: bool = False) -> di
 
 
 def count_missing(
-    read: Reading | Writing, space: Space | None, *, memories: bool = False, beside: Sequence[Space] = ()
+    read: SqliteReading | SqliteWriting, space: Space | None, *, memories: bool = False, beside: Sequence[Space] = ()
 ) -> int:
     """Return the number of live texts without a vector in a space, including memories if embedded.
 
@@ -165,7 +165,7 @@ def count_missing(
     return int(read.sql.execute(sql, (_number(space), *map(_number, beside))).fetchone()[0])
 
 
-def coverage(read: Reading, space: Space, *, memories: bool = False) -> tuple[int, int]:
+def coverage(read: SqliteReading, space: Space, *, memories: bool = False) -> tuple[int, int]:
     """Return the number of live entries with and without a vector in a space, including memories if embedded."""
     sql = (
         "SELECT count(v.key), count(*) FROM entries e "
@@ -175,7 +175,7 @@ def coverage(read: Reading, space: Space, *, memories: bool = False) -> tuple[in
     return int(entries), int(total) - int(entries)
 
 
-def empty(write: Writing, space: Space, most: int) -> int:
+def empty(write: SqliteWriting, space: Space, most: int) -> int:
     """Remove at most ``most`` vectors of a space; return their number."""
     count = write.sql.execute(
         "DELETE FROM vectors WHERE row IN (SELECT row FROM vectors WHERE space = ? AND generation > 0 LIMIT ?)",
@@ -185,18 +185,18 @@ def empty(write: Writing, space: Space, most: int) -> int:
     return count
 
 
-def pooling(read: Reading | Writing, space: Space) -> str | None:
+def pooling(read: SqliteReading | SqliteWriting, space: Space) -> str | None:
     """Return the pooling of long texts in a space; None if unknown."""
     row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"pooling:{space.space}",)).fetchone()
     return None if row is None else str(row[0])
 
 
-def set_pooling(write: Writing, space: Space, name: str) -> None:
+def set_pooling(write: SqliteWriting, space: Space, name: str) -> None:
     """Record the pooling of long texts in a space."""
     write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"pooling:{space.space}", name))
 
 
-def embedded(read: Reading, space: Space, *, over_bytes: int, after: str, limit: int) -> list[tuple[str, str]]:
+def embedded(read: SqliteReading, space: Space, *, over_bytes: int, after: str, limit: int) -> list[tuple[str, str]]:
     """Return live texts over a size that have a vector in a space: hash and text, in the order of hashes."""
     size = " + ".join(f"length(CAST(e.{part} AS BLOB))" for part in ("title", "description", "context"))
     sql = (
@@ -209,7 +209,7 @@ def embedded(read: Reading, space: Space, *, over_bytes: int, after: str, limit:
     return [(key, joined(parts)) for key, *parts in rows]
 
 
-def forget(write: Writing, space: Space, keys: Sequence[str]) -> None:
+def forget(write: SqliteWriting, space: Space, keys: Sequence[str]) -> None:
     """Remove the vectors of texts from a space, and those of deleted texts."""
     write.sql.execute(
         f"DELETE FROM vectors WHERE space = ? AND (key IN (SELECT value FROM json_each(?)) OR {_NO_TEXT})",
@@ -218,26 +218,26 @@ def forget(write: Writing, space: Space, keys: Sequence[str]) -> None:
     _note_removal(write, space)
 
 
-def emptied_at(read: Reading, space: Space) -> int:
+def emptied_at(read: SqliteReading, space: Space) -> int:
     """Return the generation in which vectors of a space were last removed; 0 if none were."""
     row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"emptied:{space.space}",)).fetchone()
     # As in `entries.purged_at`.
     return 0 if row is None else row[0] if type(row[0]) is int else read.generation
 
 
-def left_spaces(read: Reading) -> list[Space]:
+def left_spaces(read: SqliteReading) -> list[Space]:
     """Return the spaces with vectors of unused models."""
     return [t.space for t in text_spaces(read) if t.state == "left" and t.has_vectors]
 
 
-def drop_orphans(write: Writing) -> int:
+def drop_orphans(write: SqliteWriting) -> int:
     """Remove the vectors of deleted texts; return their number."""
     return write.sql.execute(
         f"DELETE FROM vectors WHERE space IN (SELECT space FROM spaces WHERE keyed_by = 'text') AND {_NO_TEXT}"
     ).rowcount
 
 
-def _note_removal(write: Writing, space: Space) -> None:
+def _note_removal(write: SqliteWriting, space: Space) -> None:
     # The space keeps its number; older snapshots must reload its vectors.
     write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"emptied:{space.space}", write.generation))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from septet.sqlite.store.nul import listed
-from septet.sqlite.store.store import Reading
+from septet.sqlite.store.store import SqliteReading
 from septet.store.rows import EntryRow, GivenVectors
 
 #: Compared separately: times may come from the clock.
@@ -17,7 +17,7 @@ SELECTED = (*_TIMES, *_COMPARED)
 _PLACES = [EntryRow._fields.index(name) for name in _COMPARED]
 
 
-def rows_stored(read: Reading, rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
+def rows_stored(read: SqliteReading, rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
     """Return True for each row that a live entry already equals.
 
     Args:
@@ -45,7 +45,7 @@ def same(stored: Iterable[tuple[Any, ...]], rows: Sequence[EntryRow], timed: Seq
     ]
 
 
-def vectors_stored(read: Reading, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
+def vectors_stored(read: SqliteReading, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
     """Return the stored vectors of entries with these ids and texts, as little-endian float32 by model."""
     source, parameter = listed([f"{vector.text_hash}:{vector.entry_id}" for vector in vectors])
     sql = (

@@ -14,7 +14,7 @@ from septet.inputs.arguments import utf8
 from septet.model.spaces import Space
 from septet.model.vector import MOST_DIMENSIONS, entry_vector
 from septet.sqlite.store.nul import listed
-from septet.sqlite.store.store import Reading, Writing
+from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.fragments import vector_key
 from septet.sqlite.tables.typed import typed
 from septet.store.rows import GivenVectors, StoredVector
@@ -48,7 +48,7 @@ def checked(vector: VectorLike | None, model: object, entry_id: str) -> dict[str
     return {DEFAULT_MODEL if model is None else _model(model): entry_vector(vector, f"vector of {entry_id!r}")}
 
 
-def put(write: Writing, vectors: Sequence[GivenVectors], *, one_per_entry: bool, now: float) -> None:
+def put(write: SqliteWriting, vectors: Sequence[GivenVectors], *, one_per_entry: bool, now: float) -> None:
     """Store vectors passed with entries that are already written.
 
     Args:
@@ -72,7 +72,7 @@ def put(write: Writing, vectors: Sequence[GivenVectors], *, one_per_entry: bool,
     _insert(write, rows)
 
 
-def drop_stale(write: Writing, hashes: Mapping[str, str]) -> None:
+def drop_stale(write: SqliteWriting, hashes: Mapping[str, str]) -> None:
     """Remove the stored vectors of entries whose text is about to change.
 
     Args:
@@ -86,7 +86,7 @@ def drop_stale(write: Writing, hashes: Mapping[str, str]) -> None:
     write.sql.executemany("DELETE FROM vectors WHERE key = ?", stale)
 
 
-def drop_given(write: Writing, rows: Sequence[int]) -> None:
+def drop_given(write: SqliteWriting, rows: Sequence[int]) -> None:
     """Remove the vectors stored with entries that are about to be emptied."""
     if write.sql.execute("SELECT 1 FROM spaces WHERE keyed_by = 'entry' LIMIT 1").fetchone() is None:
         return
@@ -97,13 +97,13 @@ def drop_given(write: Writing, rows: Sequence[int]) -> None:
     )
 
 
-def all_spaces(read: Reading) -> list[Space]:
+def all_spaces(read: SqliteReading) -> list[Space]:
     """Return every space in creation order, without counting entries."""
     sql = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces ORDER BY space"
     return typed_spaces(read.sql.execute(sql))
 
 
-def spaces(read: Reading) -> list[Space]:
+def spaces(read: SqliteReading) -> list[Space]:
     """Return all spaces with vectors of live entries, the fullest first."""
     choices = []
     for space in all_spaces(read):
@@ -113,7 +113,7 @@ def spaces(read: Reading) -> list[Space]:
     return sorted((s for s in choices if s.entries), key=lambda s: (-s.entries, s.space))
 
 
-def choose(read: Reading, model: str | None, dimensions: int) -> Space | None:
+def choose(read: SqliteReading, model: str | None, dimensions: int) -> Space | None:
     """Return the space to search with a query vector; None if there are no vectors.
 
     Without a model: the only space, or the fullest one of that dimension.
@@ -144,7 +144,7 @@ def no_space(spaces: Sequence[Space], model: str | None, dimensions: int) -> Vec
     return VectorError(f"query_vector has {wanted_space}, the vault holds vectors of: {here}")
 
 
-def of_rows(read: Reading, space: Space, rows: Sequence[int]) -> list[StoredVector]:
+def of_rows(read: SqliteReading, space: Space, rows: Sequence[int]) -> list[StoredVector]:
     """Return the vectors of rows in a space, by the position of the row, in order."""
     sql = (
         "SELECT j.key, v.vector FROM json_each(?) j JOIN entries e ON e.row = j.value "
@@ -153,7 +153,7 @@ def of_rows(read: Reading, space: Space, rows: Sequence[int]) -> list[StoredVect
     return sized(space, read.sql.execute(sql, (json.dumps(list(rows)), space.space)))
 
 
-def of_ids(read: Reading, model: str, dimensions: int, ids: Sequence[str]) -> dict[str, bytes]:
+def of_ids(read: SqliteReading, model: str, dimensions: int, ids: Sequence[str]) -> dict[str, bytes]:
     """Return the vectors (little-endian float32) of live entries by id; passed ones precede a provider's."""
     source, parameter = listed(list(ids))
     blobs: dict[str, bytes] = {}
@@ -170,7 +170,7 @@ def of_ids(read: Reading, model: str, dimensions: int, ids: Sequence[str]) -> di
     return blobs
 
 
-def given(read: Reading) -> Iterator[tuple[str, str, bytes]]:
+def given(read: SqliteReading) -> Iterator[tuple[str, str, bytes]]:
     """Yield id, model and vector (little-endian float32) of all vectors passed with live entries."""
     sql = (
         f"SELECT e.id, s.model, v.vector FROM entries e JOIN vectors v ON v.key = {vector_key('entry')} "
@@ -204,7 +204,7 @@ def sized(space: Space, rows: Iterable[tuple[Any, ...]]) -> list[StoredVector]:
     return stored
 
 
-def models_of(read: Reading, dimensions: int) -> list[str]:
+def models_of(read: SqliteReading, dimensions: int) -> list[str]:
     """Return the models with vectors of this dimension."""
     sql = (
         "SELECT s.model FROM spaces s WHERE s.dimensions = ? "
@@ -213,7 +213,7 @@ def models_of(read: Reading, dimensions: int) -> list[str]:
     return [r[0] for r in read.sql.execute(sql, (dimensions,))]
 
 
-def _insert(write: Writing, rows: list[tuple[int, str, bytes]]) -> None:
+def _insert(write: SqliteWriting, rows: list[tuple[int, str, bytes]]) -> None:
     """Store rows of `vectors`, and clear the list."""
     sql = (
         "INSERT INTO vectors (space, key, vector) VALUES (?, ?, ?) "
@@ -224,7 +224,7 @@ def _insert(write: Writing, rows: list[tuple[int, str, bytes]]) -> None:
 
 
 def _space_for(
-    write: Writing, known: dict[str, Space], model: str, row: NDArray[np.float32], entry_id: str, now: float
+    write: SqliteWriting, known: dict[str, Space], model: str, row: NDArray[np.float32], entry_id: str, now: float
 ) -> int:
     space = known.get(model)
     if space is not None and space.dimensions != row.size:
@@ -245,7 +245,7 @@ def _space_for(
     return space.space
 
 
-def _given_spaces(write: Writing) -> list[Space]:
+def _given_spaces(write: SqliteWriting) -> list[Space]:
     # Spaces with vectors last, so that they win in a dict by model.
     sql = (
         "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM spaces s WHERE keyed_by = 'entry' "

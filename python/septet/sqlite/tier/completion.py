@@ -14,10 +14,10 @@ from septet.sqlite.tables import fulltext, indexing
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
-    from septet.sqlite.store.store import Reading
+    from septet.sqlite.store.store import SqliteReading
 
 
-def ranked_by_fts5(read: Reading, plan: Plan, pool: Pool, known: int, counts: TermCounts) -> Pool:
+def ranked_by_fts5(read: SqliteReading, plan: Plan, pool: Pool, known: int, counts: TermCounts) -> Pool:
     """Return the candidates with BM25 scores and matched shares of the query.
 
     Args:

@@ -19,7 +19,7 @@ from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import Pool
 from septet.sqlite.snapshot.manager import SnapshotManager
 from septet.sqlite.snapshot.snapshot import Snapshot, VectorRows
-from septet.sqlite.store.store import Reading, Store
+from septet.sqlite.store.store import SqliteReading, SqliteStore
 from septet.sqlite.tables import entries
 from septet.tiers.agreement import RULE, measured
 
@@ -333,7 +333,7 @@ NONE_OF_NONE = (0, 0)
 _NONE = (np.empty(0, dtype=np.int64), np.empty(0))
 
 
-def open_read_view(store: Store, manager: SnapshotManager, *plans: Plan) -> ReadView:
+def open_read_view(store: SqliteStore, manager: SnapshotManager, *plans: Plan) -> ReadView:
     """Begin a transaction and take the snapshot of its generation; retry if another thread published a later one.
 
     Raises:
@@ -378,7 +378,7 @@ def open_read_view(store: Store, manager: SnapshotManager, *plans: Plan) -> Read
     raise StoreBusy(f"{store.path} changed {TURNS} times while a search opened it: search again")
 
 
-def _chosen_space(read: Reading, manager: SnapshotManager, plan: Plan) -> tuple[Space | None, VectorError | None]:
+def _chosen_space(read: SqliteReading, manager: SnapshotManager, plan: Plan) -> tuple[Space | None, VectorError | None]:
     """Return the space that query vectors are compared in, or None and the error."""
     if plan.vector is None or "vector" not in plan.legs:
         return None, None

@@ -19,7 +19,7 @@ from septet.ranking.facts import numbers_of
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.sqlite.snapshot.manager import SnapshotManager
 from septet.sqlite.store.connection import SQLITE_FAULTS, store_error
-from septet.sqlite.store.store import Store
+from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import entries
 from septet.sqlite.tier.read_view import ReadView, open_read_view
 from septet.store.rows import MissingRows
@@ -48,7 +48,7 @@ _Method = TypeVar("_Method", bound=Callable[..., object])
 class LateListings:
     """The listings of a store, created on first use: most searches need none."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SqliteStore) -> None:
         self._store = store
 
     @cached_property
@@ -64,7 +64,7 @@ class LocalTier(NamedTuple):
 
     name: str
     priority: float
-    store: Store
+    store: SqliteStore
     manager: SnapshotManager
     listings: LateListings
 
