@@ -220,13 +220,13 @@ KILLED = textwrap.dedent("""
     import os, signal, sys
     from septet.exchange import copying
     copying.BATCH = 25
-    real, left = copying._Run._mark, [int(sys.argv.pop(1))]
+    real, left = copying._VaultCopy._mark, [int(sys.argv.pop(1))]
     def mark(run):
         left[0] -= 1
         if left[0] < 0:
             os.kill(os.getpid(), signal.SIGKILL)
         real(run)
-    copying._Run._mark = mark
+    copying._VaultCopy._mark = mark
     from septet.cli import main
     main()
 """)

@@ -109,7 +109,7 @@ class Snapshot:
         selections: cache of `selection`.
         unembedded: cache of `without_vectors`.
         samples: cache of `sample_with_memories`.
-        writer: writer of the generation (`Reading.writer`).
+        writer: writer of the generation (`SqliteReading.writer`).
         file: sidecar that may back the arrays, kept open after the manager releases it; None without one.
     """
 
