@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-/// What stands before and after a run.
+/// The byte before and after a run.
 pub(crate) const BLANK: u8 = b' ';
-/// Characters looked at in one step.
+/// Characters read in one step.
 const STEP: usize = 64;
-/// So many bytes at least follow a run.
+/// Minimum bytes after a run.
 const BEHIND: usize = 8;
 
 /// Call `emit` with each run of an ASCII text: where it lies in a line, which is the text between blanks, in lower case,
