@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from race import Competitor, Run, cores, medians, race
-from septet import Metric, VectorIndex
+from septet import VectorIndex
+from septet.index import Metric
 from table import Row, faster
 
 TITLE = "Index"

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 from embedding_server import ROUTES, EmbeddingServer, text_rows
 from embedding_server.batches import Batches
-from septet import EmbeddingOptions, GeminiEmbedder, OpenAIEmbedder, Vault, VoyageEmbedder
+from septet import EmbeddingOptions, Vault
+from septet.embedding import GeminiEmbedder, OpenAIEmbedder, VoyageEmbedder
 from septet.embedding.transport.client import IO
 
 KINDS = {"openai": OpenAIEmbedder, "voyage": VoyageEmbedder, "gemini": GeminiEmbedder}

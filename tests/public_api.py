@@ -8,16 +8,16 @@ import inspect
 import typing
 from importlib import import_module
 
-import septet
+from public_names import MODULES, PUBLIC
 
 #: The modules whose `__all__` is public, each name listed where it is met first.
-MODULES = ("septet", "septet.embedding", "septet.profiles", "septet.errors", "septet.notes")
+LISTED = (*MODULES, "septet.errors", "septet.notes")
 
 
 def listed():
     """Yield the lines, in order of modules and names."""
     known = []
-    for module in MODULES:
+    for module in LISTED:
         yield f"# {module}"
         home = import_module(module)
         for name in sorted(home.__all__):
@@ -31,7 +31,7 @@ def listed():
 def lines_of(name, value):
     """Yield a name, and for a class its members below it."""
     if inspect.isclass(value) and not typing.get_args(value):
-        bases = [base.__name__ for base in value.__bases__ if base.__name__ in septet.__all__]
+        bases = [base.__name__ for base in value.__bases__ if base.__name__ in PUBLIC]
         yield f"class {name}{parameters(value)}" + (f" is {', '.join(bases)}" if bases else "")
         yield from sorted(f"    {member}" for member in members(value))
     elif inspect.isroutine(value):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import septet
+from public_names import PUBLIC
 from septet.embedding.providers.embedders import Fields
 from septet.inputs.checked import Checked
 from septet.model.entry import FIELDS
@@ -22,10 +23,6 @@ from septet.model.fields import BulkChanges, EntryChanges, EntryOverrides, Memor
 from septet.retrieval.expansion.chat import ChatFields
 from walk_world import World, by_length
 
-#: Everything that the package and its two rooms for callers name.
-PUBLIC = {
-    name: getattr(module, name) for module in (septet.embedding, septet.profiles, septet) for name in module.__all__
-}
 #: What is not walked, and why.
 LEFT_OUT = {
     "Checked.known": "takes values that are known to be valid, unchecked; for Septet's own",
@@ -80,9 +77,9 @@ NAMED = {
     **{f"{name}Embedder": sorted(Fields.__annotations__) for name in ("OpenAI", "Voyage", "Gemini", "Ollama")},
     "OpenAICompatibleEmbedder": sorted(Fields.__annotations__),
     "EmbeddingConfig": sorted(septet.EmbeddingConfig.model_fields),
-    "RetrievalConfig": sorted(septet.RetrievalConfig.model_fields),
-    "RecallSettings": sorted(septet.RecallSettings.model_fields),
-    "ExpansionConfig": sorted(septet.ExpansionConfig.model_fields),
+    "RetrievalConfig": sorted(septet.retrieval.RetrievalConfig.model_fields),
+    "RecallSettings": sorted(septet.retrieval.RecallSettings.model_fields),
+    "ExpansionConfig": sorted(septet.retrieval.ExpansionConfig.model_fields),
     "ChatExpander": sorted(ChatFields.__annotations__),
     "TfidfVectorizer.set_params": ["norm", "unknown"],
 }
@@ -159,7 +156,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "RedactionRule.name": lambda w: "badge",
     "RedactionRule.pattern": lambda w: "B-[0-9]+",
     "data": lambda w: {},
-    "asked": lambda w: septet.Asked("ducks", 3),
+    "asked": lambda w: septet.retrieval.Asked("ducks", 3),
     "knowledge": lambda w: w.vault,
     "corpus": lambda w: "memory",
     "entry_id": lambda w: "a",
@@ -168,7 +165,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "Vault.retriever.config": lambda w: "recall",
     "Policy.name": lambda w: "septet",
     "credits": lambda w: 5,
-    "WebCorpus.policy": lambda w: septet.Policy(),
+    "WebCorpus.policy": lambda w: septet.retrieval.Policy(),
     "FunctionCorpus.function": lambda w: lambda query, limit: [{"title": query}],
     "RetrievalPlan.from_dict.data": lambda w: w.retrieval.plan.to_dict(),
     "Envelope.from_dict.data": lambda w: w.retrieval.envelope.to_dict(),
@@ -275,8 +272,15 @@ def _caller(name: str, function: Any, owner: str, argument: str, others: list[st
 
 
 #: What says all of itself.
-TOLD = (septet.Results, septet.Explanation, septet.Weights, septet.Evaluation, septet.Comparison, septet.Tuning)
-TOLD += (septet.Retrieval, septet.RetrievalExplanation, septet.Envelope)
+TOLD = (
+    septet.Results,
+    septet.Explanation,
+    septet.Weights,
+    septet.Evaluation,
+    septet.evaluation.Comparison,
+    septet.evaluation.Tuning,
+)
+TOLD += (septet.Retrieval, septet.retrieval.RetrievalExplanation, septet.retrieval.Envelope)
 
 
 def used(made: Any) -> None:

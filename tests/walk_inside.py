@@ -172,7 +172,7 @@ NESTED = [
             ("weights", "hybrid", "vector"),
             ("balance", "factor"),
             ("balance", "words"),
-            *(("smoothing", one) for one in septet.Smoothing.__dataclass_fields__),
+            *(("smoothing", one) for one in septet.profiles.Smoothing.__dataclass_fields__),
         ]
     ),
     *(

@@ -25,7 +25,7 @@ class World:
         self.count = 0
         self.open = ExitStack()
         self.embedder = septet.CallableEmbedder(by_length, model="lengths", dimensions=3)
-        self.cache = septet.EmbeddingCache(folder / "cache.db")
+        self.cache = septet.embedding.EmbeddingCache(folder / "cache.db")
         self.index = septet.VectorIndex(3)
         self.index.add(np.eye(3))
         self.index.save(folder / "index.npy")
@@ -56,7 +56,7 @@ class World:
         return made
 
     @property
-    def tuning(self) -> septet.Tuning:
+    def tuning(self) -> septet.evaluation.Tuning:
         return septet.tune(self.vault, {"1": "ducks"}, {"1": ["a"]})
 
     def filled(self, name: str) -> septet.Vault:
@@ -114,21 +114,21 @@ class World:
             "VectorIndex": self.index,
             "TfidfVectorizer": self.vectorizer,
             "CallableEmbedder": self.embedder,
-            "FallbackEmbedder": septet.FallbackEmbedder([self.embedder]),
+            "FallbackEmbedder": septet.embedding.FallbackEmbedder([self.embedder]),
             "EmbeddingCache": self.cache,
             "Evaluation": self.evaluation,
             "Tuning": self.tuning,
             "Redactor": septet.Redactor(),
-            "ExternalFirst": septet.ExternalFirst(lambda query, limit: [{"title": query}], self.vault),
+            "ExternalFirst": septet.client.ExternalFirst(lambda query, limit: [{"title": query}], self.vault),
             "Retriever": self.vault.retriever("planned-retrieval"),
             "Retrieval": self.retrieval,
             "RetrievalPlan": self.retrieval.plan,
             "Envelope": self.retrieval.envelope,
-            "Policy": septet.Policy(),
-            "RecallSettings": septet.RecallSettings(),
-            "WebCorpus": septet.WebCorpus(septet.Policy()),
-            "CreditBudget": septet.CreditBudget(5),
-            "VaultCorpus": septet.VaultCorpus("birds", self.vault),
+            "Policy": septet.retrieval.Policy(),
+            "RecallSettings": septet.retrieval.RecallSettings(),
+            "WebCorpus": septet.retrieval.WebCorpus(septet.retrieval.Policy()),
+            "CreditBudget": septet.retrieval.CreditBudget(5),
+            "VaultCorpus": septet.retrieval.VaultCorpus("birds", self.vault),
             "Results": self.vault.search("ducks"),
             "Hit": self.vault.search("ducks")[0],
         }[name]

@@ -19,7 +19,7 @@ __all__ = ["PAGES", "Subject", "page_of", "pages", "placed"]
 
 PACKAGE = Path(septet.__file__).parent
 #: The modules that the names of `septet` are loaded from, given below it.
-_HOMES: dict[str, str] = vars(septet)["_HOMES"]
+_HOMES: dict[str, str] = {name: home for home, names in vars(septet)["_NAMES"].items() for name in names.split()}
 
 
 class Subject(NamedTuple):
@@ -54,11 +54,13 @@ PAGES = (
         "The same vault as a schema of a server. [The guide](../postgres.md) has examples.",
         "postgres.vault",
     ),
-    Subject("federation", "Federation", "Several vaults searched as one.", "federation client.external"),
+    Subject("federation", "Federation", "Several vaults searched as one.", "federation", "federation"),
     Subject(
         "asyncio", "asyncio", "The same methods, awaited. [The guide](../async.md) has examples.", "aio postgres.aio"
     ),
-    Subject("client", "Clients", "A vault that a server holds. [The guide](../client.md) has examples.", "client"),
+    Subject(
+        "client", "Clients", "A vault that a server holds. [The guide](../client.md) has examples.", "client", "client"
+    ),
     Subject(
         "entries",
         "Entries",
@@ -69,7 +71,8 @@ PAGES = (
         "results",
         "Results",
         "What searches, explanations, lists and counts return, and their options.",
-        "model.results model.explanation model.matches model.pages listing query",
+        "model.results model.explanation model.matches model.pages",
+        "types",
     ),
     Subject(
         "observing",
@@ -77,7 +80,7 @@ PAGES = (
         "What a search could not do, and what hooks are told. [Codes of notes](../reference/notes.md) are on a page of "
         "their own; [the guide](../observing.md) has examples.",
         "notes watch",
-        "notes.DEGRADING",
+        "watch notes.DEGRADING",
     ),
     Subject(
         "profiles",
@@ -87,15 +90,14 @@ PAGES = (
         "profiles ranking",
         "profiles",
     ),
-    Subject(
-        "files", "Files and imports", "Folders kept in step, chunks, secrets, imports.", "files exchange model.flush"
-    ),
+    Subject("files", "Files and imports", "Folders kept in step, chunks, secrets, imports.", "files", "files exchange"),
     Subject(
         "retrieval",
         "Retrieval",
         "Several corpora as one answer. [The guide](../retrieval.md) has examples.",
         "retrieval",
-        "retrieval.planning.planner.plan retrieval.planning.feedback.tuned retrieval.expansion.chat.expanding_of",
+        "retrieval retrieval.planning.planner.plan retrieval.planning.feedback.tuned "
+        "retrieval.expansion.chat.expanding_of",
     ),
     Subject(
         "embedding",
@@ -109,9 +111,11 @@ PAGES = (
         "Evaluation",
         "How well searches answer. [The guide](../evaluation.md) has examples.",
         "evaluation",
-        "evaluation.answers",
+        "evaluation evaluation.answers",
     ),
-    Subject("vectors", "Vectors and TF-IDF", "Exact vector search and TF-IDF without a vault.", "index tfidf"),
+    Subject(
+        "vectors", "Vectors and TF-IDF", "Exact vector search and TF-IDF without a vault.", "index tfidf", "index tfidf"
+    ),
     Subject(
         "adapters",
         "Adapters",
@@ -220,12 +224,11 @@ def _ordered(names: list[str], parts: list[str]) -> list[str]:
     def place(name: str) -> tuple[object, ...]:
         module, _, last = name.removeprefix("septet.").rpartition(".")
         home = module or _HOMES[last]
-        if module:
-            kind: object = _defined(home).get(last)
+        if kind := module and _defined(home).get(last):
             rank = 0 if isinstance(kind, ast.ClassDef) else 1 if isinstance(kind, ast.FunctionDef) else 2
         else:
-            kind = getattr(septet, last)
-            rank = 0 if isinstance(kind, type) else 1 if isinstance(kind, FunctionType) else 2
+            value = getattr(importlib.import_module(f"septet.{module}") if module else septet, last)
+            rank = 0 if isinstance(value, type) else 1 if isinstance(value, FunctionType) else 2
         part = next((at for at, part in enumerate(parts) if _within(home, part)), len(parts))
         return rank, bool(module), part, home.count("."), last.lower()
 

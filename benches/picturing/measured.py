@@ -15,8 +15,9 @@ from evaluate import Collection, load, vault_of
 from race import timed
 from ranking_steps import FOREIGN
 from real_documents import LEFT_OUT, MODEL
-from septet import EmbeddingOptions, LocalEmbedder, SearchEvent, Vault
+from septet import EmbeddingOptions, LocalEmbedder, Vault
 from septet.cli.stdlib_docs import collect
+from septet.watch import SearchEvent
 from stdlib_collection import QUESTIONS
 
 __all__ = ["QUESTION", "confidence", "explained", "library", "road"]

@@ -15,7 +15,8 @@ import pytest
 from doubles import Letters, letters, refused
 from embedding_server import text_rows
 from job_world import codes, job_world
-from septet import EmbeddingCache, EmbeddingOptions
+from septet import EmbeddingOptions
+from septet.embedding import EmbeddingCache
 from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import claims
 from vector_world import World, postgres_world

@@ -19,9 +19,9 @@ from septet import (
     StoreError,
     TierError,
     Vault,
-    feedback_judgements,
 )
 from septet.errors import StoreBusy
+from septet.evaluation import feedback_judgements
 from septet.postgres.store.faults import AGAIN
 from septet.service.served import Served
 

@@ -28,7 +28,8 @@ from pages import (
     septet_lines,
 )
 from postgres_server import PostgresServer, why_not
-from septet import EmbeddingCache, Federation
+from septet import Federation
+from septet.embedding import EmbeddingCache
 from septet.embedding.config import config_of
 from septet.errors import ProfileError
 from septet.inputs.documents import read_settings

@@ -11,7 +11,8 @@ import pytest
 
 from golden.differences import differs
 from golden.loader import recording
-from septet import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, embedder_from
+from septet import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
+from septet.embedding import embedder_from
 from septet.embedding.providers.limits import DIMENSIONS
 from septet.embedding.transport.client import IO
 

@@ -13,15 +13,8 @@ import pytest
 from doubles import Letters
 from golden.differences import differs
 from golden.loader import other_recording
-from septet import (
-    EmbeddingConfigError,
-    EmbeddingOptions,
-    EmbeddingRefused,
-    EmbeddingUnavailable,
-    Vault,
-    embedder_from,
-    top_k,
-)
+from septet import EmbeddingConfigError, EmbeddingOptions, EmbeddingRefused, EmbeddingUnavailable, Vault, top_k
+from septet.embedding import embedder_from
 from septet.embedding.batching import group
 from septet.embedding.choose import configured_models
 from septet.embedding.config import config_of

@@ -8,7 +8,8 @@ import pytest
 
 from golden.differences import differs
 from golden.loader import other_recording
-from septet import QueryError, flush_limits, should_flush
+from septet import QueryError
+from septet.files import flush_limits, should_flush
 
 FIRST = other_recording("openclaw-flush-decision")
 NEWEST = other_recording("openclaw-flush-decision-newest")

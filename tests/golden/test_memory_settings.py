@@ -9,7 +9,8 @@ import pytest
 
 from golden.differences import differs
 from golden.loader import other_recording
-from septet import Chunking, EmbeddingCache, SeptetError, embedder_from
+from septet import Chunking, SeptetError
+from septet.embedding import EmbeddingCache, embedder_from
 from septet.files.pending import DELTA_BYTES, DELTA_MESSAGES, SessionPending, is_due
 from septet.files.roots import root_at
 from septet.profiles import resolve

@@ -2,10 +2,12 @@
 
 import inspect
 import re
+from importlib import import_module
 from inspect import Parameter, Signature
 from pathlib import Path
 
 import septet
+from public_names import MODULES, NAMES, PUBLIC
 from septet.query.options import OPTIONS
 from sources import ROOT, assert_none, line_of, place, text_of
 
@@ -100,7 +102,7 @@ def test_the_page_lists_what_a_value_has():
     faults = [
         f"{place(PATH, line_of(PATH, name))}: {attribute} of {name} is not in code"
         for name in ("Results", "Hit", "Entry", "VectorIndex", "TfidfVectorizer", "SparseRows")
-        for attribute in public(getattr(septet, name))
+        for attribute in public(PUBLIC[name])
         if not hasattr(tuple, attribute) and attribute not in words
     ]
     assert_none(faults)
@@ -109,16 +111,23 @@ def test_the_page_lists_what_a_value_has():
 def test_the_page_names_everything_that_is_exported():
     faults = [
         f"{place(PATH, line_of(PATH, name))}: no code begins with {name}"
-        for name in sorted(set(septet.__all__) - {"__version__"})
+        for name in NAMES
         if not any(re.match(rf"{name}\b", code) for code in CODE)
     ]
     assert_none(faults)
 
 
+def test_the_page_lists_each_name_at_the_module_it_is_imported_from():
+    rows = re.findall(r"^\| `(septet\.\w+)` \| (.+?) \|$", SECTIONS["Where names are"], re.MULTILINE)
+    listed = {module: re.findall(r"`(\w+)`", names) for module, names in rows}
+    top = {*septet.__all__}
+    assert listed == {m: sorted({*import_module(m).__all__} - top) for m in MODULES if m != "septet"}
+
+
 def test_the_page_shows_how_a_value_is_made():
     faults = []
     for name in ("Vault", "PostgresVault", "Federation", "VectorIndex", "TfidfVectorizer"):
-        signature = inspect.signature(getattr(septet, name))
+        signature = inspect.signature(PUBLIC[name])
         plain = signature.replace(
             parameters=[p.replace(annotation=Parameter.empty) for p in signature.parameters.values()],
             return_annotation=Signature.empty,

@@ -47,7 +47,7 @@ TESTS = files(ROOT / "tests", "*.py")
 BENCHES = files(ROOT / "benches", "*.[pr][ys]")
 WEBSITE = files(ROOT / "website", "*.py")
 #: Packages that load their public names when these are first asked for.
-LATE = ("septet", "septet.embedding")
+LATE = ("septet", *(f"septet.{name}" for name in "embedding exchange files retrieval watch".split()))
 
 
 def typing_only(tree):
@@ -159,7 +159,7 @@ def test_submodules_that_are_attributes_are_the_same_for_type_checkers():
 
 def is_public(path):
     """Return True for packages, and for the modules that users import by name."""
-    return path.name in ("__init__.py", "errors.py", "notes.py") or path.parent.name == "adapters"
+    return path.name in ("__init__.py", "errors.py", "notes.py", "types.py") or path.parent.name == "adapters"
 
 
 def lies_of_all(path):

@@ -6,15 +6,11 @@ import inspect
 from functools import cache
 from pathlib import Path
 
-import septet
+from public_names import NAMES, PUBLIC
 from sources import FUNCTION, assert_none, nodes_of, place, tree_of
 
 #: The classes and functions that users call.
-CALLED = [
-    name
-    for name in septet.__all__
-    if inspect.isclass(getattr(septet, name)) or inspect.isroutine(getattr(septet, name))
-]
+CALLED = [name for name in NAMES if inspect.isclass(PUBLIC[name]) or inspect.isroutine(PUBLIC[name])]
 #: What reading and writing a store may raise, wherever it is called.
 STORE = {"reading", "writing", "bookkeeping"}
 
@@ -26,12 +22,14 @@ def path_of(module):
 
 @cache
 def definitions(module):
+    if path_of(module).suffix != ".py":
+        return {}
     return {node.name: node for node in tree_of(path_of(module)).body if isinstance(node, (*FUNCTION, ast.ClassDef))}
 
 
 def classes_of(name):
     """A public class and those of the package that it is made from, as syntax trees with their modules."""
-    for kind in getattr(septet, name).__mro__:
+    for kind in PUBLIC[name].__mro__:
         if kind.__module__.startswith("septet."):
             yield kind.__module__, definitions(kind.__module__)[kind.__name__]
 
@@ -41,7 +39,7 @@ def public_functions():
     """Every public function and method by name, with its module and the methods beside it."""
     functions = {}
     for name in CALLED:
-        public = getattr(septet, name)
+        public = PUBLIC[name]
         if not inspect.isclass(public):
             functions[name] = public.__module__, definitions(public.__module__)[name], {}
             continue
@@ -147,7 +145,7 @@ def names_in(annotation):
 @cache
 def annotations_of(name):
     """Every annotation of a public class or function: attributes, parameters, results."""
-    public = getattr(septet, name)
+    public = PUBLIC[name]
     if not inspect.isclass(public):
         trees = [(public.__module__, [definitions(public.__module__)[name]])]
     else:
@@ -165,8 +163,6 @@ def annotations_of(name):
     return annotations
 
 
-#: Where public names are: at the top, and in the two modules that hold what fewer programs name.
-PUBLIC = {*septet.__all__, *septet.embedding.__all__, *septet.profiles.__all__}
 #: What the embedders of providers are made from, and a profile's formula: parts that users neither make nor pass.
 PARTS = {
     "ProviderClient",
@@ -175,6 +171,7 @@ PARTS = {
     "Tracer",
     "Workers",
     "Fields",
+    "LocalModel",
     "PlannedSpace",
     "ProviderFormat",
     "Prefixes",
@@ -196,7 +193,7 @@ def test_the_types_of_the_public_surface_are_public():
         for name in CALLED
         for module, annotation in annotations_of(name)
         for hidden in sorted(
-            (names_in(annotation) & (set(definitions(module)) | set(imported(module)))) - PUBLIC - PARTS
+            (names_in(annotation) & (set(definitions(module)) | set(imported(module)))) - set(NAMES) - PARTS
         )
     ]
     assert_none(faults)

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from commands import Commands
-from septet import Envelope, Vault
+from septet import Vault
+from septet.retrieval import Envelope
 
 QUERY = "token refresh"
 

@@ -9,7 +9,8 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from septet import CallableEmbedder, OllamaEmbedder, OpenAICompatibleEmbedder, OpenAIEmbedder, Vault
+from septet import CallableEmbedder, Vault
+from septet.embedding import OllamaEmbedder, OpenAICompatibleEmbedder, OpenAIEmbedder
 from septet.embedding.cache import CacheNamespace, EmbeddingCache, namespace_of
 from septet.system import forks
 from small_files import no_larger_than

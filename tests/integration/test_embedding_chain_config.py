@@ -4,7 +4,8 @@ import pytest
 
 from chains import codes, fill, models, opened
 from doubles import Letters
-from septet import EmbeddingConfigError, FallbackEmbedder, Vault, embedder_from
+from septet import EmbeddingConfigError, Vault
+from septet.embedding import FallbackEmbedder, embedder_from
 
 
 def test_a_strict_configuration_refuses_another_model(tmp_path):

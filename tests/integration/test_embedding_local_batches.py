@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from septet import EmbeddingOptions, EmbeddingUnavailable, FallbackEmbedder, Vault
+from septet import EmbeddingOptions, EmbeddingUnavailable, Vault
+from septet.embedding import FallbackEmbedder
 from septet.embedding.local import embedder as local
 from septet.embedding.local.embedder import LocalEmbedder
 from twins.tiny import Tiny

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from connections import until_end
-from septet import EmbeddingCache, EmbeddingOptions, FallbackEmbedder, Vault
+from septet import EmbeddingOptions, Vault
+from septet.embedding import EmbeddingCache, FallbackEmbedder
 from septet.embedding.local.embedder import LocalEmbedder
 from sidecars import until
 from twins.tiny import Tiny

@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 
 from doubles import Letters, down, refused
-from septet import (
-    CallableEmbedder,
-    EmbeddingCache,
-    EmbeddingConfigError,
-    EmbeddingOptions,
-    FallbackEmbedder,
-    ReadOnly,
-    Vault,
-)
+from septet import CallableEmbedder, EmbeddingConfigError, EmbeddingOptions, ReadOnly, Vault
+from septet.embedding import EmbeddingCache, FallbackEmbedder
 from septet.errors import EmbeddingUnavailable
 
 BY_HAND = EmbeddingOptions(automatic=False)

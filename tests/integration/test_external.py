@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from septet import ExternalFirst, Federation, QueryError, StoreError, Vault
+from septet import Federation, QueryError, StoreError, Vault
+from septet.client import ExternalFirst
 
 FOUND = [
     {"id": "x1", "title": "Rotate the keys", "description": "Every quarter we rotate keys.", "score": 0.9},

@@ -5,7 +5,8 @@ import threading
 import pytest
 
 from corpora_told import LONG_S, Told
-from septet import ExternalFirst, Federation, QueryError, Vault
+from septet import Federation, QueryError, Vault
+from septet.client import ExternalFirst
 
 PROFILES = ["recall", "planned-retrieval", "septet"]
 FOUND = [{"id": "there", "title": "Token refresh elsewhere", "description": "As the service says."}]

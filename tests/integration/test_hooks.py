@@ -6,8 +6,9 @@ import logging
 
 import pytest
 
-from septet import AsyncVault, Federation, SearchEvent, Vault, WriteEvent
+from septet import AsyncVault, Federation, Vault
 from septet.errors import BatchError, Closed, EntryNotFound, QueryError, StoreError, TierError, VectorError
+from septet.watch import SearchEvent, WriteEvent
 from septet.watch.watched import SEARCHES, WRITES
 
 STAGES = ["plan", "open", "recall", "rank", "read", "hits"]

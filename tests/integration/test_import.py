@@ -8,7 +8,8 @@ from datetime import date, datetime, timedelta, timezone
 
 import pytest
 
-from septet import BatchError, Entry, EntryError, ImportFault, Vault
+from septet import BatchError, Entry, EntryError, Vault
+from septet.exchange import ImportFault
 
 NOW = 1_700_000_000.0
 ROWS = [

@@ -6,22 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from septet import (
-    AsyncVault,
-    Chunking,
-    CreditBudget,
-    ExternalFirst,
-    FallbackEmbedder,
-    FunctionCorpus,
-    Policy,
-    Profile,
-    RecallSettings,
-    Redactor,
-    SeptetError,
-    TfidfVectorizer,
-    Vault,
-    chunk_markdown,
-)
+from septet import AsyncVault, Chunking, Profile, Redactor, SeptetError, TfidfVectorizer, Vault, chunk_markdown
+from septet.client import ExternalFirst
+from septet.embedding import FallbackEmbedder
+from septet.retrieval import CreditBudget, FunctionCorpus, Policy, RecallSettings
 from septet.retrieval.corpora.folders import Folder
 from septet.retrieval.expansion.expanding import Expanding
 

@@ -5,8 +5,9 @@ from threading import Event
 
 import pytest
 
-from septet import Asked, FunctionCorpus, ProfileError, QueryError, SeptetError, Vault, evaluate
+from septet import ProfileError, QueryError, SeptetError, Vault, evaluate
 from septet.evaluation import judgements
+from septet.retrieval import Asked, FunctionCorpus
 
 
 @pytest.fixture

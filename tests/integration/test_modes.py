@@ -6,7 +6,8 @@ import stat
 import numpy as np
 import pytest
 
-from septet import EmbeddingCache, Vault
+from septet import Vault
+from septet.embedding import EmbeddingCache
 from septet.embedding.cache import CacheNamespace
 
 

@@ -5,7 +5,8 @@ import random
 import pytest
 
 from doubles import Letters
-from septet import Federation, Remedy, Vault
+from septet import Federation, Vault
+from septet.types import Remedy
 
 WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split()
 

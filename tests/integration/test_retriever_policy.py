@@ -2,7 +2,8 @@
 
 import pytest
 
-from septet import Policy, Vault
+from septet import Vault
+from septet.retrieval import Policy
 
 OWN = {"TAVILY_API_KEY": "tvly-own"}
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from connections import until_end
-from septet import Federation, QueryError, Vault, evaluate, feedback_judgements, tune, undo_tuning
+from septet import Federation, QueryError, Vault, evaluate, tune
+from septet.evaluation import feedback_judgements, undo_tuning
 from septet.profiles import resolve
 
 NOW = 1e9

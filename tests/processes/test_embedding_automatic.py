@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from doubles import Letters, down, refused
-from septet import EmbeddingCache, EmbeddingOptions, Vault
+from septet import EmbeddingOptions, Vault
+from septet.embedding import EmbeddingCache
 
 LONG_S = 60.0
 

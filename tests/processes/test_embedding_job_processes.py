@@ -19,7 +19,8 @@ from septet.embedding.transport.client import IO
 EMBED = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from septet import EmbeddingOptions, OpenAIEmbedder, Vault
+from septet import EmbeddingOptions, Vault
+from septet.embedding import OpenAIEmbedder
 
 embedder = OpenAIEmbedder("openai-test", dimensions=8, base_url=sys.argv[3], api_key="good-key", environment={})
 options = EmbeddingOptions(automatic=False, poll_s=0)

@@ -8,7 +8,8 @@ import pytest
 
 from children import forked
 from integration.test_external import Other
-from septet import ExternalFirst, Vault
+from septet import Vault
+from septet.client import ExternalFirst
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ import pytest
 
 from children import Busy, begun, ended, forked
 from doubles import Letters
-from septet import EmbeddingCache, EmbeddingOptions, Federation, ForkedInUse, Vault
+from septet import EmbeddingOptions, Federation, ForkedInUse, Vault
+from septet.embedding import EmbeddingCache
 from septet.system import forks
 
 #: The parent closes; another process writes and is killed, so that its log is all there is of what it wrote; then the

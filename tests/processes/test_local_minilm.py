@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from embedding_server import EmbeddingServer
-from septet import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, Vault, VoyageEmbedder
+from septet import Vault
 from septet._core import windows
+from septet.embedding import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, VoyageEmbedder
 from septet.embedding.local.embedder import LocalEmbedder
 from septet.embedding.local.folder import local_models
 

@@ -12,7 +12,8 @@ from children import Busy
 from connections import until_end
 from doubles import Letters
 from secrets_planted import KINDS, planted
-from septet import EmbeddingCache, EmbeddingOptions, EntryError, Federation, ReadOnly, Redactor, TierError, Vault
+from septet import EmbeddingOptions, EntryError, Federation, ReadOnly, Redactor, TierError, Vault
+from septet.embedding import EmbeddingCache
 
 BY_HAND = EmbeddingOptions(automatic=False)
 #: So many letters and digits of a secret in a row are a part of it.

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from septet import EmbeddingError, GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, VoyageEmbedder
+from septet import EmbeddingError
+from septet.embedding import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, VoyageEmbedder
 from septet.embedding.transport.client import IO
 
 NUMBERS = st.one_of(st.none(), st.floats(), st.integers(-3, 3), st.just(10**400), st.booleans(), st.text(max_size=3))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from embedding_server import text_rows
-from septet import OpenAICompatibleEmbedder
+from septet.embedding import OpenAICompatibleEmbedder
 from septet.embedding.batching import group
 from septet.embedding.providers.limits import Limits
 from septet.embedding.providers.requests import batches, estimate_tokens, pieces, split_bytes

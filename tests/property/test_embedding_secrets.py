@@ -20,7 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import heavy
-from septet import EmbeddingConfigError, EmbeddingError, GeminiEmbedder, OpenAIEmbedder, Vault
+from septet import EmbeddingConfigError, EmbeddingError, Vault
+from septet.embedding import GeminiEmbedder, OpenAIEmbedder
 from septet.embedding.config import config_of
 from septet.embedding.transport.client import IO
 from septet.embedding.transport.masking import SHOWN_CHARS, KeyMasker

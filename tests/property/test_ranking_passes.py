@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from septet import Balance, Smoothing, Vault
-from septet.profiles import BUILTIN
+from septet import Vault
+from septet.profiles import BUILTIN, Balance, Smoothing
 
 NOW = 1_700_000_000.0
 SEPTET = BUILTIN["septet"]

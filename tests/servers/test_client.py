@@ -16,7 +16,6 @@ from septet import (
     Entry,
     EntryError,
     EntryNotFound,
-    Member,
     ProfileError,
     QueryError,
     ReadOnly,
@@ -24,6 +23,7 @@ from septet import (
     VectorError,
 )
 from septet.client.transport import ROUTES
+from septet.federation import Member
 from septet.service.operations import OPERATIONS
 from septet.service.tier_calls import TIER
 from serving import serving

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from embedding_server import EmbeddingServer, faults
-from septet import EmbeddingUnavailable, GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, VoyageEmbedder
+from septet import EmbeddingUnavailable
+from septet.embedding import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, VoyageEmbedder
 from septet.embedding.transport.faults import AnswerTooLarge
 
 #: The floor of the bound, with what sockets and one decoded chunk may hold besides.

@@ -13,16 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from septet import (
-    EmbeddingError,
-    EmbeddingOptions,
-    GeminiEmbedder,
-    OllamaEmbedder,
-    OpenAIEmbedder,
-    Vault,
-    VoyageEmbedder,
-)
-from septet.embedding import pipeline
+from septet import EmbeddingError, EmbeddingOptions, Vault
+from septet.embedding import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, VoyageEmbedder, pipeline
 from septet.embedding.transport.client import IO
 
 MADE = [OpenAIEmbedder, VoyageEmbedder, GeminiEmbedder, OllamaEmbedder]
@@ -274,7 +266,8 @@ def test_gzip_that_is_what_it_says_is_read():
 MEMORY = """
 import sys
 from pathlib import Path
-from septet import EmbeddingError, OpenAIEmbedder
+from septet import EmbeddingError
+from septet.embedding import OpenAIEmbedder
 embedder = OpenAIEmbedder("any", base_url=sys.argv[1], environment={}, api_key="k")
 try:
     embedder.embed(["a"])

@@ -13,11 +13,7 @@ from doubles import Letters
 from embedding_server import EmbeddingServer, faults, text_rows
 from embedding_server.batches import Batches, Outcome
 from job_world import KINDS, World, codes, complete, fill, job_world, rows
-from septet import (
-    EmbeddingCache,
-    FallbackEmbedder,
-    OpenAICompatibleEmbedder,
-)
+from septet.embedding import EmbeddingCache, FallbackEmbedder, OpenAICompatibleEmbedder
 from septet.embedding.transport.client import IO
 
 each_provider = pytest.mark.parametrize("name", KINDS)

@@ -11,17 +11,8 @@ import openai
 import pytest
 
 from embedding_server import EmbeddingServer, faults, text_rows
-from septet import (
-    EmbeddingConfigError,
-    EmbeddingError,
-    EmbeddingRefused,
-    EmbeddingUnavailable,
-    GeminiEmbedder,
-    OllamaEmbedder,
-    OpenAICompatibleEmbedder,
-    OpenAIEmbedder,
-    VoyageEmbedder,
-)
+from septet import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
+from septet.embedding import GeminiEmbedder, OllamaEmbedder, OpenAICompatibleEmbedder, OpenAIEmbedder, VoyageEmbedder
 from septet.embedding.providers.http import HttpEmbedder
 from septet.embedding.rows import BadVector
 from septet.embedding.transport.client import IO

@@ -12,7 +12,8 @@ from embedding_server import ROUTES, EmbeddingServer
 from embedding_server.batches import Batches, Outcome
 from job_world import World, fill
 from property.test_embedding_secrets import ECHOES, seen
-from septet import EmbeddingError, OpenAIEmbedder
+from septet import EmbeddingError
+from septet.embedding import OpenAIEmbedder
 from septet.embedding.transport.client import IO
 
 

@@ -4,7 +4,8 @@ import pytest
 
 from embedding_server import EmbeddingServer, faults
 from integration.test_external import Other
-from septet import ExternalFirst, StoreError, Vault
+from septet import StoreError, Vault
+from septet.client import ExternalFirst
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import pytest
 from corpora_told import LONG_S, Told
 from embedding_server import Reply
 from retrieved import hit
-from septet import Policy, Vault
+from septet import Vault
+from septet.retrieval import Policy
 from septet.retrieval.corpora.web import WebCorpus, WebOptions
 from septet.retrieval.corpus import Answered
 from web_server import TAVILY_KEY, WebServer, results

@@ -8,7 +8,8 @@ import pytest
 from embedding_server.faults import slow_body
 from embedding_server.server import EmbeddingServer
 from hanging import Hanging
-from septet import Policy, Vault
+from septet import Vault
+from septet.retrieval import Policy
 
 QUERY = "when tokens refresh"
 #: The deadline, and how much later a busy machine may answer.

@@ -6,7 +6,8 @@ import pytest
 
 from corpora_told import LONG_S, Held
 from retrieved import hit
-from septet import AsyncVault, Envelope, Vault
+from septet import AsyncVault, Vault
+from septet.retrieval import Envelope
 
 
 @pytest.fixture

@@ -16,14 +16,8 @@ from embedding_server import ROUTES, EmbeddingServer, Reply
 from embedding_server.batches import Batches
 from embedding_server.chat import chat
 from job_world import KINDS, World
-from septet import (
-    GeminiEmbedder,
-    OllamaEmbedder,
-    OpenAICompatibleEmbedder,
-    OpenAIEmbedder,
-    SeptetError,
-    VoyageEmbedder,
-)
+from septet import SeptetError
+from septet.embedding import GeminiEmbedder, OllamaEmbedder, OpenAICompatibleEmbedder, OpenAIEmbedder, VoyageEmbedder
 from septet.embedding.transport.client import IO
 from septet.retrieval.corpora.web import WebCorpus, WebOptions
 from septet.retrieval.corpus import Asked

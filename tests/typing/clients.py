@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import septet
-from septet import AsyncSeptet, Client, Entry, Federation, Member, Results, Unreachable, Vault
+from septet import AsyncSeptet, Client, Entry, Federation, Results, Unreachable, Vault
+from septet.federation import Member
 
 #: Where nobody answers: what comes back is the same that a vault gives.
 NOWHERE = "http://127.0.0.1:9"

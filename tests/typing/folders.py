@@ -6,30 +6,23 @@ import sys
 from pathlib import Path
 
 import septet
-from septet import (
-    ChatExpander,
+from septet import Chunking, Redactor, SyncReport, Vault, Watcher, chunk_markdown
+from septet.files import (
     Chunk,
-    Chunking,
-    Expander,
-    ExpansionConfig,
     PendingFile,
     Redacted,
     RedactionRule,
-    Redactor,
     RedactReport,
     RootInfo,
     RootStatus,
     SecretLeft,
     SkippedFile,
-    SyncReport,
     SyncStatus,
-    Vault,
-    Watcher,
-    chunk_markdown,
     flush_limits,
     flush_prompt,
     should_flush,
 )
+from septet.retrieval import ChatExpander, Expander, ExpansionConfig
 
 
 def cut() -> None:

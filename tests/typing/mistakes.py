@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import septet
-from septet import AsyncVault, Entry, Federation, Hit, Imported, NoteCode, Space, Vault, VectorIndex, evaluate, tune
+from septet import AsyncVault, Entry, Federation, Hit, NoteCode, Space, Vault, VectorIndex, evaluate, tune
+from septet.exchange import Imported
 
 septet.Vualt("notes.db")  # error
 vault = Vault("notes.db", embedder=lambda texts: [[1.0] for _ in texts])  # error

@@ -6,47 +6,40 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 import septet
-from septet import (
+from septet import AsyncRetriever, AsyncVault, Entry, Hit, Note, Retrieval, Retriever, Vault
+from septet.client import ExternalFirst
+from septet.retrieval import (
     Answered,
     Asked,
     AskedCorpus,
     AskedWave,
-    AsyncRetriever,
-    AsyncVault,
     Corpus,
     CorpusLike,
     CorpusReport,
     CreditBudget,
-    Deadline,
-    Entry,
     Envelope,
-    ExternalFirst,
     FunctionCorpus,
-    Hit,
     Intent,
     Item,
     Knowledge,
     ListReport,
-    Note,
     Override,
     Policy,
     RankedList,
     RecallSettings,
-    Retrieval,
     RetrievalConfig,
     RetrievalExplanation,
     RetrievalMode,
     RetrievalPlan,
     RetrievalProfile,
-    Retriever,
     Searches,
     Spoken,
-    Vault,
     VaultCorpus,
     WebCorpus,
     WebOptions,
     WebResult,
 )
+from septet.types import Deadline
 
 
 class Wiki:

@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from septet import (
-    CallableEmbedder,
-    EmbeddingConfigError,
-    EmbeddingRefused,
-    EmbeddingUnavailable,
-    FallbackEmbedder,
-    embedder_from,
-)
-from septet.embedding import space_name
+from septet import CallableEmbedder, EmbeddingConfigError, EmbeddingRefused, EmbeddingUnavailable
+from septet.embedding import FallbackEmbedder, embedder_from, space_name
 from septet.embedding.embedder import Embedder
 from septet.embedding.providers.gemini import models_url
 from septet.embedding.providers.ollama import ollama_url

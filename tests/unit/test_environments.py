@@ -2,9 +2,11 @@
 
 import pytest
 
-from septet import EmbeddingConfigError, OpenAIEmbedder, Policy, ProfileError, QueryError, Retriever, VoyageEmbedder
+from septet import EmbeddingConfigError, ProfileError, QueryError, Retriever
+from septet.embedding import OpenAIEmbedder, VoyageEmbedder
 from septet.embedding.choose import embedder_from
 from septet.embedding.local.folder import local_models
+from septet.retrieval import Policy
 from septet.retrieval.expansion.chat import ChatExpander
 
 ODD = [5, "OPENAI_API_KEY=sk-secret", [("OPENAI_API_KEY", "sk-secret")], {"OPENAI_API_KEY": 5}, {5: "sk-secret"}, True]

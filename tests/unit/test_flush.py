@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from septet import QueryError, flush_limits, flush_prompt, should_flush
+from septet import QueryError
+from septet.files import flush_limits, flush_prompt, should_flush
 
 COUNTS = st.integers(0, 400_000)
 

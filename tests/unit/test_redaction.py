@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secrets_planted import KINDS, planted
-from septet import EntryError, RedactionRule, Redactor
+from septet import EntryError, Redactor
+from septet.files import RedactionRule
 from septet.files.secrets import DEFAULT, LITERAL
 
 ALL = Redactor()

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from septet import Policy, ProfileError, RetrievalConfig
+from septet import ProfileError
+from septet.retrieval import Policy, RetrievalConfig
 from septet.retrieval.config import PROFILES, retrieval_config
 
 KEY = "sk-very-secret"

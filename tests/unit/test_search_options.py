@@ -5,8 +5,9 @@ import re
 
 import pytest
 
-from septet import Federation, SearchOptions, Vault
+from septet import Federation, Vault
 from septet.query.options import DEFAULTS, OPTIONS, RECALL_OPTIONS, takes_options
+from septet.types import SearchOptions
 
 NAMES = list(SearchOptions.__annotations__)
 

@@ -13,7 +13,8 @@ from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.feature_extraction.text import TfidfVectorizer as Theirs
 
-from septet import QueryError, SparseRows, TfidfVectorizer
+from septet import QueryError, TfidfVectorizer
+from septet.tfidf import SparseRows
 from septet.tfidf.english import ENGLISH
 
 ODD = [

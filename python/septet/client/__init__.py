@@ -2,5 +2,6 @@
 
 from septet.client.asynchronous import AsyncSeptet
 from septet.client.blocking import Client
+from septet.client.external import ExternalFirst
 
-__all__ = ["AsyncSeptet", "Client"]
+__all__ = ["AsyncSeptet", "Client", "ExternalFirst"]

@@ -29,13 +29,23 @@ from septet.embedding.embedder import (
 
 if TYPE_CHECKING:
     # For type checkers and editors; a test compares these names with the table below.
-    from septet.embedding.cache import CacheNamespace as CacheNamespace
+    from septet.embedding.automatic import (
+        Activity as Activity,
+        EmbeddingStatus as EmbeddingStatus,
+        ModelStatus as ModelStatus,
+    )
+    from septet.embedding.cache import CacheNamespace as CacheNamespace, EmbeddingCache as EmbeddingCache
     from septet.embedding.choose import embedder_from as embedder_from
-    from septet.embedding.config import EmbeddingConfig as EmbeddingConfig
+    from septet.embedding.config import (
+        ConfigLike as ConfigLike,
+        EmbeddingConfig as EmbeddingConfig,
+        ProviderName as ProviderName,
+    )
+    from septet.embedding.embeddings import CacheLike as CacheLike, EmbedderLike as EmbedderLike
     from septet.embedding.fallback import FallbackEmbedder as FallbackEmbedder
-    from septet.embedding.function import CallableEmbedder as CallableEmbedder
+    from septet.embedding.function import CallableEmbedder as CallableEmbedder, Function as Function
     from septet.embedding.local.embedder import LocalEmbedder as LocalEmbedder
-    from septet.embedding.local.folder import local_models as local_models
+    from septet.embedding.local.folder import ModelLocation as ModelLocation, local_models as local_models
     from septet.embedding.providers.embedders import (
         GeminiEmbedder as GeminiEmbedder,
         OllamaEmbedder as OllamaEmbedder,
@@ -43,32 +53,29 @@ if TYPE_CHECKING:
         OpenAIEmbedder as OpenAIEmbedder,
         VoyageEmbedder as VoyageEmbedder,
     )
+    from septet.embedding.options import EmbeddingOptions as EmbeddingOptions
+    from septet.embedding.query.selection import SpaceStatus as SpaceStatus
+    from septet.embedding.report import EmbedReport as EmbedReport
     from septet.embedding.transport.client import IO as IO
 else:
-    from importlib import import_module
+    from septet.system.late import loaded_late
 
     #: Loaded on first access: programs that embed nothing should not import an HTTP client.
     _NAMES = {
-        "cache": "CacheNamespace",
+        "automatic": "Activity EmbeddingStatus ModelStatus",
+        "cache": "CacheNamespace EmbeddingCache",
         "choose": "embedder_from",
-        "config": "EmbeddingConfig",
+        "config": "ConfigLike EmbeddingConfig ProviderName",
         "embedder": "Embedder Kind Pooling SpaceIdentity space_name",
+        "embeddings": "CacheLike EmbedderLike",
         "fallback": "FallbackEmbedder",
-        "function": "CallableEmbedder",
+        "function": "CallableEmbedder Function",
         "local.embedder": "LocalEmbedder",
-        "local.folder": "local_models",
+        "local.folder": "ModelLocation local_models",
+        "options": "EmbeddingOptions",
         "providers.embedders": "GeminiEmbedder OllamaEmbedder OpenAICompatibleEmbedder OpenAIEmbedder VoyageEmbedder",
+        "query.selection": "SpaceStatus",
+        "report": "EmbedReport",
         "transport.client": "IO",
     }
-    _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
-    __all__ = sorted(_HOMES)
-
-    def __getattr__(name):
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
-
-    def __dir__():
-        return sorted({*globals(), *__all__})
+    __all__, __getattr__, __dir__ = loaded_late(__name__, _NAMES)

@@ -1,5 +1,6 @@
 """Several vaults searched as one."""
 
 from septet.federation.federation import Federation
+from septet.federation.member import Member
 
-__all__ = ["Federation"]
+__all__ = ["Federation", "Member"]

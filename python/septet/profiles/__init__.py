@@ -21,20 +21,24 @@ from septet.ranking.fusion import (
     Term,
     Unless,
 )
-from septet.ranking.profile import Adaptive, ColumnWeights, Cuts, Facts, Graph, Profile, TextRules, WeightSet
+from septet.ranking.passes import Balance, Confidence, Smoothing
+from septet.ranking.profile import Adaptive, ColumnWeights, Cuts, Facts, Feedback, Graph, Profile, TextRules, WeightSet
 
 __all__ = [
     "BUILTIN",
     "Above",
     "Adaptive",
+    "Balance",
     "Clamp",
     "Col",
     "ColumnWeights",
+    "Confidence",
     "Const",
     "Cuts",
     "Decay",
     "Expression",
     "Facts",
+    "Feedback",
     "Found",
     "Graph",
     "Linear",
@@ -46,6 +50,7 @@ __all__ = [
     "Rrf",
     "Saturate",
     "Scale",
+    "Smoothing",
     "Sum",
     "Term",
     "TextRules",

@@ -1,0 +1,60 @@
+"""Types of arguments and of parts of results, for annotations."""
+
+from septet.listing.request import OrderBy
+from septet.model.explanation import LegReport, Remedy
+from septet.model.fields import (
+    Action,
+    BulkChanges,
+    EntryChanges,
+    EntryFields,
+    EntryItem,
+    EntryOverrides,
+    FrameLike,
+    MemoryFields,
+    OnSimilar,
+    Severity,
+    SpanFields,
+    Split,
+    Strings,
+    Time,
+    Trust,
+    VectorLike,
+)
+from septet.model.pages import FacetValue
+from septet.model.results import Reranker, TierReport
+from septet.model.stats import Optimized
+from septet.query.deadline import Deadline
+from septet.query.facets import Bucket
+from septet.query.options import Leg, Mode, RecallOptions, SearchOptions
+
+__all__ = [
+    "Action",
+    "Bucket",
+    "BulkChanges",
+    "Deadline",
+    "EntryChanges",
+    "EntryFields",
+    "EntryItem",
+    "EntryOverrides",
+    "FacetValue",
+    "FrameLike",
+    "Leg",
+    "LegReport",
+    "MemoryFields",
+    "Mode",
+    "OnSimilar",
+    "Optimized",
+    "OrderBy",
+    "RecallOptions",
+    "Remedy",
+    "Reranker",
+    "SearchOptions",
+    "Severity",
+    "SpanFields",
+    "Split",
+    "Strings",
+    "TierReport",
+    "Time",
+    "Trust",
+    "VectorLike",
+]
