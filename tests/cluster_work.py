@@ -25,7 +25,7 @@ def opened(dsn: str, name: str, **more: object) -> PostgresVault:
     """Open a vault that asks soon whether a server is back."""
     vault = PostgresVault(dsn, name, timeout_s=SEARCH_S, **more)  # type: ignore[arg-type]
     for server in (vault._store._reads, vault._store._writes):
-        server.breaker._rest_s = server.breaker._longest_rest_s = 0.05
+        server.breaker.first_s = server.breaker.longest_s = 0.05
     return vault
 
 

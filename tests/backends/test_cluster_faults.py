@@ -117,7 +117,7 @@ def test_a_worker_that_was_started_again_costs_no_client_a_call(servers, open_va
         end()
         with pytest.raises(Unreachable, match=r"a server of its cluster cannot be reached .*127\.0\.0\.1"):
             open_vault().search("cookies")
-        assert not vault._store._reads.breaker.open
+        assert not vault._store._reads.breaker.is_open
         servers[1].start()
         # Its connections to the coordinator are those from before, which has connections to the worker from before.
         assert len(vault.search("cookies", limit=20)) == 6

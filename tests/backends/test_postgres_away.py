@@ -67,7 +67,7 @@ def vaults(own, dsn, vault_name, tmp_path):
         vault.add_many([entry(number, name) for number in range(5)])
         breaker = getattr(vault._store, "_reads", None)
         if breaker is not None:
-            breaker.breaker._rest_s = 0.01
+            breaker.breaker.first_s = 0.01
     yield vaults
     for vault in vaults.values():
         vault.close()
@@ -83,7 +83,7 @@ def tiers(results):
 
 
 def until_back(vault):
-    while vault._store._reads.breaker.open:
+    while vault._store._reads.breaker.is_open:
         time.sleep(0.001)
 
 
@@ -144,7 +144,7 @@ def test_a_search_that_a_standby_broke_off_is_asked_again_until_its_time_is_over
 
 def test_a_frozen_server_costs_a_search_its_time_and_then_nothing(own, three, vault_name):
     alone = PostgresVault(own.dsn(), vault_name, timeout_s=0.3)
-    alone._store._reads.breaker._rest_s = 0.01
+    alone._store._reads.breaker.first_s = 0.01
     with frozen(own):
         for turn in range(5):
             found = three.search("cookies", limit=15)

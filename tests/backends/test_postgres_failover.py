@@ -26,7 +26,7 @@ import sys
 from septet import PostgresVault
 from septet.errors import SeptetError
 vault = PostgresVault(sys.argv[1], "v")
-vault._store._writes.breaker._rest_s = vault._store._writes.breaker._longest_rest_s = 0.02
+vault._store._writes.breaker.first_s = vault._store._writes.breaker.longest_s = 0.02
 number, who = 0, sys.argv[2]
 while True:
     number += 1
@@ -43,7 +43,7 @@ import sys
 from septet import PostgresVault
 from septet.errors import SeptetError
 vault = PostgresVault(sys.argv[1], "v", reads=sys.argv[2])
-vault._store._reads.breaker._rest_s = vault._store._reads.breaker._longest_rest_s = 0.02
+vault._store._reads.breaker.first_s = vault._store._reads.breaker.longest_s = 0.02
 while True:
     try:
         found = vault.search("cookies", query_vector=[1.0, 3.0, 0.5], limit=3)

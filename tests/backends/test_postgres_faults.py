@@ -67,12 +67,12 @@ def kept(store):
 
 def quick(store):
     """Have the server asked soon whether it is back."""
-    store._reads.breaker._rest_s = 0.01
+    store._reads.breaker.first_s = 0.01
     return store
 
 
 def until_back(store):
-    while store._reads.breaker.open:
+    while store._reads.breaker.is_open:
         time.sleep(0.001)
 
 
@@ -138,7 +138,7 @@ def test_a_statement_that_takes_too_long_is_ended_by_the_server_and_its_connecti
         write.sql.execute("SELECT pg_sleep(60)")
     assert kept(store) == []
     # It answered each time.
-    assert not store._reads.breaker.open
+    assert not store._reads.breaker.is_open
     store.close()
 
 
@@ -294,7 +294,7 @@ def test_threads_share_the_connections_that_a_full_server_gives(few, vault_name)
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(work, range(8)))
     assert len(kept(store)) == 40
-    assert not store._reads.breaker.open
+    assert not store._reads.breaker.is_open
     # Whether the server is back can be asked on what is there, too.
     first, second = store.begin_reading(5.0), store.begin_reading(5.0)
     first.end()

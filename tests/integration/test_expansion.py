@@ -207,13 +207,13 @@ def test_each_further_failure_doubles_the_rest_up_to_its_bound():
     rests = []
     while len(rests) < 5:
         if "rests" not in causes(expanding.begin("q").result())[0]:
-            rests.append(expanding._last_rest_s)
+            rests.append(expanding._breaker.pause_s)
     assert rests == [0.001, 0.002, 0.004, 0.005, 0.005]
     expanding._expander.answer = lambda query: ["other words"]
     while expanding.fault is not None:
         expanding.begin("q").result()
     expanding._expander.answer = lambda query: 1 // 0
-    assert causes(expanding.begin("another").result()) and expanding._last_rest_s == 0.001
+    assert causes(expanding.begin("another").result()) and expanding._breaker.pause_s == 0.001
 
 
 def test_after_its_rest_one_search_tries_it_and_the_others_go_on_without(held):

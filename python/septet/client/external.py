@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from septet._core import Lock
 from septet.errors import EntryError, QueryError, StoreError, printable
 from septet.inputs.arguments import called, cut, real, shown, utf8
 from septet.model.drafts import draft
@@ -19,7 +18,7 @@ from septet.notes import Note
 from septet.query.options import OPTIONS, SearchOptions, takes_options
 from septet.query.plan import Plan
 from septet.search.searchable import Searchable
-from septet.system.forks import renew_in_children
+from septet.system.breaker import CircuitBreaker
 from septet.system.threads import call_on_thread
 
 if TYPE_CHECKING:
@@ -91,21 +90,15 @@ class ExternalFirst:
         self._vault: Searchable = vault
         self.name = utf8(name, "name", QueryError, 256)
         self._timeout_s = real(timeout_s, "timeout_s", QueryError, 0.01, MOST_WAIT_S)
-        self._rest_s = real(rest_s, "rest_s", QueryError, 0, MOST_WAIT_S)
-        self._longest_rest_s = real(longest_rest_s, "longest_rest_s", QueryError, 0, MOST_WAIT_S)
-        self._fault: str | None = None
-        self._last_rest_s = self._retry_at = 0.0
-        self._lock = Lock()
-        renew_in_children(self)
-
-    def after_fork(self) -> None:
-        """Renew the lock in a forked child."""
-        self._lock = Lock()
+        self._breaker: CircuitBreaker[str] = CircuitBreaker(
+            real(rest_s, "rest_s", QueryError, 0, MOST_WAIT_S),
+            real(longest_rest_s, "longest_rest_s", QueryError, 0, MOST_WAIT_S),
+        )
 
     @property
     def fault(self) -> str | None:
         """The reason of the last failure of the other program; None while it answers."""
-        return self._fault
+        return self._breaker.fault
 
     @takes_options
     def search(self, query: str, **options: Unpack[SearchOptions]) -> Results:
@@ -143,13 +136,10 @@ class ExternalFirst:
         """
         if unsupported:
             raise _NoAnswer(f"{self.name} cannot follow {', '.join(unsupported)}")
-        with self._lock.hold():
-            fault, now = self._fault, time.monotonic()
-            if fault is not None:
-                if now < self._retry_at:
-                    raise _NoAnswer(f"{fault}; it is paused")
-                # A single search retries; concurrent ones go to the vault.
-                self._retry_at = now + self._timeout_s
+        last = self._breaker.fault
+        # After a pause a single search retries; concurrent ones go to the vault.
+        if last is not None and not self._breaker.allows(self._timeout_s):
+            raise _NoAnswer(f"{last}; it is paused")
         within_s = self._timeout_s
         if plan.deadline is not None:
             within_s = min(within_s, SHARE * plan.deadline.left_s)
@@ -161,17 +151,10 @@ class ExternalFirst:
             answer = future.result()
         except Exception as fault:  # noqa: BLE001 - foreign code; an interrupt is raised
             reason = str(fault) if isinstance(fault, _NoAnswer) else f"{self.name} {_reason(fault)}"
-            self._rest(reason)
+            self._breaker.failed(reason)
             raise _NoAnswer(reason) from None
-        with self._lock.hold():
-            self._fault, self._last_rest_s = None, 0.0
+        self._breaker.succeeded()
         return answer
-
-    def _rest(self, fault: str) -> None:
-        with self._lock.hold():
-            self._fault = fault
-            self._last_rest_s = min(max(self._rest_s, 2 * self._last_rest_s), self._longest_rest_s)
-            self._retry_at = time.monotonic() + self._last_rest_s
 
     def _results(
         self, plan: Plan, entries: list[Entry], scores: list[float], min_score: float | None, began: float

@@ -11,14 +11,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from septet._core import Lock
 from septet.embedding.embedder import fault_in
 from septet.embedding.pipeline import TEXT_STATUSES, Pipeline, Progress
 from septet.embedding.report import EmbedReport, Tally
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.notes import Note
 from septet.store.protocol import Store
-from septet.system.forks import renew_in_children
+from septet.system.breaker import CircuitBreaker
 from septet.system.threads import call_within
 
 #: Timeout of a probe: a model that hangs must not delay the one that answers.
@@ -34,23 +33,31 @@ class _ChainModel:
     """One model of the chain.
 
     Attributes:
-        fault: the failure after which it rests; None if it is not known to fail.
+        breaker: pauses it after a failure; its fault is None if the model is not known to fail.
         temporary: True if the failure may pass without action.
         doubted: True if a query has failed temporarily since the model last answered.
         refused: hashes of texts that it has refused; only explicit runs retry them.
         used: True if it has embedded in this process.
     """
 
-    __slots__ = ("doubted", "fault", "pipeline", "refused", "rest_s", "retry_at", "temporary", "used")
+    __slots__ = ("breaker", "doubted", "pipeline", "refused", "temporary", "used")
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: Pipeline, breaker: CircuitBreaker[str]) -> None:
         self.pipeline = pipeline
-        self.fault: str | None = None
+        self.breaker = breaker
         self.temporary = self.doubted = False
-        self.rest_s = 0.0
-        self.retry_at = 0.0
         self.refused: set[str] = set()
         self.used = False
+
+    @property
+    def fault(self) -> str | None:
+        """The failure after which it rests; None if it is not known to fail."""
+        return self.breaker.fault
+
+    def rest(self, cause: str, *, temporary: bool) -> None:
+        """Start a rest after a failure."""
+        self.temporary = temporary
+        self.breaker.failed(cause)
 
 
 class Chain:
@@ -75,17 +82,11 @@ class Chain:
         longest_rest_s: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._links = tuple(map(_ChainModel, pipelines))
+        self._links = tuple(
+            _ChainModel(pipeline, CircuitBreaker(rest_s, longest_rest_s, clock=clock)) for pipeline in pipelines
+        )
         self._lacking = tuple(lacking)
         self._on_answer = on_answer
-        self._rest_s, self._longest_rest_s = rest_s, longest_rest_s
-        self._clock = clock
-        self._lock = Lock()
-        renew_in_children(self)
-
-    def after_fork(self) -> None:
-        """Renew the lock in a forked child."""
-        self._lock = Lock()
 
     @property
     def first(self) -> Pipeline:
@@ -126,7 +127,7 @@ class Chain:
         if link is None or len(self._links) < 2:
             return
         if isinstance(fault, EmbeddingRefused) and fault.status not in TEXT_STATUSES:
-            self._rest(link, str(fault), temporary=False)
+            link.rest(str(fault), temporary=False)
         else:
             link.doubted = isinstance(fault, EmbeddingUnavailable)
 
@@ -135,14 +136,14 @@ class Chain:
         link = self._link(model)
         if link is None:
             return False
-        with self._lock.hold():
-            link.fault, link.rest_s, link.doubted = None, 0.0, False
+        link.breaker.succeeded()
+        link.doubted = False
         return any(later.used for later in self._links[self._links.index(link) + 1 :])
 
     def due(self) -> bool:
         """Return True if the rest of a model has ended and another model has embedded in its place."""
         return any(
-            self._is_due(link) and any(o.used for o in self._links[n + 1 :]) for n, link in enumerate(self._links)
+            link.breaker.is_due and any(o.used for o in self._links[n + 1 :]) for n, link in enumerate(self._links)
         )
 
     def run(
@@ -239,7 +240,7 @@ class Chain:
             return True
         causes = [cause for code, cause, _ in done.causes if code in ("batch_failed", "text_refused")]
         cause = causes[-1] if causes else "" if stopped is None else stopped.cause
-        self._rest(link, cause, temporary=done.wants_retry)
+        link.rest(cause, temporary=done.wants_retry)
         return False
 
     def _with_fallback_note(
@@ -280,20 +281,11 @@ class Chain:
     def _link(self, model: str) -> _ChainModel | None:
         return next((link for link in self._links if link.pipeline.model == model), None)
 
-    def _rest(self, link: _ChainModel, cause: str, *, temporary: bool) -> None:
-        with self._lock.hold():
-            link.fault, link.temporary = cause, temporary
-            link.rest_s = min(max(self._rest_s, 2 * link.rest_s), self._longest_rest_s)
-            link.retry_at = self._clock() + link.rest_s
-
-    def _is_due(self, link: _ChainModel) -> bool:
-        return link.fault is not None and self._clock() >= link.retry_at
-
     def _may_embed(self, link: _ChainModel, explicit: bool) -> bool:
         """Return True if a model is usable; probe it after its rest, and in explicit runs."""
         if link.fault is None and not (explicit and link.doubted):
             return True
-        return (explicit or self._is_due(link)) and self._probe(link)
+        return (explicit or link.breaker.is_due) and self._probe(link)
 
     def _before(self, number: int, faults: Mapping[int, Sequence[str]]) -> list[_ChainModel]:
         """Return the earlier models that a run may still return to."""
@@ -309,13 +301,13 @@ class Chain:
         try:
             call_within(PROBE_S, lambda: embedder.embed([PROBE], "document", timeout_s=PROBE_S), embedder.provider)
         except EmbeddingError as fault:
-            self._rest(link, str(fault), temporary=not isinstance(fault, EmbeddingRefused))
+            link.rest(str(fault), temporary=not isinstance(fault, EmbeddingRefused))
             return False
         except BaseException as fault:  # noqa: BLE001 - foreign code; an interrupt is raised again
-            self._rest(link, str(fault_in("raised", fault, embedder.provider)), temporary=True)
+            link.rest(str(fault_in("raised", fault, embedder.provider)), temporary=True)
             return False
         # Only a whole run resets the rest: the model may answer the probe and refuse a batch.
-        with self._lock.hold():
-            link.fault, link.doubted = None, False
+        link.breaker.resume()
+        link.doubted = False
         self._on_answer(link.pipeline.model)
         return True

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from septet._core import Lock
 from septet.embedding.embedder import (
     Embedder,
     Kind,
@@ -26,6 +25,7 @@ from septet.embedding.rows import BadVector
 from septet.embedding.transport.keys import COOL_DOWN_S
 from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.inputs.arguments import listed
+from septet.system.breaker import CircuitBreaker
 
 MOST_EMBEDDERS = 100
 
@@ -60,8 +60,9 @@ class FallbackEmbedder:
         self._embedders = tuple(chain)
         self._clock = clock
         self._provider = None if provider is None else name_of(provider, "provider")
-        self._cool_until = [float("-inf")] * len(chain)
-        self._lock = Lock()
+        self._breakers: list[CircuitBreaker[str]] = [
+            CircuitBreaker(COOL_DOWN_S, COOL_DOWN_S, clock=clock) for _ in chain
+        ]
 
     def __repr__(self) -> str:
         return f"FallbackEmbedder({', '.join(map(repr, self._embedders))})"
@@ -125,7 +126,7 @@ class FallbackEmbedder:
         """
         texts, timeout_s = checked_texts(texts), checked_call(kind, timeout_s)
         ends_at = None if timeout_s is None else self._clock() + timeout_s
-        order = self._order()
+        order = sorted(range(len(self._embedders)), key=lambda number: self._breakers[number].remaining_s > 0)
         errors: list[EmbeddingError] = []
         for tried, number in enumerate(order):
             share_s = None if ends_at is None else (ends_at - self._clock()) / (len(order) - tried)
@@ -135,9 +136,9 @@ class FallbackEmbedder:
                 rows = self._embedders[number].embed(texts, kind, timeout_s=share_s)
             except (EmbeddingRefused, EmbeddingUnavailable) as error:
                 errors.append(error)
-                self._cool_down(number, self._clock() + COOL_DOWN_S)
+                self._breakers[number].failed(str(error))
                 continue
-            self._cool_down(number, float("-inf"))
+            self._breakers[number].succeeded()
             self._check(rows, number)
             return rows
         raise _join_errors(errors, self.provider)
@@ -152,15 +153,6 @@ class FallbackEmbedder:
         """Close all embedders."""
         for embedder in self._embedders:
             embedder.close()
-
-    def _order(self) -> list[int]:
-        now = self._clock()
-        with self._lock.hold():
-            return sorted(range(len(self._embedders)), key=lambda n: self._cool_until[n] > now)
-
-    def _cool_down(self, number: int, until: float) -> None:
-        with self._lock.hold():
-            self._cool_until[number] = until
 
     def _check(self, rows: NDArray[np.float32], number: int) -> None:
         """Raise for vectors of another dimension, which may be unknown before the first answer."""

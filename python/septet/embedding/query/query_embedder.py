@@ -19,6 +19,7 @@ from septet.embedding.rows import float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.model.vector import QueryVector, query_vector
 from septet.notes import Note
+from septet.system.breaker import CircuitBreaker
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
@@ -58,16 +59,14 @@ class QueryEmbedder:
         self.embedder = embedder
         self._options = options
         self._cache = cache
-        self._clock = clock
         self._on_change = on_change
         self._timeout_s = QUERY_TIMEOUT_S if options.query_timeout_s is None else options.query_timeout_s
         self._vectors: OrderedDict[tuple[str, Kind], QueryVector] = OrderedDict()
         #: Queries in progress; an equal query waits for the same answer.
         self._running: dict[tuple[str, Kind], Future[_QueryAnswer]] = {}
-        self._fault: EmbeddingError | None = None
-        self._backoff_s = 0.0
-        self._retry_at = 0.0
-        self._probing = False
+        self._breaker: CircuitBreaker[EmbeddingError] = CircuitBreaker(
+            options.rest_s, options.longest_rest_s, clock=clock
+        )
         self._lock = Lock()
         renew_in_children(self)
 
@@ -84,17 +83,16 @@ class QueryEmbedder:
     @property
     def backing_off(self) -> bool:
         """True if the last query failed, and none has succeeded since."""
-        return self._fault is not None
+        return self._breaker.is_open
 
     @property
     def fault(self) -> EmbeddingError | None:
         """The error of the last query; None if it succeeded."""
-        return self._fault
+        return self._breaker.fault
 
     def after_fork(self) -> None:
         """Renew the lock in a forked child, where the embedding threads do not exist."""
         self._lock = Lock()
-        self._probing = False
         self._running = {}
 
     def embed(self, text: str, kind: Kind = "query", within_s: float | None = None) -> QueryVector | Note:
@@ -108,24 +106,21 @@ class QueryEmbedder:
             if (vector := self._vectors.get((text, kind))) is not None:
                 self._vectors.move_to_end((text, kind))
                 return vector
-            fault = self._fault
-            probe = fault is not None and not self._probing and self._clock() >= self._retry_at
-            self._probing = self._probing or probe
+        fault = self._breaker.fault
         if fault is None:
             return self._embed_in_time(text, kind, within_s)
-        if probe:
+        if self._breaker.allows():
             try:
                 self._start(text, kind)
             except BaseException:
                 # An interrupt: no probe is running, so the next query may start one.
-                self._probing = False
+                self._breaker.cancel_trial()
                 raise
         return _note(fault)
 
     def recover(self) -> None:
         """End the back-off after the embedder has answered another caller."""
-        with self._lock.hold():
-            self._fault, self._backoff_s, self._probing = None, 0.0, False
+        self._breaker.succeeded()
 
     def _embed_in_time(self, text: str, kind: Kind, within_s: float | None) -> QueryVector | Note:
         shortened = within_s is not None and within_s < self._timeout_s
@@ -239,9 +234,8 @@ class QueryEmbedder:
         return row
 
     def _record_success(self, key: tuple[str, Kind], vector: QueryVector) -> None:
+        recovered = self._breaker.succeeded()
         with self._lock.hold():
-            recovered = self._fault is not None
-            self._fault, self._backoff_s, self._probing = None, 0.0, False
             self._vectors[key] = vector
             while len(self._vectors) > self._options.query_memory:
                 self._vectors.popitem(last=False)
@@ -250,13 +244,7 @@ class QueryEmbedder:
 
     def _record_failure(self, fault: EmbeddingError) -> None:
         self._on_change(fault)
-        with self._lock.hold():
-            self._fault, self._probing = fault, False
-            if self._clock() < self._retry_at:
-                # A concurrent query has failed before this one.
-                return
-            self._backoff_s = min(max(self._options.rest_s, 2 * self._backoff_s), self._options.longest_rest_s)
-            self._retry_at = self._clock() + self._backoff_s
+        self._breaker.failed(fault)
 
 
 def _note(fault: EmbeddingError) -> Note:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from pydantic import SecretStr
 
 from septet._core import Lock
 from septet.embedding.transport.masking import KeyMasker
+from septet.system.breaker import CircuitBreaker
 from septet.system.forks import renew_in_children
 
 #: After this many failures in a row, a key cools down for COOL_DOWN_S.
@@ -18,21 +18,23 @@ COOL_DOWN_S = 30.0
 MAX_COOL_DOWN_S = 3_600.0
 
 
-@dataclass(slots=True, eq=False)
 class ApiKey:
-    """A key and its health. The key itself never appears in a repr."""
+    """A key, and the breaker of its calls. The key itself never appears in a repr."""
 
-    secret: SecretStr
-    failures: int = 0
-    cool_until: float = field(default=float("-inf"))
+    __slots__ = ("breaker", "secret")
+
+    def __init__(self, secret: SecretStr, clock: Callable[[], float]) -> None:
+        self.secret = secret
+        self.breaker: CircuitBreaker[None] = CircuitBreaker(
+            COOL_DOWN_S, COOL_DOWN_S, failures=MAX_FAILURES, clock=clock
+        )
 
 
 class KeyRing:
     """Keys in rotation: each is used until it is rate-limited, then the next healthy one. Thread-safe."""
 
     def __init__(self, secrets: Sequence[SecretStr], clock: Callable[[], float]) -> None:
-        self._keys = [ApiKey(secret) for secret in secrets]
-        self._clock = clock
+        self._keys = [ApiKey(secret, clock) for secret in secrets]
         self._at = 0
         self.masker = KeyMasker(secret.get_secret_value() for secret in secrets)
         self.after_fork()
@@ -53,18 +55,15 @@ class KeyRing:
         with self._lock.hold():
             if not self._keys:
                 return None
-            now = self._clock()
-            ring = self._keys[self._at :] + self._keys[: self._at]
-            best = next((key for key in ring if key.cool_until <= now), None)
-            best = best or min(ring, key=lambda key: key.cool_until)
+            # The first one of those that cool down for the shortest time.
+            best = min(self._keys[self._at :] + self._keys[: self._at], key=lambda key: key.breaker.remaining_s)
             self._at = self._keys.index(best)
             return best
 
     def worked(self, key: ApiKey | None) -> None:
         """Reset the failures of a key that the provider accepted."""
         if key is not None:
-            with self._lock.hold():
-                key.failures, key.cool_until = 0, float("-inf")
+            key.breaker.succeeded()
 
     def failed(self, key: ApiKey | None, wait_s: float | None, *, spent: bool = False) -> bool:
         """Record a rate limit or spent quota, and move on to the next healthy key.
@@ -79,15 +78,10 @@ class KeyRing:
         with self._lock.hold():
             if key is None:
                 return False
-            now = self._clock()
-            key.failures += 1
-            cool_s = min(wait_s or 0.0, MAX_COOL_DOWN_S)
-            if spent or key.failures >= MAX_FAILURES:
-                cool_s = max(cool_s, COOL_DOWN_S)
-            key.cool_until = max(key.cool_until, now + cool_s)
+            key.breaker.failed(None, max(min(wait_s or 0.0, MAX_COOL_DOWN_S), COOL_DOWN_S if spent else 0.0))
             at = self._keys.index(key)
             others = self._keys[at + 1 :] + self._keys[:at]
-            healthy = next((other for other in others if other.cool_until <= now), None)
+            healthy = next((other for other in others if not other.breaker.remaining_s), None)
             if healthy is not None:
                 self._at = self._keys.index(healthy)
             return healthy is not None

@@ -1,4 +1,4 @@
-"""Breaker: a server that failed again and again is left alone, and asked in the background whether it is back."""
+"""ServerBreaker: calls to a server that keeps failing fail at once, while it is probed in the background."""
 
 from __future__ import annotations
 
@@ -6,119 +6,88 @@ import threading
 import weakref
 from collections.abc import Callable
 
-from septet._core import Lock
-from septet.errors import SeptetError, Unreachable
-from septet.system.forks import renew_in_children
+from septet.errors import Unreachable
+from septet.system.breaker import CircuitBreaker
 
 #: Failures in a row after which calls fail at once.
 FAILURES = 3
-#: Seconds until the first probe of a lost server; doubled after each failed probe.
-REST_S = 1.0
-LONGEST_REST_S = 15
+#: First and last pause between two probes of a lost server.
+REST_S, LONGEST_REST_S = 1.0, 15
 THREAD = "septet-probe"
 
 
-class Breaker:
-    """A circuit breaker for calls to a server.
+class ServerBreaker(CircuitBreaker[str]):
+    """A circuit breaker for calls to a server, which a probe on a thread closes again.
 
     Args:
-        probe: asks the server for a sign of life, in bounded time, and raises anything if it gives none.
-        path: what errors call the server.
-        failures: after how many in a row calls fail at once.
-        rest_s: how long until the second probe; twice as long after each that fails. The first one comes at once: a
-            server that is only slow must not fail what takes little of it.
-        longest_rest_s: the longest rest.
+        probe: sends the server a request, in bounded time, and raises an error if it does not answer.
+        first_s: the pause between the first two probes, in seconds; the first one runs at once, so a server that is
+            only slow fails few calls.
+        longest_s: the longest pause between two probes, in seconds.
     """
 
     def __init__(
-        self,
-        probe: Callable[[], object],
-        path: str,
-        *,
-        failures: int = FAILURES,
-        rest_s: float = REST_S,
-        longest_rest_s: float = LONGEST_REST_S,
+        self, probe: Callable[[], object], *, first_s: float = REST_S, longest_s: float = LONGEST_REST_S
     ) -> None:
-        self._probe, self._path = probe, path
-        self._most, self._rest_s, self._longest_rest_s = failures, rest_s, longest_rest_s
+        self._probe = probe
         self._ended = threading.Event()
-        self._renew()
-        renew_in_children(self)
+        super().__init__(first_s, longest_s, failures=FAILURES)
 
     def after_fork(self) -> None:
-        """Restart in a forked child: the thread that probes is the parent's."""
+        """Restart in a forked child, which does not have the thread that probes."""
+        super().after_fork()
         ended = self._ended.is_set()
         self._ended = threading.Event()
         if ended:
             self._ended.set()
-        self._renew()
-
-    def _renew(self) -> None:
-        self._lock = Lock()
-        self._failed = 0
-        #: Why calls fail at once; None while they are made.
-        self._cause: str | None = None
-
-    @property
-    def open(self) -> bool:
-        """True if calls fail at once."""
-        return self._cause is not None
+        self.succeeded()
 
     def check(self) -> None:
         """Raise if calls fail at once.
 
         Raises:
-            Unreachable: they do; says why.
+            Unreachable: they do; with the reason.
         """
-        cause = self._cause
-        if cause is not None:
+        if self.is_open:
             raise Unreachable(
-                f"{cause}; it failed {self._failed} times and is asked in the background until it answers"
+                f"{self.fault}; it failed {FAILURES} times and is asked in the background until it answers"
             )
 
-    def answered(self) -> None:
-        """Note that the server answers."""
-        # Called in every transaction.
-        if self._failed:
-            with self._lock.hold():
-                self._failed, self._cause = 0, None
-
-    def failed(self, fault: SeptetError) -> None:
-        """Note that the server cannot be reached, or does not answer in time."""
-        with self._lock.hold():
-            self._failed += 1
-            if self._failed < self._most or self._cause is not None or self._ended.is_set():
-                return
-            self._cause = str(fault)
-        rests = (self._rest_s, self._longest_rest_s)
-        try:
-            threading.Thread(
-                target=_watch, args=(weakref.ref(self), self._ended, *rests), name=THREAD, daemon=True
-            ).start()
-        except RuntimeError:
-            # Without a thread, no probe would find that the server is back.
-            self.answered()
+    def failed(self, fault: str, wait_s: float = 0.0) -> bool:
+        """Record that the server cannot be reached, or did not answer in time; see `CircuitBreaker.failed`."""
+        opened = not self._ended.is_set() and super().failed(fault, wait_s)
+        if opened:
+            arguments = weakref.ref(self), self._ended
+            try:
+                threading.Thread(target=_probe_repeatedly, args=arguments, name=THREAD, daemon=True).start()
+            except RuntimeError:
+                # Without a thread, no probe would notice that the server is back.
+                self.succeeded()
+        return opened
 
     def close(self) -> None:
         """End the probes."""
         self._ended.set()
 
-    def ask(self) -> bool:
-        """Probe once, and say whether that was the last time: the server answers."""
+    def probe(self) -> bool:
+        """Probe once. Return True if that was the last time: the server answers."""
         try:
             self._probe()
-        except Exception:  # noqa: BLE001 - whatever it is, the server gave no sign of life
-            return self._cause is None
-        self.answered()
+        except Exception:  # noqa: BLE001 - any error means that the server does not answer
+            fault = self.fault
+            if fault is not None:
+                super().failed(fault)
+            return fault is None
+        self.succeeded()
         return True
 
 
-def _watch(breaker: weakref.ref[Breaker], ended: threading.Event, rest_s: float, longest_s: float) -> None:
+def _probe_repeatedly(breaker: weakref.ref[ServerBreaker], ended: threading.Event) -> None:
     """Probe until the server answers, the vault is closed, or nothing refers to it any more."""
     while not ended.is_set():
-        watched = breaker()
-        if watched is None or watched.ask():
+        probed = breaker()
+        if probed is None or probed.probe():
             return
-        del watched
-        ended.wait(rest_s)
-        rest_s = min(2 * rest_s, longest_s)
+        pause_s = probed.remaining_s
+        del probed
+        ended.wait(pause_s)

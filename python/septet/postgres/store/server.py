@@ -11,7 +11,7 @@ import psycopg
 from psycopg.errors import ConnectionTimeout
 
 from septet.errors import SeptetError, Unreachable
-from septet.postgres.store.breaker import Breaker
+from septet.postgres.store.breaker import ServerBreaker
 from septet.postgres.store.faults import FORGOTTEN, of_worker, store_error
 from septet.postgres.store.link import NoAnswer, ServerLink
 from septet.postgres.store.pipeline import Statement, sent
@@ -48,7 +48,7 @@ class PostgresServer:
         self.vault: VaultRow | None = None
         self.pool = Pool(conninfo, most=most, path=path, settings=settings, hosts=hosts)
         pool = self.pool
-        self.breaker = Breaker(lambda: pool.probe(PROBE_S), path)
+        self.breaker = ServerBreaker(lambda: pool.probe(PROBE_S))
 
     def begin(
         self, statements: Sequence[Statement], timeout_s: float, answer_s: float, *, in_all: bool = False
@@ -92,7 +92,7 @@ class PostgresServer:
                         self.pool.drop_idle()
                         continue
                     raise
-                self.breaker.answered()
+                self.breaker.succeeded()
                 link.answer_s = answer_s
                 return link, answers
         except psycopg.Error as fault:
@@ -134,7 +134,7 @@ class PostgresServer:
         # A coordinator that reports a lost worker is itself reachable.
         answers = isinstance(fault, psycopg.errors.QueryCanceled) or of_worker(fault)
         if isinstance(told, Unreachable) and not answers:
-            self.breaker.failed(told)
+            self.breaker.failed(str(told))
         return told
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ from septet.inputs.arguments import cut, real, shown, whole
 from septet.notes import Note
 from septet.query.deadline import Deadline
 from septet.retrieval.expansion.phrasings import MOST_PHRASINGS, variants_of
+from septet.system.breaker import CircuitBreaker
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
@@ -113,13 +114,13 @@ class Expanding:
         self._timeout_s = real(timeout_s, "timeout_s", QueryError, 0.01, MOST_WAIT_S)
         self._most = whole(most, "most", QueryError, 1, MOST_VARIANTS)
         self._cache_size = whole(cache_size, "cache_size", QueryError, 0, MOST_CACHED)
-        self._rest_s = real(rest_s, "rest_s", QueryError, 0, MOST_WAIT_S)
-        self._longest_rest_s = real(longest_rest_s, "longest_rest_s", QueryError, 0, MOST_WAIT_S)
+        self._breaker: CircuitBreaker[str] = CircuitBreaker(
+            real(rest_s, "rest_s", QueryError, 0, MOST_WAIT_S),
+            real(longest_rest_s, "longest_rest_s", QueryError, 0, MOST_WAIT_S),
+        )
         self._close = close
         self._known: OrderedDict[str, tuple[str, ...]] = OrderedDict()
-        self._fault: str | None = None
-        self._last_rest_s = self._retry_at = 0.0
-        self._is_closed = self._is_tried = False
+        self._is_closed = False
         self.after_fork()
         renew_in_children(self)
 
@@ -134,7 +135,7 @@ class Expanding:
     @property
     def fault(self) -> str | None:
         """The last failure; None if the last call succeeded, or there was none."""
-        return self._fault
+        return self._breaker.fault
 
     def begin(self, query: str, deadline: Deadline | None = None) -> Begun:
         """Start the phrasings of a query, without waiting for them.
@@ -191,11 +192,10 @@ class Expanding:
                 self._fail(other, self._late())
         if len(self._calls) >= MOST_CALLS:
             raise _Refused(f"{MOST_CALLS} calls of the expander have not returned")
-        if self._fault is not None:
-            if now < self._retry_at:
-                raise _Refused(self._resting(now))
-            # One search retries it; concurrent ones do not wait.
-            self._retry_at, self._is_tried = now + self._timeout_s, True
+        last = self._breaker.fault
+        # After a pause one search retries it; concurrent ones do not wait.
+        if last is not None and not self._breaker.allows(self._timeout_s):
+            raise _Refused(self._resting(last))
         call = _Call(now)
         try:
             call.future = call_on_thread(lambda: self._run(query, call), "septet-expansion")
@@ -204,12 +204,12 @@ class Expanding:
         self._calls[query] = call
         return call
 
-    def _resting(self, now: float) -> str:
+    def _resting(self, fault: str) -> str:
         """Return the reason for skipping a call during the rest."""
-        if self._is_tried:
-            return f"another search is retrying the expander after an earlier call failed ({self._fault})"
-        rests = f"it rests for another {self._retry_at - now:.2g} s"
-        return f"the expander was not called: {rests} because an earlier call failed ({self._fault})"
+        if self._breaker.is_trying:
+            return f"another search is retrying the expander after an earlier call failed ({fault})"
+        rests = f"it rests for another {self._breaker.remaining_s:.2g} s"
+        return f"the expander was not called: {rests} because an earlier call failed ({fault})"
 
     def _run(self, query: str, call: _Call) -> tuple[str, ...]:
         """Call the expander, and cache its result, even if late."""
@@ -227,7 +227,7 @@ class Expanding:
             elif call.fault:
                 self._fail(call, call.fault)
             else:
-                self._fault, self._last_rest_s, self._is_tried = None, 0.0, False
+                self._breaker.succeeded()
             if variants:
                 self._known[query] = variants
                 while len(self._known) > self._cache_size:
@@ -242,12 +242,9 @@ class Expanding:
 
     def _fail(self, call: _Call, fault: str) -> None:
         """Start a rest, once per call; the lock is held."""
-        if call.is_failed:
-            return
-        call.is_failed = True
-        self._fault, self._is_tried = fault, False
-        self._last_rest_s = min(max(self._rest_s, 2 * self._last_rest_s), self._longest_rest_s)
-        self._retry_at = time.monotonic() + self._last_rest_s
+        if not call.is_failed:
+            call.is_failed = True
+            self._breaker.failed(fault)
 
     def _late(self) -> str:
         return f"the expander gave no answer within {self._timeout_s:g} s"

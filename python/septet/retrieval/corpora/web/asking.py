@@ -11,8 +11,9 @@ from septet._core import Lock
 from septet.notes import Note
 from septet.retrieval.corpora.web.backends import MOST_QUERY_CHARS, Backend, WebRequest
 from septet.retrieval.corpora.web.calls import WebFault
-from septet.retrieval.corpora.web.courtesy import Rest
+from septet.retrieval.corpora.web.courtesy import MOST_WAIT_S
 from septet.retrieval.corpora.web.results import WebResult
+from septet.system.breaker import CircuitBreaker
 from septet.system.forks import renew_in_children
 
 #: Share of the remaining time for a service if others may follow.
@@ -22,6 +23,8 @@ LEAST_S = 0.02
 #: Lifetime of cached results, so that the waves of one retrieval call a service once.
 FRESH_S = 300.0
 MOST_ANSWERS = 64
+#: First and longest pause of a service after failures.
+REST_S, LONGEST_REST_S = 1.0, 60.0
 
 
 class WebHits(NamedTuple):
@@ -42,7 +45,9 @@ class Services:
     """Search services by precedence: the next is called only if the previous had no results. Thread-safe."""
 
     def __init__(self, backends: Sequence[Backend]) -> None:
-        self._tiers = [(backend, Rest()) for backend in backends]
+        self._tiers: list[tuple[Backend, CircuitBreaker[WebFault]]] = [
+            (backend, CircuitBreaker(REST_S, LONGEST_REST_S)) for backend in backends
+        ]
         self._answers: OrderedDict[tuple[str, str], tuple[float, Sequence[WebResult]]] = OrderedDict()
         self.after_fork()
         renew_in_children(self)
@@ -70,7 +75,7 @@ class Services:
             text = query[:MOST_QUERY_CHARS].rpartition(" ")[0] or query[:MOST_QUERY_CHARS]
             notes.append(Note("query_cut", f"search services take {MOST_QUERY_CHARS} characters of a query"))
         tiers = [tier for tier in self._tiers if only is None or tier[0].name in only]
-        for backend, rest in tiers:
+        for backend, breaker in tiers:
             left_s = ends_at - time.monotonic()
             if left_s < LEAST_S:
                 notes.append(
@@ -79,7 +84,7 @@ class Services:
                 break
             within_s = left_s if backend is tiers[-1][0] else SHARE * left_s
             try:
-                results = self._results_of(backend, rest, WebRequest(text, time.monotonic() + within_s, notes))
+                results = self._results_of(backend, breaker, WebRequest(text, time.monotonic() + within_s, notes))
             except WebFault as fault:
                 notes.append(fault.note)
                 continue
@@ -93,20 +98,22 @@ class Services:
         for backend, _ in self._tiers:
             backend.close()
 
-    def _results_of(self, backend: Backend, rest: Rest, sent: WebRequest) -> Sequence[WebResult]:
+    def _results_of(self, backend: Backend, breaker: CircuitBreaker[WebFault], sent: WebRequest) -> Sequence[WebResult]:
         key = backend.name, sent.query
         with self._lock.hold():
             until, known = self._answers.get(key, (0.0, ()))
         if time.monotonic() < until:
             return known
-        rest.ask(sent.left_s)
+        last = breaker.fault
+        if last is not None and not breaker.allows(sent.left_s):
+            raise WebFault(f"{last.cause}; it rests", last.cure, sent=False)
         try:
             results = backend.ask(sent)
         except WebFault as fault:
             if fault.sent:
-                rest.failed(fault)
+                breaker.failed(fault, min(fault.wait_s or 0.0, MOST_WAIT_S))
             raise
-        rest.worked()
+        breaker.succeeded()
         with self._lock.hold():
             self._answers[key] = time.monotonic() + FRESH_S, results
             self._answers.move_to_end(key)

@@ -1,4 +1,4 @@
-"""Courtesy: one request to a host at a time with a pause between, and back-off after failures."""
+"""Courtesy: one request to a host at a time, with a pause between."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from septet.system.forks import renew_in_children
 MOST_HOSTS = 1_000
 #: Maximum pause that a host can request.
 MOST_WAIT_S = 86_400.0
-REST_S, LONGEST_REST_S = 1.0, 60.0
 
 
 class _Host:
@@ -90,46 +89,3 @@ class Courtesy:
                 if idle is not None:
                     del self._hosts[idle]
             return state
-
-
-class Rest:
-    """The back-off of a search service: 1 s after a failure, twice as long after each further one, up to 60 s.
-
-    Then one request retries it; concurrent ones are refused until it ends.
-    """
-
-    def __init__(self) -> None:
-        self._fault: WebFault | None = None
-        self._last_s = self._until = 0.0
-        self.after_fork()
-        renew_in_children(self)
-
-    def after_fork(self) -> None:
-        """Reset the lock in a forked child."""
-        self._lock = Lock()
-
-    def ask(self, within_s: float) -> None:
-        """Begin a request with this time limit.
-
-        Raises:
-            WebFault: it rests.
-        """
-        with self._lock.hold():
-            if self._fault is None:
-                return
-            now = time.monotonic()
-            if now < self._until:
-                raise WebFault(f"{self._fault.cause}; it rests", self._fault.cure, sent=False)
-            self._until = now + within_s
-
-    def worked(self) -> None:
-        """Record a success."""
-        with self._lock.hold():
-            self._fault, self._last_s = None, 0.0
-
-    def failed(self, fault: WebFault) -> None:
-        """Record a failure; a longer pause requested by the service takes precedence."""
-        with self._lock.hold():
-            self._fault = fault
-            self._last_s = min(max(REST_S, 2 * self._last_s), LONGEST_REST_S)
-            self._until = time.monotonic() + max(self._last_s, min(fault.wait_s or 0.0, MOST_WAIT_S))
