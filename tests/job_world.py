@@ -8,7 +8,7 @@ from embedding_server import ROUTES, EmbeddingServer, text_rows
 from embedding_server.batches import Batches
 from septet import EmbeddingOptions, Vault
 from septet.embedding import GeminiEmbedder, OpenAIEmbedder, VoyageEmbedder
-from septet.embedding.transport.client import IO
+from septet.net.client import IO
 
 KINDS = {"openai": OpenAIEmbedder, "voyage": VoyageEmbedder, "gemini": GeminiEmbedder}
 

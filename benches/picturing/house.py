@@ -24,7 +24,7 @@ FLOORS = (
         ("postgres.tables", "postgres.store", "sqlite.tables", "sqlite.store", "store"),
     ),
     ("Decisions", "pure: queries, profiles, scores", ("query", "profiles", "ranking")),
-    ("Values", "entries, errors, notes, results", ("_core", "system", "inputs", "model", "notes", "errors")),
+    ("Values", "entries, errors, notes, results", ("_core", "net", "system", "inputs", "model", "notes", "errors")),
 )  # fmt: skip
 #: The floors that ask the Rust core most, and what of it.
 RUST = ("recall and fusion", "full text: postings, BM25", "vectors: exact top-k", "array files", "local models")

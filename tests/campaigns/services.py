@@ -10,7 +10,7 @@ import httpx
 
 import septet
 from mutating import Target, changed_json
-from septet.embedding.transport.calls import Answer
+from septet.net.calls import Answer
 from septet.retrieval.corpora.web.backends import DuckDuckGo, SearXNG, WebRequest
 from septet.retrieval.corpora.web.calls import WebFault
 from septet.server.app import make_app

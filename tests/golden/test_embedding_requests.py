@@ -14,7 +14,7 @@ from golden.loader import recording
 from septet import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.embedding import embedder_from
 from septet.embedding.providers.limits import DIMENSIONS
-from septet.embedding.transport.client import IO
+from septet.net.client import IO
 
 CASES = recording("vectors")["providers"]
 #: What Septet's requests hold beside the recorded fields: base64 from home addresses, no silent cuts by Voyage.

@@ -24,8 +24,8 @@ from septet.embedding.providers.limits import GEMINI, OPENAI, voyage_limits
 from septet.embedding.providers.requests import estimate_tokens, pieces, split_bytes
 from septet.embedding.providers.voyage import VOYAGE_MODEL
 from septet.embedding.rows import finish, matrix_of, unit_rows
-from septet.embedding.transport.calls import Answer, json_call
-from septet.embedding.transport.faults import Fault, fault_of
+from septet.net.answers import fault_of
+from septet.net.calls import Answer, NetFault, json_call
 
 MATH = other_recording("openclaw-vector-math")["groups"]
 BATCHES = other_recording("openclaw-embedding-batches")["cases"]
@@ -152,7 +152,7 @@ def has_no_quota(message: str) -> bool:
     return "insufficient_quota" in message
 
 
-def judged(message: str, status: int) -> Fault:
+def judged(message: str, status: int) -> NetFault:
     """Return what Septet makes of the answer that stands behind a recorded message."""
     code = "insufficient_quota" if has_no_quota(message) else None
     body = json_call("", {"error": {"message": message, "code": code}}).body

@@ -12,7 +12,7 @@ import pytest
 
 from golden.differences import differs
 from golden.loader import other_recording
-from septet.embedding.transport.client import IO
+from septet.net.client import IO
 from septet.retrieval.expansion.chat import ChatExpander
 from septet.retrieval.expansion.expanding import TIMEOUT_S, Expanding
 from septet.retrieval.expansion.phrasings import phrasings_in, variants_of

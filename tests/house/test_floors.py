@@ -21,7 +21,7 @@ from sources import (
 
 #: From the ground up; a module may import from its own floor and from those before it, types included.
 FLOORS = (
-    {"errors", "notes", "inputs", "model", "system", "watch", "_core"},
+    {"errors", "notes", "inputs", "model", "system", "net", "watch", "_core"},
     {"ranking"},
     {"profiles"},
     {"query"},
@@ -43,7 +43,7 @@ FLOORS = (
 #: The same inside ``embedding``, but strict: what stands on one floor knows nothing of its neighbours.
 EMBEDDING_FLOORS = (
     {"batching", "embedder", "report", "rows"},
-    {"cache", "config", "handover", "pooling", "transport"},
+    {"cache", "config", "handover", "pooling"},
     {"providers", "local", "function", "fallback"},
     {"choose", "pipeline"},
     {"chain"},

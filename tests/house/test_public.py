@@ -165,12 +165,13 @@ def annotations_of(name):
 
 #: What the embedders of providers are made from, and a profile's formula: parts that users neither make nor pass.
 PARTS = {
-    "ProviderClient",
+    "ServiceClient",
     "Expanding",
     "Rules",
     "Tracer",
     "Workers",
     "Fields",
+    "IO",
     "LocalModel",
     "PlannedSpace",
     "ProviderFormat",

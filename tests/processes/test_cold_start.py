@@ -22,7 +22,7 @@ print(json.dumps([ids, sorted(set(sys.modules) - before)]))
 UNUSED = """
     asyncio concurrent.futures hashlib httpx importlib.metadata logging pathlib pydantic pydantic_core ssl tempfile
     tomli tomllib typing_extensions urllib.parse urllib.request uuid yaml
-    septet.aio septet.embedding septet.files septet.search.explain septet.model.explanation septet.federation
+    septet.aio septet.embedding septet.net septet.files septet.search.explain septet.model.explanation septet.federation
     septet.exchange septet.query.filters septet.model.stats septet.sqlite.snapshot.maintenance
     septet.sqlite.tier.inspection opentelemetry septet.watch.events septet.watch.spans septet.watch.watching
 """.split()

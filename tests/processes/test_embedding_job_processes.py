@@ -14,7 +14,7 @@ import pytest
 from embedding_server import faults
 from embedding_server.batches import Outcome
 from job_world import codes, complete, fill, job_world, rows
-from septet.embedding.transport.client import IO
+from septet.net.client import IO
 
 EMBED = """
 import sys

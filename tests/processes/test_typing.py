@@ -78,6 +78,6 @@ def test_the_programs_use_every_class_and_function_that_is_public():
         *("FallbackEmbedder", "GeminiEmbedder", "LocalEmbedder", "OllamaEmbedder", "OpenAICompatibleEmbedder"),
         *("OpenAIEmbedder", "VoyageEmbedder", "LegReport", "FlushLimits", "ModelStatus"),
         *("AsyncPostgresVault", "PostgresVault"),
-        *("CacheNamespace", "IO", "ModelLocation", "Pooling", "SpaceIdentity"),
+        *("CacheNamespace", "ModelLocation", "Pooling", "SpaceIdentity"),
         *("EntryChanges", "EntryFields", "EntryOverrides", "FrameLike", "MemoryFields", "SpanFields", "Strings"),
     }

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from septet import EmbeddingError
 from septet.embedding import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, VoyageEmbedder
-from septet.embedding.transport.client import IO
+from septet.net.client import IO
 
 NUMBERS = st.one_of(st.none(), st.floats(), st.integers(-3, 3), st.just(10**400), st.booleans(), st.text(max_size=3))
 JSON = st.recursive(

@@ -15,7 +15,7 @@ from septet.embedding import OpenAICompatibleEmbedder
 from septet.embedding.batching import group
 from septet.embedding.providers.limits import Limits
 from septet.embedding.providers.requests import batches, estimate_tokens, pieces, split_bytes
-from septet.embedding.transport.client import IO
+from septet.net.client import IO
 
 SIZES = st.lists(st.integers(0, 50), max_size=40)
 SCRIPTS = st.text(st.sampled_from("ab cd\néñßжЯ日本語กขक्ष😀👩‍🚀"), max_size=60)

@@ -23,8 +23,8 @@ from examples import heavy
 from septet import EmbeddingConfigError, EmbeddingError, Vault
 from septet.embedding import GeminiEmbedder, OpenAIEmbedder
 from septet.embedding.config import config_of
-from septet.embedding.transport.client import IO
-from septet.embedding.transport.masking import SHOWN_CHARS, KeyMasker
+from septet.net.client import IO
+from septet.net.masking import SHOWN_CHARS, KeyMasker
 
 
 def drawn(prefix, size, seed):

@@ -7,7 +7,7 @@ import pytest
 from embedding_server import EmbeddingServer, faults
 from septet import EmbeddingUnavailable
 from septet.embedding import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, VoyageEmbedder
-from septet.embedding.transport.faults import AnswerTooLarge
+from septet.embedding.embedder import AnswerTooLarge
 
 #: The floor of the bound, with what sockets and one decoded chunk may hold besides.
 MOST_TAKEN = 64 * 2**20

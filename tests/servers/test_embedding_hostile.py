@@ -15,7 +15,7 @@ import pytest
 
 from septet import EmbeddingError, EmbeddingOptions, Vault
 from septet.embedding import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, VoyageEmbedder, pipeline
-from septet.embedding.transport.client import IO
+from septet.net.client import IO
 
 MADE = [OpenAIEmbedder, VoyageEmbedder, GeminiEmbedder, OllamaEmbedder]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -294,7 +294,7 @@ def test_a_bomb_takes_no_more_memory_than_the_largest_answer(layers):
 def test_a_key_rests_an_hour_at_most_whatever_a_provider_asks_for(hours):
     from pydantic import SecretStr
 
-    from septet.embedding.transport.keys import KeyRing
+    from septet.net.keys import KeyRing
 
     now = [0.0]
     ring = KeyRing([SecretStr("one"), SecretStr("two")], lambda: now[0])

@@ -14,7 +14,7 @@ from embedding_server import EmbeddingServer, faults, text_rows
 from embedding_server.batches import Batches, Outcome
 from job_world import KINDS, World, codes, complete, fill, job_world, rows
 from septet.embedding import EmbeddingCache, FallbackEmbedder, OpenAICompatibleEmbedder
-from septet.embedding.transport.client import IO
+from septet.net.client import IO
 
 each_provider = pytest.mark.parametrize("name", KINDS)
 

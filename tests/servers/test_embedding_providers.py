@@ -15,7 +15,7 @@ from septet import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, Embed
 from septet.embedding import GeminiEmbedder, OllamaEmbedder, OpenAICompatibleEmbedder, OpenAIEmbedder, VoyageEmbedder
 from septet.embedding.providers.http import HttpEmbedder
 from septet.embedding.rows import BadVector
-from septet.embedding.transport.client import IO
+from septet.net.client import IO
 
 TEXTS = ["first text", "second text", "ein dritter, mit Ümlauten", "第四"]
 

@@ -14,7 +14,7 @@ from job_world import World, fill
 from property.test_embedding_secrets import ECHOES, seen
 from septet import EmbeddingError
 from septet.embedding import OpenAIEmbedder
-from septet.embedding.transport.client import IO
+from septet.net.client import IO
 
 
 @pytest.mark.parametrize("how", ["as it is", "first half", "base64", "percent"])

@@ -18,7 +18,7 @@ from embedding_server.chat import chat
 from job_world import KINDS, World
 from septet import SeptetError
 from septet.embedding import GeminiEmbedder, OllamaEmbedder, OpenAICompatibleEmbedder, OpenAIEmbedder, VoyageEmbedder
-from septet.embedding.transport.client import IO
+from septet.net.client import IO
 from septet.retrieval.corpora.web import WebCorpus, WebOptions
 from septet.retrieval.corpus import Asked
 from septet.retrieval.expansion.chat import ChatExpander

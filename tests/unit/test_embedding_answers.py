@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from septet.embedding.providers.requests import answer_bytes
-from septet.embedding.transport.calls import MAX_ANSWER_BYTES
+from septet.net.calls import MAX_ANSWER_BYTES
 
 
 @pytest.mark.parametrize(("texts", "dimensions"), [(1, 8), (3, 768), (16, 1536)])

@@ -13,8 +13,8 @@ import pytest
 
 from septet import EmbeddingConfigError, EmbeddingRefused, EmbeddingUnavailable
 from septet.embedding import OpenAIEmbedder
-from septet.embedding.transport.calls import Call
-from septet.embedding.transport.client import IO
+from septet.net.calls import Call
+from septet.net.client import IO
 
 NOW = 1_760_000_000.0
 Answer = Callable[[httpx.Request], httpx.Response]

@@ -185,7 +185,7 @@ class Client(RemoteMember, OfOneProcess):
         """
         import httpx
 
-        from septet.embedding.transport.network import until
+        from septet.net.deadlines import until
 
         request = outgoing(call, self._settings)
         ends_at, pauses = time.monotonic() + request.within_s, iter(RETRIES)
@@ -220,7 +220,7 @@ class Client(RemoteMember, OfOneProcess):
             if self._pool is None:
                 import httpx
 
-                from septet.embedding.transport.network import keep_deadlines
+                from septet.net.deadlines import keep_deadlines
 
                 pool = httpx.Client(
                     transport=self._settings.transport, trust_env=False, limits=limits(), follow_redirects=False

@@ -14,9 +14,9 @@ from pydantic_core import from_json
 from septet.client.faults import error_of
 from septet.client.shapes import ANSWERS
 from septet.client.wire import encoded
-from septet.embedding.transport.masking import KeyMasker, mask_logs
 from septet.errors import QueryError, StoreError, Unreachable, printable
 from septet.inputs.arguments import cut, real, utf8, whole
+from septet.net.masking import KeyMasker, mask_logs
 from septet.tiers.remote.received import Mask, received
 
 if TYPE_CHECKING:

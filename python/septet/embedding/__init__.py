@@ -3,8 +3,7 @@
 Modules import downward only. From the ground up:
 
 1. ``embedder`` (the protocol), ``report``, ``rows`` (numbers into unit rows), ``threads``
-2. ``cache``, ``config``, ``handover`` (from one model or pooling to another), ``transport`` (calls, retries, keys;
-   knows no provider)
+2. ``cache``, ``config``, ``handover`` (from one model or pooling to another)
 3. ``providers``, ``local``, ``function``, ``fallback``: the embedders
 4. ``choose`` (configuration to embedder), ``pipeline`` (fills a space)
 5. ``chain`` (pipelines of several models, in order)
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
     from septet.embedding.options import EmbeddingOptions as EmbeddingOptions
     from septet.embedding.query.selection import SpaceStatus as SpaceStatus
     from septet.embedding.report import EmbedReport as EmbedReport
-    from septet.embedding.transport.client import IO as IO
 else:
     from septet.system.late import loaded_late
 
@@ -76,6 +74,5 @@ else:
         "providers.embedders": "GeminiEmbedder OllamaEmbedder OpenAICompatibleEmbedder OpenAIEmbedder VoyageEmbedder",
         "query.selection": "SpaceStatus",
         "report": "EmbedReport",
-        "transport.client": "IO",
     }
     __all__, __getattr__, __dir__ = loaded_late(__name__, _NAMES)

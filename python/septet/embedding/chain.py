@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from septet.embedding.embedder import fault_in
+from septet.embedding.embedder import fault_in, timeout_error
 from septet.embedding.pipeline import TEXT_STATUSES, Pipeline, Progress
 from septet.embedding.report import EmbedReport, Tally
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
@@ -299,7 +299,8 @@ class Chain:
         """Embed a short text with a resting model. Return True if it answers."""
         embedder = link.pipeline.embedder
         try:
-            call_within(PROBE_S, lambda: embedder.embed([PROBE], "document", timeout_s=PROBE_S), embedder.provider)
+            late = timeout_error(PROBE_S, embedder.provider)
+            call_within(PROBE_S, lambda: embedder.embed([PROBE], "document", timeout_s=PROBE_S), late)
         except EmbeddingError as fault:
             link.rest(str(fault), temporary=not isinstance(fault, EmbeddingRefused))
             return False

@@ -16,9 +16,9 @@ from septet.embedding.providers.embedders import (
     OpenAIEmbedder,
     VoyageEmbedder,
 )
-from septet.embedding.transport.client import IO
 from septet.errors import EmbeddingConfigError
 from septet.inputs.arguments import variables
+from septet.net.client import IO
 
 _BY_NAME = {
     kind._name: kind

@@ -9,8 +9,9 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
+from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.inputs.arguments import exact, listed, real, shown, utf8
+from septet.net.calls import NetFault
 
 #: Maximum texts of one call, characters of a name, and seconds (a year).
 MOST_TEXTS, MOST_NAME_CHARS, MOST_SECONDS = 10_000_000, 1_024, 366 * 86_400.0
@@ -89,6 +90,33 @@ class SpaceIdentity:
     provider: str
     model: str
     dimensions: int | None
+
+
+class AnswerTooLarge(EmbeddingRefused):
+    """The answer is larger than any valid answer to the request; the rest was not read."""
+
+
+class InputTooLong(EmbeddingRefused):
+    """The request exceeds the provider's limits; a smaller one may pass."""
+
+
+def embedding_error(fault: NetFault, provider: str) -> EmbeddingError:
+    """Return the fault of a call as an error: unavailable if a retry may help, else refused."""
+    kind: type[EmbeddingError] = EmbeddingRefused
+    if fault.passing:
+        kind = EmbeddingUnavailable
+    elif fault.too_long:
+        kind = InputTooLong
+    elif fault.kind == "too_large":
+        kind = AnswerTooLarge
+    elif fault.kind == "proxy":
+        kind = EmbeddingConfigError
+    return kind(str(fault), provider=provider, status=fault.status)
+
+
+def timeout_error(timeout_s: float, provider: str) -> EmbeddingUnavailable:
+    """Return the error of a provider that did not answer in time."""
+    return EmbeddingUnavailable(f"{provider}: no answer within {timeout_s:g} s", provider=provider)
 
 
 def fault_in(action: str, error: BaseException, provider: str) -> EmbeddingUnavailable:

@@ -22,9 +22,9 @@ from septet.embedding.embedder import (
     pooling_of,
 )
 from septet.embedding.rows import BadVector
-from septet.embedding.transport.keys import COOL_DOWN_S
 from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.inputs.arguments import listed
+from septet.net.keys import COOL_DOWN_S
 from septet.system.breaker import CircuitBreaker
 
 MOST_EMBEDDERS = 100

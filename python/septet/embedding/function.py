@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.embedding.embedder import Kind, Pooling, checked_call, checked_texts, fault_in, name_of
+from septet.embedding.embedder import Kind, Pooling, checked_call, checked_texts, fault_in, name_of, timeout_error
 from septet.embedding.rows import finish, matrix_of
 from septet.errors import EmbeddingConfigError, EmbeddingError
 from septet.inputs.arguments import called, whole
@@ -115,7 +115,7 @@ class CallableEmbedder:
         cut, timeout_s = [text[: self._max_chars] for text in checked_texts(texts)], checked_call(kind, timeout_s)
         if timeout_s is None:
             return self._rows(cut, kind)
-        return call_within(timeout_s, lambda: self._rows(cut, kind), self._provider)
+        return call_within(timeout_s, lambda: self._rows(cut, kind), timeout_error(timeout_s, self._provider))
 
     async def aembed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None

@@ -13,8 +13,6 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from septet.errors import EmbeddingUnavailable
-
 Result = TypeVar("Result")
 Item = TypeVar("Item")
 
@@ -195,17 +193,17 @@ def _failed(fault: Exception) -> _Task[None]:
     return task
 
 
-def call_within(timeout_s: float, work: Callable[[], Result], provider: str) -> Result:
-    """Return the result of `work`, or raise after `timeout_s`.
+def call_within(timeout_s: float, work: Callable[[], Result], timeout: Exception) -> Result:
+    """Return the result of `work`, or raise ``timeout`` after `timeout_s`.
 
     Host name lookups ignore every timeout, so the work runs on a thread. A late result is dropped.
 
     Raises:
-        EmbeddingUnavailable: timeout. Errors of `work` are raised unchanged.
+        Exception: ``timeout``. Errors of `work` are raised unchanged.
     """
     future = call_on_thread(work)
     if not wait([future], timeout_s).done:
-        raise EmbeddingUnavailable(f"{provider}: no answer within {timeout_s:g} s", provider=provider)
+        raise timeout
     return future.result()
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal, Protocol, TypeAlias
 
-from septet.embedding.transport.calls import Call
-from septet.embedding.transport.faults import as_text, shortened
 from septet.errors import EmbeddingUnavailable
+from septet.net.answers import as_text, shortened
+from septet.net.calls import Call
 
 JobState: TypeAlias = Literal["running", "completed", "failed", "expired", "cancelled"]
 

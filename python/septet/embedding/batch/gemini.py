@@ -20,8 +20,8 @@ from septet.embedding.batch.batch_format import (
     named_jobs,
 )
 from septet.embedding.providers.gemini import GeminiFormat, models_url
-from septet.embedding.transport.calls import Call, json_call
-from septet.embedding.transport.faults import as_text
+from septet.net.answers import as_text
+from septet.net.calls import Call, json_call
 
 #: A file may have 2 GB; Google states no limit on its requests.
 GEMINI_JOB = JobLimits(100_000, 2_000_000_000)

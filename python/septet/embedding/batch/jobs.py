@@ -19,14 +19,15 @@ from septet.embedding.batch.batch_format import BatchFormat, JobStatus
 from septet.embedding.batch.formats import batch_format_of
 from septet.embedding.batch.job_input import MAX_RESULT_BYTES, gather
 from septet.embedding.batch.results import read_vectors
+from septet.embedding.embedder import AnswerTooLarge
 from septet.embedding.fallback import FallbackEmbedder
 from septet.embedding.pipeline import MAX_FAILURES, Pipeline, Progress
 from septet.embedding.providers.http import HttpEmbedder
 from septet.embedding.report import Tally
-from septet.embedding.transport.calls import Call
-from septet.embedding.transport.client import ProviderClient
-from septet.embedding.transport.faults import AnswerTooLarge, Garbled, parsed
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
+from septet.net.answers import parsed
+from septet.net.calls import Call, NetFault
+from septet.net.client import ServiceClient
 from septet.notes import Note
 from septet.sqlite.tables.claims import new_owner
 from septet.sqlite.tables.jobs import owner_of
@@ -77,7 +78,7 @@ class _JobRun:
     """
 
     tally: Tally
-    client: ProviderClient
+    client: ServiceClient
     owner: str
     report_progress: Callable[[], None]
     open: dict[int, Job] = field(default_factory=dict)
@@ -375,9 +376,9 @@ class BatchJobs:
         """Send a call and return the JSON of its answer."""
         try:
             return parsed(run.client.send(call, once=once))
-        except Garbled as fault:
+        except NetFault as fault:
             provider = self.embedder.provider
-            message = run.client.context.keys.scrub(f"{provider} sent {fault}")
+            message = run.client.context.keys.scrub(f"{provider} {fault}")
             raise EmbeddingUnavailable(message, provider=provider) from None
 
 

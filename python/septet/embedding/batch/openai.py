@@ -22,7 +22,7 @@ from septet.embedding.batch.batch_format import (
     named_jobs,
 )
 from septet.embedding.providers.provider_format import ProviderFormat
-from septet.embedding.transport.calls import Call, json_call
+from septet.net.calls import Call, json_call
 
 OPENAI_JOB = JobLimits(50_000, 200_000_000)
 

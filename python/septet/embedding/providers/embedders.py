@@ -19,9 +19,9 @@ from septet.embedding.providers.ollama import OLLAMA_URL, OllamaFormat, ollama_u
 from septet.embedding.providers.openai import OPENAI_MODEL, OPENAI_URL, OpenAIFormat, embeddings_url
 from septet.embedding.providers.provider_format import ProviderFormat
 from septet.embedding.providers.voyage import VOYAGE_MODEL, VOYAGE_URL, VoyageFormat
-from septet.embedding.transport.client import IO
 from septet.errors import EmbeddingConfigError
 from septet.inputs.arguments import variables
+from septet.net.client import IO
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

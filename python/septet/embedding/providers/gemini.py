@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from septet.embedding.embedder import Kind
 from septet.embedding.providers.limits import GEMINI, Limits
 from septet.embedding.rows import matrix_of
-from septet.embedding.transport.calls import Call, json_call
 from septet.errors import EmbeddingUnavailable
+from septet.net.calls import Call, json_call
 
 GEMINI_URL = "https://generativelanguage.googleapis.com"
 GEMINI_MODEL = "gemini-embedding-001"

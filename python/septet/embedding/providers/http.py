@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from septet.embedding.embedder import Kind, checked_call, checked_texts
+from septet.embedding.embedder import InputTooLong, Kind, checked_call, checked_texts, embedding_error
 from septet.embedding.providers.provider_format import ProviderFormat
 from septet.embedding.providers.requests import answer_bytes, batches, pieces, split_bytes
 from septet.embedding.rows import finish, mean_row
-from septet.embedding.transport.client import ATTEMPT_TIMEOUT_S, IO, ProviderClient
-from septet.embedding.transport.exchange import Steps, exchange
-from septet.embedding.transport.faults import InputTooLong, parsed
 from septet.errors import EmbeddingError, EmbeddingRefused
+from septet.net.answers import parsed
+from septet.net.client import ATTEMPT_TIMEOUT_S, IO, ServiceClient
+from septet.net.exchange import Steps, exchange
 
 Matrix = NDArray[np.float32]
 
@@ -63,7 +63,13 @@ class HttpEmbedder:
         io: IO | None = None,
     ) -> None:
         self.format = provider_format
-        client = partial(ProviderClient, provider_format.provider, authorise=provider_format.authorise, io=io)
+        client = partial(
+            ServiceClient,
+            provider_format.provider,
+            authorise=provider_format.authorise,
+            error_of=embedding_error,
+            io=io,
+        )
         self.client = client(keys, attempt_timeout_s=attempt_timeout_s)
         self._file_client = partial(client, keys[:1], attempt_timeout_s=FILE_ATTEMPT_S)
         self._dimensions = dimensions
@@ -119,7 +125,7 @@ class HttpEmbedder:
         parts = pieces(text, self._tokens_each) if text.strip() else []
         return self._prefixes.get(kind, "") + parts[0] if len(parts) == 1 else None
 
-    def file_client(self) -> ProviderClient:
+    def file_client(self) -> ServiceClient:
         """Return a client for files. It uses only the first key: a file belongs to the key that uploads it."""
         return self._file_client()
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from septet.embedding.embedder import Kind
 from septet.embedding.providers.limits import OLLAMA, Limits
 from septet.embedding.rows import matrix_of
-from septet.embedding.transport.calls import Call, bearer, json_call
+from septet.net.calls import Call, bearer, json_call
 
 OLLAMA_URL = "http://127.0.0.1:11434"
 

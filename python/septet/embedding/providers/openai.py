@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from septet.embedding.embedder import Kind
 from septet.embedding.providers.limits import OPENAI, Limits
 from septet.embedding.rows import indexed_matrix
-from septet.embedding.transport.calls import Call, bearer, json_call
+from septet.net.calls import Call, bearer, json_call
 
 OPENAI_URL = "https://api.openai.com"
 OPENAI_MODEL = "text-embedding-3-small"

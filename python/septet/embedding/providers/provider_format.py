@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from septet.embedding.embedder import Kind
 from septet.embedding.providers.limits import Limits
-from septet.embedding.transport.calls import Call
+from septet.net.calls import Call
 
 
 class ProviderFormat(Protocol):

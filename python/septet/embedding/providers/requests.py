@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from septet.embedding.batching import group
 from septet.embedding.providers.limits import Limits
-from septet.embedding.transport.calls import MAX_ANSWER_BYTES
+from septet.net.calls import MAX_ANSWER_BYTES
 
 #: Maximum bytes of one number in indented JSON, and of the fields around one vector.
 _NUMBER_BYTES, _FIELDS_BYTES = 40, 1024

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from septet.embedding.embedder import Kind
 from septet.embedding.providers.limits import Limits, voyage_limits
 from septet.embedding.rows import indexed_matrix
-from septet.embedding.transport.calls import Call, bearer, json_call
+from septet.net.calls import Call, bearer, json_call
 
 VOYAGE_URL = "https://api.voyageai.com"
 VOYAGE_MODEL = "voyage-3.5"

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic import SecretStr
 
+from septet.embedding.embedder import embedding_error
 from septet.embedding.providers.ollama import OLLAMA_URL, ollama_url
-from septet.embedding.transport.calls import Answer, Call, bearer, json_call
-from septet.embedding.transport.client import IO, ProviderClient
-from septet.embedding.transport.exchange import exchange
-from septet.embedding.transport.faults import Garbled, as_text, parsed, shortened
 from septet.errors import EmbeddingUnavailable, ProfileError, QueryError
 from septet.inputs.arguments import called, shown, utf8, variables
+from septet.net.answers import as_text, garbled, parsed, shortened
+from septet.net.calls import Answer, Call, bearer, json_call
+from septet.net.client import IO, ServiceClient
+from septet.net.exchange import exchange
 from septet.retrieval.expansion.config import ExpansionConfig, ExpansionLike, expansion_config
 from septet.retrieval.expansion.expanding import Expander, Expanding
 from septet.retrieval.expansion.phrasings import phrasings_in
@@ -118,10 +119,11 @@ class ChatExpander:
         env = variables(environment, ProfileError)
         self._config = config
         self._url = _address(config, env)
-        self._client = ProviderClient(
+        self._client = ServiceClient(
             config.chosen,
             _keys(config, called(secrets, "secrets", ProfileError) or env.get),
             authorise=bearer,
+            error_of=embedding_error,
             io=io,
             attempt_timeout_s=config.timeout_s,
         )
@@ -150,8 +152,8 @@ class ChatExpander:
         )
         phrasings = phrasings_in(reply)
         if phrasings is None:
-            cause = f"{context.provider} {self.model} wrote no JSON array of strings"
-            raise EmbeddingUnavailable(f"{cause}: choose a model that follows instructions", provider=context.provider)
+            cause = f"{context.service} {self.model} wrote no JSON array of strings"
+            raise EmbeddingUnavailable(f"{cause}: choose a model that follows instructions", provider=context.service)
         return phrasings
 
     def close(self) -> None:
@@ -219,16 +221,15 @@ def read_reply(answer: Answer) -> str:
     """Return the text of a chat completion.
 
     Raises:
-        Garbled: the response is not a chat completion, or has no text.
+        NetFault: the response is not a chat completion, or has no text.
     """
     body = parsed(answer)
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         fault = body.get("error") if isinstance(body, Mapping) else None
         message_text = shortened(as_text(fault.get("message") if isinstance(fault, Mapping) else fault))
-        raise Garbled(
-            f"an error with status 200: {message_text}" if message_text else "JSON that is no chat completion"
-        )
+        no_chat = f"an error with status 200: {message_text}" if message_text else "JSON that is no chat completion"
+        raise garbled(answer, no_chat)
     message = choices[0].get("message")
     content = message.get("content") if isinstance(message, Mapping) else None
     if isinstance(content, list):
@@ -236,7 +237,7 @@ def read_reply(answer: Answer) -> str:
         content = "".join(part for part in parts if isinstance(part, str))
     if not isinstance(content, str) or not content.strip():
         ended = shortened(as_text(choices[0].get("finish_reason"))) or "unknown"
-        raise Garbled(f"no text (finish_reason {ended}); a model that thinks first may need more maxTokens")
+        raise garbled(answer, f"no text (finish_reason {ended}); a model that thinks first may need more maxTokens")
     return content
 
 

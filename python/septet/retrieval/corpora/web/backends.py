@@ -199,7 +199,7 @@ class Tavily:
             self._opened[1].close()
 
     def _authorised(self) -> WebCalls:
-        from septet.embedding.transport.calls import bearer
+        from septet.net.calls import bearer
 
         try:
             text = (self._key() or "").strip()

@@ -1,22 +1,21 @@
-"""Calls: one HTTP request with its deadline and size limit, over the transport of embedding."""
+"""Calls: one HTTP request to a service or a page, with its faults as notes."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from septet._core import Lock
+from septet.net.answers import fault_of, parsed
+from septet.net.calls import Answer, Call, NetFault, Send
+from septet.net.connections import Connections
+from septet.net.masking import KeyMasker
 from septet.notes import Note
-from septet.system.forks import renew_in_children
+from septet.system.threads import call_within
 
 if TYPE_CHECKING:
-    from septet.embedding.transport.calls import Answer, Call
-    from septet.embedding.transport.client import ProviderClient
-    from septet.embedding.transport.exchange import CallContext, Steps
-    from septet.embedding.transport.network import Resolve
+    from septet.net.deadlines import Resolve
 
 #: Default User-Agent; also the name for robots.txt.
 USER_AGENT = "septet"
@@ -88,17 +87,11 @@ class WebCalls:
         self._secrets = tuple(secrets)
         self._authorise = authorise
         self._user_agent = user_agent
-        self._resolve = resolve
-        self._opened: ProviderClient | None = None
-        self.after_fork()
-        renew_in_children(self)
+        self._masker = KeyMasker(self._secrets)
+        self._connections = Connections(self._masker, resolve=resolve)
 
     def __repr__(self) -> str:
         return f"WebCalls({self._name!r})"
-
-    def after_fork(self) -> None:
-        """Reset the lock in a forked child."""
-        self._lock = Lock()
 
     def send(
         self, method: str, url: str, *, timeout_s: float, max_bytes: int, headers: Mapping[str, str], body: bytes = b""
@@ -108,48 +101,33 @@ class WebCalls:
         Raises:
             WebFault: there is no response within the time and size limits.
         """
-        from septet.embedding.transport.calls import Answer, Call
-        from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
-
         call = Call(method, url, body, {"user-agent": self._user_agent, **headers})
-        client = self._client()
-        ends_at = time.monotonic() + timeout_s
+        late = NetFault(f"gave no answer within {timeout_s:.3g} s", "timeout")
         try:
-            reply = client.run(partial(_once, call, client.context, ends_at, max_bytes), timeout_s)
-        except EmbeddingUnavailable:
-            raise WebFault(f"{self._name} gave no answer within {timeout_s:.3g} s") from None
-        except EmbeddingConfigError as fault:
-            raise WebFault(str(fault)) from None
+            reply = call_within(timeout_s, lambda: self._sent(call, timeout_s, max_bytes), late)
+        except NetFault as fault:
+            reply = fault
         if isinstance(reply, Answer):
             return reply
-        reason = f"sent more than {max_bytes:,} bytes" if reply.too_large else reply.cause
+        if reply.kind == "proxy":
+            raise WebFault(str(reply))
+        reason = f"sent more than {max_bytes:,} bytes" if reply.kind == "too_large" else str(reply)
         raise WebFault(self.scrubbed(f"{self._name} {reason}"))
 
     def scrubbed(self, text: str) -> str:
         """Return a text without keys."""
-        return self._client().context.keys.scrub(text)
+        return self._masker(text)
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
-        with self._lock.hold():
-            client = self._opened
-        if client is not None:
-            client.close()
+        self._connections.close()
 
-    def _client(self) -> ProviderClient:
-        from pydantic import SecretStr
+    def _sent(self, call: Call, timeout_s: float, max_bytes: int) -> Answer | NetFault:
+        # No local variable holds the key: tracebacks expose them.
+        return self._connections.fetch(Send(call, self._key_headers(), timeout_s, max_bytes))
 
-        from septet.embedding.transport.client import ProviderClient
-
-        with self._lock.hold():
-            if self._opened is None:
-                self._opened = ProviderClient(
-                    self._name,
-                    [SecretStr(secret) for secret in self._secrets],
-                    authorise=self._authorise,
-                    resolve=self._resolve,
-                )
-            return self._opened
+    def _key_headers(self) -> Mapping[str, str]:
+        return self._authorise(self._secrets[0]) if self._secrets else {}
 
 
 def json_of(calls: WebCalls, name: str, answer: Answer) -> Any:
@@ -158,38 +136,21 @@ def json_of(calls: WebCalls, name: str, answer: Answer) -> Any:
     Raises:
         WebFault: the status is not a success, or the body is not JSON.
     """
-    from septet.embedding.transport.faults import Garbled, fault_of, parsed
-
     fault = fault_of(answer, time.time())
     if fault is not None:
-        raise WebFault(calls.scrubbed(f"{name} {fault.message}"), wait_s=fault.wait_s)
+        raise WebFault(calls.scrubbed(f"{name} {fault}"), wait_s=fault.wait_s)
     try:
         return parsed(answer)
-    except Garbled as garbled:
+    except NetFault as garbled:
         reason = str(garbled)
     try:
         # A broken character in one result does not affect the others.
         return json.loads(answer.body)
     except (ValueError, RecursionError):
-        raise WebFault(f"{name} sent {reason}") from None
+        raise WebFault(f"{name} {reason}") from None
 
 
 def faulty(name: str, answer: Answer) -> WebFault:
     """Return the fault of a response with an error status."""
-    from septet.embedding.transport.faults import fault_of
-
     fault = fault_of(answer, time.time())
     return WebFault(f"{name} answered {answer.status}", wait_s=None if fault is None else fault.wait_s)
-
-
-def _once(call: Call, context: CallContext, ends_at: float, max_bytes: int) -> Steps[Any]:
-    from septet.embedding.transport.calls import TransportError
-    from septet.embedding.transport.exchange import Send
-
-    left_s = ends_at - context.clock()
-    if left_s <= 0:
-        return TransportError("was called after the deadline")
-    key = context.keys.take()
-    return (
-        yield Send(call, {} if key is None else context.authorise(key.secret.get_secret_value()), left_s, max_bytes)
-    )

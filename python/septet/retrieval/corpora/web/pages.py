@@ -20,7 +20,7 @@ from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
 if TYPE_CHECKING:
-    from septet.embedding.transport.calls import Answer
+    from septet.net.calls import Answer
 
 #: RFC 9309 requires at least five redirects.
 MOST_REDIRECTS = 5

@@ -1,17 +1,15 @@
-"""Faults of a provider's answer, classified for retries."""
+"""Reads answers: their JSON, and the faults of error statuses, classified for retries."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from pydantic_core import from_json
 
-from septet.embedding.transport.calls import Answer
-from septet.errors import EmbeddingRefused
+from septet.net.calls import Answer, NetFault
 
 _PASSING = frozenset({408, 409, 429})
 _QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
@@ -27,48 +25,11 @@ _OVER_RATE = re.compile(r"request too large|must be reduced", re.IGNORECASE)
 _MAX_SHOWN = 300
 
 
-class Garbled(Exception):
-    """A body that contradicts its status: HTML, or truncated JSON."""
-
-
-class AnswerTooLarge(EmbeddingRefused):
-    """The answer is larger than any valid answer to the request; the rest was not read."""
-
-
-class InputTooLong(EmbeddingRefused):
-    """The request exceeds the provider's limits; a smaller one may pass."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """The fault of an attempt, and its remedy.
-
-    Attributes:
-        status: of the answer; 401 for a key that was refused with another status.
-        passing: a retry may help.
-        quota: this key has no quota left; another one may.
-        limited: the provider limits the rate of this key.
-        too_long: a smaller request may pass.
-        too_large: the answer is larger than any valid one.
-        wait_s: the wait that the provider requests; None without a hint.
-    """
-
-    #: May echo a key until it is scrubbed.
-    message: str = field(repr=False)
-    status: int | None = None
-    passing: bool = False
-    quota: bool = False
-    limited: bool = False
-    too_long: bool = False
-    too_large: bool = False
-    wait_s: float | None = None
-
-
 def parsed(answer: Answer) -> Any:
     """Return the JSON of an answer.
 
     Raises:
-        Garbled: the body is not JSON.
+        NetFault: the body is not JSON.
     """
     try:
         return from_json(answer.body)
@@ -76,11 +37,16 @@ def parsed(answer: Answer) -> Any:
         pass
     kind = answer.headers.get("content-type", "no content type").split(";")[0]
     if "html" in kind or answer.body.lstrip()[:1] == b"<":
-        raise Garbled(f"a page of {kind} instead of JSON: check the address (baseUrl)")
-    raise Garbled(f"{len(answer.body)} bytes of {kind} that are not JSON, or are truncated")
+        raise garbled(answer, f"a page of {kind} instead of JSON: check the address (baseUrl)")
+    raise garbled(answer, f"{len(answer.body)} bytes of {kind} that are not JSON, or are truncated")
 
 
-def fault_of(answer: Answer, now: float) -> Fault | None:
+def garbled(answer: Answer, content: str) -> NetFault:
+    """Return the fault of an answer whose body contradicts its status."""
+    return NetFault(f"sent {content}", "garbled", status=answer.status, passing=True)
+
+
+def fault_of(answer: Answer, now: float) -> NetFault | None:
     """Return the fault of an answer, by its status; None for 2xx.
 
     Args:
@@ -97,8 +63,9 @@ def fault_of(answer: Answer, now: float) -> Fault | None:
     advice = answer.headers.get("x-should-retry", "").lower()
     if advice in ("true", "false"):
         passing = advice == "true"
-    return Fault(
+    return NetFault(
         f"answered {status}{f': {message}' if message else ''}{_advice(status, quota, message)}",
+        "status",
         status=status if _WRONG_KEY.isdisjoint(_reasons(body)) else 401,
         passing=passing and not quota,
         quota=quota,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pydantic import SecretStr
 
 from septet._core import Lock
-from septet.embedding.transport.masking import KeyMasker
+from septet.net.masking import KeyMasker
 from septet.system.breaker import CircuitBreaker
 from septet.system.forks import renew_in_children
 

@@ -1,1 +1,0 @@
-"""HTTP calls to embedding services: requests, retries, keys, deadlines."""

@@ -1,0 +1,1 @@
+"""Network: HTTP calls within bounds of time and size, their faults and retries, and API keys."""
