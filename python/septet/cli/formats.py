@@ -67,15 +67,15 @@ class Output:
     ids: Sequence[str] | None = None
 
 
-def format_of(named: Format | None, as_json: bool) -> Format:
-    """Return the format that the options select.
+def format_of(named: Format | None, as_json: bool) -> Format | None:
+    """Return the format that the options select; None without any.
 
     Raises:
         QueryError: --json and another --format.
     """
     if as_json and named not in (None, Format.json):
         raise QueryError(f"--json conflicts with --format {named.value}: use one of them")
-    return Format.json if as_json else named or Format.table
+    return Format.json if as_json else named
 
 
 def show(output: Output, format: Format) -> None:

@@ -1,19 +1,19 @@
-"""Options shared by several commands; the options of a search come from `septet.query.options`."""
+"""Options of several commands; those of a search come from `septet.query.options`."""
 
 from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
 from septet.cli.completing import complete_ids, complete_profiles
 from septet.cli.places import EMBEDDING_VARIABLE
-from septet.errors import QueryError
+from septet.errors import EntryError, QueryError
 from septet.query.options import OPTIONS
 
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="A question or some words; no character is special.")]
@@ -55,8 +55,6 @@ Embedding = Annotated[
     ),
 ]
 
-_F = TypeVar("_F", bound=Callable[..., object])
-
 
 class Mode(str, Enum):
     """The amount of each entry that a search returns."""
@@ -66,7 +64,7 @@ class Mode(str, Enum):
 
 
 #: The search options on the command line: type, flags and placeholder.
-_WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
+_SEARCH: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "limit": (int | None, ("-n", "--limit"), None),
     "offset": (int, ("--offset",), None),
     "must": (list[str] | None, ("--must",), "WORDS"),
@@ -98,23 +96,42 @@ LEFT_OUT = frozenset(
 )
 
 
-def takes_search_options(*without: str) -> Callable[[_F], _F]:
-    """Replace the ``**options`` of a command by the options of a search.
+#: Single-valued fields: several values of an option are alternatives.
+_FIELDS = ("kind", "type", "domain", "severity", "source")
+#: The filter options: placeholder, flags and help.
+_FILTERS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
+    "kind": ("NAME", ("--kind",), "Kind: entry, chunk, memory, …; repeat for alternatives."),
+    "type": ("NAME", ("--type",), "Type; repeat for alternatives."),
+    "domain": ("NAME", ("--domain",), "Domain; repeat for alternatives."),
+    "severity": ("NAME", ("--severity",), "critical, warning or suggestion; repeat for alternatives."),
+    "source": ("NAME", ("--source",), "Source, such as a folder; repeat for alternatives."),
+    "tag": ("NAME", ("-t", "--tag"), "Tag; repeat to require several."),
+    "since": ("TIME", ("--since",), "Changed at or after this time: 2026-11-23, 2026-11, or an ISO time; UTC."),
+    "until": ("TIME", ("--until",), "Last changed at or before this time; a day or month counts as a whole."),
+}
+
+
+def keyword(name: str, declared: Any, default: Any = None) -> inspect.Parameter:
+    """Return a keyword parameter for the signature of a command."""
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=declared)
+
+
+def searching(*without: str) -> list[inspect.Parameter]:
+    """Return the parameters of the options of a search.
 
     Args:
         without: options that the command does not offer.
     """
+    return [_search_parameter(name) for name in _SEARCH if name not in without]
 
-    def changed(command: _F) -> _F:
-        plain = inspect.signature(command, eval_str=True)
-        named = list(plain.parameters.values())[:-1]
-        arguments = [p for p in named if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-        offered = [_parameter(name) for name in _WRITTEN if name not in without]
-        parameters = [*arguments, *offered, *named[len(arguments) :]]
-        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        return command
 
-    return changed
+def filtering() -> list[inspect.Parameter]:
+    """Return the parameters of the filter options."""
+    parameters = []
+    for name, (metavar, flags, help) in _FILTERS.items():
+        declared = str | None if metavar == "TIME" else list[str] | None
+        parameters.append(keyword(name, Annotated[declared, typer.Option(*flags, metavar=metavar, help=help)]))
+    return [*parameters, keyword("where", Where)]
 
 
 def search_options(parsed: Mapping[str, Any]) -> Any:
@@ -131,16 +148,15 @@ def search_options(parsed: Mapping[str, Any]) -> Any:
     return options
 
 
-def _parameter(name: str) -> inspect.Parameter:
-    declared, flags, metavar = _WRITTEN[name]
+def _search_parameter(name: str) -> inspect.Parameter:
+    declared, flags, metavar = _SEARCH[name]
     more = " Repeat for more." if declared == list[str] | None else ""
     completed = complete_profiles if name == "profile" else None
     option = typer.Option(
         *flags, metavar=metavar, help=_HELP.get(name, OPTIONS[name].help) + more, autocompletion=completed
     )
     default = Mode(OPTIONS[name].default) if declared is Mode else OPTIONS[name].default
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, default=default, annotation=Annotated[declared, option])
+    return keyword(name, Annotated[declared, option], default)
 
 
 def filter_of(text: str) -> dict[str, Any]:
@@ -158,3 +174,50 @@ def filter_of(text: str) -> dict[str, Any]:
     if not isinstance(parsed, dict):
         raise QueryError('--where is not a JSON object: wanted one such as {"domain": "security"}')
     return parsed
+
+
+def where_of(filters: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Combine the filter options; None without any.
+
+    Raises:
+        QueryError: ``--where`` is no JSON object, or a time is malformed.
+    """
+    named = {field: list(dict.fromkeys(filters[field] or ())) for field in _FIELDS}
+    parts: list[dict[str, Any]] = [
+        {field: values[0] if len(values) == 1 else {"$in": values}} for field, values in named.items() if values
+    ]
+    if tags := list(dict.fromkeys(filters["tag"] or ())):
+        parts.append({"tags": {"$all": tags}})
+    for option, sign in (("since", ">="), ("until", "<=")):
+        if filters[option] is not None:
+            parts.append({"updated_at": _bound(filters[option], sign, f"--{option}")})
+    if filters["where"] is not None and (where := filter_of(filters["where"])):
+        parts.append(where)
+    return {"$and": parts} if len(parts) > 1 else parts[0] if parts else None
+
+
+def moment_of(text: str | None, option: str) -> Any:
+    """Parse the time of an option; None without one.
+
+    Raises:
+        QueryError: a malformed time.
+    """
+    if text is None:
+        return None
+    from septet.inputs.times import Times
+
+    try:
+        moment = Times().epoch(text, option)
+    except EntryError as fault:
+        raise QueryError(str(fault)) from None
+    if moment is None:
+        raise QueryError(f"{option} is empty: wanted an ISO date such as 2024-05-31")
+    return moment
+
+
+def _bound(text: str, sign: str, option: str) -> dict[str, Any]:
+    """Return the condition that a time is not before (``>=``) or after (``<=``) a day, month, year or time."""
+    from septet.query.web import dated
+
+    condition = dated(sign + text.strip())
+    return dict(condition) if condition is not None else {{">=": "$gte", "<=": "$lte"}[sign]: moment_of(text, option)}

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from septet.cli.command import SharedOptions, command
 from septet.cli.exits import USAGE
 from septet.cli.exporting import ExportStream, format_for, writer
 from septet.cli.options import VaultPath
@@ -93,20 +94,21 @@ def _confirm_overwrite(target: Path, force: bool, contents: str = "") -> None:
         raise typer.Exit(USAGE)
 
 
+@command("vault")
 def export(
+    shared: SharedOptions,
     target: Annotated[str, typer.Argument(metavar="FILE", help="The file to write; - for standard output.")] = "-",
     format: Annotated[
         str | None, typer.Option("--format", metavar="jsonl|json|csv|md", help="Default: by the name, else jsonl.")
     ] = None,
     force: Force = False,
-    vault: VaultPath = None,
 ) -> None:
     """Export a vault as JSON lines: entries, vectors, links, feedback. `septet import` reads them.
 
     csv and md contain entries only; `septet import` reads csv as well.
     """
     chosen = format_for(format, target)
-    with existing(vault) as opened:
+    with existing(shared.vault) as opened:
         if target != "-":
             _confirm_overwrite(Path(target), force)
         if chosen == "jsonl":

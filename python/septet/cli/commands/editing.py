@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from septet.cli.command import SharedOptions, command
 from septet.cli.exits import NOTHING
-from septet.cli.memory import SourceFile, followed, in_tier, memory, source_file, whole_id
-from septet.cli.options import ConfigFile, Embedding, Id, TierName, VaultPath
+from septet.cli.ids import SourceFile, followed, source_file, whole_id
+from septet.cli.options import Id
 from septet.cli.terminal import say
 from septet.errors import EntryError, EntryNotFound, SeptetError
 
@@ -36,15 +37,13 @@ _LINE = re.compile(r"#L(\d{1,9})(?:-L?\d+)?$")
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 
 
+@command("tier", "embedding", "memory")
 def edit(
+    shared: SharedOptions,
     id: Id,
     source: Annotated[
         Path | None, typer.Option("--from", metavar="FILE", help="Read the new text from this file; open no editor.")
     ] = None,
-    tier: TierName = None,
-    embedding: Embedding = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
 ) -> None:
     """Change an entry in your editor: $VISUAL, else $EDITOR.
 
@@ -52,15 +51,14 @@ def edit(
     another program changed the entry, your text is kept in a file. A chunk of a followed folder opens its file at its
     line, and the folder is synced afterwards; without a terminal, the file and line are printed.
     """
-    with memory(vault, config) as opened:
-        which = in_tier(opened, tier)
-        whole = whole_id(opened, id, **which)
-        before = opened.get(whole, **which)
-        place = None if before is None else source_file(opened, before, which)
+    with shared.memory() as opened:
+        whole = whole_id(opened, id)
+        before = opened.get(whole)
+        place = None if before is None else source_file(opened, before)
     if before is not None and place is not None:
         if source is not None or not sys.stdin.isatty():
             raise followed(before, place, "edit it")
-        _edit_in_place(place, id, vault, config, embedding)
+        _edit_in_place(place, id, shared)
         return
     from septet.cli.front_matter import as_text, fields_in
 
@@ -76,11 +74,11 @@ def edit(
         if not changes:
             say(f"{whole} is unchanged")
         else:
-            with memory(vault, config, write=True, embeds=True, embedding=embedding) as opened:
-                _store(opened, before, changes, which)
+            with shared.memory(write=True, embeds=True) as opened:
+                _store(opened, before, changes)
             say(f"changed {', '.join(changes)} of {whole}")
     except (SeptetError, UnicodeDecodeError) as fault:
-        flags = {"--tier": tier, "--config": config, "--vault": vault, "--from": path}
+        flags = {"--tier": shared.tier, "--config": shared.config, "--vault": shared.vault, "--from": path}
         options = [str(part) for flag, value in flags.items() if value is not None for part in (flag, value)]
         again = shlex.join(["septet", "edit", *([*options, "--", whole] if whole[0] == "-" else [whole, *options])])
         message = f"{_reason(fault)}; your text is kept, retry with: {again}"
@@ -93,7 +91,7 @@ def edit(
         shutil.rmtree(path.parent, ignore_errors=True)
 
 
-def _edit_in_place(place: SourceFile, id: str, vault: Any, config: Path | None, embedding: str | None) -> None:
+def _edit_in_place(place: SourceFile, id: str, shared: SharedOptions) -> None:
     """Open the file of a chunk at its line, or at the line in the id, and sync its folder afterwards.
 
     Raises:
@@ -108,23 +106,23 @@ def _edit_in_place(place: SourceFile, id: str, vault: Any, config: Path | None, 
     if code := _run_editor(Path(place.file), int(match[1]) if match else place.line):
         say(f"the editor exited with {code}: `septet sync` reads what it saved")
         raise typer.Exit(NOTHING)
-    with memory(vault, config, write=True, embeds=True, embedding=embedding) as opened:
-        reports = sync_and_embed(opened, place.root, **place.which)
+    with shared._replace(tier=place.tier).memory(write=True, embeds=True) as opened:
+        reports = sync_and_embed(opened, place.root)
     print_report(*reports)
 
 
-def _store(opened: Any, before: Entry, changes: dict[str, Any], which: dict[str, Any]) -> None:
+def _store(opened: Any, before: Entry, changes: dict[str, Any]) -> None:
     """Store changes unless the entry changed since it was read.
 
     Raises:
         EntryError: another program changed or deleted it.
     """
-    now = opened.get(before.id, **which)
+    now = opened.get(before.id)
     if now is None:
         raise EntryError(f"{before.id} was deleted by another program")
     if now != before:
         raise EntryError(f"{before.id} was changed by another program")
-    opened.update(before.id, **changes, **which)
+    opened.update(before.id, **changes)
 
 
 def _edited(text: str, id: str) -> Path:

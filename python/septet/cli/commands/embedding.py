@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from septet.cli.command import SharedOptions, command
 from septet.cli.exits import PROVIDER
-from septet.cli.options import AsJson, Embedding, VaultPath
+from septet.cli.options import Embedding
 from septet.cli.places import existing
 from septet.cli.progress import progress
 from septet.cli.stopping import stoppable
@@ -36,15 +37,15 @@ Offline = Annotated[bool, typer.Option("--offline", help="Send nothing to the pr
 Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Maximum wait for the provider.")]
 
 
+@command("json", "vault")
 def embed(
+    shared: SharedOptions,
     provider: ProviderOption = None,
     model: ModelOption = None,
     embedding: Embedding = None,
     batch: Annotated[
         bool, typer.Option("--batch", help="Use the provider's batch API: half the price, up to a day.")
     ] = False,
-    as_json: AsJson = False,
-    vault: VaultPath = None,
 ) -> None:
     """Embed every text that has no vector yet.
 
@@ -60,12 +61,12 @@ def embed(
             f"or write an embedding block into {default_files()[0]}"
         )
     with (
-        existing(vault, read_only=False, **settings.embedder) as opened,
+        existing(shared.vault, read_only=False, **settings.embedder) as opened,
         embedding_stoppable(opened),
         progress("embedding") as step,
     ):
         report = opened.embed(progress=step, batch=batch)
-    if as_json:
+    if shared.as_json:
         print_json(report.to_dict())
     else:
         say(_summary(report))
@@ -93,7 +94,8 @@ def end_embedding(report: EmbedReport) -> None:
         raise typer.Exit(PROVIDER)
 
 
-def models(embedding: Embedding = None, as_json: AsJson = False) -> None:
+@command("embedding", "json")
+def models(shared: SharedOptions) -> None:
     """List the available embedding models.
 
     Shows the one in use, and why others cannot be used. Sends nothing, and shows no API keys.
@@ -102,22 +104,21 @@ def models(embedding: Embedding = None, as_json: AsJson = False) -> None:
     from septet.cli.catalogue import catalogue
     from septet.cli.settings import find
 
-    available = catalogue(find(embedding))
-    if as_json:
+    available = catalogue(find(shared.embedding))
+    if shared.as_json:
         print_json(asdict(available))
     else:
         _show_models(screen.console(sys.stdout), available)
 
 
+@command("embedding", "json", "vault")
 def doctor(
+    shared: SharedOptions,
     fix: Annotated[
         bool, typer.Option("--fix", help="Repair what can be repaired; nothing that was stored is lost.")
     ] = False,
     offline: Offline = False,
     timeout_s: Timeout = 5.0,
-    embedding: Embedding = None,
-    as_json: AsJson = False,
-    vault: VaultPath = None,
 ) -> None:
     """Check embedding and the vault.
 
@@ -127,13 +128,14 @@ def doctor(
     from septet.cli import screen
     from septet.cli.checkup import checkup
 
-    checks = checkup(embedding, vault, timeout_s=None if offline else timeout_s)
+    checks = checkup(shared.embedding, shared.vault, timeout_s=None if offline else timeout_s)
     if fix and _repair(checks):
         # Ask the provider once: keep its answer from the first run.
         answer = [check for check in checks if check.name == "answer"]
-        checks = [check for check in checkup(embedding, vault, timeout_s=None) if check.name != "answer"] + answer
+        again = checkup(shared.embedding, shared.vault, timeout_s=None)
+        checks = [check for check in again if check.name != "answer"] + answer
     code = next((check.exit_code for check in checks if check.state == "fault"), 0)
-    if as_json:
+    if shared.as_json:
         results = {
             check.name: {"state": check.state, "said": check.summary, "cure": check.cure, **check.facts}
             for check in checks

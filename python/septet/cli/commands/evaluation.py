@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from septet.cli.command import SharedOptions, command
 from septet.cli.exits import NOTHING
-from septet.cli.formats import Format, FormatOption, Output, format_of, show
-from septet.cli.options import AsJson, Embedding, VaultPath, search_options, takes_search_options
+from septet.cli.formats import Format, Output, show
+from septet.cli.options import search_options, searching
 from septet.cli.places import existing
 from septet.cli.terminal import print_json, say
 from septet.errors import QueryError
@@ -42,8 +43,9 @@ Worst = Annotated[int, typer.Option(metavar="N", min=0, help="Also list the N qu
 Tune = Annotated[Path | None, typer.Option(metavar="FILE.json", help="Same as `septet tune --write FILE.json`.")]
 
 
-@takes_search_options("mode")
+@command("json", "embedding", "vault", options=searching("mode"))
 def evaluate(
+    shared: SharedOptions,
     file: Judged = None,
     *,
     qrels: Qrels = None,
@@ -51,9 +53,6 @@ def evaluate(
     against: Against = None,
     worst: Worst = 0,
     tune: Tune = None,
-    as_json: AsJson = False,
-    embedding: Embedding = None,
-    vault: VaultPath = None,
     **options: Any,
 ) -> None:
     """Measure search quality with judged queries.
@@ -61,7 +60,6 @@ def evaluate(
     Each measure uses a search as deep as its rank, at least 10; --limit sets one depth for all. Exits with 1 if the
     vault contains none of the relevant ids.
     """
-    from septet.cli import settings
     from septet.evaluation import evaluate as run
     from septet.evaluation.judgements import judged
     from septet.evaluation.measures import MEASURES, measures_of
@@ -71,15 +69,15 @@ def evaluate(
     source = _source(file)
     queries = None if source is None else [query.to_dict() for query in judged(source, qrels)]
     searches = search_options(options)
-    with existing(vault, **settings.find(embedding).embedder) as opened:
+    with existing(shared.vault, **shared.embedder()) as opened:
         queries = _feedback(opened, qrels) if queries is None else queries
         if tune is not None:
-            _tune(opened, queries, names[0], tune, searches, format_of(None, as_json))
+            _tune(opened, queries, names[0], tune, searches, shared.format)
             return
         result = run(opened, queries, None, names, **searches)
         other = None if against is None else run(opened, queries, None, names, **{**searches, "profile": against})
     change = None if other is None else result.compare(other)
-    if as_json:
+    if shared.as_json:
         more = {} if other is None or change is None else {"against": other.to_dict(), "comparison": change.to_dict()}
         print_json({**result.to_dict(), **more})
     else:
@@ -92,8 +90,9 @@ def evaluate(
         raise typer.Exit(NOTHING)
 
 
-@takes_search_options("mode")
+@command("format", "embedding", "vault", options=searching("mode"))
 def tune(
+    shared: SharedOptions,
     file: Judged = None,
     *,
     qrels: Qrels = None,
@@ -102,10 +101,6 @@ def tune(
         Path | None,
         typer.Option(metavar="FILE.json", help="Write them as a profile; an existing file becomes FILE.json.before."),
     ] = None,
-    format: FormatOption = None,
-    as_json: AsJson = False,
-    embedding: Embedding = None,
-    vault: VaultPath = None,
     **options: Any,
 ) -> None:
     """Fit the weights of a profile to judged queries.
@@ -113,15 +108,13 @@ def tune(
     Prints the weights before and after, and their gain on held-out queries. Exits with 1, and writes nothing, if the
     gain is not above noise. Searches use the new weights once --profile names the file of --write.
     """
-    from septet.cli import settings
     from septet.evaluation.judgements import judged
 
-    chosen = format_of(format, as_json)
     source = _source(file)
     queries = None if source is None else [query.to_dict() for query in judged(source, qrels)]
-    with existing(vault, **settings.find(embedding).embedder) as opened:
+    with existing(shared.vault, **shared.embedder()) as opened:
         queries = _feedback(opened, qrels) if queries is None else queries
-        _tune(opened, queries, measure, write, search_options(options), chosen)
+        _tune(opened, queries, measure, write, search_options(options), shared.format)
 
 
 def _relevant(queries: list[dict[str, Any]]) -> set[str]:

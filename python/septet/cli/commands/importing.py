@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from septet.cli.options import VaultPath
+from septet.cli.command import SharedOptions, command
 from septet.cli.places import writable
 from septet.cli.progress import progress
 from septet.cli.stopping import stoppable
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 SHOWN = 20
 
 
+@command("vault")
 def import_(
+    shared: SharedOptions,
     source: Annotated[str, typer.Argument(metavar="FILE", help="A file, a folder of texts, or - for standard input.")],
     format: Annotated[
         str | None, typer.Option("--format", help="jsonl, json, csv, tsv or text; default: by the name.")
@@ -34,7 +36,6 @@ def import_(
     rest: Annotated[str, typer.Option("--rest", help="Other fields: attrs, drop or error.")] = "attrs",
     on_error: Annotated[str, typer.Option("--on-error", help="At an invalid record: stop or skip.")] = "stop",
     split: Annotated[bool, typer.Option("--split", help="Split long texts into linked parts.")] = False,
-    vault: VaultPath = None,
 ) -> None:
     """Import JSON lines, a JSON array, a table, a folder of texts, or an export.
 
@@ -45,7 +46,7 @@ def import_(
     stored = before = 0
     # Closing the vault takes time too, hence the outer block.
     with stoppable(lambda: f"{stored:,} stored; import again to go on"):
-        with writable(vault) as opened, progress("importing") as step:
+        with writable(shared.vault) as opened, progress("importing") as step:
             before = len(opened)
 
             def report(done: int, total: int | None) -> None:

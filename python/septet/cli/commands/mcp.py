@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from septet.cli.options import Embedding, VaultPath
+from septet.cli.command import SharedOptions, command
 from septet.cli.terminal import say
 from septet.errors import QueryError
 
@@ -30,7 +30,9 @@ class Program(str, Enum):
     zed = "zed"
 
 
+@command("embedding", "vault")
 def mcp(
+    shared: SharedOptions,
     config: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Tiers and their embedder, instead of --vault. Or SEPTET_CONFIG."),
@@ -49,8 +51,6 @@ def mcp(
             + ".",
         ),
     ] = None,
-    embedding: Embedding = None,
-    vault: VaultPath = None,
 ) -> None:
     """Serve a vault, or the tiers of a configuration, to an agent: MCP over standard input and output.
 
@@ -58,9 +58,9 @@ def mcp(
     Needs the package mcp: pip install 'septet[mcp]'.
     """
     # --config takes precedence over SEPTET_VAULT.
-    file = vault if config is None else None
+    file = shared.vault if config is None else None
     if install is not None:
-        _print(install.value, file, config, embedding, read_only=read_only, documented_names=documented_names)
+        _print(install.value, file, config, shared.embedding, read_only=read_only, documented_names=documented_names)
         return
     try:
         from septet.mcp.stdio import serve_stdio
@@ -70,12 +70,11 @@ def mcp(
         raise QueryError("`septet mcp` needs the extra: pip install 'septet[mcp]'") from None
     import logging
 
-    from septet.cli import settings
     from septet.service.opening import opened
 
     # Standard output carries only the protocol.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="septet: %(message)s")
-    embedder: Any = {"default_embedder" if embedding is None else "embedder": settings.find(embedding).embedder}
+    embedder: Any = {"default_embedder" if shared.embedding is None else "embedder": shared.embedder()}
     with opened(file, config, read_only=read_only, **embedder) as served:
         serve_stdio(served, documented_names=documented_names)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from septet.cli.formats import Format, FormatOption, Output, format_of, show, table
-from septet.cli.options import AsJson
+from septet.cli.command import SharedOptions, command
+from septet.cli.formats import Format, Output, show, table
 from septet.cli.terminal import print_json, say
 from septet.errors import QueryError, StoreError
 
@@ -30,7 +30,9 @@ class Action(str, Enum):
     status = "status"
 
 
+@command("format")
 def postgres(
+    shared: SharedOptions,
     action: Annotated[Action, typer.Argument(metavar="init|migrate|status", help="What to do.")],
     dsn: Annotated[
         str | None,
@@ -49,8 +51,6 @@ def postgres(
         bool,
         typer.Option("--recall", help="status: measure the recall of each vector index, with 1,000 of its vectors."),
     ] = False,
-    format: FormatOption = None,
-    as_json: AsJson = False,
 ) -> None:
     """Prepare a PostgreSQL database for vaults, migrate it, or show its status.
 
@@ -62,7 +62,6 @@ def postgres(
     from septet.postgres.store import administration
     from septet.postgres.store.dsn import vault_named
 
-    chosen = format_of(format, as_json)
     if (citus or print_) and action is not Action.init:
         raise QueryError("--citus and --print belong to `septet postgres init`")
     if recall and action is not Action.status:
@@ -77,13 +76,13 @@ def postgres(
         dsn, _ = vault_named(dsn)
     if action is Action.status:
         current = administration.status(dsn)
-        _show_status(current, chosen)
+        _show_status(current, shared.format)
         if recall:
             _print_recall(dsn, current)
     elif action is Action.init:
-        _show_made(administration.init(dsn, citus=citus), chosen)
+        _show_made(administration.init(dsn, citus=citus), shared.format)
     else:
-        _show_made(administration.migrate(dsn), chosen)
+        _show_made(administration.migrate(dsn), shared.format)
 
 
 def _print_recall(dsn: str, current: DatabaseStatus) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from septet.cli.command import SharedOptions, command
 from septet.cli.exits import NOTHING
-from septet.cli.options import AsJson
 from septet.cli.progress import progress
 from septet.cli.stopping import stoppable
 from septet.cli.terminal import flat, print_json, say
@@ -26,7 +26,9 @@ _File = Annotated[Any, typer.Argument(metavar="FILE", path_type=str, help="The v
 _Named = Annotated[str | None, typer.Option("--vault", metavar="NAME", help="The vault on the server.")]
 
 
+@command("json")
 def push(
+    shared: SharedOptions,
     file: _File,
     address: _Address,
     vault: _Named = None,
@@ -39,7 +41,6 @@ def push(
             "--vectors", metavar="vector|halfvec", help="Vector type of a new vault; halfvec halves the size."
         ),
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Copy a vault to a PostgreSQL server: entries, memories, vectors, links, feedback; not the history.
 
@@ -52,10 +53,11 @@ def push(
     _check_places(file, address)
     layout: dict[str, Any] = {"buckets": buckets, "vectors": vectors}
     with existing(file) as source, open_vault(address, named=vault, timeout_s=None, **layout) as target:
-        _copy(source, target, "pushing", as_json)
+        _copy(source, target, "pushing", shared.as_json)
 
 
-def pull(address: _Address, file: _File, vault: _Named = None, as_json: AsJson = False) -> None:
+@command("json")
+def pull(shared: SharedOptions, address: _Address, file: _File, vault: _Named = None) -> None:
     """Copy a vault from a PostgreSQL server into a file: entries, memories, vectors, links, feedback; not the history.
 
     Creates the file if it does not exist. Otherwise like `septet push`.
@@ -68,7 +70,7 @@ def pull(address: _Address, file: _File, vault: _Named = None, as_json: AsJson =
         open_vault(address, named=vault, read_only=True, timeout_s=None) as source,
         writable(file) as target,
     ):
-        _copy(source, target, "pulling", as_json)
+        _copy(source, target, "pulling", shared.as_json)
 
 
 def _check_places(file: str, address: str) -> None:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from septet.cli.command import SharedOptions, command
 from septet.cli.completing import complete_ids
 from septet.cli.exits import NOTHING
-from septet.cli.filters import moment_of, takes_filters, where_of
-from septet.cli.formats import FormatOption, Output, format_of, show
-from septet.cli.memory import in_tier, memory, place_of, whole_id, whole_ids
-from septet.cli.options import AsJson, ConfigFile, Id, TierName, VaultPath
+from septet.cli.formats import Format, Output, show
+from septet.cli.ids import place_of, whole_id, whole_ids
+from septet.cli.options import Id, filtering, moment_of, where_of
 from septet.cli.terminal import print_json, say, say_notes
 from septet.errors import QueryError
 
@@ -36,7 +36,9 @@ AsOf = Annotated[
 ]
 
 
+@command("format", "tier", "memory")
 def get(
+    shared: SharedOptions,
     ids: Annotated[
         list[str],
         typer.Argument(
@@ -45,39 +47,33 @@ def get(
             autocompletion=complete_ids,
         ),
     ],
-    format: FormatOption = None,
-    as_json: AsJson = False,
-    tier: TierName = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
 ) -> None:
     """Print whole entries by id, or some lines of their texts."""
-    chosen = format_of(format, as_json)
     entries: list[Entry] = []
     missing: list[str] = []
-    with memory(vault, config) as opened:
-        which = in_tier(opened, tier)
-        ids_by_text = whole_ids(opened, ids, **which)
+    with shared.memory() as opened:
+        ids_by_text = whole_ids(opened, ids)
         for text in ids:
             # Ids may contain colons: an existing id takes precedence over a range of lines.
             id, lines = ids_by_text[text], _LINES.fullmatch(text)
             if id is None and lines is not None:
-                id = whole_ids(opened, [lines[1]], **which)[lines[1]]
-            entry = None if id is None else opened.get(id, **which)
+                id = whole_ids(opened, [lines[1]])[lines[1]]
+            entry = None if id is None else opened.get(id)
             if entry is None:
                 missing.append(text)
             elif ids_by_text[text] is None and lines is not None:
                 entries.append(_cut(entry, int(lines[2]), None if lines[3] is None else int(lines[3])))
             else:
                 entries.append(entry)
-    _show_entries(entries, chosen)
+    _show_entries(entries, shared.format)
     if missing:
         say(f"no entry {', '.join(map(repr, sorted(set(missing))))} in {place_of(opened)}")
         raise typer.Exit(NOTHING)
 
 
-@takes_filters
+@command("format", "tier", "memory", options=filtering())
 def list_(
+    shared: SharedOptions,
     *,
     order_by: Annotated[
         list[str] | None,
@@ -86,25 +82,18 @@ def list_(
     limit: Annotated[int, typer.Option("-n", "--limit", help="Maximum entries; 0 for all.")] = 100,
     after: Annotated[str | None, typer.Option("--after", metavar="TEXT", help="Start after the previous page.")] = None,
     as_of: AsOf = None,
-    format: FormatOption = None,
-    as_json: AsJson = False,
-    tier: TierName = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
     **filters: Any,
 ) -> None:
     """List entries by filter, in any order, page by page.
 
     Sorts by any column of the list, by created, or by another single-valued field.
     """
-    chosen = format_of(format, as_json)
     order: Any = [_order(text) for text in order_by or ["created"]]
-    with memory(vault, config) as opened:
+    with shared.memory() as opened:
         page = opened.entries(
-            where_of(filters), order_by=order, limit=limit or None, after=after, as_of=moment_of(as_of, "--as-of"),
-            **in_tier(opened, tier),
-        )  # fmt: skip
-    _show_entries(page.entries, chosen, whole=page.to_dict(), listed=True)
+            where_of(filters), order_by=order, limit=limit or None, after=after, as_of=moment_of(as_of, "--as-of")
+        )
+    _show_entries(page.entries, shared.format, whole=page.to_dict(), listed=True)
     if page.next is not None:
         say(f"next page: --after '{page.next}'")
     if not page:
@@ -112,23 +101,20 @@ def list_(
         raise typer.Exit(NOTHING)
 
 
-@takes_filters
+@command("json", "tier", "memory", options=filtering())
 def count(
+    shared: SharedOptions,
     *,
     as_of: AsOf = None,
-    as_json: AsJson = False,
-    tier: TierName = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
     **filters: Any,
 ) -> None:
     """Count the entries that `septet list` would list.
 
     Exits with 1 if there are none.
     """
-    with memory(vault, config) as opened:
-        number = opened.count(where_of(filters), as_of=moment_of(as_of, "--as-of"), **in_tier(opened, tier))
-    if as_json:
+    with shared.memory() as opened:
+        number = opened.count(where_of(filters), as_of=moment_of(as_of, "--as-of"))
+    if shared.as_json:
         print_json({"count": number})
     else:
         print(number)
@@ -136,116 +122,95 @@ def count(
         raise typer.Exit(NOTHING)
 
 
+@command("format", "tier", "memory")
 def history(
+    shared: SharedOptions,
     id: Id,
-    format: FormatOption = None,
-    as_json: AsJson = False,
-    tier: TierName = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
 ) -> None:
     """Print the earlier versions of an entry, newest first."""
-    chosen = format_of(format, as_json)
-    with memory(vault, config) as opened:
-        which = in_tier(opened, tier)
-        whole = whole_id(opened, id, **which)
-        versions = opened.history(whole, **which)
+    with shared.memory() as opened:
+        whole = whole_id(opened, id)
+        versions = opened.history(whole)
     records = [
         {"entry": v.entry.to_dict(), "replaced_at": v.replaced_at, "call": v.call, "changed": list(v.changed)}
         for v in versions
     ]
     rows = [_version_row(version) for version in versions]
+    lines = records if shared.format is Format.jsonl else rows
     columns = ("replaced", "call", "changed", "title")
-    show(Output(whole={"versions": records}, records=records if chosen == "jsonl" else rows, columns=columns), chosen)
+    show(Output(whole={"versions": records}, records=lines, columns=columns), shared.format)
     if not versions:
         say(f"{whole} has no earlier versions")
 
 
+@command("format", "tier", "memory")
 def links(
+    shared: SharedOptions,
     id: Id,
-    format: FormatOption = None,
-    as_json: AsJson = False,
-    tier: TierName = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
 ) -> None:
     """Print the links from and to an entry."""
-    chosen = format_of(format, as_json)
-    with memory(vault, config) as opened:
-        which = in_tier(opened, tier)
-        whole = whole_id(opened, id, **which)
-        links_ = opened.links(whole, **which)
+    with shared.memory() as opened:
+        whole = whole_id(opened, id)
+        links_ = opened.links(whole)
         ends = [link.target if link.source == whole else link.source for link in links_]
-        titles = {entry.id: entry.title for entry in opened.load(ends, **which)}
+        titles = {entry.id: entry.title for entry in opened.load(ends)}
     records = [{"source": link.source, "target": link.target, "type": link.type, "note": link.note} for link in links_]
     rows = [
         {**record, "direction": "to" if record["source"] == whole else "from", "id": end, "title": titles.get(end, "")}
         for record, end in zip(records, ends, strict=True)
     ]
+    lines = records if shared.format is Format.jsonl else rows
     columns = ("direction", "id", "type", "title", "note")
-    show(Output(whole={"links": records}, records=records if chosen == "jsonl" else rows, columns=columns, ids=ends),
-         chosen)  # fmt: skip
+    show(Output(whole={"links": records}, records=lines, columns=columns, ids=ends), shared.format)
     if not links_:
         say(f"{whole} has no links")
 
 
-@takes_filters
+@command("format", "tier", "memory", options=filtering())
 def facets(
+    shared: SharedOptions,
     field: Annotated[str, typer.Argument(metavar="FIELD", help="tags, domain, type, kind, source, attrs.NAME, …")],
     *,
     by: Annotated[Any, typer.Option("--by", metavar="day|month|year", parser=str, help="Group times.")] = None,
     limit: Annotated[int, typer.Option("-n", "--limit", help="Maximum values; 0 for all.")] = 100,
-    format: FormatOption = None,
-    as_json: AsJson = False,
-    tier: TierName = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
     **filters: Any,
 ) -> None:
     """Count entries per value of a field, the most frequent first."""
-    chosen = format_of(format, as_json)
-    with memory(vault, config) as opened:
-        counts = opened.facets(field, where_of(filters), by=by, limit=limit or None, **in_tier(opened, tier))
+    with shared.memory() as opened:
+        counts = opened.facets(field, where_of(filters), by=by, limit=limit or None)
     records = [{"value": value, "count": count} for value, count in counts.items()]
-    show(Output(whole=counts.to_dict(), records=records, columns=("count", "value")), chosen)
+    show(Output(whole=counts.to_dict(), records=records, columns=("count", "value")), shared.format)
     if not records:
         say("nothing found")
         raise typer.Exit(NOTHING)
 
 
+@command("format", "tier", "memory")
 def stats(
-    format: FormatOption = None,
-    as_json: AsJson = False,
-    tier: TierName = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
+    shared: SharedOptions,
 ) -> None:
     """Show the contents of a vault and the folders it follows."""
     from septet.cli import render
     from septet.cli.commands.syncing import print_roots
     from septet.vault import Vault
 
-    chosen = format_of(format, as_json)
-    with memory(vault, config) as opened:
-        which = in_tier(opened, tier)
+    with shared.memory() as opened:
         # Only a vault in a file follows folders.
-        counts, roots = opened.stats(**which), opened.roots() if isinstance(opened, Vault) else []
+        counts, roots = opened.stats(), opened.roots() if isinstance(opened, Vault) else []
     whole = counts.to_dict() | ({"roots": [asdict(root) for root in roots]} if roots else {})
 
     def shown(out: Screen) -> None:
         render.stats(out, counts)
         print_roots(roots)
 
-    rows = _stats_rows(counts)
-    show(Output(whole=whole, records=[whole] if chosen == "jsonl" else rows, columns=("what", "name", "count"),
-                show=shown), chosen)  # fmt: skip
+    lines = [whole] if shared.format is Format.jsonl else _stats_rows(counts)
+    show(Output(whole=whole, records=lines, columns=("what", "name", "count"), show=shown), shared.format)
     say_notes(tuple(counts.notes))
 
 
-def _show_entries(entries: Sequence[Entry], format: Any, *, whole: Any = None, listed: bool = False) -> None:
+def _show_entries(entries: Sequence[Entry], format: Format, *, whole: Any = None, listed: bool = False) -> None:
     from septet.cli import render
     from septet.cli.formats import table
-    from septet.cli.front_matter import as_text
 
     records = [entry.to_dict() for entry in entries]
 
@@ -258,13 +223,18 @@ def _show_entries(entries: Sequence[Entry], format: Any, *, whole: Any = None, l
                 out.print()
             render.entry(out, entry)
 
+    documents = []
+    if format is Format.md and not listed:
+        from septet.cli.front_matter import as_text
+
+        documents = [as_text(entry) for entry in entries]
     rows = [{**record, "citation": entry.citation} for record, entry in zip(records, entries, strict=True)]
     show(
         Output(
             whole=records if whole is None else whole,
-            records=records if format == "jsonl" else rows,
-            columns=COLUMNS if format != "md" else (*LISTED[:-2], "title"),
-            documents=[] if listed or format != "md" else [as_text(entry) for entry in entries],
+            records=records if format is Format.jsonl else rows,
+            columns=COLUMNS if format is not Format.md else (*LISTED[:-2], "title"),
+            documents=documents,
             ids=[entry.id for entry in entries],
             show=shown,
         ),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from septet.cli.command import SharedOptions, command
 from septet.cli.exits import STORE
-from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing, file_only
 from septet.cli.progress import progress
 from septet.cli.terminal import print_json, say
@@ -23,32 +23,30 @@ SHOWN = 20
 WHY = "no program can erase a server's logs, standbys and backups: redact a file and `septet push` it"
 
 
+@command("json", "embedding", "vault")
 def redact(
+    shared: SharedOptions,
     rules: Annotated[
         Path | None,
         typer.Option("--rules", metavar="FILE", help="TOML, YAML or JSON: rules, add (name, pattern, …), without."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only report; change nothing.")] = False,
-    as_json: AsJson = False,
-    embedding: Embedding = None,
-    vault: VaultPath = None,
 ) -> None:
     """Mask all secrets in a vault: keys, tokens, passwords.
 
     The files of the vault then contain no byte of them. Files in followed folders are not changed, but masked when
     they are read again. Earlier copies of the vault still contain the secrets.
     """
-    from septet.cli import settings
     from septet.service.places import cache_file
 
     redactor = None if rules is None else _redactor(rules)
-    embedder: dict[str, Any] = {} if dry_run else settings.find(embedding).embedder
+    embedder: dict[str, Any] = {} if dry_run else shared.embedder()
     if not (embedder or dry_run) and cache_file().exists():
         embedder["embedding_cache"] = cache_file()
-    file = file_only(vault, "redact", WHY)
+    file = file_only(shared.vault, "redact", WHY)
     with existing(file, read_only=dry_run, **embedder) as opened, progress("redacting") as step:
         report = opened.redact(redactor=redactor, dry_run=dry_run, progress=step)
-    if as_json:
+    if shared.as_json:
         print_json(report.to_dict())
     else:
         _print(report)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from septet.cli.command import SharedOptions, command
 from septet.cli.exits import NOTHING
-from septet.cli.options import AsJson, Embedding, Query, VaultPath
+from septet.cli.options import Query
 from septet.cli.places import existing
 from septet.cli.terminal import flat, print_json, say, say_notes
 from septet.errors import QueryError
@@ -45,7 +46,9 @@ ModeOption = Annotated[
 ]
 
 
+@command("json", "embedding", "vault")
 def retrieve(
+    shared: SharedOptions,
     query: Query,
     limit: Annotated[int | None, typer.Option("-n", "--limit", help="Maximum hits.")] = None,
     profile: ProfileOption = None,
@@ -70,33 +73,30 @@ def retrieve(
     ] = None,
     repository: RepositoryOption = None,
     config: ConfigOption = None,
-    as_json: AsJson = False,
-    embedding: Embedding = None,
-    vault: VaultPath = None,
 ) -> None:
     """Search several corpora at once, and fuse their hits into one list.
 
     Uses the network only if the configuration names a server. --json also prints the envelope, the account of the
     retrieval.
     """
-    from septet.cli import screen, settings
+    from septet.cli import screen
 
     chosen = _config(config, profile, repository, expand)
     options: dict[str, Any] = {"limit": limit, "scope": _scope(scope), "timeout_s": timeout_s}
     options |= {"plan": _plan_in(replay)} if replay is not None else {"corpora": corpora or None, "mode": mode}
     with (
-        existing(vault, **settings.find(embedding).embedder) as opened,
+        existing(shared.vault, **shared.embedder()) as opened,
         opened.retriever(chosen) as retriever,
     ):
         if explain is not None:
             from septet.cli.wording import in_commands
 
             explanation = retriever.explain(query, explain, **options)
-            print_json(explanation.to_dict()) if as_json else print(in_commands(str(explanation)))
+            print_json(explanation.to_dict()) if shared.as_json else print(in_commands(str(explanation)))
             say_notes(explanation.notes)
             return
         retrieval = retriever.retrieve(query, **options)
-    if as_json:
+    if shared.as_json:
         print_json(retrieval.to_dict())
     else:
         _show(screen.console(sys.stdout), retrieval, show_plan)
@@ -106,20 +106,20 @@ def retrieve(
         raise typer.Exit(NOTHING)
 
 
+@command("json", "vault")
 def plan(
+    shared: SharedOptions,
     query: Query,
     profile: ProfileOption = None,
     corpora: CorporaOption = None,
     mode: ModeOption = None,
     repository: RepositoryOption = None,
     config: ConfigOption = None,
-    as_json: AsJson = False,
-    vault: VaultPath = None,
 ) -> None:
     """Print the plan of a retrieval, with reasons, without searching."""
-    with existing(vault) as opened, opened.retriever(_config(config, profile, repository, None)) as retriever:
+    with existing(shared.vault) as opened, opened.retriever(_config(config, profile, repository, None)) as retriever:
         result = retriever.plan(query, corpora=corpora or None, mode=mode)
-    if as_json:
+    if shared.as_json:
         print_json(result.to_dict())
     else:
         print(result)

@@ -8,23 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from septet.cli.command import SharedOptions, command, keep_index
 from septet.cli.completing import complete_ids
 from septet.cli.exits import NOTHING
-from septet.cli.formats import Format, FormatOption, Output, format_of, show
-from septet.cli.memory import in_tier, keep_index, memory, whole_id
-from septet.cli.options import (
-    AsJson,
-    ConfigFile,
-    Embedding,
-    Id,
-    Query,
-    TierName,
-    VaultPath,
-    Where,
-    filter_of,
-    search_options,
-    takes_search_options,
-)
+from septet.cli.formats import Format, Output, show
+from septet.cli.ids import whole_id
+from septet.cli.options import Id, Query, Where, filter_of, search_options, searching
 from septet.cli.terminal import print_json_line, say, say_notes
 from septet.errors import QueryError, SeptetError
 
@@ -35,19 +24,15 @@ if TYPE_CHECKING:
 COLUMNS = ("score", "confidence", "id", "title", "kind", "type", "domain", "severity", "tags", "tier", "citation")
 
 
-@takes_search_options()
+@command("format", "embedding", "memory", options=searching())
 def search(
+    shared: SharedOptions,
     ctx: typer.Context,
     query: Annotated[
         str, typer.Argument(metavar="QUERY", help="A question or some words; - reads queries, one per line.")
     ],
     *,
     explain: Annotated[bool, typer.Option("--explain", help="Show weight x signal of every signal.")] = False,
-    format: FormatOption = None,
-    as_json: AsJson = False,
-    embedding: Embedding = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
     **options: Any,
 ) -> None:
     """Search entries, best first.
@@ -56,45 +41,56 @@ def search(
     The query - reads queries from standard input, and prints a line of JSON for each as soon as it is read.
     """
     if query == "-":
-        if explain or as_json or format not in (None, Format.jsonl):
+        if explain or shared.named_format not in (None, Format.jsonl):
             raise QueryError("queries from standard input are answered in JSON lines: omit other formats")
-        with memory(vault, config, embeds=True, embedding=embedding) as opened:
+        with shared.memory(embeds=True) as opened:
             _answer_lines(opened, search_options(options))
         return
-    chosen = format_of(format, as_json)
-    with memory(vault, config, embeds=True, embedding=embedding) as opened:
+    with shared.memory(embeds=True) as opened:
         applied = search_options(options)
         listed = _listed(opened, ctx, query, applied)
         results = opened.search(query, **applied) if listed is None else listed
     try:
-        _show_results(results, chosen, detail=explain)
+        _show_results(results, shared.format, detail=explain)
     finally:
         keep_index(opened, results.notes)
 
 
-@takes_search_options(
-    "offset", "must", "must_not", "phrase", "prefix", "syntax", "typos", "mode", "domain", "type", "severity",
-    "include_memories", "diversity",
-)  # fmt: skip
+@command(
+    "format",
+    "embedding",
+    "memory",
+    options=searching(
+        "offset",
+        "must",
+        "must_not",
+        "phrase",
+        "prefix",
+        "syntax",
+        "typos",
+        "mode",
+        "domain",
+        "type",
+        "severity",
+        "include_memories",
+        "diversity",
+    ),
+)
 def recall(
+    shared: SharedOptions,
     query: Query,
-    *,
-    format: FormatOption = None,
-    as_json: AsJson = False,
-    embedding: Embedding = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
     **options: Any,
 ) -> None:
     """Search memories, which `septet remember` stores."""
-    chosen = format_of(format, as_json)
-    with memory(vault, config, embeds=True, embedding=embedding) as opened:
+    with shared.memory(embeds=True) as opened:
         applied = {name: value for name, value in search_options(options).items() if value not in (None, False)}
         results = opened.recall(query, **applied)
-    _show_results(results, chosen)
+    _show_results(results, shared.format)
 
 
+@command("format", "tier", "embedding", "memory")
 def similar(
+    shared: SharedOptions,
     id: Annotated[
         str | None,
         typer.Argument(
@@ -106,69 +102,53 @@ def similar(
     text: Annotated[str | None, typer.Option("--text", help="Find entries like this text, instead of an ID.")] = None,
     limit: Annotated[int, typer.Option("-n", "--limit", help="Maximum hits.")] = 10,
     where: Where = None,
-    format: FormatOption = None,
-    as_json: AsJson = False,
-    tier: TierName = None,
-    embedding: Embedding = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
 ) -> None:
     """Find entries similar to an entry or a text; scores are similarities from 0 to 1."""
-    chosen = format_of(format, as_json)
     if (id is None) == (text is None):
         raise QueryError("wanted either ID or --text TEXT")
-    with memory(vault, config, embeds=True, embedding=embedding) as opened:
-        which = in_tier(opened, tier)
-        whole = None if id is None else whole_id(opened, id, **which)
+    with shared.memory(embeds=True) as opened:
+        whole = None if id is None else whole_id(opened, id)
         filters = {} if where is None else {"where": filter_of(where)}
-        results = opened.similar(whole, text=text, limit=limit, **filters, **which)
-    _show_results(results, chosen)
+        results = opened.similar(whole, text=text, limit=limit, **filters)
+    _show_results(results, shared.format)
 
 
-@takes_search_options("mode")
+@command("format", "embedding", "memory", options=searching("mode"))
 def explain(
+    shared: SharedOptions,
     query: Query,
     id: Id,
-    *,
-    format: FormatOption = None,
-    as_json: AsJson = False,
-    embedding: Embedding = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
     **options: Any,
 ) -> None:
     """Explain the rank of an entry in a search, or its absence."""
     from septet.cli import render
 
-    chosen = format_of(format, as_json)
-    with memory(vault, config, embeds=True, embedding=embedding) as opened:
+    with shared.memory(embeds=True) as opened:
         explained = opened.explain(query, whole_id(opened, id), **search_options(options))
     whole = explained.to_dict()
     show(
         Output(whole=whole, records=[whole], ids=[explained.id], show=lambda out: render.explanation(out, explained)),
-        chosen,
+        shared.format,
     )
     say_notes(explained.notes)
 
 
+@command("tier", "memory")
 def feedback(
+    shared: SharedOptions,
     query: Query,
     id: Id,
     action: Annotated[
         Any, typer.Argument(metavar="ACTION", help="accepted, modified, dismissed or failed.", parser=str)
     ],
-    tier: TierName = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
 ) -> None:
     """Record feedback on a result.
 
     Weights adapt to feedback from 30 rows on.
     """
-    with memory(vault, config, write=True) as opened:
-        which = in_tier(opened, tier)
-        whole = whole_id(opened, id, **which)
-        opened.feedback(query, whole, action, **which)
+    with shared.memory(write=True) as opened:
+        whole = whole_id(opened, id)
+        opened.feedback(query, whole, action)
     say(f"recorded: {whole} was {action}")
 
 

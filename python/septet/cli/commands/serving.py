@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from septet.cli.options import Embedding, VaultPath
+from septet.cli.command import SharedOptions, command
+from septet.cli.options import Embedding
 from septet.cli.terminal import say
 from septet.errors import QueryError, StoreError
 
@@ -27,7 +28,9 @@ MOST_TOKEN_BYTES = 4_096
 CLOSE_S = 15.0
 
 
+@command("vault")
 def serve(
+    shared: SharedOptions,
     host: Annotated[
         str,
         typer.Option(
@@ -63,7 +66,6 @@ def serve(
         bool,
         typer.Option("--embed/--no-embed", help="Embed new texts in the background; one process per vault suffices."),
     ] = True,
-    vault: VaultPath = None,
 ) -> None:
     """Serve a vault, or the tiers of a configuration, over HTTP, with a page to search and inspect it.
 
@@ -92,7 +94,7 @@ def serve(
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     options: Any = {"default_embedder" if embedding is None else "embedder": settings.find(embedding).embedder}
     # --config takes precedence over SEPTET_VAULT.
-    file = vault if config is None else None
+    file = shared.vault if config is None else None
     options |= {"read_only": read_only, "automatic": automatic}
     with _log(access_log, log_queries) as log, opened(file, config, **options) as served:
         listening = bound(host, port)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from septet.cli.command import SharedOptions, command
 from septet.cli.commands.embedding import embedding_stoppable, end_embedding
 from septet.cli.exits import NOTHING
-from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing, file_only, writable
 from septet.cli.progress import progress
 from septet.cli.stopping import stoppable
@@ -37,7 +37,9 @@ REDACT: dict[str, Any] = {"yes": True, "no": False, "all": "all"}
 _Globs = list[str] | None
 
 
+@command("json", "embedding", "vault")
 def sync(
+    shared: SharedOptions,
     # Not a `Path`: that of an empty text, from an unset variable, would be the working directory.
     root: Annotated[
         str | None,
@@ -86,25 +88,20 @@ def sync(
     timeout_s: Annotated[
         float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop then; the next sync continues.")
     ] = None,
-    as_json: AsJson = False,
-    embedding: Embedding = None,
-    vault: VaultPath = None,
 ) -> None:
     """Sync a vault with a folder of Markdown, text and transcripts.
 
     The vault remembers the folder and its options: `septet sync` alone syncs all folders. Options not given keep their
     values. Embeds new chunks if an embedder is configured.
     """
-    from septet.cli import settings
-
     if redact is not None and redact not in REDACT:
         raise EntryError(f"--redact is {redact!r}: wanted yes, no or all")
     options: dict[str, Any] = {
         "name": name, "layout": layout, "include": _globs(include), "exclude": _globs(exclude), "extra": _globs(extra),
         "follow_symlinks": follow_symlinks, "redact": REDACT.get(redact), "trust": trust,
     }  # fmt: skip
-    embedder: dict[str, Any] = {} if dry_run else settings.find(embedding).embedder
-    file = file_only(vault, "sync", FOLDERS)
+    embedder: dict[str, Any] = {} if dry_run else shared.embedder()
+    file = file_only(shared.vault, "sync", FOLDERS)
     with _open(file, root, dry_run, embedder) as opened:
         sizes = {"tokens": tokens, "overlap": overlap, "variant": variant}
         options["chunking"] = _chunking(opened, root, {key: value for key, value in sizes.items() if value is not None})
@@ -114,7 +111,7 @@ def sync(
             opened, root, paths=only, force=force, dry_run=dry_run, timeout_s=timeout_s,
             **{key: value for key, value in options.items() if value is not None},
         )  # fmt: skip
-    print_report(*reports, as_json=as_json)
+    print_report(*reports, as_json=shared.as_json)
 
 
 def sync_and_embed(opened: Any, root: str | None, **options: Any) -> tuple[SyncReport, EmbedReport | None]:
@@ -142,14 +139,15 @@ def print_report(report: SyncReport, vectors: EmbedReport | None, *, as_json: bo
         raise typer.Exit(NOTHING)
 
 
+@command("vault")
 def forget_root(
+    shared: SharedOptions,
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="The name of a folder that the vault follows, or its path.")
     ],
-    vault: VaultPath = None,
 ) -> None:
     """Stop following a folder and erase its chunks; the folder itself is not changed."""
-    with existing(file_only(vault, "forget-root", FOLDERS), read_only=False) as opened:
+    with existing(file_only(shared.vault, "forget-root", FOLDERS), read_only=False) as opened:
         say(f"erased {opened.forget_root(name):,} chunks of {name} from {opened.path}")
 
 

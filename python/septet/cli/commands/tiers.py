@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from septet.cli.command import SharedOptions, check_one, command
 from septet.cli.exits import STORE
-from septet.cli.formats import FormatOption, Output, format_of, show
-from septet.cli.memory import check_one
-from septet.cli.options import AsJson, ConfigFile, VaultPath
+from septet.cli.formats import Output, show
 from septet.cli.places import existing
 from septet.cli.terminal import say
 from septet.errors import SeptetError
@@ -22,15 +21,13 @@ if TYPE_CHECKING:
 COLUMNS = ("tier", "priority", "entries", "writable", "place", "problem")
 
 
+@command("format", "memory")
 def tiers(
+    shared: SharedOptions,
     named: Annotated[
         str | None,
         typer.Argument(metavar="[VAULT]", help="A vault to show as one tier; same as --vault.", show_default=False),
     ] = None,
-    format: FormatOption = None,
-    as_json: AsJson = False,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
 ) -> None:
     """List the tiers of a configuration, highest first, with their entries.
 
@@ -39,18 +36,17 @@ def tiers(
     """
     from septet.service.configuration import configuration
 
-    chosen = format_of(format, as_json)
-    for argument in (named, vault):
-        check_one(argument, config)
-    place = vault if named is None else named
-    if place is not None and config is None:
+    for argument in (named, shared.vault):
+        check_one(argument, shared.config)
+    place = shared.vault if named is None else named
+    if place is not None and shared.config is None:
         federation, records = None, [_vault_record(place)]
     else:
-        federation = configuration(config)
+        federation = configuration(shared.config)
         records = sorted((_tier_record(federation, name) for name in federation.tiers), key=lambda r: -r["priority"])
     source = None if federation is None or federation.source is None else str(federation.source)
     show(Output(whole={"source": source, "tiers": records}, records=records, columns=COLUMNS,
-                ids=[record["tier"] for record in records]), chosen)  # fmt: skip
+                ids=[record["tier"] for record in records]), shared.format)  # fmt: skip
     failed = [record for record in records if record["problem"]]
     for record in failed:
         say(f"{record['tier']}: {record['problem']}")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from septet.cli.command import SharedOptions, command
 from septet.cli.commands.syncing import FOLDERS, skipped_lines
-from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing, file_only, writable
 from septet.cli.stopping import heed_termination
 from septet.cli.terminal import flat, print_json, say, sentence
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
+@command("embedding", "vault")
 def watch(
+    shared: SharedOptions,
     # Not a `Path`, as for `septet sync`.
     root: Annotated[str | None, typer.Argument(metavar="DIR", help="An additional folder to follow.")] = None,
     interval: Annotated[
@@ -32,20 +34,17 @@ def watch(
     debounce: Annotated[
         float, typer.Option("--debounce", metavar="SECONDS", help="Seconds without changes before a file is read.")
     ] = 1.5,
-    embedding: Embedding = None,
-    vault: VaultPath = None,
 ) -> None:
     """Sync a vault with its folders as they change, until Ctrl-C or SIGTERM; prints a line per sync.
 
     Needs the package watchfiles: pip install 'septet[watch]'.
     """
-    from septet.cli import settings
     from septet.files.events import events_of_system
 
     # Raises if the package is missing, before the folder is synced.
     events_of_system()
-    embedder = settings.find(embedding).embedder
-    file = file_only(vault, "watch", FOLDERS)
+    embedder = shared.embedder()
+    file = file_only(shared.vault, "watch", FOLDERS)
     with existing(file, read_only=False, **embedder) if root is None else writable(file, **embedder) as opened:
         try:
             heed_termination()
@@ -60,11 +59,12 @@ def watch(
             say("stopped")
 
 
-def status(as_json: AsJson = False, vault: VaultPath = None) -> None:
+@command("json", "vault")
+def status(shared: SharedOptions) -> None:
     """Compare a vault with the folders it follows."""
-    with existing(file_only(vault, "status", FOLDERS)) as opened:
+    with existing(file_only(shared.vault, "status", FOLDERS)) as opened:
         current = opened.sync_status()
-    if as_json:
+    if shared.as_json:
         print_json(current.to_dict())
         return
     if not current.roots:

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from septet.cli.command import SharedOptions, command
 from septet.cli.completing import complete_ids
 from septet.cli.exits import NOTHING
-from septet.cli.memory import in_tier, memory, not_of_files, place_of, whole_id, whole_ids
-from septet.cli.options import ConfigFile, Embedding, Id, TierName, VaultPath, Where, filter_of
+from septet.cli.ids import not_of_files, place_of, whole_id, whole_ids
+from septet.cli.options import Id, Where, filter_of
 from septet.cli.terminal import flat, say, say_notes
 from septet.errors import EntryError
 
@@ -28,7 +29,9 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count; change noth
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask; without a terminal, never asks.")]
 
 
+@command("tier", "embedding", "memory")
 def add(
+    shared: SharedOptions,
     title: Annotated[
         str,
         typer.Argument(metavar="TITLE", help="The title; - reads a text with the title as its first heading."),
@@ -42,10 +45,6 @@ def add(
     id: Annotated[str | None, typer.Option("--id", help="Its id; an entry with this id is overwritten.")] = None,
     attr: Attr = None,
     split: Annotated[bool, typer.Option("--split", help="Split a long text into linked parts.")] = False,
-    tier: TierName = None,
-    embedding: Embedding = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
 ) -> None:
     """Store an entry and print its id.
 
@@ -65,9 +64,8 @@ def add(
         fields = {**read, **{name: value for name, value in fields.items() if value and name != "title"}}
     optional = {"type": type, "domain": domain, "severity": severity, "id": id}
     fields.update((name, value) for name, value in optional.items() if value is not None)
-    opening: dict[str, Any] = {"write": True, "create": True, "embeds": True, "embedding": embedding}
-    with memory(vault, config, **opening, close_wait_s=ADD_WAIT_S) as opened:
-        print(opened.add(**fields, split="auto" if split else None, **in_tier(opened, tier)), flush=True)
+    with shared.memory(write=True, create=True, embeds=True, close_wait_s=ADD_WAIT_S) as opened:
+        print(opened.add(**fields, split="auto" if split else None), flush=True)
     if not hasattr(opened, "embedding_status"):
         return
     status = opened.embedding_status()
@@ -76,23 +74,23 @@ def add(
         say(f"note not_embedded: no vector within {ADD_WAIT_S:g} s (run `septet embed`, or `septet doctor` to check)")
 
 
+@command("tier", "embedding", "memory")
 def remember(
+    shared: SharedOptions,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to remember; - reads standard input.")],
     details: Annotated[str, typer.Option("-d", "--details", help="Further details.")] = "",
     topic: Annotated[list[str] | None, typer.Option("-t", "--topic", help="A topic; repeat for more.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="Its id; a memory with this id is overwritten.")] = None,
-    tier: TierName = None,
-    embedding: Embedding = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
 ) -> None:
     """Store a memory for `septet recall` and print its id."""
     text = _read() if text == "-" else text
-    with memory(vault, config, write=True, create=True, embeds=True, embedding=embedding) as opened:
-        print(opened.remember(text, details, topic or (), id=id, **in_tier(opened, tier)))
+    with shared.memory(write=True, create=True, embeds=True) as opened:
+        print(opened.remember(text, details, topic or (), id=id))
 
 
+@command("tier", "embedding", "memory")
 def update(
+    shared: SharedOptions,
     ids: Annotated[
         list[str] | None,
         typer.Argument(
@@ -106,10 +104,6 @@ def update(
     attr: Attr = None,
     where: Where = None,
     dry_run: DryRun = False,
-    tier: TierName = None,
-    embedding: Embedding = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
 ) -> None:
     """Change fields of entries, by id or by filter.
 
@@ -121,19 +115,20 @@ def update(
     if not changes:
         raise EntryError("nothing to change: pass --set FIELD=VALUE or --attr KEY=VALUE")
     _one_of(ids, where)
-    with memory(vault, config, write=not dry_run, embeds=True, embedding=embedding) as opened:
-        which = in_tier(opened, tier)
+    with shared.memory(write=not dry_run, embeds=True) as opened:
         if where is not None:
-            count = opened.update_many(filter_of(where), dry_run=dry_run, **changes, **which)
+            count = opened.update_many(filter_of(where), dry_run=dry_run, **changes)
             say(f"{'would change' if dry_run else 'changed'} {_entries(count)}")
             return
-        targets = _resolve(opened, ids or [], which)
+        targets = _resolve(opened, ids or [])
         for id in targets if not dry_run else ():
-            opened.update(id, **changes, **which)
+            opened.update(id, **changes)
         say(f"{'would change' if dry_run else 'changed'} {_entries(len(targets))}")
 
 
+@command("tier", "memory")
 def delete(
+    shared: SharedOptions,
     ids: Annotated[
         list[str] | None,
         typer.Argument(
@@ -143,28 +138,24 @@ def delete(
     where: Where = None,
     dry_run: DryRun = False,
     yes: Yes = False,
-    tier: TierName = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
 ) -> None:
     """Delete entries by id or by filter; asks first on a terminal.
 
     Refuses chunks of followed folders, with file and line: delete the text there, and sync.
     """
     _one_of(ids, where)
-    with memory(vault, config, write=not dry_run) as opened:
-        which = in_tier(opened, tier)
+    with shared.memory(write=not dry_run) as opened:
         if where is not None:
             condition = filter_of(where)
-            count = opened.delete(where=condition, dry_run=True, **which)
-            titles = [entry.title for entry in opened.entries(condition, limit=SHOWN, **which)] if count else []
+            count = opened.delete(where=condition, dry_run=True)
+            titles = [entry.title for entry in opened.entries(condition, limit=SHOWN)] if count else []
             chunks = {"$and": [condition, {"kind": "chunk"}]}
-            not_of_files(opened, opened.entries(chunks, limit=None, **which) if count else (), "delete it", which)
+            not_of_files(opened, opened.entries(chunks, limit=None) if count else (), "delete it")
         else:
             condition = None
-            targets = _resolve(opened, ids or [], which)
-            entries = opened.load(targets, **which)
-            not_of_files(opened, entries, "delete it", which)
+            targets = _resolve(opened, ids or [])
+            entries = opened.load(targets)
+            not_of_files(opened, entries, "delete it")
             count, titles = len(targets), [entry.title for entry in entries]
         if not count:
             say("nothing to delete")
@@ -173,25 +164,23 @@ def delete(
             say(f"would delete {_entries(count)}: {_some(titles, count)}")
             return
         _ask(f"delete {_entries(count)}: {_some(titles, count)}?", yes)
-        deleted = opened.delete(*targets, **which) if condition is None else opened.delete(where=condition, **which)
+        deleted = opened.delete(*targets) if condition is None else opened.delete(where=condition)
     say(f"deleted {_entries(deleted)}")
 
 
+@command("tier", "memory")
 def forget(
+    shared: SharedOptions,
     ids: Annotated[
         list[str],
         typer.Argument(metavar="ID...", help="Ids of memories, whole or shortened.", autocompletion=complete_ids),
     ],
     dry_run: DryRun = False,
     yes: Yes = False,
-    tier: TierName = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
 ) -> None:
     """Delete memories; ids of other entries are ignored."""
-    with memory(vault, config, write=not dry_run) as opened:
-        which = in_tier(opened, tier)
-        entries = opened.load(_resolve(opened, ids, which), **which)
+    with shared.memory(write=not dry_run) as opened:
+        entries = opened.load(_resolve(opened, ids))
         memories = [entry for entry in entries if entry.kind == "memory"]
         if not memories:
             say("no memory among them")
@@ -202,55 +191,51 @@ def forget(
             say(f"would forget {summary}")
             return
         _ask(f"forget {summary}?", yes)
-        deleted = opened.forget(*[entry.id for entry in memories], **which)
+        deleted = opened.forget(*[entry.id for entry in memories])
     say(f"forgot {_entries(deleted, 'memory', 'memories')}")
 
 
+@command("tier", "memory")
 def link(
+    shared: SharedOptions,
     source: Id,
     target: Annotated[
         str, typer.Argument(metavar="TARGET", help="The id of the link's target.", autocompletion=complete_ids)
     ],
     type: Annotated[str, typer.Option("--type", help="The type of the link.")] = "related",
     note: Annotated[str, typer.Option("--note", help="The reason for the link.")] = "",
-    tier: TierName = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
 ) -> None:
     """Link an entry to another; an existing link gets the new type and note."""
-    with memory(vault, config, write=True) as opened:
-        which = in_tier(opened, tier)
-        ends = [whole_id(opened, end, **which) for end in (source, target)]
-        opened.link(*ends, type, note=note, **which)
+    with shared.memory(write=True) as opened:
+        ends = [whole_id(opened, end) for end in (source, target)]
+        opened.link(*ends, type, note=note)
     say(f"linked {ends[0]} to {ends[1]}")
 
 
+@command("tier", "memory")
 def unlink(
+    shared: SharedOptions,
     source: Id,
     target: Annotated[
         str, typer.Argument(metavar="TARGET", help="The id of the link's target.", autocompletion=complete_ids)
     ],
-    tier: TierName = None,
-    config: ConfigFile = None,
-    vault: VaultPath = None,
 ) -> None:
     """Remove the link from an entry to another."""
-    with memory(vault, config, write=True) as opened:
-        which = in_tier(opened, tier)
-        ends = [whole_id(opened, end, **which) for end in (source, target)]
-        if not opened.unlink(*ends, **which):
+    with shared.memory(write=True) as opened:
+        ends = [whole_id(opened, end) for end in (source, target)]
+        if not opened.unlink(*ends):
             say(f"no link from {ends[0]} to {ends[1]}")
             raise typer.Exit(NOTHING)
     say(f"unlinked {ends[0]} from {ends[1]}")
 
 
-def _resolve(opened: Any, texts: list[str], which: dict[str, Any]) -> list[str]:
+def _resolve(opened: Any, texts: list[str]) -> list[str]:
     """Resolve whole or shortened ids.
 
     Raises:
         typer.Exit: an id does not exist.
     """
-    ids = whole_ids(opened, texts, **which)
+    ids = whole_ids(opened, texts)
     if missing := [text for text, id in ids.items() if id is None]:
         say(f"no entry {', '.join(map(repr, missing))} in {place_of(opened)}; nothing was changed")
         raise typer.Exit(NOTHING)
