@@ -41,20 +41,19 @@ def fields_in(text: str) -> dict[str, Any]:
     Raises:
         EntryError: the text is malformed; the message contains the line.
     """
-    from septet.inputs.documents import Unreadable, parse_document
+    from septet.files.front_matter import block
+    from septet.inputs.documents import Unreadable
 
-    lines = text.split("\n")
-    fences = [number for number, line in enumerate(lines) if line.rstrip() == FENCE][:2]
-    if len(fences) < 2 or fences[0] != 0:
+    head = block(text) if text.startswith(FENCE) else None
+    if head is None:
         raise EntryError(f"line 1: wanted {FENCE}, then the fields, then {FENCE} again, then the text")
     try:
-        # A blank line replaces the fence, so that errors have the line numbers of the file.
-        parsed = parse_document("\n" + "\n".join(lines[1 : fences[1]]) + "\n", ".toml")
+        parsed = head.parse()
     except Unreadable as fault:
         raise EntryError(f"the fields between the lines {FENCE} {fault}") from None
     if unknown := sorted(parsed.keys() - _MISSING.keys()):
         raise EntryError(f"unknown field {unknown[0]!r}; available: {', '.join(_MISSING)}")
-    body = lines[fences[1] + 1 :]
+    body = text[head.end :].split("\n")
     # One blank line before the description and the last newline belong to the format.
     body = body[1:] if body and not body[0].strip() else body
     body = body[:-1] if len(body) > 1 and not body[-1] else body

@@ -48,7 +48,40 @@ class FrontMatter(NamedTuple):
     problem: str | None = None
 
 
+class Block(NamedTuple):
+    """The lines between the fences at the start of a text.
+
+    Attributes:
+        text: the lines, with LF.
+        suffix: that of their format: ``.yaml`` or ``.toml``.
+        end: length of the block with its fences, in characters.
+    """
+
+    text: str
+    suffix: str
+    end: int
+
+    def parse(self) -> Any:
+        """Parse the lines.
+
+        Raises:
+            Unreadable: they are malformed; the message contains the line number of the file.
+        """
+        # The empty line stands for the fence.
+        return parse_document("\n" + self.text, self.suffix)
+
+
 _NONE = FrontMatter({}, 0)
+
+
+def block(text: str) -> Block | None:
+    """Return the block at the start of a text; None without one, and for one longer than 256 KiB."""
+    suffix, pattern = _FENCES.get(text[:3], ("", None))
+    match = None if pattern is None else pattern.match(text, 0, MAX_BYTES)
+    # At the search limit ``\Z`` matches in the middle of a line.
+    if match is None or (match.end() == MAX_BYTES < len(text) and text[MAX_BYTES - 1] != "\n"):
+        return None
+    return Block(match[1].replace("\r\n", "\n"), suffix, match.end())
 
 
 def front_matter(text: str) -> FrontMatter:
@@ -56,30 +89,23 @@ def front_matter(text: str) -> FrontMatter:
 
     Text between two rules is not front matter, and neither is anything longer than 256 KiB.
     """
-    fence = _FENCES.get(text[:3])
-    if fence is None:
+    head = block(text)
+    if head is None:
         return _NONE
-    suffix, pattern = fence
-    match = pattern.match(text, 0, MAX_BYTES)
-    # At the search limit ``\Z`` matches in the middle of a line.
-    if match is None or (match.end() == MAX_BYTES < len(text) and text[MAX_BYTES - 1] != "\n"):
-        return _NONE
-    inner = match[1].replace("\r\n", "\n")
-    if not inner.strip():
-        return FrontMatter({}, match.end())
-    first = next(line for line in inner.split("\n") if line.strip())
+    if not head.text.strip():
+        return FrontMatter({}, head.end)
+    first = next(line for line in head.text.split("\n") if line.strip())
     if not _FIELD.match(first):
         return _NONE
     try:
-        # The empty line in front makes the line number of a fault that of the file.
-        values = parse_document("\n" + inner, suffix)
+        values = head.parse()
     except Unreadable as fault:
-        values, problem = ({}, "") if isinstance(fault, NoReader) else _field_by_field(inner, suffix)
+        values, problem = ({}, "") if isinstance(fault, NoReader) else _field_by_field(head.text, head.suffix)
         if not values:
             return FrontMatter({}, 0, f"front matter {fault}; it stays in the text")
-        return FrontMatter(values, match.end(), f"front matter {problem or fault}; the other fields were read")
+        return FrontMatter(values, head.end, f"front matter {problem or fault}; the other fields were read")
     # Comments alone are Markdown headings between two rules.
-    return FrontMatter(values, match.end()) if values and isinstance(values, Mapping) else _NONE
+    return FrontMatter(values, head.end) if values and isinstance(values, Mapping) else _NONE
 
 
 def _field_by_field(inner: str, suffix: str) -> tuple[dict[str, Any], str]:
