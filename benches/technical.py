@@ -30,7 +30,7 @@ import numpy as np
 
 from septet import Vault
 from septet.cli.stdlib_docs import collect
-from septet.evaluation.significance import interval
+from septet.evaluation.outcomes import interval
 
 QUESTIONS = Path(__file__).with_name("technical_questions.tsv")
 PACKAGES = ("numpy", "pydantic")

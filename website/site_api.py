@@ -111,7 +111,7 @@ PAGES = (
         "Evaluation",
         "How well searches answer. [The guide](../evaluation.md) has examples.",
         "evaluation",
-        "evaluation evaluation.answers",
+        "evaluation evaluation.measures.groundedness evaluation.measures.term_recall",
     ),
     Subject(
         "vectors", "Vectors and TF-IDF", "Exact vector search and TF-IDF without a vault.", "index tfidf", "index tfidf"

@@ -9,7 +9,7 @@ import pytest
 
 from golden.differences import differs
 from golden.loader import other_recording
-from septet.evaluation.answers import groundedness, term_recall
+from septet.evaluation.measures import groundedness, term_recall
 from septet.retrieval.account.envelope import retrieval_tier
 from septet.retrieval.planning.context import Passage, selected_passages
 from septet.retrieval.planning.evidence import BUCKETS, evidence_of, wants_verification

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import QueryError
-from septet.evaluation.answers import groundedness, term_recall
+from septet.evaluation.measures import groundedness, term_recall
 from septet.retrieval.planning.context import Passage, selected_passages
 from septet.retrieval.planning.followups import Clue, continues, follow_up_queries, rewritten_query, route
 from septet.retrieval.planning.policy import Policy

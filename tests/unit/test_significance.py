@@ -6,7 +6,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from septet.evaluation.significance import interval, randomization, t_quantile
+from septet.evaluation.outcomes import interval, randomization, t_quantile
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ else:
         "local.embedder": "LocalEmbedder",
         "local.folder": "ModelLocation local_models",
         "options": "EmbeddingOptions",
-        "providers.embedders": "GeminiEmbedder OllamaEmbedder OpenAICompatibleEmbedder OpenAIEmbedder VoyageEmbedder",
+        "providers.embedders": ("GeminiEmbedder OllamaEmbedder OpenAICompatibleEmbedder OpenAIEmbedder VoyageEmbedder"),
         "query.selection": "SpaceStatus",
         "report": "EmbedReport",
     }

@@ -1,7 +1,6 @@
 """Search quality: measures over judged queries, comparison of profiles, and weights fitted to judgements."""
 
-from septet.evaluation.evaluator import evaluate
-from septet.evaluation.feedback import feedback_judgements
+from septet.evaluation.evaluator import evaluate, feedback_judgements
 from septet.evaluation.judgements import Qrels, Queries
 from septet.evaluation.outcomes import Comparison, Difference, Evaluation
 from septet.evaluation.tuning import Tuning, tune, undo_tuning

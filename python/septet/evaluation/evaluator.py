@@ -1,4 +1,4 @@
-"""Evaluate searches on judged queries."""
+"""Evaluate searches on judged queries, or on the feedback of users."""
 
 from __future__ import annotations
 
@@ -10,23 +10,28 @@ from septet.errors import QueryError
 from septet.evaluation.judgements import MOST_QUERIES, Qrels, Queries, Query, judged
 from septet.evaluation.measures import MEASURES, Measure, measures_of
 from septet.evaluation.outcomes import Evaluation
+from septet.federation import Federation
 from septet.inputs.arguments import listed, shown, whole
 from septet.query.options import SearchOptions, takes_options
 from septet.query.plan import MOST
 from septet.search.searchable import Searchable
+from septet.vault.anywhere import AnyVault
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Unpack
 
-    from septet.federation import Federation
     from septet.model.results import Results
+    from septet.postgres.vault.vault import PostgresVault
     from septet.vault import Vault
+
 
 #: Maximum queries per batch: their results are in memory together.
 AT_ONCE = 256
 #: Minimum limit of the searches: measures with a lower rank use the same results.
 LEAST_DEPTH = 10
+#: Grade of each action; `failed` is no judgement of the entry.
+GRADES: Mapping[str, int] = {"accepted": 2, "modified": 1, "dismissed": 0}
 
 
 @takes_options
@@ -160,3 +165,32 @@ def _unknown(vault: Searchable, ids: Sequence[str]) -> Iterator[str]:
         part = ids[start : start + AT_ONCE]
         known = {entry.id for entry in vault.load(part)}
         yield from (id for id in part if id not in known)
+
+
+def feedback_judgements(vault: Vault | PostgresVault | Federation) -> list[dict[str, Any]]:
+    """Return the feedback of a vault, or of all tiers, as judged queries for `evaluate` and `tune`.
+
+    An accepted result has grade 2, a modified one 1, a dismissed one 0; the last action on a result counts. Users can
+    only accept results that a search has shown, so these judgements favour the ranking in use at the time.
+
+    Raises:
+        QueryError: it is neither a vault nor a federation.
+        StoreError: a vault cannot be read.
+    """
+    grades: dict[str, dict[str, int]] = {}
+    for member in _vaults(searchable(vault)):
+        with member._store.reading() as read:
+            for row in read.tables.feedback.all_rows(read):
+                if row.action in GRADES:
+                    grades.setdefault(row.query, {})[row.entry_id] = GRADES[row.action]
+    return [
+        {"id": str(number), "query": text, "relevant": relevant}
+        for number, (text, relevant) in enumerate(grades.items(), start=1)
+    ]
+
+
+def _vaults(vault: Searchable) -> Sequence[AnyVault]:
+    if isinstance(vault, Federation):
+        # Read the highest tier last: for equal ids its feedback wins.
+        return list(reversed(vault._here().values()))
+    return [vault] if isinstance(vault, AnyVault) else []

@@ -10,21 +10,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     # For type checkers and editors; a test compares these names with the table below.
-    from septet.exchange.imported import (
-        Format as Format,
-    )
-    from septet.exchange.imported import (
-        Imported as Imported,
-    )
-    from septet.exchange.imported import (
-        ImportFault as ImportFault,
-    )
-    from septet.exchange.imported import (
-        OnError as OnError,
-    )
-    from septet.exchange.imported import (
-        Rest as Rest,
-    )
+    from septet.exchange.imported import Format as Format
+    from septet.exchange.imported import Imported as Imported
+    from septet.exchange.imported import ImportFault as ImportFault
+    from septet.exchange.imported import OnError as OnError
+    from septet.exchange.imported import Rest as Rest
 else:
     from septet.system.late import loaded_late
 

@@ -7,18 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     # For type checkers and editors; a test compares these names with the table below.
     from septet.files.chunking import Chunk as Chunk
-    from septet.files.flush import (
-        FlushLimits as FlushLimits,
-    )
-    from septet.files.flush import (
-        flush_limits as flush_limits,
-    )
-    from septet.files.flush import (
-        flush_prompt as flush_prompt,
-    )
-    from septet.files.flush import (
-        should_flush as should_flush,
-    )
+    from septet.files.flush import FlushLimits as FlushLimits
+    from septet.files.flush import flush_limits as flush_limits
+    from septet.files.flush import flush_prompt as flush_prompt
+    from septet.files.flush import should_flush as should_flush
     from septet.files.redact_report import RedactReport as RedactReport
     from septet.files.redact_report import SecretLeft as SecretLeft
     from septet.files.redaction import Redacted as Redacted

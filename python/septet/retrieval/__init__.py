@@ -10,27 +10,13 @@ if TYPE_CHECKING:
     from septet.retrieval.account.accounts import AskedWave as AskedWave
     from septet.retrieval.account.accounts import Spoken as Spoken
     from septet.retrieval.account.envelope import Envelope as Envelope
-    from septet.retrieval.account.explaining import (
-        CorpusReport as CorpusReport,
-    )
-    from septet.retrieval.account.explaining import (
-        ListReport as ListReport,
-    )
-    from septet.retrieval.account.explaining import (
-        RetrievalExplanation as RetrievalExplanation,
-    )
-    from septet.retrieval.config import (
-        FusionRule as FusionRule,
-    )
-    from septet.retrieval.config import (
-        RetrievalConfig as RetrievalConfig,
-    )
-    from septet.retrieval.config import (
-        RetrievalConfigLike as RetrievalConfigLike,
-    )
-    from septet.retrieval.config import (
-        RetrievalProfile as RetrievalProfile,
-    )
+    from septet.retrieval.account.explaining import CorpusReport as CorpusReport
+    from septet.retrieval.account.explaining import ListReport as ListReport
+    from septet.retrieval.account.explaining import RetrievalExplanation as RetrievalExplanation
+    from septet.retrieval.config import FusionRule as FusionRule
+    from septet.retrieval.config import RetrievalConfig as RetrievalConfig
+    from septet.retrieval.config import RetrievalConfigLike as RetrievalConfigLike
+    from septet.retrieval.config import RetrievalProfile as RetrievalProfile
     from septet.retrieval.corpora.functions import FunctionCorpus as FunctionCorpus
     from septet.retrieval.corpora.given import CorpusLike as CorpusLike
     from septet.retrieval.corpora.given import Searches as Searches
@@ -39,24 +25,12 @@ if TYPE_CHECKING:
     from septet.retrieval.corpora.web.corpus import WebOptions as WebOptions
     from septet.retrieval.corpora.web.credits import CreditBudget as CreditBudget
     from septet.retrieval.corpora.web.results import WebResult as WebResult
-    from septet.retrieval.corpus import (
-        Answered as Answered,
-    )
-    from septet.retrieval.corpus import (
-        Asked as Asked,
-    )
-    from septet.retrieval.corpus import (
-        Corpus as Corpus,
-    )
-    from septet.retrieval.corpus import (
-        Item as Item,
-    )
-    from septet.retrieval.corpus import (
-        RankedList as RankedList,
-    )
-    from septet.retrieval.corpus import (
-        RetrievalMode as RetrievalMode,
-    )
+    from septet.retrieval.corpus import Answered as Answered
+    from septet.retrieval.corpus import Asked as Asked
+    from septet.retrieval.corpus import Corpus as Corpus
+    from septet.retrieval.corpus import Item as Item
+    from septet.retrieval.corpus import RankedList as RankedList
+    from septet.retrieval.corpus import RetrievalMode as RetrievalMode
     from septet.retrieval.expansion.chat import ChatExpander as ChatExpander
     from septet.retrieval.expansion.config import ExpansionConfig as ExpansionConfig
     from septet.retrieval.expansion.expanding import Expander as Expander

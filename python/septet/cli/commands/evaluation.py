@@ -151,7 +151,7 @@ def _tune(
 
 
 def _feedback(vault: Vault, qrels: Path | None) -> list[dict[str, Any]]:
-    from septet.evaluation.feedback import feedback_judgements
+    from septet.evaluation.evaluator import feedback_judgements
 
     if qrels is not None:
         raise QueryError("--qrels needs the queries: pass FILE")
