@@ -7,10 +7,10 @@ import logging
 import pytest
 
 pytest.importorskip("uvicorn")
+from prometheus_client.parser import text_string_to_metric_families
 
 from septet import Client, Federation, Vault
 from septet.server.access_log import AccessLog
-from septet.server.exposition import Counter, Histogram, gauge
 from serving import ask, serving
 
 
@@ -23,8 +23,7 @@ def vault(tmp_path):
 
 def read(text):
     """Return the samples of an exposition by name and labels, as the official client reads them."""
-    parser = pytest.importorskip("prometheus_client.parser")
-    families = list(parser.text_string_to_metric_families(text))
+    families = list(text_string_to_metric_families(text))
     assert len({family.name for family in families}) == len(families)
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
@@ -63,21 +62,26 @@ def test_searches_writes_and_requests_are_counted(vault):
     assert figure(found, "septet_up") == 1
 
 
-def test_buckets_grow_and_the_last_one_counts_all():
-    histogram = Histogram("h", "Help.", "of", bounds=(0.1, 1.0))
-    for seconds in (0.05, 0.1, 0.5, 7.0):
-        histogram.observe(seconds, "x")
-    found = read("\n".join(histogram.lines()) + "\n")
-    assert [figure(found, "h_bucket", of="x", le=bound) for bound in ("0.1", "1", "+Inf")] == [2, 3, 4]
-    assert (figure(found, "h_count", of="x"), figure(found, "h_sum", of="x")) == (4, pytest.approx(7.65))
+def test_buckets_are_bounded_in_seconds_and_no_series_tells_when_one_began(vault):
+    with serving(vault) as url:
+        ask.post(f"{url}v1/search", json={"query": "cookies"})
+        found = read(ask.get(f"{url}metrics").text)
+    buckets = [dict(labels)["le"] for name, labels in found if name == "septet_search_seconds_bucket"]
+    assert (buckets[0], buckets[-2:], len(buckets)) == ("0.0001", ["30.0", "+Inf"], 18)
+    assert [name for name, _ in found if name.endswith("_created")] == []
 
 
-@pytest.mark.parametrize("value", ['a"b', "a\\b", "a\nb", "ü\u2028", "", '\\"\n', "a,b}"])
-def test_the_values_of_labels_are_escaped(value):
-    counter = Counter("c_total", "Lines\nand \\ in the help.", "of")
-    counter.add(value)
-    assert figure(read("\n".join(counter.lines()) + "\n"), "c_total", of=value) == 1
-    assert figure(read("\n".join(gauge("g", "Help.", {(("of", value),): 0.5})) + "\n"), "g", of=value) == 0.5
+@pytest.mark.parametrize("value", ['a"b', "a\\b", "a\nb", "ü\u2028", '\\"\n', "a,b}"])
+def test_the_values_of_labels_are_escaped(tmp_path, value):
+    with Vault(tmp_path / "a.db") as vault, Federation({value: vault}) as tiers, serving(tiers) as url:
+        assert figure(read(ask.get(f"{url}metrics").text), "septet_entries", tier=value) == 0
+
+
+def test_each_server_of_a_process_counts_for_itself(vault):
+    with serving(vault) as url, serving(vault) as other:
+        ask.get(f"{url}v1/entries/a")
+        found = read(ask.get(f"{other}metrics").text)
+    assert [name for name, labels in found if ("route", "/v1/entries/{id}") in labels] == []
 
 
 def test_the_stages_of_a_search_are_in_a_header(vault):

@@ -21,10 +21,9 @@ from septet.server.calling import Caller
 from septet.server.docs_page import docs_page
 from septet.server.entry_operations import HTTP_OPERATIONS
 from septet.server.exchange import CURRENT, Exchange
-from septet.server.exposition import CONTENT_TYPE
 from septet.server.guard import Guard
 from septet.server.health import Health
-from septet.server.metrics import Metrics
+from septet.server.metrics import CONTENT_TYPE, Metrics
 from septet.server.mounted import MountedMcp
 from septet.server.openapi import document
 from septet.server.page_files import PageFile, page_files

@@ -1,78 +1,97 @@
-"""Metrics: counts of searches, writes and requests."""
+"""Metrics: counts of searches, writes and requests, in the text format of Prometheus."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from threading import Lock
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from septet.errors import SeptetError
 from septet.server.exchange import CURRENT, Exchange
-from septet.server.exposition import Counter, Histogram, gauge
 from septet.service.running import Memory
 from septet.watch.events import SearchEvent, WriteEvent
 from septet.watch.hooks import listen
 
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+#: Upper bounds in seconds, from 0.1 ms to the longest deadline.
+BOUNDS = (1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
 
 class Metrics:
-    """Counts events of the served memory, and requests to the server."""
+    """Counts events of the served memory, and requests to the server, in a registry of its own."""
 
     def __init__(self, memory: Memory) -> None:
-        self._lock = Lock()
-        self.searches = Counter("septet_searches_total", "Searches, by method.", "method")
-        self.queries = Counter("septet_queries_total", "Queries; search_many answers many.", "method")
-        self.failed = Counter("septet_search_errors_total", "Failed searches, by error.", "method", "error")
-        self.notes = Counter("septet_notes_total", "Notes of searches, by code.", "code")
-        self.took = Histogram("septet_search_seconds", "Seconds of a search.", "method")
-        self.stages = Histogram("septet_search_stage_seconds", "Seconds of each stage of a search.", "stage")
-        self.writes = Counter("septet_writes_total", "Writes, by method.", "method")
-        self.written = Counter("septet_written_total", "Entries, links and rows written.", "method")
-        self.write_failed = Counter("septet_write_errors_total", "Failed writes, by error.", "method", "error")
-        self.requests = Counter("septet_http_requests_total", "Requests.", "method", "route", "status")
-        self.request_took = Histogram("septet_http_request_seconds", "Seconds of a request.", "route")
+        self._registry = CollectorRegistry()
+        self.searches = self._counter("septet_searches_total", "Searches, by method.", "method")
+        self.queries = self._counter("septet_queries_total", "Queries; search_many answers many.", "method")
+        self.failed = self._counter("septet_search_errors_total", "Failed searches, by error.", "method", "error")
+        self.notes = self._counter("septet_notes_total", "Notes of searches, by code.", "code")
+        self.took = self._histogram("septet_search_seconds", "Seconds of a search.", "method")
+        self.stages = self._histogram("septet_search_stage_seconds", "Seconds of each stage of a search.", "stage")
+        self.writes = self._counter("septet_writes_total", "Writes, by method.", "method")
+        self.written = self._counter("septet_written_total", "Entries, links and rows written.", "method")
+        self.write_failed = self._counter("septet_write_errors_total", "Failed writes, by error.", "method", "error")
+        self.requests = self._counter("septet_http_requests_total", "Requests.", "method", "route", "status")
+        self.request_took = self._histogram("septet_http_request_seconds", "Seconds of a request.", "route")
         listen(memory, self.on_search, self.on_write)
+
+    def _counter(self, name: str, help: str, *labels: str) -> Counter:
+        return Counter(name, help, labels, registry=self._registry)
+
+    def _histogram(self, name: str, help: str, *labels: str) -> Histogram:
+        return Histogram(name, help, labels, registry=self._registry, buckets=BOUNDS)
 
     def on_search(self, event: SearchEvent) -> None:
         """Count a search; called on its thread."""
         if (exchange := CURRENT.get()) is not None:
             exchange.searches.append(event)
-        with self._lock:
-            self.searches.add(event.method)
-            self.queries.add(event.method, by=event.queries)
-            self.took.observe(event.took_ms / 1e3, event.method)
-            for stage, ms in event.stages.items():
-                self.stages.observe(ms / 1e3, stage)
-            for note in event.notes:
-                self.notes.add(note.code)
-            if event.error is not None:
-                self.failed.add(event.method, type(event.error).__name__)
+        self.searches.labels(event.method).inc()
+        self.queries.labels(event.method).inc(event.queries)
+        self.took.labels(event.method).observe(event.took_ms / 1e3)
+        for stage, ms in event.stages.items():
+            self.stages.labels(stage).observe(ms / 1e3)
+        for note in event.notes:
+            self.notes.labels(note.code).inc()
+        if event.error is not None:
+            self.failed.labels(event.method, type(event.error).__name__).inc()
 
     def on_write(self, event: WriteEvent) -> None:
         """Count a write; called on its thread."""
-        with self._lock:
-            self.writes.add(event.method)
-            self.written.add(event.method, by=event.count)
-            if event.error is not None:
-                self.write_failed.add(event.method, type(event.error).__name__)
+        self.writes.labels(event.method).inc()
+        self.written.labels(event.method).inc(event.count)
+        if event.error is not None:
+            self.write_failed.labels(event.method, type(event.error).__name__).inc()
 
     def on_request(self, exchange: Exchange) -> None:
         """Count a finished request."""
-        with self._lock:
-            self.requests.add(_verb(exchange.method), exchange.route, str(exchange.status))
-            self.request_took.observe(exchange.took_ms / 1e3, exchange.route)
+        self.requests.labels(_verb(exchange.method), exchange.route, exchange.status).inc()
+        self.request_took.labels(exchange.route).observe(exchange.took_ms / 1e3)
 
-    def text(self, memory: Memory, running: int) -> str:
+    def text(self, memory: Memory, running: int) -> bytes:
         """Return all metrics; those of the memory are read now.
 
         Args:
             running: number of requests in progress.
         """
-        with self._lock:
-            metrics = [value for value in vars(self).values() if isinstance(value, (Counter, Histogram))]
-            lines = [line for metric in metrics for line in metric.lines()]
-        lines += gauge("septet_http_requests_running", "Requests in progress.", {(): running})
-        lines += _memory_lines(memory)
-        return "\n".join(lines) + "\n"
+        requests = _gauge("septet_http_requests_running", "Requests in progress.", {(): running})
+        return generate_latest(_Scrape(chain(self._registry.collect(), [requests], _of_memory(memory))))
+
+
+class _Scrape(Collector):
+    """The metrics of one answer, without the series that tell when others began."""
+
+    def __init__(self, metrics: Iterator[Metric]) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Iterator[Metric]:
+        for metric in self._metrics:
+            metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
+            yield metric
 
 
 def _verb(method: str) -> str:
@@ -80,26 +99,32 @@ def _verb(method: str) -> str:
     return method if method in ("GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS") else "other"
 
 
-def _memory_lines(memory: Memory) -> Iterator[str]:
+def _gauge(name: str, help: str, values: Mapping[tuple[str, ...], float], *labels: str) -> Metric:
+    """Return a gauge with one value per values of its labels."""
+    gauge = GaugeMetricFamily(name, help, labels=labels)
+    for label_values, value in values.items():
+        gauge.add_metric(label_values, value)
+    return gauge
+
+
+def _of_memory(memory: Memory) -> Iterator[Metric]:
     from septet import __version__
 
-    yield from gauge("septet_info", "Version of the server.", {(("version", __version__),): 1})
+    yield _gauge("septet_info", "Version of the server.", {(__version__,): 1}, "version")
     try:
         stats = memory.stats().to_dict()
     except SeptetError as fault:
-        yield from gauge("septet_up", "1 if the memory can be read.", {(("error", fault.code),): 0})
+        yield _gauge("septet_up", "1 if the memory can be read.", {(fault.code,): 0}, "error")
         return
-    yield from gauge("septet_up", "1 if the memory can be read.", {(): 1})
+    yield _gauge("septet_up", "1 if the memory can be read.", {(): 1})
     tiers: dict[str, Any] = stats.get("tiers") or {"": stats}
     for name, help, field in (
         ("septet_entries", "Entries.", "entries"),
         ("septet_size_bytes", "Bytes of the file.", "size_bytes"),
         ("septet_generation", "Write transactions so far.", "generation"),
     ):
-        yield from gauge(name, help, {(("tier", tier),): counts[field] for tier, counts in tiers.items()})
-    spaces: dict[tuple[tuple[str, str], ...], float] = {
-        (("tier", tier), ("model", space["model"])): space["entries"]
-        for tier, counts in tiers.items()
-        for space in counts["spaces"]
+        yield _gauge(name, help, {(tier,): counts[field] for tier, counts in tiers.items()}, "tier")
+    spaces: dict[tuple[str, ...], float] = {
+        (tier, space["model"]): space["entries"] for tier, counts in tiers.items() for space in counts["spaces"]
     }
-    yield from gauge("septet_vectors", "Entries with a vector of a model.", spaces)
+    yield _gauge("septet_vectors", "Entries with a vector of a model.", spaces, "tier", "model")

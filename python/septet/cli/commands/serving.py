@@ -77,7 +77,7 @@ def serve(
         from septet.server.app import make_app
         from septet.server.running import Server, bound
     except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] not in {"anyio", "starlette", "uvicorn"}:
+        if (missing.name or "").partition(".")[0] not in {"anyio", "prometheus_client", "starlette", "uvicorn"}:
             raise
         raise QueryError("`septet serve` needs the extra: pip install 'septet[server]'") from None
     from septet.server.settings import Settings
