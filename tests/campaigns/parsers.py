@@ -136,8 +136,8 @@ def extracted_text(data, folder, chance):
 
 
 def robots(data, folder, chance):
-    rules = robots_of(text_of(data, chance), chance.choice(["septet", "", "\ud800", "x/1.0"]))
-    for path in ("/", "/a" * 50 + "b", "/%2F\udc80", text_of(data[:300], chance)):
+    rules = robots_of(data, chance.choice(["septet", "", "\ud800", "x/1.0"]))
+    for path in ("/", "/a" * 50 + "b", "/%2F%", data[:300].decode("utf-8", "replace")):
         rules.allows(path)
 
 

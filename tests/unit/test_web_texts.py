@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from septet.errors import QueryError
 from septet.retrieval.corpora.web.addresses import is_public, usable_url
 from septet.retrieval.corpora.web.html_text import decoded, text_of_html
+from septet.retrieval.corpora.web.pages import PageReader, PageRules
 from septet.retrieval.corpora.web.robots import robots_of
 
 PAGE = """<!DOCTYPE html><html><head><title>Doves &amp; more</title><style>p { color: red }</style>
@@ -75,7 +77,7 @@ def test_any_bytes_are_decoded(body: bytes, content_type: str) -> None:
 
 
 def allowed(text: str, path: str, agent: str = "septet") -> bool:
-    return robots_of(text, agent).allows(path)
+    return robots_of(text.encode(), agent).allows(path)
 
 
 @pytest.mark.parametrize(
@@ -115,10 +117,20 @@ def test_the_groups_that_name_a_program_count_for_it() -> None:
     text += "Sitemap: https://a.example/map\nUser-agent: septet\nDisallow: /b\nCrawl-delay: 3\n"
     for agent in ("septet", "SEPTET/0.1 (+https://s.example)"):
         assert [allowed(text, path, agent) for path in ("/", "/a", "/b")] == [True, False, False]
-        assert robots_of(text, agent).delay_s == 3.0
+        assert robots_of(text.encode(), agent).delay_s == 3.0
     assert [allowed(text, path, "other") for path in ("/", "/a")] == [True, False]
     assert not allowed(text, "/", "third") and not allowed(text, "/", "")
-    assert robots_of("User-agent: *\nCrawl-delay: nan", "septet").delay_s == 0.0
+    assert robots_of(b"User-agent: *\nCrawl-delay: nan", "septet").delay_s == 0.0
+
+
+def test_the_byte_order_mark_before_a_robots_txt_is_no_part_of_it() -> None:
+    assert not allowed("\ufeffUser-agent: *\nDisallow: /a", "/a")
+
+
+def test_the_rules_of_many_programs_are_kept_once() -> None:
+    # Once for each of them takes seconds, and 500 KiB then take hours.
+    agents, rules = (f"User-agent: a{n}\n" for n in range(2_000)), (f"Disallow: /{n}\n" for n in range(2_000))
+    assert allowed("".join([*agents, *rules]), "/7")
 
 
 @given(st.text(st.sampled_from("ab/*$%2Fé"), max_size=12), st.text(st.sampled_from("ab/é"), max_size=12))
@@ -134,6 +146,13 @@ def test_stars_and_ends_are_those_of_a_regular_expression(pattern: str, path: st
 def test_any_robots_txt_has_rules(text: str, path: str) -> None:
     assert allowed(text, path) in (True, False)
     assert allowed("User-agent: *\nDisallow: " + "*a" * 50, "/" + "a" * 49) is True
+
+
+def test_without_the_extra_an_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("septet.retrieval.corpora.web.robots.find_spec", lambda name: None)
+    with pytest.raises(QueryError, match=r"pip install 'septet\[web\]'"):
+        PageReader(PageRules())
+    PageReader(PageRules(robots=False)).close()
 
 
 PRIVATE = """

@@ -90,7 +90,7 @@ class WebCorpus:
         redactor: masks secrets in requests and hits.
 
     Raises:
-        QueryError: an argument is invalid.
+        QueryError: an argument is invalid, or pages are read without the extra ``web``.
     """
 
     name = "web_research"
@@ -118,7 +118,8 @@ class WebCorpus:
         self.budget = budget or CreditBudget(policy.tavily_credit_budget_per_session)
         self._redactor = redactor or Redactor()
         self._services = Services(_backends(policy, self._options, self.budget, called(web, "web", QueryError)))
-        self._reader = PageReader(_page_rules(policy, self._options)) if policy.web_read_pages else None
+        reads = policy.web_enabled and policy.web_read_pages
+        self._reader = PageReader(_page_rules(policy, self._options)) if reads else None
         self._keeper = Keeper(knowledge) if knowledge is not None and policy.persist_web_hits else None
         self._knowledge = knowledge
         self._store = STORE if knowledge is None else store_of(knowledge)

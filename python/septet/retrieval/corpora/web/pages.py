@@ -15,7 +15,7 @@ from septet.retrieval.corpora.web.addresses import public_addresses, split_page_
 from septet.retrieval.corpora.web.calls import USER_AGENT, WebCalls, WebFault, faulty
 from septet.retrieval.corpora.web.courtesy import Courtesy
 from septet.retrieval.corpora.web.html_text import PageText, decoded, text_of_html
-from septet.retrieval.corpora.web.robots import MAX_ROBOTS_BYTES, NOTHING, Robots, robots_of
+from septet.retrieval.corpora.web.robots import MAX_ROBOTS_BYTES, NOTHING, Robots, expect_protego, robots_of
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
@@ -72,9 +72,15 @@ class WebPage(NamedTuple):
 
 
 class PageReader:
-    """Reads pages. Safe to share between threads; it keeps connections, and the rules of hosts."""
+    """Reads pages. Safe to share between threads; it keeps connections, and the rules of hosts.
+
+    Raises:
+        QueryError: robots.txt is to be obeyed, and the package that reads it is not installed.
+    """
 
     def __init__(self, rules: PageRules) -> None:
+        if rules.robots:
+            expect_protego()
         self._rules = rules
         resolve = None if rules.allow_private else public_addresses
         self._calls = WebCalls("the page", user_agent=rules.user_agent, resolve=resolve)
@@ -239,7 +245,7 @@ def _has_proxy() -> bool:
 def _robots_in(answer: Answer, agent: str) -> Robots:
     """Return the rules of a response: no rules if there is no file, nothing allowed after a server error."""
     if 200 <= answer.status < 300:
-        return robots_of(answer.body.decode("utf-8", "replace"), agent)
+        return robots_of(answer.body, agent)
     return Robots() if 400 <= answer.status < 500 and answer.status != 429 else NOTHING
 
 
