@@ -18,7 +18,7 @@ from job_world import codes, job_world
 from septet import EmbeddingOptions
 from septet.embedding import EmbeddingCache
 from septet.sqlite.store.store import SqliteStore
-from septet.sqlite.tables import claims
+from septet.store.owners import new_owner, owner_of
 from vector_world import World, postgres_world
 
 
@@ -130,14 +130,14 @@ def test_texts_that_another_has_claimed_are_left_to_him_until_his_time_is_over(w
 def test_claims_of_a_process_that_has_ended_are_freed(world):
     world.fill(5)
     process = subprocess.run(
-        [sys.executable, "-c", "from septet.sqlite.tables.claims import new_owner; print(new_owner())"],
+        [sys.executable, "-c", "from septet.store.owners import new_owner, owner_of; print(new_owner())"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     with world.store.bookkeeping() as write:
         kept = write.tables.claims
         keys = [key for key, _ in write.tables.texts.missing(write, None, after="", limit=9)]
         assert len(kept.claim(write, "test/letters", process.stdout.strip(), keys, 0.0, 1_000.0)) == 5
-        own = claims.new_owner()
+        own = new_owner()
         assert kept.claim(write, "other", own, keys[:2], 0.0, 1_000.0) == keys[:2]
     with world.store.reading() as read:
         assert kept.claimed(read, "test/letters", own, keys, 0.0) == set(keys)
@@ -185,7 +185,7 @@ def test_a_job_is_taken_by_one_process_and_let_go_when_that_has_ended(world):
         assert [(job.job, job.batch) for job in later] == [(first, "batch-1")]
         jobs.let_go(write, "c d 1 1")
         assert [job.job for job in jobs.take(write, "m", "https://here", "e f 1 1", 150.0, 190.0)] == [second]
-        write.tables.claims.claim(write, "m", jobs.owner_of(first), ["x", "y"], 1.0, 1e12)
+        write.tables.claims.claim(write, "m", owner_of(first), ["x", "y"], 1.0, 1e12)
         assert jobs.keys(write, first) == {"x", "y"} and jobs.count_texts(write, "m") == 2
         jobs.drop(write, first)
         assert jobs.count_texts(write, "m") == 0

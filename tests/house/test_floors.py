@@ -6,6 +6,7 @@ from functools import cache
 from itertools import pairwise
 
 from sources import (
+    BACKENDS,
     PACKAGE,
     SOURCES,
     assert_none,
@@ -112,6 +113,17 @@ def test_imports_point_downward():
                 yield node.lineno, "imports relatively"
 
     assert_none(faults(upward, SOURCES))
+
+
+def test_backends_do_not_import_each_other():
+    # Shared code belongs to `store`, `model` or `tiers`.
+    def across(path):
+        backend = module_of(path).split(".")[1]
+        for module, line in imports_of(path):
+            if module.split(".")[1] in {*BACKENDS} - {backend}:
+                yield line, f"imports {module} of another backend"
+
+    assert_none(faults(across, [path for backend in BACKENDS for path in files(PACKAGE / backend, "*.py")]))
 
 
 def test_modules_that_are_imported_by_name_are_named_whole():

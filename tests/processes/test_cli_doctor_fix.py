@@ -15,7 +15,7 @@ import pytest
 from commands import Commands
 from integration.test_cli_doctor_fix import ENTRIES, told
 from septet import Vault
-from septet.sqlite.tables import claims
+from septet.store.owners import new_owner
 
 pytest.importorskip("typer")
 
@@ -75,7 +75,7 @@ def test_a_sound_vault_is_left_as_it_is(vault, doctor_process):
 
 def test_what_ended_processes_left_is_cleared_and_what_running_ones_hold_stays(vault, doctor_process):
     dead = subprocess.run(
-        [sys.executable, "-c", "from septet.sqlite.tables.claims import new_owner; print(new_owner())"],
+        [sys.executable, "-c", "from septet.store.owners import new_owner; print(new_owner())"],
         capture_output=True,
         text=True,
         check=True,
@@ -84,7 +84,7 @@ def test_what_ended_processes_left_is_cleared_and_what_running_ones_hold_stays(v
     with contextlib.closing(sqlite3.connect(vault)) as sql, sql:
         rows = [
             ("m/1", "a", dead, later),
-            ("m/1", "b", claims.new_owner(), later),
+            ("m/1", "b", new_owner(), later),
             ("m/1", "c", "elsewhere 1 2 3", 5.0),
         ]
         sql.executemany("INSERT INTO claims (model, key, owner, until) VALUES (?, ?, ?, ?)", rows)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from septet.listing.asked import AskedListing
     from septet.listing.shadows import ListingMirror, Shadowing
-    from septet.sqlite.snapshot.arrays import Mask
+    from septet.model.arrays import Mask
     from septet.vault.vectors import Layout
 
 _Answer = TypeVar("_Answer")

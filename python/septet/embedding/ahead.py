@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from septet.embedding.pipeline import Pipeline
 from septet.embedding.report import Tally
 from septet.sqlite.tables import staged
-from septet.sqlite.tables.claims import new_owner
+from septet.store.owners import new_owner
 
 if TYPE_CHECKING:
     from septet.sqlite.store.store import SqliteReading

@@ -15,7 +15,7 @@ from septet.embedding.chain import Chain
 from septet.embedding.report import EmbedReport, Tally, log_report
 from septet.errors import Closed, SeptetError
 from septet.notes import Note
-from septet.sqlite.tables.claims import new_owner
+from septet.store.owners import new_owner
 from septet.system.forks import renew_in_children
 from septet.watch import log
 

@@ -20,7 +20,7 @@ from septet.embedding.rows import BadVector, float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy
 from septet.model.spaces import Space
 from septet.notes import Note
-from septet.sqlite.tables.claims import new_owner
+from septet.store.owners import new_owner
 from septet.store.protocol import Reading, Store, Writing
 from septet.system.threads import call_uninterrupted
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from septet.listing.asked import AskedListing
     from septet.listing.request import OrderBy
     from septet.listing.shadows import Shadowing, Shadows
+    from septet.model.arrays import Mask
     from septet.model.fields import Time
     from septet.model.pages import Facets, Page
     from septet.query.facets import Bucket
-    from septet.sqlite.snapshot.arrays import Mask
 
 _Answer = TypeVar("_Answer")
 

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     from septet.listing.asked import AskedListing
     from septet.listing.shadows import Shadowing
+    from septet.model.arrays import Mask
     from septet.model.entry import Entry, Version
     from septet.model.fields import Action
     from septet.model.links import Link
     from septet.model.stats import Stats
-    from septet.sqlite.snapshot.arrays import Mask
     from septet.tiers import Tier
     from septet.vault.vectors import Layout
 

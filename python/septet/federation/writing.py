@@ -10,7 +10,7 @@ from septet.errors import EntryError, EntryNotFound
 from septet.federation.parts import TierMembers
 from septet.inputs.arguments import flag, shown, utf8
 from septet.model.links import Link
-from septet.sqlite.tables import feedback
+from septet.store.rules import feedback_row
 from septet.vault.alike import KEEP, SIMILARITY
 from septet.vault.batch import ids_to_delete
 
@@ -339,7 +339,7 @@ class WritableTiers(TierMembers):
             TierError: there is no such tier.
             StoreError: the tier cannot be written, or every tier failed.
         """
-        row = feedback.checked(query, id, action, 0.0)
+        row = feedback_row(query, id, action, 0.0)
         self._holding(row.entry_id, tier).feedback(row.query, row.entry_id, action)
 
     def reset_feedback(self, *, tier: str | None = None) -> int:

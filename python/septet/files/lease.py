@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 from septet.errors import StoreBusy, StoreError
 from septet.sqlite.store.store import SqliteReading, SqliteStore, SqliteWriting
 from septet.sqlite.tables import claims
+from septet.store.owners import new_owner
 
 #: Seconds without a write after which a lease expires.
 LEASE_S = 10.0
@@ -27,7 +28,7 @@ class Lease:
 
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
-        self._owner = "" if store.in_memory else claims.new_owner()
+        self._owner = "" if store.in_memory else new_owner()
         #: Time of the last renewal, by `time.monotonic`.
         self._renewed_at = 0.0
 

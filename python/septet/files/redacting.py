@@ -24,8 +24,8 @@ from septet.sqlite.store.store import SqliteStore, SqliteWriting
 from septet.sqlite.tables import entries, files, history, masking
 from septet.sqlite.tables.files import CHUNK, FileRow
 from septet.sqlite.tables.masking import LiveEntry, Text
-from septet.sqlite.tables.texts import joined
 from septet.store.rows import EntryRow
+from septet.store.rules import joined
 
 #: Maximum parents per page, each with its chunks or parts.
 PARENTS = 50

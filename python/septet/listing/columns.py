@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.listing.names import Names, Value, ValueOrder
-from septet.sqlite.snapshot.arrays import Mask
+from septet.model.arrays import Mask
 from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables import listings
 

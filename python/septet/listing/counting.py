@@ -11,9 +11,9 @@ import numpy as np
 from septet.listing.listing import View
 from septet.listing.names import Value, sort_key
 from septet.listing.request import Request
+from septet.model.arrays import Mask
 from septet.model.pages import Facets, FacetValue
 from septet.query.facets import Faceted
-from septet.sqlite.snapshot.arrays import Mask
 
 _UNITS = {"day": "D", "month": "M", "year": "Y"}
 #: The range of `datetime.date`, years 1 to 9999, in epoch seconds.

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.listing.columns import Column, is_json
+from septet.model.arrays import Mask
 from septet.query.filters import AllOf, AnyOf, Compare, Filter, Not
-from septet.sqlite.snapshot.arrays import Mask
 
 #: Fields with few distinct values, or that are filtered by value.
 _BY_VALUE = frozenset(

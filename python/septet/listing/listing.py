@@ -14,8 +14,8 @@ from septet._core import Lock
 from septet.errors import StoreBusy
 from septet.listing.columns import Column, Moved, Positions, loaded
 from septet.listing.filtering import Arrays, passing
+from septet.model.arrays import Mask
 from septet.query.filters import AllOf, Filter
-from septet.sqlite.snapshot.arrays import Mask
 from septet.sqlite.store.store import SqliteReading, SqliteStore, writer_at
 from septet.sqlite.tables import entries, listings
 from septet.sqlite.tables.conditions import filtered

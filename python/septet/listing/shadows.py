@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.listing.columns import Positions
-from septet.sqlite.snapshot.arrays import Mask
+from septet.model.arrays import Mask
 
 #: Maximum cached pairs of listings.
 MOST_PAIRS = 64

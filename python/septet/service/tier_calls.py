@@ -17,10 +17,10 @@ from septet.federation import Federation
 from septet.inputs.arguments import listed, shown, utf8, whole
 from septet.listing.asked import MirrorAsked
 from septet.listing.shadows import Shadowing
+from septet.model.arrays import Mask
 from septet.service.operations import Operation
 from septet.service.requests import WireRequest
 from septet.service.running import Memory, Serving
-from septet.sqlite.snapshot.arrays import Mask
 from septet.tiers.protocol import SearchAgain
 from septet.tiers.remote.listings import answer_data, asked_of, hidden_of, mirror_data
 from septet.tiers.remote.packing import packed

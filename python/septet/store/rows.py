@@ -6,14 +6,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from septet.errors import StoreError
+from septet.model.entry import Entry
+from septet.ranking.pool import Candidate
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.model.entry import Entry
     from septet.model.spaces import Space
 
+
+#: The columns of a `Candidate`, in its order, and as an SQL list over ``entries e``.
+CANDIDATE_COLUMNS = tuple(name.removesuffix("_json") for name in Candidate._fields)
+CANDIDATE = ", ".join(f"e.{name}" for name in CANDIDATE_COLUMNS)
 #: Actions on a result; ``failed`` is a system error and never counts.
 ACTIONS = ("accepted", "modified", "dismissed", "failed")
 #: ``active`` spaces are searched; ``filling`` ones will be when they have a vector for every text; ``standby`` ones

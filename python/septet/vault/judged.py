@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from septet.errors import EntryError
 from septet.inputs.arguments import as_epoch
-from septet.sqlite.tables.feedback import checked
+from septet.store.rules import feedback_row
 from septet.vault.writing import Writable
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Judged(Writable):
             EntryNotFound: no entry has this id.
             StoreError: the vault cannot be written.
         """
-        row = checked(query, id, action, self._clock())
+        row = feedback_row(query, id, action, self._clock())
         with self._store.writing() as write:
             if not write.tables.entries.find(write, [row.entry_id]):
                 raise self._missing(row.entry_id)
@@ -53,4 +53,4 @@ class Judged(Writable):
             for row in rows:
                 at = as_epoch(row.get("created_at"), "created_at", EntryError)
                 now = self._clock() if at is None else at
-                write.tables.feedback.restore(write, checked(row["query"], row["entry_id"], row["action"], now))
+                write.tables.feedback.restore(write, feedback_row(row["query"], row["entry_id"], row["action"], now))

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from septet.listing.asked import AskedListing
     from septet.listing.request import OrderBy
     from septet.listing.shadows import Shadowing
+    from septet.model.arrays import Mask
     from septet.model.fields import Time
     from septet.model.pages import Facets, Page
     from septet.query.facets import Bucket
     from septet.ranking.pool import Candidate
-    from septet.sqlite.snapshot.arrays import Mask
     from septet.sqlite.tier.tier import LocalTier
 
 _Answer = TypeVar("_Answer")

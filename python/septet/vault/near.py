@@ -16,9 +16,9 @@ from septet.model.vector import query_vector
 from septet.query.plan import MEMORY
 from septet.ranking.pool import Candidate, searched_text
 from septet.search.similar import MOST_SIMILAR, FindsSimilar, Like
-from septet.sqlite.tables.texts import joined
 from septet.store.protocol import Writing
 from septet.store.rows import EntryRow
+from septet.store.rules import joined
 from septet.vault.alike import Near, chars, merged_fields, row_entry
 from septet.vault.batch import Batch, fields_of, stopped
 from septet.vault.blocks import gather_item

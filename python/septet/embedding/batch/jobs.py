@@ -29,8 +29,7 @@ from septet.net.answers import parsed
 from septet.net.calls import Call, NetFault
 from septet.net.client import ServiceClient
 from septet.notes import Note
-from septet.sqlite.tables.claims import new_owner
-from septet.sqlite.tables.jobs import owner_of
+from septet.store.owners import new_owner, owner_of
 from septet.store.rows import Job
 from septet.system.threads import call_uninterrupted
 

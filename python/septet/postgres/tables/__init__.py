@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from septet.sqlite.tables import LateTables
+from septet.store import LateTables
 
 __all__ = ["ON_A_SERVER"]
 

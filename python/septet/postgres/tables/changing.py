@@ -14,8 +14,8 @@ from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import history, indexing, links, parts
 from septet.postgres.tables.conditions import filtered
 from septet.postgres.tables.fragments import numbered, scalar
-from septet.sqlite.tables.changing import INDEXED, contradiction, too_large
 from septet.store.rows import Condition, Keeping
+from septet.store.rules import INDEXED, contradiction, too_large
 
 if TYPE_CHECKING:
     from septet.query.filters import Filter

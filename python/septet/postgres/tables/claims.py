@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
-from septet.sqlite.tables.claims import is_dead, is_own
+from septet.store.owners import is_dead, is_own
 
 _THESE = "vault = %s AND model = %s::text AND key = ANY(%s::text[])"
 _CLAIMED = f"SELECT key FROM septet.claims WHERE {_THESE} AND until > %s AND owner <> %s::text"

@@ -13,8 +13,8 @@ from septet.postgres.tables.fragments import FINDABLE, MEMORY, SEARCHABLE
 from septet.postgres.tables.json_values import NUMBER, canonical, canonicals, members, source
 from septet.query.plan import Plan
 from septet.ranking.pool import json_text
-from septet.sqlite.tables.conditions import by_type, values_of
 from septet.store.rows import Condition
+from septet.store.rules import by_type, values_of
 
 if TYPE_CHECKING:
     from septet.query.filters import Compare, Filter, Scalar

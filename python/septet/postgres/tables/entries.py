@@ -15,8 +15,7 @@ from septet.postgres.tables.indexing import IndexedEntry, indexed
 from septet.postgres.tables.postings import FEW
 from septet.postgres.tables.prefetch import prefetch
 from septet.ranking.pool import Candidate
-from septet.sqlite.tables.entries import CANDIDATE
-from septet.store.rows import EntryRow, Keeping, MissingRows
+from septet.store.rows import CANDIDATE, EntryRow, Keeping, MissingRows
 
 _Read = PostgresReading | PostgresWriting
 

@@ -9,8 +9,8 @@ from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables.fragments import SPLIT, named, numbered, scalar
 from septet.postgres.tables.prefetch import VERSION, has_history, parents
 from septet.ranking.pool import json_text
-from septet.sqlite.tables.history import COLUMNS, columns_of, replaced, versions
 from septet.store.rows import Keeping, Stored
+from septet.store.versions import COLUMNS, columns_of, replaced, versions
 
 _Read = PostgresReading | PostgresWriting
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables.claims import release
 from septet.postgres.tables.fragments import scalar
-from septet.sqlite.tables.claims import is_dead
-from septet.sqlite.tables.jobs import OWNERS, owner_of
+from septet.store.owners import OWNERS, is_dead, owner_of
 from septet.store.rows import Job
 
 _MAKE = (

@@ -12,8 +12,7 @@ from septet.postgres.tables.fragments import scalar
 from septet.postgres.tables.json_values import MEMBER_ORDER, members, value_of
 from septet.postgres.tables.orders import Order
 from septet.ranking.pool import Candidate
-from septet.sqlite.tables.entries import CANDIDATE
-from septet.store.rows import Condition
+from septet.store.rows import CANDIDATE, Condition
 
 if TYPE_CHECKING:
     from septet.query.filters import Filter

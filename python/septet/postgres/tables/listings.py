@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables.fragments import named, scalar
 from septet.ranking.pool import Candidate
-from septet.sqlite.tables.entries import CANDIDATE
-from septet.sqlite.tables.listings import RUN_CHARS, RUN_ROWS
+from septet.store.rows import CANDIDATE
+from septet.store.rules import RUN_CHARS, RUN_ROWS
 
 _Read = PostgresReading | PostgresWriting
 

@@ -8,7 +8,7 @@ from septet.postgres.store.locks import MOST_IDS, hold, locking
 from septet.postgres.store.pipeline import Statement
 from septet.postgres.store.transactions import Foreseen, PostgresWriting
 from septet.postgres.tables.fragments import SPLIT, named, parent_named
-from septet.sqlite.tables.history import COMPARED
+from septet.store.versions import COMPARED
 
 _PARTS = "SELECT 1 FROM septet.entries WHERE vault = %s AND parent IS NOT NULL LIMIT 1"
 _COLUMNS = "row live kind parent id title description context tags grams created_at".split()

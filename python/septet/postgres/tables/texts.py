@@ -15,8 +15,8 @@ from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import covered
 from septet.postgres.tables.covered import Change
 from septet.postgres.tables.fragments import FINDABLE, has_vectors, scalar, searched
-from septet.sqlite.tables.texts import joined
 from septet.store.rows import State, TextSpace
+from septet.store.rules import joined
 
 _SPACE = (
     "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM septet.spaces s WHERE s.vault = %s "

@@ -8,8 +8,8 @@ from septet.postgres.store.locks import hold
 from septet.postgres.store.packing import sent, unpacked
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables.fragments import named
-from septet.sqlite.tables.unchanged import SELECTED, same
 from septet.store.rows import EntryRow, GivenVectors
+from septet.store.rules import SELECTED, same
 
 _Read = PostgresReading | PostgresWriting
 

@@ -17,8 +17,8 @@ from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import covered
 from septet.postgres.tables.covered import Change
 from septet.postgres.tables.fragments import has_vectors, named, numbered, vector_key
-from septet.sqlite.tables.vectors import no_space
 from septet.store.rows import GivenVectors, StoredVector
+from septet.store.rules import no_space
 
 #: Rows per fetch of `given`.
 _PAGE = 1_000

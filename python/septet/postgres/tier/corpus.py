@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
+from septet.model.arrays import NameTable
 from septet.postgres.store.analysis import GRAMS, TEXTS, TRIGRAMS
 from septet.postgres.store.packing import unpacked
 from septet.ranking.pool import Candidate, searched_text
-from septet.sqlite.snapshot.columns import NameTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

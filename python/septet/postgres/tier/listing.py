@@ -12,11 +12,11 @@ from septet.listing.counting import Counted
 from septet.listing.paging import Placed
 from septet.listing.request import Cursor, Request
 from septet.listing.shadows import ListingMirror, Shadowing
+from septet.model.arrays import Mask
 from septet.postgres.store.store import PostgresStore
 from septet.postgres.store.transactions import PostgresReading
 from septet.postgres.tables import listed as table
 from septet.postgres.tables.listed import ListingSelection
-from septet.sqlite.snapshot.arrays import Mask
 
 _Answer = TypeVar("_Answer")
 

@@ -214,7 +214,7 @@ class PostgresSession:
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
         """Return what entries like one are compared with, None when the vault does not hold it."""
         # A search needs none of it.
-        from septet.sqlite.tier.likeness import likeness_of
+        from septet.tiers.likeness import likeness_of
 
         return likeness_of(self.view.read, entry_id, model)
 

@@ -28,6 +28,7 @@ from septet.store.rows import MissingRows
 from septet.tiers.agreement import RULE, measured
 
 if TYPE_CHECKING:
+    from septet.model.arrays import Slots
     from septet.model.spaces import Space
     from septet.postgres.store.transactions import PostgresReadTransaction
     from septet.postgres.store.vaults import VaultRow
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from septet.postgres.tier.apart import Apart
     from septet.query.plan import Plan
     from septet.ranking.pool import Candidate
-    from septet.sqlite.snapshot.arrays import Slots
 
 #: Extra hits for word feedback: those whose scores differ by rounding may be among the best.
 MORE_BEST = 8
@@ -335,7 +335,7 @@ class PostgresView:
             return pool
         facts = [self.found[row].candidate for row in pool.rows]
         if late:
-            from septet.sqlite.tier.completion import titled
+            from septet.tiers.words import titled
 
             pool = titled(plan, pool, lambda rows: [self.found[row].candidate.title for row in rows])
         if plan.tags:

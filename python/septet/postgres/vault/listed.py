@@ -11,9 +11,9 @@ from septet.vault.listed import Listed
 if TYPE_CHECKING:
     from septet.listing.asked import AskedListing
     from septet.listing.shadows import Shadowing
+    from septet.model.arrays import Mask
     from septet.postgres.store.store import PostgresStore
     from septet.postgres.tier.listing import PostgresListings
-    from septet.sqlite.snapshot.arrays import Mask
 
 _Answer = TypeVar("_Answer")
 

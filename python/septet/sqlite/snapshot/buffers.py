@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
+from septet.model.arrays import NameTable, Slots
 from septet.sqlite.snapshot.append_buffer import AppendBuffer
-from septet.sqlite.snapshot.arrays import Slots
-from septet.sqlite.snapshot.columns import COLUMNS, ColumnArrays, FactColumn, NameTable, facts_of
+from septet.sqlite.snapshot.columns import COLUMNS, ColumnArrays, FactColumn, facts_of
 from septet.sqlite.snapshot.postings import PostingsBuffers
 from septet.sqlite.snapshot.snapshot import Snapshot
 from septet.sqlite.snapshot.vector_space import VectorLayer

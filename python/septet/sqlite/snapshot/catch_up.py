@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from septet import _core
+from septet.model.arrays import Slots
 from septet.model.spaces import Space
 from septet.sqlite.snapshot import links
-from septet.sqlite.snapshot.arrays import Slots
 from septet.sqlite.snapshot.buffers import Buffers
 from septet.sqlite.snapshot.columns import ColumnArrays
 from septet.sqlite.snapshot.postings import agrees

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from septet import _core
+from septet.model.arrays import NameTable
 from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE
 
 #: One array per column, all of the same length.
@@ -60,27 +60,6 @@ COLUMNS: tuple[FactColumn, ...] = (
     FactColumn("severity", np.int32, "e.severity", numbered=True),
     FactColumn("domain", np.int32, "e.domain", numbered=True),
 )
-
-
-class NameTable:
-    """Numbered texts, in order of first use. Append-only, so successive snapshots share it."""
-
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        self.names = list(names)
-        #: The names in the form that native searches read.
-        self.native = _core.NameTable()
-        self.native.extend(self.names)
-        self._numbers = {name: number for number, name in enumerate(self.names)}
-
-    def numbers(self, names: Iterable[str]) -> list[int]:
-        """Return the number of each text; add unknown texts."""
-        known, names = self._numbers, list(names)
-        for name in dict.fromkeys(names):
-            if name not in known:
-                known[name] = len(self.names)
-                self.names.append(name)
-                self.native.extend([name])
-        return [known[name] for name in names]
 
 
 def facts_of(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from septet.sqlite.snapshot.arrays import Mask, Slots
+from septet.model.arrays import Mask, Slots
 
 #: The overlay is merged into the sorted arrays if it exceeds this and 1/64 of all rows.
 FEW = 1_024

@@ -8,6 +8,7 @@ import time
 from septet.errors import StoreError
 from septet.sqlite.store.store import SqliteReading, SqliteStore
 from septet.sqlite.tables import claims, indexing
+from septet.store.owners import is_dead
 
 #: Maximum reported faults of a file.
 MOST = 5
@@ -46,7 +47,7 @@ def rebuild_full_text(store: SqliteStore) -> int:
 def dead_claims(read: SqliteReading) -> int:
     """Return the number of texts claimed by dead processes of this machine, or with expired claims."""
     now = time.time()
-    return sum(until <= now or claims.is_dead(owner) for owner, until in claims.owners(read))
+    return sum(until <= now or is_dead(owner) for owner, until in claims.owners(read))
 
 
 def clear_claims(store: SqliteStore) -> int:

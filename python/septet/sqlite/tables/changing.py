@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from septet._core import gram_text
-from septet.errors import EntryError
 from septet.model.drafts import MOST_CHARS
 from septet.model.entry import tags_of
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
@@ -15,13 +14,13 @@ from septet.sqlite.tables import history, indexing, links, parts, vectors
 from septet.sqlite.tables.altered import note_altered
 from septet.sqlite.tables.conditions import filtered
 from septet.store.rows import Keeping
+from septet.store.rules import INDEXED, contradiction, too_large
 
 if TYPE_CHECKING:
     from septet.query.filters import Filter
 
+
 _THESE = "row IN (SELECT value FROM json_each(?))"
-#: Columns in a full-text table, or that select the table of an entry.
-INDEXED = frozenset({"tags", "kind"})
 
 
 def rows_where(read: SqliteReading | SqliteWriting, filters: Mapping[str, Filter]) -> list[int]:
@@ -135,20 +134,6 @@ def erase(write: SqliteWriting, rows: Sequence[int]) -> None:
         "attrs = '{}', type = '', domain = '', path = NULL, first_line = NULL, last_line = NULL, parent = NULL, "
         f"source = NULL, text_hash = '', generation = ? WHERE {_THESE}",
         (write.generation, json.dumps(every)),
-    )
-
-
-def contradiction(entry_id: str, validity: object) -> EntryError:
-    """Return the error for contradictory times of an entry: those of its validity, or the others."""
-    ends = "valid_until would be before valid_from" if validity else "updated_at would be before created_at"
-    return EntryError(f"{ends} in {entry_id!r}: nothing was changed; leave it out by `where`, or change both times")
-
-
-def too_large(entry_id: str, chars: int) -> EntryError:
-    """Return the error for an entry that would be too large."""
-    return EntryError(
-        f"texts and attrs of {entry_id!r} would have {chars:,} characters: an entry has at most {MOST_CHARS:,}; "
-        "nothing was changed"
     )
 
 

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 from collections.abc import Container, Sequence
-from functools import cache
-from itertools import count
-from pathlib import Path
 
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
+from septet.store.owners import is_dead, is_own
 
 #: Maximum duration of a claim; a longer one is foreign, and would block the text indefinitely.
 LONGEST_S = 30 * 86_400.0
 
 _THESE = "model = ? AND key IN (SELECT value FROM json_each(?))"
-_numbers = count(1)
-
-
-def new_owner() -> str:
-    """Return a globally unique name for claims of this process."""
-    return f"{_process()} {next(_numbers)}"
 
 
 def claimed(read: SqliteReading | SqliteWriting, model: str, owner: str, keys: Sequence[str], now: float) -> set[str]:
@@ -80,52 +70,3 @@ def drop_own(write: SqliteWriting, model: str, living: Container[str]) -> None:
     for owner in owners:
         if is_own(owner) and owner not in living:
             release(write, owner)
-
-
-def is_own(owner: str) -> bool:
-    """Return True if an owner belongs, or belonged, to this process."""
-    return owner.rpartition(" ")[0] == _process()
-
-
-def is_dead(owner: str) -> bool:
-    """Return True if an owner was a process of this machine that has ended."""
-    try:
-        machine, pid, started, _ = owner.rsplit(" ", 3)
-    except ValueError:
-        # Foreign or damaged: valid until its expiry.
-        return False
-    if machine != _machine(os.getpid()):
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, ValueError, OverflowError):
-        # The process exists and belongs to another user.
-        return False
-    # The pid may have been reused.
-    return _started(int(pid)) != started
-
-
-def _process() -> str:
-    """Return the common prefix of all owners of this process."""
-    return f"{_machine(os.getpid())} {os.getpid()} {_started(os.getpid())}"
-
-
-@cache
-def _machine(_process: int) -> str:
-    """Return the scope of process ids: the boot of the machine, and the container."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
-    except OSError:
-        return platform.node()
-
-
-def _started(pid: int) -> str:
-    """Return the start time of a process in the system's units; ``?`` if unknown."""
-    try:
-        # The name, in brackets, may contain anything; the start is the twentieth field after it.
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return "?"

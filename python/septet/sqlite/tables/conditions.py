@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from septet.query.plan import Plan
 from septet.ranking.pool import json_text
 from septet.sqlite.store.nul import among, escaped, escaped_json, plain
 from septet.sqlite.tables.fragments import FINDABLE, MEMORY, SEARCHABLE
 from septet.store.rows import Condition
+from septet.store.rules import by_type, values_of
 
 if TYPE_CHECKING:
     from septet.query.filters import Compare, Filter, Holds, Scalar
+
 
 _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 #: Conditions on members of a list that compare with texts, and with numbers.
@@ -164,11 +166,6 @@ def _compare(item: Compare) -> Condition:
     return Condition(f"{column} {_COMPARISONS[item.operator]} ?", (item.value,))
 
 
-def values_of(item: Compare) -> tuple[Scalar, ...]:
-    """Return the values that a field is compared with."""
-    return item.value if isinstance(item.value, tuple) else (item.value,)
-
-
 def _every(item: Compare) -> Condition:
     """Translate ``$all`` on a column, which has one value."""
     values = list(dict.fromkeys(values_of(item)))
@@ -226,18 +223,6 @@ def json_source(field: str) -> tuple[str, tuple[object, ...]]:
         return whole, ()
     # SQLite compares a path with the raw names in the JSON text, so both are escaped in the same way.
     return f"{whole}, ?", ("$" + "".join(f".{json_text(escaped(part))}" for part in field.split(".")[1:]),)
-
-
-def by_type(values: Sequence[Any]) -> tuple[Sequence[str], Sequence[float], Sequence[Scalar]]:
-    """Split values into texts, numbers and others; JSON's booleans are not numbers."""
-    types = set(map(type, values))
-    if types == {str}:
-        return values, (), ()
-    if types <= {int, float}:
-        return (), values, ()
-    texts = [v for v in values if isinstance(v, str)]
-    numbers = [v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
-    return texts, numbers, [v for v in values if v is None or isinstance(v, bool)]
 
 
 def _members(

@@ -17,21 +17,12 @@ from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import history, indexing, links, texts
 from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE
-from septet.sqlite.tables.typed import TextCount, typed, typed_pages
-from septet.store.rows import EntryRow, Keeping, MissingRows
+from septet.store.rows import CANDIDATE, EntryRow, Keeping, MissingRows
+from septet.store.typed import TextCount, typed, typed_pages
 
 _Fact = TypeVar("_Fact")
 
-
 PAGE_ROWS = 5_000
-
-#: The columns of a `Candidate`, in its order.
-CANDIDATE = (
-    "e.row, e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context, e.tags, e.attrs, "
-    "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent, "
-    "e.source, e.trust"
-)
-
 
 _STORED = EntryRow._fields[:-1]
 _GIVEN, _GENERATION = len(_STORED) + 1, len(_STORED) + 2

@@ -4,27 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from septet.errors import EntryError
-from septet.inputs.arguments import exact, shown, utf8
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
-from septet.sqlite.tables.typed import TextCount, typed, typed_pages
-from septet.store.rows import ACTIONS, FeedbackRow
+from septet.store.rows import FeedbackRow
+from septet.store.typed import TextCount, typed, typed_pages
 
-#: Maximum characters of a stored query.
-MOST_QUERY_CHARS = 1_000_000
 _DAY_S = 86_400.0
-
-
-def checked(query: object, entry_id: object, action: object, at: float) -> FeedbackRow:
-    """Return a row.
-
-    Raises:
-        EntryError: a value is not text, the query is too long, or the action none of `ACTIONS`.
-    """
-    done = exact(action)
-    if not isinstance(done, str) or done not in ACTIONS:
-        raise EntryError(f"action is {shown(action)}: wanted one of {', '.join(ACTIONS)}")
-    return FeedbackRow(utf8(query, "query", EntryError, MOST_QUERY_CHARS), utf8(entry_id, "id"), done, at)
 
 
 def all_rows(read: SqliteReading) -> Iterator[FeedbackRow]:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
-from septet.sqlite.tables.typed import typed
 from septet.store.rows import EntryRow
+from septet.store.typed import typed
 
 #: The kind of the entries of files.
 CHUNK = "chunk"

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from septet.errors import StoreError
-from septet.inputs.arguments import shown
-from septet.model.entry import entries_of, json_of
-from septet.ranking.pool import Candidate, json_text
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import parts
 from septet.sqlite.tables.altered import note_altered
-from septet.sqlite.tables.typed import typed
 from septet.store.rows import Keeping, Stored
+from septet.store.typed import typed
+from septet.store.versions import COLUMNS, COMPARED, TIMES, columns_of, replaced, versions
 
-#: The visible columns of an entry, in the order of `septet.model.entry.StoredEntry`. Grams and the hash follow.
-COLUMNS = (
-    "kind", "type", "domain", "severity", "title", "description", "context", "tags", "attrs", "path", "first_line",
-    "last_line", "created_at", "updated_at", "valid_from", "valid_until", "parent", "source", "trust",
-)  # fmt: skip
-_KNOWN = frozenset(COLUMNS) | {"grams", "text_hash"}
-_TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
-#: Columns whose change creates a version; times change with every write.
-COMPARED = tuple(name for name in COLUMNS if name not in ("created_at", "updated_at"))
 #: Parts have no versions: they are replaced with each write of the split entry, which has.
 _KEPT = f"{parts.IS_PART} IS NOT TRUE"
 _NEXT = "1 + coalesce((SELECT max(h.version) FROM history h WHERE h.entry = {}), 0)"
@@ -79,24 +67,6 @@ def keep_replaced(write: SqliteWriting, rows: Sequence[Any], keeping: Keeping) -
         _trim(write, [version[0] for version in versions], keeping.most)
 
 
-def replaced(old: Sequence[Any], row: Any) -> str | None:
-    """Return the columns that a new version replaces, as JSON; None if both are equal.
-
-    Args:
-        old: ``created_at``, ``updated_at`` and `COMPARED` of the stored one.
-        row: the new `EntryRow`.
-    """
-    created_at, updated_at, *before = old
-    new = (*row[1:9], *row[10:14], *row[16:21])
-    if tuple(before) == new:
-        return None
-    changes = {name: value for name, value, other in zip(COMPARED, before, new) if value != other}
-    changes["updated_at"] = updated_at
-    if row.created_given and row.created_at != created_at:
-        changes["created_at"] = created_at
-    return json_text(changes)
-
-
 def of_entry(read: SqliteReading, entry_id: str) -> list[Stored]:
     """Return the earlier versions of a live entry, the latest first."""
     now = read.sql.execute(
@@ -107,23 +77,6 @@ def of_entry(read: SqliteReading, entry_id: str) -> list[Stored]:
         return []
     sql = "SELECT at, call, columns FROM history WHERE entry = ? ORDER BY version DESC"
     return versions(now, typed(_Kept, read.sql.execute(sql, (now[0],))))
-
-
-def versions(now: Sequence[Any], changes: Iterable[tuple[float, str, str]]) -> list[Stored]:
-    """Return the versions of an entry, the latest first.
-
-    Args:
-        now: its row, its id and `COLUMNS`.
-        changes: time and call of each replacement, and the columns as JSON, the latest first.
-    """
-    result, state = [], dict(zip(COLUMNS, now[2:]))
-    for at, call, text in changes:
-        earlier = columns_of(text)
-        changed = tuple(name for name, value in earlier.items() if state[name] != value and name != "updated_at")
-        state.update(earlier)
-        entry = entries_of(typed(Candidate, [(*now[:2], *(state[name] for name in COLUMNS))]))[0]
-        result.append(Stored(entry, at, call, changed))
-    return result
 
 
 def was(read: SqliteReading | SqliteWriting, row: int, call: str, column: str) -> Any:
@@ -177,21 +130,4 @@ def _trim(write: SqliteWriting, rows: Sequence[int], most: int) -> None:
 def _as_json(name: str) -> str:
     # SQLite's JSON rounds numbers to 15 digits.
     column = f"p.{name}"
-    return f"CASE WHEN {column} IS NULL THEN NULL ELSE printf('%!.17g', {column}) END" if name in _TIMES else column
-
-
-def columns_of(text: str) -> dict[str, Any]:
-    """Return the columns of a version.
-
-    Raises:
-        StoreError: not a JSON object of columns.
-    """
-    columns = json_of(text, dict)
-    try:
-        for name in _TIMES & columns.keys():
-            columns[name] = None if columns[name] is None else float(columns[name])
-        if columns.keys() <= _KNOWN:
-            return columns
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise StoreError(f"an earlier version is {shown(text)}: damaged, or written by another program")
+    return f"CASE WHEN {column} IS NULL THEN NULL ELSE printf('%!.17g', {column}) END" if name in TIMES else column

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.fragments import MEMORY, SEARCHABLE
-from septet.sqlite.tables.typed import typed_pages
+from septet.store.typed import typed_pages
 
 #: Size of FTS5's buffers, for the words of some 8,000 entries of 60 words. FTS5's default is a megabyte.
 BUFFER_BYTES = 8 << 20

@@ -7,16 +7,9 @@ from __future__ import annotations
 
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import claims
-from septet.sqlite.tables.typed import typed
+from septet.store.owners import OWNERS, is_dead, owner_of
 from septet.store.rows import Job
-
-#: Prefix of the owners of jobs' claims. Owners of processes have four words, the first of which is never this.
-OWNERS = "batch job"
-
-
-def owner_of(job: int) -> str:
-    """Return the owner of a job's claims."""
-    return f"{OWNERS} {job} - -"
+from septet.store.typed import typed
 
 
 def make(write: SqliteWriting, model: str, address: str, name: str, owner: str, now: float, until: float) -> int:
@@ -44,7 +37,7 @@ def take(write: SqliteWriting, model: str, address: str, owner: str, now: float,
     sql = "SELECT DISTINCT owner FROM jobs WHERE until > ? AND owner <> ''"
     owners = [r[0] for r in write.sql.execute(sql, (now,))]
     write.sql.executemany(
-        "UPDATE jobs SET owner = '' WHERE owner = ?", [(other,) for other in owners if claims.is_dead(other)]
+        "UPDATE jobs SET owner = '' WHERE owner = ?", [(other,) for other in owners if is_dead(other)]
     )
     sql = "SELECT job, name, batch FROM jobs WHERE model = ? AND place = ? AND (owner = '' OR until <= ?) ORDER BY job"
     jobs = typed(Job, write.sql.execute(sql, (model, address, now)))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from septet.model.links import NEXT, Link
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
-from septet.sqlite.tables.typed import typed, typed_pages
+from septet.store.typed import typed, typed_pages
 
 #: Links ``l`` from ``s`` to ``t`` that count for distances. Links between chunks of a file do not: every file has them,
 #: so they only show that several chunks of a file match.

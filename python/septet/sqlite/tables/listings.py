@@ -12,14 +12,12 @@ from septet.ranking.pool import Candidate
 from septet.sqlite.store.nul import listed, unescaped
 from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables.conditions import json_source
-from septet.sqlite.tables.entries import CANDIDATE
-from septet.sqlite.tables.typed import typed_pages
-from septet.store.rows import Condition
+from septet.store.rows import CANDIDATE, Condition
+from septet.store.rules import RUN_CHARS, RUN_ROWS
+from septet.store.typed import typed_pages
 
 #: Times of an entry, in the order in which they are read.
 TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
-#: Maximum entries, and characters of texts, of a page of `run`.
-RUN_ROWS, RUN_CHARS = 250, 4 << 20
 
 _DATED = "e.row, e.live, " + ", ".join(f"e.{name}" for name in TIMES)
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import entries, indexing, texts
-from septet.sqlite.tables.typed import typed
 from septet.store.rows import EntryRow, Keeping
+from septet.store.typed import typed
 
 #: Maximum rows, and characters, of a page.
 PAGE_ROWS = 1_000

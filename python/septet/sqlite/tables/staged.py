@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from septet.model.spaces import Space
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
-from septet.sqlite.tables.texts import joined
+from septet.store.rules import joined
 
 #: Maximum rows removed per transaction, so that other writers do not wait long.
 DROPPED_ROWS = 2_000

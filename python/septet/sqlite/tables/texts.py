@@ -13,9 +13,9 @@ from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE, vector_key
 from septet.sqlite.tables.vectors import sized, typed_spaces
 from septet.store.rows import State, StoredVector, TextSpace
+from septet.store.rules import joined
 
 PAGE_ROWS = 5_000
-
 
 _SPACE = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces WHERE keyed_by = 'text'"
 #: Condition of orphaned vectors; staged chunks have vectors before they are entries.
@@ -250,11 +250,6 @@ def _lacking(memories: bool, spaces: int = 1) -> str:
     # One condition per space, each answered by the index over keys and spaces.
     without = "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = e.text_hash AND v.space = ?)"
     return " AND ".join((_embedded(memories), *[without] * spaces))
-
-
-def joined(parts: Sequence[str]) -> str:
-    """Return the text to embed of an entry from its title, description and context."""
-    return "\n".join(part for part in parts if part)
 
 
 def _number(space: Space | None) -> int:

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import SqliteReading
 from septet.store.rows import EntryRow, GivenVectors
-
-#: Compared separately: times may come from the clock.
-_TIMES = ("created_at", "updated_at")
-_COMPARED = [name for name in EntryRow._fields[:-1] if name not in _TIMES]
-#: The columns of a stored entry for `same`.
-SELECTED = (*_TIMES, *_COMPARED)
-_PLACES = [EntryRow._fields.index(name) for name in _COMPARED]
+from septet.store.rules import SELECTED, same
 
 
 def rows_stored(read: SqliteReading, rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
@@ -29,20 +22,6 @@ def rows_stored(read: SqliteReading, rows: Sequence[EntryRow], timed: Sequence[b
         "JOIN entries e ON e.id = j.value WHERE e.live"
     )
     return same(read.sql.execute(sql, (parameter,)), rows, timed)
-
-
-def same(stored: Iterable[tuple[Any, ...]], rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
-    """Return True for each row that equals a stored one (columns `SELECTED`); ``timed`` as in `rows_stored`."""
-    # By id, the first compared column.
-    by_id = {values[2]: values for values in stored}
-    if not by_id:
-        return [False] * len(rows)
-    return [
-        (match := by_id.get(row.id)) is not None
-        and match[2:] == tuple(row[place] for place in _PLACES)
-        and (not is_timed or (match[1] == row.updated_at and (not row.created_given or match[0] == row.created_at)))
-        for row, is_timed in zip(rows, timed)
-    ]
 
 
 def vectors_stored(read: SqliteReading, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:

@@ -16,11 +16,13 @@ from septet.model.vector import MOST_DIMENSIONS, entry_vector
 from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.fragments import vector_key
-from septet.sqlite.tables.typed import typed
 from septet.store.rows import GivenVectors, StoredVector
+from septet.store.rules import no_space
+from septet.store.typed import typed
 
 if TYPE_CHECKING:
     from septet.model.fields import VectorLike
+
 
 _FOREIGN = "damaged, or of another program than Septet; `septet doctor` names all such rows"
 #: The model name of vectors without one.
@@ -135,13 +137,6 @@ def choose(read: SqliteReading, model: str | None, dimensions: int) -> Space | N
     if not known:
         return None
     raise no_space(known, model, dimensions)
-
-
-def no_space(spaces: Sequence[Space], model: str | None, dimensions: int) -> VectorError:
-    """Return the error for a query vector that matches no space with vectors."""
-    here = ", ".join(f"{model} ({size})" for model, size in sorted((s.model, s.dimensions) for s in spaces))
-    wanted_space = f"{dimensions} dimensions" if model is None else f"model {model!r} and {dimensions} dimensions"
-    return VectorError(f"query_vector has {wanted_space}, the vault holds vectors of: {here}")
 
 
 def of_rows(read: SqliteReading, space: Space, rows: Sequence[int]) -> list[StoredVector]:

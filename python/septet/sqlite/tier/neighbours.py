@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from septet.sqlite.snapshot.arrays import Slots
+from septet.model.arrays import Slots
 from septet.sqlite.tier.read_view import ReadView
 from septet.tiers.walking import AT_ONCE
 

@@ -24,7 +24,7 @@ from septet.sqlite.tables import entries
 from septet.tiers.agreement import RULE, measured
 
 if TYPE_CHECKING:
-    from septet.sqlite.snapshot.arrays import Mask, Slots
+    from septet.model.arrays import Mask, Slots
     from septet.store.rows import Condition
 
 _Answer = TypeVar("_Answer")
@@ -320,7 +320,7 @@ class ReadView:
 
             pool = ranked_by_fts5(self.read, self.at_step(plan), pool, by_text, self.term_counts(plan))
         if late:
-            from septet.sqlite.tier.completion import titled
+            from septet.tiers.words import titled
 
             pool = titled(plan, pool, lambda at: entries.titles_at(self.read, at))
         if plan.tags:

@@ -301,7 +301,7 @@ class LocalSession:
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
         """Return the words and vector of an entry for comparison (see `Session`)."""
         # Imported here: searches do not need it.
-        from septet.sqlite.tier.likeness import likeness_of
+        from septet.tiers.likeness import likeness_of
 
         return likeness_of(self.view.read, entry_id, model)
 

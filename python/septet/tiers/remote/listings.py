@@ -14,10 +14,10 @@ from septet.listing.names import Value
 from septet.listing.paging import Placed
 from septet.listing.request import Cursor, Request, limit_of
 from septet.listing.shadows import ListingMirror
+from septet.model.arrays import Mask
 from septet.model.entry import Entry
 from septet.query.facets import Faceted
 from septet.ranking.pool import Candidate, json_text
-from septet.sqlite.snapshot.arrays import Mask
 from septet.tiers.remote.answers import counted_data, counted_of
 from septet.tiers.remote.packing import floats, packed, unpacked
 from septet.tiers.remote.plans import filter_data, filters_of

@@ -22,7 +22,6 @@ _TYPES = {
     "tuple[Any, ...]": (tuple,),
 }  # fmt: skip
 
-
 _INFINITE = frozenset({inf, -inf})
 
 
