@@ -60,7 +60,7 @@ RELEVANT: dict[str, str] = {
     "ranking/score": f"unit/test_fusion.py property/test_fusion_laws.py {_SEARCHES}",
     "query/filters": _FILTERS,
     "query/parse": "unit/test_query.py golden/test_text.py golden/test_vocabulary.py golden/test_queries.py",
-    "sqlite/snapshot/append_buffer": "unit/test_append_buffer.py integration/test_snapshots.py",
+    "model/arrays": "unit/test_append_buffer.py integration/test_snapshots.py",
     "sqlite/snapshot/row_index": "unit/test_row_index.py",
     "sqlite/snapshot/snapshot": _SNAPSHOTS,
     "search/explain": _SEARCHES,

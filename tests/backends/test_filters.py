@@ -17,7 +17,7 @@ from septet.query.filters import Holds, parse_where
 from septet.query.options import DEFAULTS
 from septet.query.plan import make_plan
 from septet.query.words import NAMES
-from septet.sqlite.tables import candidates as local_candidates
+from septet.sqlite.tables import conditions as local_candidates
 from twins.filter_cases import CASES, ENTRIES, NULLS, PARTS
 from twins.filters import DRAWN, FILTERS
 

@@ -9,8 +9,8 @@ import pytest
 
 from septet import SchemaTooNew, Vault
 from septet.profiles import BUILTIN
-from septet.sqlite.store.checking import full_text_faults
 from septet.sqlite.store.connection import SCHEMA_VERSION
+from septet.sqlite.store.restoring import full_text_faults
 
 DATA = Path(__file__).with_name("data")
 #: By schema version, a vault as a release wrote it. None is ever changed; a new version adds one.

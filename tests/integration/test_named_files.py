@@ -10,7 +10,7 @@ import pytest
 from golden.loader import other_recording
 from septet import Federation, Vault
 from septet.sqlite.tables import named_files
-from septet.sqlite.tier.named import named_by
+from septet.sqlite.tier.additions import named_by
 from septet.sqlite.tier.read_view import open_read_view
 
 NOW = 1_760_000_000.0

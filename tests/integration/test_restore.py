@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from septet import NotAVault, SchemaTooNew, StoreBusy, StoreError, Vault, VectorIndex
-from septet.sqlite.store.checking import full_text_faults
 from septet.sqlite.store.connection import APPLICATION_ID
+from septet.sqlite.store.restoring import full_text_faults
 from small_files import no_larger_than
 
 NEW = {f"new{i}" for i in range(7)}

@@ -10,7 +10,7 @@ import pytest
 from children import NOBODY, open_to_others
 from integration.test_folders import names
 from septet import StoreError, Vault
-from septet.sqlite.store.checking import full_text_faults
+from septet.sqlite.store.restoring import full_text_faults
 from septet.system import filesystem
 
 WORKER = """

@@ -315,7 +315,7 @@ def test_searches_go_on_and_other_processes_see_the_masked_texts(home):
 KILLED = """
 import os, sys
 from septet import Vault
-from septet.sqlite.store import scrubbing
+from septet.sqlite.store import mending
 from septet.sqlite.tables import masking
 from septet.files import redacting
 

@@ -7,7 +7,7 @@ import pytest
 
 from septet import Federation, Vault, _core
 from septet.sqlite.tables import links
-from septet.sqlite.tier.neighbours import near
+from septet.sqlite.tier.additions import near
 from septet.sqlite.tier.read_view import open_read_view
 
 NOW = 1_760_000_000.0

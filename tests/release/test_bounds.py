@@ -10,7 +10,7 @@ import pytest
 
 import bounds
 import other_sqlite
-from septet.sqlite.store.engine import OLDEST_SQLITE
+from septet.sqlite.store.connection import OLDEST_SQLITE
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "versions.md").read_text(encoding="utf-8")

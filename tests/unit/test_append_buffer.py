@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from septet.sqlite.snapshot.append_buffer import AppendBuffer
+from septet.model.arrays import AppendBuffer
 
 
 def rows(first, count, width=None):

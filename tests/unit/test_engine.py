@@ -6,8 +6,7 @@ import pytest
 
 from septet import NotAVault, StoreError, Vault
 from septet.sqlite.store import connection
-from septet.sqlite.store.connection import prepare
-from septet.sqlite.store.engine import OLDEST_SQLITE, require_version
+from septet.sqlite.store.connection import OLDEST_SQLITE, prepare, require_version
 from septet.system.forks import is_open
 
 

@@ -9,9 +9,8 @@ import pytest
 
 from septet.errors import StoreError
 from septet.model.arrays import NameTable
-from septet.sqlite.snapshot.answers import Answers
 from septet.sqlite.snapshot.columns import COLUMNS, FactColumn, facts_of
-from septet.sqlite.snapshot.schedule import Schedule
+from septet.sqlite.snapshot.schedule import Answers, Schedule
 from septet.sqlite.store.store import SqliteReading
 
 

@@ -20,8 +20,8 @@ from septet.service.places import default_vault
 from septet.sqlite.snapshot.sidecar import Sidecar
 from septet.sqlite.snapshot.sidecar_state import LEAST_SLOTS
 from septet.sqlite.store import mending
-from septet.sqlite.store.checking import full_text_faults
 from septet.sqlite.store.connection import SCHEMA_VERSION
+from septet.sqlite.store.restoring import full_text_faults
 from septet.sqlite.store.soundness import table_faults, unsound_rows
 from septet.sqlite.store.store import SqliteStore
 from septet.system.target import left_unfinished, sweep

@@ -13,8 +13,8 @@ from septet.files.mentions import stored_as
 from septet.files.planning import PlannedChunk, file_id
 from septet.files.steady import decoded, print_of, read_steadily
 from septet.files.trees import extracted_ending
-from septet.sqlite.tables.altered import ALTERED
 from septet.sqlite.tables.files import FileRow
+from septet.sqlite.tables.marks import ALTERED
 
 if TYPE_CHECKING:
     from septet.files.extracting import Extracted

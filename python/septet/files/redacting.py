@@ -149,7 +149,7 @@ class _Redaction:
         self._request.forget(())
         if self._store.in_memory:
             return
-        from septet.sqlite.store.scrubbing import scrub
+        from septet.sqlite.store.mending import scrub
 
         try:
             erase_arrays()

@@ -14,8 +14,8 @@ from septet.files.sources import scan
 from septet.files.tracking import followed_of
 from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files
-from septet.sqlite.tables.altered import ALTERED
 from septet.sqlite.tables.files import FileRow, RootRow
+from septet.sqlite.tables.marks import ALTERED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

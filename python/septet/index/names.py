@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from septet.errors import VectorError
 from septet.index.checks import LARGEST_ID
 from septet.inputs.arguments import shown
-from septet.sqlite.snapshot.append_buffer import AppendBuffer
+from septet.model.arrays import AppendBuffer
 
 #: Maximum ids in an error message.
 SHOWN = 3

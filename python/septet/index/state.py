@@ -11,7 +11,7 @@ from septet import _core
 from septet.errors import StoreError
 from septet.index.checks import Metric, Rows
 from septet.index.names import VectorNames
-from septet.sqlite.snapshot.append_buffer import AppendBuffer
+from septet.model.arrays import AppendBuffer
 
 #: Rows per page when a file is opened or written.
 PAGE_ROWS = 8_192

@@ -14,8 +14,8 @@ from septet.model.links import Link
 from septet.model.results import Hit, Results
 from septet.query.options import SearchOptions
 from septet.retrieval.corpus import Item
+from septet.sqlite.store.mending import sqlite_settings
 from septet.sqlite.store.store import SqliteStore
-from septet.sqlite.tables.settings import sqlite_settings
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

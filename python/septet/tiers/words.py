@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,31 @@ from septet.ranking.pool import Pool
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
+
+
+#: Minimum letters of a misspelt word; maximum letters up to which one edit is allowed, beyond which two.
+LEAST, ONE_EDIT = 3, 5
+#: Maximum guesses per word.
+MOST_GUESSES = 3
+#: Maximum misspelt words per query.
+MOST_WORDS = 8
+
+
+def misspelt(plan: Plan, holding: Callable[[], Mapping[str, int]]) -> dict[str, int]:
+    """Return the unknown words of a query, with their maximum number of edits.
+
+    Args:
+        holding: returns the number of entries with each term; called only if there is a word to check.
+    """
+    terms = frozenset(plan.query.terms)
+    words = [word for word in dict.fromkeys(_core.words(plan.query.text)) if word in terms and _may_be_misspelt(word)]
+    counts = holding() if words else {}
+    unknown = [word for word in words if not counts.get(word, 0)][:MOST_WORDS]
+    return {word: 1 if len(word) <= ONE_EDIT else 2 for word in unknown}
+
+
+def _may_be_misspelt(word: str) -> bool:
+    return len(word) >= LEAST and not any(letter.isdigit() for letter in word)
 
 
 def titled(plan: Plan, pool: Pool, titles_at: Callable[[Sequence[int]], Sequence[str]]) -> Pool:
@@ -37,3 +62,44 @@ def titled(plan: Plan, pool: Pool, titles_at: Callable[[Sequence[int]], Sequence
 
 def _words(text: str) -> Sequence[str]:
     return [_core.fold(word) for word in _core.words(text)]
+
+
+#: Maximum words per prefix, the most frequent ones.
+MOST_PREFIXED = 32
+
+#: Returns the indexed words by prefix, most frequent first.
+WordsFrom: TypeAlias = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
+
+
+def with_indexed_words(plans: Sequence[Plan], words_from: WordsFrom) -> list[Plan]:
+    """Add the indexed words of prefixes to the terms of plans.
+
+    FTS5 stems what a word begins with like a word: of ``genera`` it finds no ``general``, whose stem is ``gener``.
+    """
+    begun = [word for plan in plans for word in plan.query.begun]
+    unwanted = [word for plan in plans if plan.asked is not None for word in plan.asked.without]
+    known = words_from([*dict.fromkeys([*begun, *unwanted])])
+    return [_completed(plan, known) for plan in plans]
+
+
+def _completed(plan: Plan, known: Mapping[str, Sequence[str]]) -> Plan:
+    # Imported here: most searches have no filter.
+    from septet.query.filters import AllOf, AnyOf, Not
+    from septet.query.words import begins_with
+
+    query = plan.query
+    filters = dict(plan.filters)
+    if plan.asked is not None and plan.asked.without:
+        filters["no prefix"] = Not(AnyOf(tuple(begins_with(begun, known[begun]) for begun in plan.asked.without)))
+    if not query.begun:
+        return plan._replace(filters=filters)
+    more = dict.fromkeys(word for begun in query.begun for word in known[begun])
+    terms = query.terms
+    if more and query.cuts_last:
+        # The unfinished word is not a term, unless it is an indexed word.
+        begun = frozenset(query.begun)
+        grams = frozenset(_core.query_grams(query.begun[-1]))
+        terms = tuple(term for term in terms if term not in begun and term not in grams)
+    terms = (*terms, *(word for word in more if word not in terms))[: plan.profile.text.max_terms]
+    filters["prefix"] = AllOf(tuple(begins_with(begun, known[begun]) for begun in query.begun))
+    return plan._replace(query=query._replace(terms=terms, begun=()), filters=filters)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from septet.postgres.tier.vocabulary import words_from
-from septet.tiers import begun
+from septet.tiers.words import MOST_PREFIXED, with_indexed_words
 
 if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading
@@ -15,4 +15,4 @@ if TYPE_CHECKING:
 
 def completed(plans: Sequence[Plan], read: PostgresReading) -> Sequence[Plan]:
     """Return plans of beginnings of words with the words of the vault."""
-    return begun.completed(plans, lambda beginnings: words_from(read, beginnings, begun.MOST))
+    return with_indexed_words(plans, lambda beginnings: words_from(read, beginnings, MOST_PREFIXED))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from septet.postgres.tier.vocabulary import words_near
-from septet.tiers.misspelt import MOST_GUESSES, misspelt
+from septet.tiers.words import MOST_GUESSES, misspelt
 
 if TYPE_CHECKING:
     from septet.postgres.tier.view import PostgresView

@@ -21,7 +21,7 @@ from septet.postgres.tier.whole import holds_all
 from septet.query.plan import MEMORY, Plan
 from septet.ranking.cuts import guarded
 from septet.store.rows import Condition
-from septet.tiers.legs import answering_step, matched, memory_place, nothing_compared
+from septet.tiers.inspection import answering_step, matched, memory_place, nothing_compared
 from septet.tiers.protocol import Inspected
 
 if TYPE_CHECKING:

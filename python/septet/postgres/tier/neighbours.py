@@ -10,7 +10,7 @@ import numpy as np
 from septet import _core
 from septet.postgres.tables.candidates import passing_among
 from septet.postgres.tables.walks import edges
-from septet.tiers.walking import AT_ONCE
+from septet.tiers.protocol import AT_ONCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

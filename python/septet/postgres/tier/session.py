@@ -164,7 +164,7 @@ class PostgresSession:
         # Most vaults hold no links.
         from septet.postgres.tables.candidates import rows_of
         from septet.postgres.tier.neighbours import near
-        from septet.tiers.walking import rows_in
+        from septet.tiers.protocol import rows_in
 
         rows = rows_in(known, self.place, lambda ids: rows_of(self.view.read, ids))
         steps, found, more = near(self.view, [rows[at] for at in anchors], rows)
@@ -214,7 +214,7 @@ class PostgresSession:
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
         """Return what entries like one are compared with, None when the vault does not hold it."""
         # A search needs none of it.
-        from septet.tiers.likeness import likeness_of
+        from septet.tiers.inspection import likeness_of
 
         return likeness_of(self.view.read, entry_id, model)
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from septet import _core
-from septet.model.arrays import Slots
+from septet.model.arrays import ColumnArrays, Slots
 from septet.model.spaces import Space
-from septet.sqlite.snapshot import links
-from septet.sqlite.snapshot.buffers import Buffers
-from septet.sqlite.snapshot.columns import ColumnArrays
+from septet.sqlite.snapshot.columns import Buffers
 from septet.sqlite.snapshot.postings import agrees
 from septet.sqlite.snapshot.snapshot import Snapshot, Terms, VectorRows
 from septet.sqlite.snapshot.vector_space import VectorLayer
 from septet.sqlite.store.store import SqliteReading, writer_at
-from septet.sqlite.tables import entries
+from septet.sqlite.tables import entries, links
 from septet.sqlite.tables.texts import emptied_at
 
 PAGE_ROWS = 5_000
@@ -79,7 +78,7 @@ def _extended(old: Snapshot, buffers: Buffers, read: SqliteReading, changed: Col
         terms=terms,
         vectors=_extended_vectors(old, buffers, read, snapshot, new, dead),
         postings=postings,
-        links=None if old.links is None else links.moved(old.links, read, old.generation),
+        links=None if old.links is None else moved_links(old.links, read, old.generation),
     )
 
 
@@ -145,3 +144,22 @@ def _append_texts(read: SqliteReading, index: _core.TermIndex, snapshot: Snapsho
             index.append([""] * (int(run[0]) - len(index)))
             index.append(entries.texts_at(read, snapshot.rows[run].tolist()))
     index.append([""] * (len(snapshot.rows) - len(index)))
+
+
+def links_of(read: SqliteReading) -> _core.Links:
+    """Read the links of the store."""
+    return _core.Links(*_columns(links.row_links(read), 3))
+
+
+def moved_links(old: _core.Links, read: SqliteReading, since: int) -> _core.Links:
+    """Update the links of an earlier generation to the store's current ones."""
+    changed = links.changed_row_links(read, since)
+    if not changed:
+        return old
+    source, target, age, exists = _columns(changed, 4)
+    return old.moved(source, target, age, exists.astype(np.bool_))
+
+
+def _columns(rows: Sequence[tuple[int, ...]], width: int) -> list[NDArray[np.int64]]:
+    matrix = np.array(rows, dtype=np.int64).reshape(-1, width)
+    return [np.ascontiguousarray(matrix[:, column]) for column in range(width)]

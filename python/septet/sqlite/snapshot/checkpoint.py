@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.model.arrays import Mask, NameTable
 from septet.model.spaces import Space
-from septet.sqlite.snapshot.buffers import Buffers
-from septet.sqlite.snapshot.columns import FactColumn, facts_of
+from septet.sqlite.snapshot.columns import Buffers, FactColumn, facts_of
 from septet.sqlite.snapshot.postings import Postings, PostingsBuffers
 from septet.sqlite.snapshot.sidecar import Stamp
 from septet.sqlite.snapshot.snapshot import Snapshot, Terms, VectorRows

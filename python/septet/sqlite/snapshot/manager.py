@@ -11,13 +11,11 @@ from typing import Literal
 from septet import _core
 from septet.errors import Closed
 from septet.model.spaces import Space
-from septet.sqlite.snapshot.answers import Answers
-from septet.sqlite.snapshot.buffers import Buffers
 from septet.sqlite.snapshot.catch_up import caught_up, rebuilt, with_postings, with_terms, with_vectors
 from septet.sqlite.snapshot.checkpoint import Checkpoint, restored_postings, restored_terms, restored_vectors
-from septet.sqlite.snapshot.columns import COLUMNS, FactColumn
+from septet.sqlite.snapshot.columns import COLUMNS, Buffers, FactColumn
 from septet.sqlite.snapshot.postings import PostingsBuffers
-from septet.sqlite.snapshot.schedule import Schedule, Task
+from septet.sqlite.snapshot.schedule import Answers, Schedule, Task
 from septet.sqlite.snapshot.sidecar import Sidecar
 from septet.sqlite.snapshot.sidecar_state import Coverage, SidecarState
 from septet.sqlite.snapshot.snapshot import Snapshot
@@ -173,13 +171,13 @@ class SnapshotManager:
         if snapshot.links is not None:
             return snapshot
         # Imported here: most vaults contain no links.
-        from septet.sqlite.snapshot.links import loaded
+        from septet.sqlite.snapshot.catch_up import links_of
 
         with self._lock.hold():
             current = self.current
             if current is not None and current.links is not None and current.state == snapshot.state:
                 return replace(snapshot, links=current.links)
-            linked = replace(snapshot, links=loaded(read))
+            linked = replace(snapshot, links=links_of(read))
             if current is snapshot:
                 self.current = linked
             return linked

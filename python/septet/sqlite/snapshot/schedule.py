@@ -1,4 +1,4 @@
-"""Background work: one task per manager at a time, in short steps on the single background thread of the process."""
+"""State of a manager: background work, in short steps on the single thread of the process, and cached answers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from septet._core import Lock
 from septet.errors import SeptetError
-from septet.sqlite.store.store import SqliteStore
+from septet.sqlite.store.store import SqliteReading, SqliteStore
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
+
 
 #: Does one step of the work and returns True if there is more. Steps are short, so that other tasks and the exit of the
 #: process never wait long for the thread.
@@ -68,3 +69,25 @@ def _executor(_process: int) -> ThreadPoolExecutor:
     from concurrent.futures import ThreadPoolExecutor
 
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="septet-maintenance")
+
+
+_Answer = TypeVar("_Answer")
+
+
+class Answers:
+    """Caches answers until the store changes. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._cache: tuple[tuple[int, str], dict[object, Any]] = ((-1, ""), {})
+
+    def remembered(self, read: SqliteReading, key: object, ask: Callable[[], _Answer]) -> _Answer:
+        """Return the cached answer for a key at this generation; call ``ask`` only on a miss."""
+        state, answers = self._cache
+        if state != read[1:]:
+            answers = {}
+            # A single assignment, so that no thread sees answers of another generation.
+            self._cache = (read[1:], answers)
+        if key not in answers:
+            answers[key] = ask()
+        answer: _Answer = answers[key]
+        return answer

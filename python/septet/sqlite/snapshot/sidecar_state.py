@@ -9,9 +9,8 @@ from typing import Literal, NamedTuple
 from septet import _core
 from septet.errors import StoreError
 from septet.model.spaces import Space
-from septet.sqlite.snapshot.buffers import Buffers
 from septet.sqlite.snapshot.checkpoint import restore
-from septet.sqlite.snapshot.columns import FactColumn
+from septet.sqlite.snapshot.columns import Buffers, FactColumn
 from septet.sqlite.snapshot.sidecar import Sidecar
 from septet.sqlite.snapshot.snapshot import Snapshot
 from septet.sqlite.store.store import SqliteReading

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.model.arrays import Mask, Pieces, Positions, Slots
-from septet.sqlite.snapshot.columns import ColumnArrays
+from septet.model.arrays import ColumnArrays, Mask, Pieces, Positions, Slots
 from septet.sqlite.snapshot.postings import Postings
 from septet.sqlite.snapshot.row_index import RowIndex
 

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.model.arrays import Mask, Slots
+from septet.model.arrays import AppendBuffer, Mask, Slots
 from septet.model.spaces import Space
-from septet.sqlite.snapshot.append_buffer import AppendBuffer
 from septet.sqlite.snapshot.snapshot import Snapshot, VectorRows
 from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables import texts

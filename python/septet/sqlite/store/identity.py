@@ -1,4 +1,4 @@
-"""The identity of a store's file: detects that the file was replaced or restored."""
+"""The identity of a store's file: detects that it was replaced or restored, or that other machines write it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from weakref import WeakSet
 
 from septet.errors import StoreError, VaultReplaced
 from septet.notes import Note
+from septet.system import filesystem
 
 #: Changes of writer that a store remembers.
 WRITERS = 4_096
@@ -260,3 +261,25 @@ def _identity(path: str, *, missing_is_fault: bool = False) -> tuple[int, int] |
     except (OSError, ValueError):
         return None
     return (status.st_dev, status.st_ino) if status.st_ino else None
+
+
+def place_note(path: str) -> Note | None:
+    """Return the note on a vault's folder; None if only this machine writes it.
+
+    Elsewhere a write-ahead log is unsafe: its index is memory of a single machine, and synchronisation copies the log
+    separately from its database.
+    """
+    if not filesystem.is_local(path):
+        cause = (
+            f"{path} is on a network file system ({filesystem.file_system(path)}): it is written without a log, so "
+            "searches and writes wait for each other"
+        )
+        return Note("network_folder", cause, "keep the vault on a disk of this machine, and copies of it there")
+    program = filesystem.synchronised(path)
+    if program:
+        cause = (
+            f"{path} is in a folder that {program} seems to synchronise: it is written without a log, so searches and "
+            "writes wait for each other, and two machines that write it lose one of the two"
+        )
+        return Note("synchronised_folder", cause, "keep the vault elsewhere, and backup() into the folder")
+    return None

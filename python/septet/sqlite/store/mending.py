@@ -1,14 +1,22 @@
-"""Rebuilding derived data in a store's file, and removing claims of dead processes."""
+"""Maintenance of a damaged or redacted file: faults, hidden rows, rebuilt full text, dead claims, erased bytes."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
 
 from septet.errors import StoreError
+from septet.sqlite.store.connection import store_error
+from septet.sqlite.store.soundness import Unsound, hide, unsound_rows
 from septet.sqlite.store.store import SqliteReading, SqliteStore
 from septet.sqlite.tables import claims, indexing
 from septet.store.owners import is_dead
+from septet.system.forks import Connection
 
 #: Maximum reported faults of a file.
 MOST = 5
@@ -54,3 +62,101 @@ def clear_claims(store: SqliteStore) -> int:
     """Remove dead and expired claims; return their number."""
     with store.bookkeeping() as write:
         return claims.drop_dead(write) + claims.drop_expired(write, time.time())
+
+
+class PartReading(SqliteReading):
+    """A read transaction with some rows hidden."""
+
+    __slots__ = ()
+
+
+def set_aside(store: SqliteStore, known: Sequence[Unsound]) -> bool:
+    """Check every row of a store's file and hide those with unsound values; return True if any are new.
+
+    Args:
+        known: rows hidden from the failed read.
+    """
+    if store.in_memory:
+        return False
+    if store.left_out is known:
+        faults, _ = unsound_rows(store.file)
+        if not set(faults) - set(known):
+            return False
+        with suppress(sqlite3.Error, StoreError):
+            via = partial(_connected, rows=faults)
+            via(store._connect).close()
+            store.search_by(via, PartReading, faults)
+    return store.left_out is not known
+
+
+def _connected(connect: Callable[[], Connection], rows: Sequence[Unsound]) -> Connection:
+    """Return a connection with rows hidden."""
+    connection = connect()
+    try:
+        hide(connection, rows)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def scrub(store: SqliteStore) -> list[str]:
+    """Rewrite a file from its tables and empty its WAL; return the failures as sentences.
+
+    Readers keep their snapshots; other writers wait. Needs temporary space of twice the file's size.
+
+    Raises:
+        StoreError: the file cannot be used.
+    """
+    problems = []
+    with store.maintaining() as sql:
+        try:
+            # The temporary copy is as large as the file.
+            sql.execute("PRAGMA temp_store = FILE")
+            try:
+                sql.execute("VACUUM")
+            finally:
+                sql.execute("PRAGMA temp_store = MEMORY")
+        except sqlite3.Error as fault:
+            error = store_error(fault, store.file)
+            problems.append(f"bytes of secrets may be left in unused parts of the file ({error}): redact again")
+        try:
+            busy = bool(sql.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+        except sqlite3.Error as fault:
+            busy, problems = False, [*problems, f"the log could not be emptied ({store_error(fault, store.file)})"]
+    if busy:
+        problems.append("a search that has not ended keeps bytes of secrets in the log: redact again when it has")
+    return problems + _put_aside(store.file)
+
+
+def _put_aside(file: str) -> list[str]:
+    """Report the WALs that were renamed when the vault's file was replaced."""
+    path = Path(file)
+    try:
+        names = sorted(entry.name for entry in path.parent.iterdir() if entry.name.startswith(f"{path.name}.before-"))
+    except OSError:
+        return []
+    return [f"{path.parent / name} was put aside and may hold secrets: delete it" for name in names]
+
+
+class SqliteSettings(NamedTuple):
+    """SQLite's settings for a file.
+
+    Attributes:
+        journal_mode: ``wal``, ``delete`` or ``memory``.
+        fts5_reported: True if SQLite reports FTS5 as compiled in.
+        foreign_keys_on: True if references are checked.
+    """
+
+    journal_mode: str
+    fts5_reported: bool
+    foreign_keys_on: bool
+
+
+def sqlite_settings(read: SqliteReading) -> SqliteSettings:
+    """Return the settings of a connection."""
+    mode, fts5, keys = read.sql.execute(
+        "SELECT (SELECT journal_mode FROM pragma_journal_mode), sqlite_compileoption_used('ENABLE_FTS5'), "
+        "(SELECT foreign_keys FROM pragma_foreign_keys)"
+    ).fetchone()
+    return SqliteSettings(str(mode), bool(fts5), bool(keys))

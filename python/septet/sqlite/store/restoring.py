@@ -1,9 +1,10 @@
-"""Restoring a backup: checked, atomic, and refused while the vault is open."""
+"""Copies and restores of a file: checked, atomic, and refused while the vault is open."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import re
 import sqlite3
 import stat
 import time
@@ -13,12 +14,19 @@ from pathlib import Path
 
 from septet.errors import NotAVault, StoreBusy, StoreError
 from septet.inputs.arguments import absolute
-from septet.sqlite.store.checking import full_text_faults
-from septet.sqlite.store.connection import APPLICATION_ID, SCHEMA_VERSION, connect, translated, version_of
-from septet.sqlite.store.copying import copied
+from septet.sqlite.store.connection import (
+    APPLICATION_ID,
+    SCHEMA_VERSION,
+    connect,
+    no_room,
+    store_error,
+    translated,
+    version_of,
+)
 from septet.sqlite.store.identity import is_open_here
+from septet.sqlite.tables.fragments import MEMORY, SEARCHABLE
 from septet.system.forks import using_sqlite
-from septet.system.target import ARRAYS, BESIDE, belongs, complete, sync_folder, target_fault, unfinished
+from septet.system.target import ARRAYS, BESIDE, belongs, complete, complete_file, sync_folder, target_fault, unfinished
 
 #: Maximum wait for other processes to close the vault, in seconds.
 WAIT_S = 1.0
@@ -252,3 +260,102 @@ def _remove_arrays(target: Path) -> None:
             if file.suffix in (".arrays", ".part") or file.name == "lock":
                 file.unlink()
         folder.rmdir()
+
+
+#: The condition on entries for a row, by table.
+_TABLES = {
+    "entries_fts": f"e.live AND {SEARCHABLE}",
+    "memories_fts": f"e.live AND {MEMORY}",
+    "grams_fts": f"e.live AND {SEARCHABLE} AND e.grams <> ''",
+}
+#: A check must neither block a writer nor wait long for one.
+_BUSY_TIMEOUT_S = 1.0
+
+
+def full_text_faults(path: str) -> list[str]:
+    """Return the faults of the full-text tables of a vault's file; empty if they are sound.
+
+    FTS5's check counts as a write; it is rolled back, and nothing changes.
+
+    Raises:
+        ReadOnly: the file is not writable, so it cannot be checked.
+        StoreBusy: another process is writing.
+        StoreError: the file cannot be read.
+    """
+    faults = []
+    with using_sqlite(), closing(connect(path, mode="rw", busy_timeout_s=_BUSY_TIMEOUT_S)) as sql, translated(path):
+        sql.execute("BEGIN IMMEDIATE")
+        for table, holds in _TABLES.items():
+            try:
+                sql.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
+            # A damaged length makes SQLite request more memory than it gets.
+            except (sqlite3.DatabaseError, MemoryError) as fault:
+                faults.append(f"{table}: {fault or 'it asks for more memory than there is'}")
+                continue
+            rows = sql.execute(f"SELECT count(*) FROM {table}_docsize").fetchone()[0]
+            expected = sql.execute(f"SELECT count(*) FROM entries e WHERE {holds}").fetchone()[0]
+            if rows != expected:
+                faults.append(f"{table} has {rows} rows for {expected} entries")
+        sql.execute("ROLLBACK")
+    return faults
+
+
+PAGES = 1_024
+
+
+def copy_to(
+    target: str | os.PathLike[str],
+    source: sqlite3.Connection,
+    file: str,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Copy a connection's database to a file, which appears when complete.
+
+    Args:
+        file: the source database; empty for one in memory.
+        progress: called with the number of pages copied and the total.
+
+    Raises:
+        StoreError: the target cannot be written, or the database cannot be read.
+    """
+    with complete_file(target, of=file, cure="name a file for the copy") as part:
+        copied(source, str(part.path), str(target), file, progress)
+
+
+def copied(
+    source: sqlite3.Connection,
+    part: str,
+    target: str,
+    file: str,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Copy a connection's database to an empty file, without a WAL; see `copy_to`."""
+    try:
+        with closing(sqlite3.connect(part, isolation_level=None)) as to:
+            source.backup(to, pages=-1 if progress is None else PAGES, progress=_told(progress))
+            # Without a WAL, the single file is the whole copy.
+            to.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.Error as fault:
+        raise _fault(fault, part, target, file, source) from fault
+
+
+def _fault(fault: sqlite3.Error, part: str, target: str, file: str, source: sqlite3.Connection) -> StoreError:
+    """Return the error of the faulty file: the target, partly written, or the source."""
+    text = str(fault)
+    # `sqlite_errorname` exists since Python 3.11.
+    if re.search("not a database|malformed|locked|busy", text) or "_READ" in getattr(fault, "sqlite_errorname", ""):
+        return store_error(fault, file)
+    # All other errors concern writing, and the source is only read.
+    return target_fault(target, no_room(part, _size(source)) or text)
+
+
+def _size(source: sqlite3.Connection) -> int:
+    """Return the size of a copy in bytes; 0 if unknown."""
+    with suppress(sqlite3.Error):
+        pages, page = (source.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+        return int(pages * page)
+    return 0
+
+
+def _told(progress: Callable[[int, int], None] | None) -> Callable[[int, int, int], None] | None:
+    return None if progress is None else lambda _status, remaining, total: progress(total - remaining, total)

@@ -15,8 +15,7 @@ from septet.errors import Closed, ReadOnly, StoreError
 from septet.inputs.arguments import absolute
 from septet.notes import Note
 from septet.sqlite.store.connection import BUSY_TIMEOUT_S, MEMORY, SQLITE_FAULTS, connect, prepare, store_error
-from septet.sqlite.store.identity import NOTHING, Identity, Look, State, look, sign, writer_of
-from septet.sqlite.store.place import place_note
+from septet.sqlite.store.identity import NOTHING, Identity, Look, State, look, place_note, sign, writer_of
 from septet.sqlite.store.soundness import Unsound, traced
 from septet.sqlite.tables import LOCAL
 from septet.system.forks import (
@@ -98,7 +97,7 @@ class SqliteStore:
         #: Connections of searches, with unsound rows hidden.
         kind: tuple[Callable[..., Connection] | None, type[SqliteReading]] = (None, SqliteReading)
         self._searched = self._readers, *kind
-        #: Rows hidden from searches and exports, see `septet.sqlite.store.aside`.
+        #: Rows hidden from searches and exports, see `septet.sqlite.store.mending`.
         self.left_out: Sequence[Unsound] = ()
         #: Translates SQLite's errors, and those caused by unsound rows.
         self._faults = traced(self._file).__exit__
@@ -327,7 +326,7 @@ class SqliteStore:
 
         The copy appears under its name only when it is complete.
         """
-        from septet.sqlite.store.copying import copy_to
+        from septet.sqlite.store.restoring import copy_to
 
         with self.reading() as read:
             # Inside a read transaction, so that the copy is of one generation despite concurrent writes.

@@ -11,8 +11,8 @@ from septet.model.drafts import MOST_CHARS
 from septet.model.entry import tags_of
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import history, indexing, links, parts, vectors
-from septet.sqlite.tables.altered import note_altered
 from septet.sqlite.tables.conditions import filtered
+from septet.sqlite.tables.marks import note_altered
 from septet.store.rows import Keeping
 from septet.store.rules import INDEXED, contradiction, too_large
 

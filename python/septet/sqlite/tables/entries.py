@@ -13,10 +13,9 @@ from septet.inputs.arguments import utf8
 from septet.model.drafts import Draft, attrs_text, checked_span, draft
 from septet.model.entry import Entry, tags_of
 from septet.ranking.pool import Candidate, json_text, searched_text
-from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import history, indexing, links, texts
-from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE
+from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE, listed
 from septet.store.rows import CANDIDATE, EntryRow, Keeping, MissingRows
 from septet.store.typed import TextCount, typed, typed_pages
 

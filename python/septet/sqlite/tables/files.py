@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
+from septet.sqlite.tables.fragments import listed
 from septet.store.rows import EntryRow
 from septet.store.typed import typed
 

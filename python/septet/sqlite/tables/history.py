@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import parts
-from septet.sqlite.tables.altered import note_altered
+from septet.sqlite.tables.marks import note_altered
 from septet.store.rows import Keeping, Stored
 from septet.store.typed import typed
 from septet.store.versions import COLUMNS, COMPARED, TIMES, columns_of, replaced, versions

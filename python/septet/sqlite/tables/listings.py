@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from septet.errors import StoreError
 from septet.ranking.pool import Candidate
-from septet.sqlite.store.nul import listed, unescaped
 from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables.conditions import json_source
+from septet.sqlite.tables.fragments import listed, unescaped
 from septet.store.rows import CANDIDATE, Condition
 from septet.store.rules import RUN_CHARS, RUN_ROWS
 from septet.store.typed import typed_pages

@@ -1,6 +1,9 @@
-"""Named values of a vault, such as the progress of a copy into it."""
+"""Named values of a vault, and notes on files whose chunks were changed in it."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Sequence
 
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 
@@ -17,3 +20,23 @@ def put(write: SqliteWriting, name: str, value: str | None) -> None:
         write.sql.execute("DELETE FROM meta WHERE key = ?", (f"mark:{name}",))
     else:
         write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"mark:{name}", value))
+
+
+#: The note on such a file until it is read again.
+ALTERED = "chunks of it were changed or deleted in the vault; a sync with force makes them what the file says"
+
+
+def note_altered(write: SqliteWriting, rows: Sequence[int]) -> None:
+    """Note that the chunks at these rows differ from their files.
+
+    The next sync that stores the file replaces the note.
+    """
+    if not rows:
+        return
+    write.sql.execute(
+        "UPDATE files SET problem = CASE WHEN problem IS NULL THEN ?1 ELSE problem || '; ' || ?1 END "
+        "WHERE id IN (SELECT e.parent FROM json_each(?2) j JOIN entries e ON e.row = j.value "
+        "WHERE e.live AND e.kind = 'chunk' AND e.parent IS NOT NULL) "
+        "AND (problem IS NULL OR instr(problem, ?1) = 0)",
+        (ALTERED, json.dumps(list(rows))),
+    )

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import entries, indexing, texts
+from septet.sqlite.tables.fragments import listed
 from septet.store.rows import EntryRow, Keeping
 from septet.store.typed import typed
 

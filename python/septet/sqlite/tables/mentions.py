@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
+from septet.sqlite.tables.fragments import listed
 
 #: The type of a row whose target is an alias of the note that the chunk begins.
 ALIAS = "alias"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import SqliteReading
+from septet.sqlite.tables.fragments import listed
 from septet.store.rows import EntryRow, GivenVectors
 from septet.store.rules import SELECTED, same
 

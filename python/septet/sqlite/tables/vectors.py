@@ -13,9 +13,8 @@ from septet.errors import EntryError, StoreError, VectorError
 from septet.inputs.arguments import utf8
 from septet.model.spaces import Space
 from septet.model.vector import MOST_DIMENSIONS, entry_vector
-from septet.sqlite.store.nul import listed
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
-from septet.sqlite.tables.fragments import vector_key
+from septet.sqlite.tables.fragments import listed, vector_key
 from septet.store.rows import GivenVectors, StoredVector
 from septet.store.rules import no_space
 from septet.store.typed import typed

@@ -1,32 +1,35 @@
-"""Explain an entry of a local store in a search: its filters, and its rank in each leg."""
+"""Inspection of a search: the filters of an entry, its rank in each leg, and facets of all matches."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from septet import _core
+from septet.listing import Listings
+from septet.listing.counting import Counted, counted_in
 from septet.model.explanation import LegReport
+from septet.query.facets import Faceted
 from septet.query.parse import Step
 from septet.query.plan import MEMORY, Plan
 from septet.ranking.pool import Candidate
-from septet.sqlite.tables import candidates, fulltext
+from septet.sqlite.tables import conditions, fulltext
 from septet.sqlite.tier.read_view import ReadView
-from septet.tiers.legs import answering_step, matched, memory_place, nothing_compared
+from septet.tiers.inspection import answering_step, matched, memory_place, nothing_compared
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from septet.ranking.pool import Pool
+
 
 _EQUAL = np.ones(5)
 
 
 def filters_passed(view: ReadView, candidate: Candidate) -> dict[str, bool]:
     """Return the filters of the search by name, True if the entry passes."""
-    return candidates.filters_passed(view.read, view.plan, candidate.row, memories=_as_memory(view, candidate))
+    return conditions.filters_passed(view.read, view.plan, candidate.row, memories=_as_memory(view, candidate))
 
 
 def legs_of(view: ReadView, candidate: Candidate, filters: Mapping[str, bool]) -> list[LegReport]:
@@ -81,7 +84,7 @@ def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport
 
 def _path_place(view: ReadView, candidate: Candidate, passes: bool) -> list[LegReport]:
     """Return the place of an entry whose file is named by the query, if any."""
-    from septet.sqlite.tier.named import named_by
+    from septet.sqlite.tier.additions import named_by
 
     matches = named_by(view, view.plan.query.text)
     exact = matches.get(candidate.row)
@@ -161,3 +164,26 @@ def _vector_place(view: ReadView, candidate: Candidate, passes: bool) -> LegRepo
     place = np.flatnonzero(order == at[0])
     rank = int(place[0]) + 1 if len(place) and passes else None
     return LegReport("vector", True, rank, of, view.taken, cosine, f"cosine {cosine:.4f}")
+
+
+def counted_matches(view: ReadView, query: int, listings: Listings, fields: Sequence[Faceted]) -> list[Counted]:
+    """Count the matches of a query that pass the filters, by values of fields."""
+    listing = listings.at(view.read)
+    mask = listing.listing.mask_of(_rows(view, query))
+    return [counted_in(listing, field, mask) for field in fields]
+
+
+def _rows(view: ReadView, query: int) -> NDArray[np.int64]:
+    """Return the matching rows; in a vector-only search, all that pass the filters."""
+    plan = view.plans[query]
+    if not plan.asks_text:
+        compared = plan.asks_vectors and view.space is not None
+        return view.snapshot.rows[view.mask()] if compared else np.empty(0, dtype=np.int64)
+    from septet.sqlite.tables import fulltext
+
+    matches = fulltext.matching(view.read, view.at_step(plan)) if view.needs_fts5(plan) else view.matches(query).rows
+    rows = np.asarray(matches, dtype=np.int64)
+    if plan.include_memories and not plan.scores_memories:
+        memories = fulltext.recall_memories(view.read, view.at_step(plan), -1)
+        rows = np.concatenate([rows, np.array(memories, dtype=np.int64)])
+    return rows

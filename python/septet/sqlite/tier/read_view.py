@@ -164,7 +164,7 @@ class ReadView:
             constants=plan.profile.text.constants,
         )
         if plan.scans_words:
-            from septet.sqlite.tier.likeness import cosines_of
+            from septet.sqlite.tier.completion import cosines_of
 
             pool = pool.with_columns(
                 {"tfidf": cosines_of(self.snapshot, plan.query.text, slots, memories=plan.scores_memories)}
@@ -190,7 +190,7 @@ class ReadView:
         return agreement
 
     def _nearest_by_words(self, tier: int, query: int) -> tuple[Pool, int]:
-        from septet.sqlite.tier.likeness import nearest_by_words
+        from septet.sqlite.tier.completion import nearest_by_words
 
         plan = self.plans[query]
         allowed, memories = self.selection(), plan.scores_memories
@@ -299,8 +299,7 @@ class ReadView:
         """Return the combined filters of the caller, and a function that reads the passing rows from SQLite."""
         if not self.plan.filters:
             return None, None
-        from septet.sqlite.tables.candidates import rows_where
-        from septet.sqlite.tables.conditions import chosen
+        from septet.sqlite.tables.conditions import chosen, rows_where
 
         condition = chosen(self.plan)
         return (None, None) if condition is None else (condition, lambda: rows_where(self.read, condition))
@@ -365,7 +364,7 @@ def open_read_view(store: SqliteStore, manager: SnapshotManager, *plans: Plan) -
                     manager.schedule(store)
                 # `Plan.begins_words`, inlined.
                 if plan.query.begun or (plan.asked is not None and plan.asked.without):
-                    from septet.sqlite.tier.beginnings import completed
+                    from septet.sqlite.tier.completion import completed
 
                     plans = tuple(completed(plans, snapshot))
                 return ReadView(plans, transaction, manager, snapshot, space, mismatch)

@@ -96,7 +96,7 @@ class LocalTier(NamedTuple):
         """
         if isinstance(fault, SeptetError) and type(fault) is not StoreError:
             return False
-        from septet.sqlite.store.aside import set_aside  # imported here: a sound vault does not need it
+        from septet.sqlite.store.mending import set_aside  # imported here: a sound vault does not need it
 
         return set_aside(self.store, left_out)
 
@@ -194,7 +194,7 @@ class LocalSession:
         recalled = view.recall(self.place)
         if "path" in view.plan.profile.columns:
             # Imported here: few profiles have the column.
-            from septet.sqlite.tier.named import with_paths
+            from septet.sqlite.tier.additions import with_paths
 
             recalled = [
                 (with_paths(view, self.place, query, pool), matches) for query, (pool, matches) in enumerate(recalled)
@@ -236,9 +236,9 @@ class LocalSession:
         if not self.standing().linked:
             return Neighbours([0] * len(known), EMPTY, ())
         # Imported here: most vaults contain no links.
-        from septet.sqlite.tables.candidates import rows_of
-        from septet.sqlite.tier.neighbours import near
-        from septet.tiers.walking import rows_in
+        from septet.sqlite.tables.conditions import rows_of
+        from septet.sqlite.tier.additions import near
+        from septet.tiers.protocol import rows_in
 
         rows = rows_in(known, self.place, lambda ids: rows_of(self.view.read, ids))
         steps, slots, more = near(self.view, [rows[at] for at in anchors], rows)
@@ -248,13 +248,13 @@ class LocalSession:
     @_translated
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
         """Return the ids that the store contains, and the candidates that pass the filters."""
-        from septet.sqlite.tables import candidates
+        from septet.sqlite.tables import conditions
 
         read, plan = self.view.read, self.view.plans[query]
-        covered = candidates.valid_ids(read, plan, ids)
+        covered = conditions.valid_ids(read, plan, ids)
         if not covered:
             return Overrides(covered, EMPTY)
-        passing = candidates.passing_rows(read, plan, [i for i in ids if i in covered])
+        passing = conditions.passing_rows(read, plan, [i for i in ids if i in covered])
         return Overrides(covered, self._pool(query, passing))
 
     @_translated
@@ -301,14 +301,14 @@ class LocalSession:
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
         """Return the words and vector of an entry for comparison (see `Session`)."""
         # Imported here: searches do not need it.
-        from septet.tiers.likeness import likeness_of
+        from septet.tiers.inspection import likeness_of
 
         return likeness_of(self.view.read, entry_id, model)
 
     @_translated
     def facets(self, query: int, fields: Sequence[Faceted]) -> Sequence[Counted]:
         """Count the matches of a query that pass the filters, by values of fields."""
-        from septet.sqlite.tier.facets import counted_matches
+        from septet.sqlite.tier.inspection import counted_matches
 
         counts = counted_matches(self.view, query, self.tier.listings.made, fields)
         self.view.snapshot.check()
@@ -317,9 +317,9 @@ class LocalSession:
     @_translated
     def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
         """Return for each filter True if any entry passes it."""
-        from septet.sqlite.tables import candidates
+        from septet.sqlite.tables import conditions
 
-        return candidates.any_passing(self.view.read, self.view.plan, filters)
+        return conditions.any_passing(self.view.read, self.view.plan, filters)
 
     def _pool(self, query: int, rows: Sequence[int]) -> Pool:
         pool = self.view.candidates_at(self.place, query, self.view.snapshot.slots_of(rows))
@@ -334,7 +334,7 @@ class LocalSession:
         return entries.read_rows(self.view.read, rows)
 
     def _guesses(self, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
-        from septet.sqlite.tier.guesses import guesses_of
+        from septet.sqlite.tier.additions import guesses_of
 
         return guesses_of(self.view, plan)
 
@@ -353,7 +353,7 @@ class LocalSession:
         if plan.profile.text.constants is not None and view.needs_fts5(plan):
             notes = [*notes, constants_of_fts5(self.tier.name)]
         if not plan.include_memories and len(view.snapshot.memories):
-            from septet.sqlite.tier.memories import left_out
+            from septet.sqlite.tier.additions import left_out
 
             note = left_out(view, plan, self.tier.name)
             notes = notes if note is None else [*notes, note]
