@@ -26,10 +26,11 @@ _F = TypeVar("_F", bound=Callable[..., object])
 
 
 class Option(NamedTuple):
-    """Default and help line of an option."""
+    """Default and help line of an option; ``sent`` is False if it cannot be sent to a server, as a function cannot."""
 
     default: Any
     help: str
+    sent: bool = True
 
 
 class _Limit(TypedDict, total=False):
@@ -67,9 +68,9 @@ class RecallOptions(TypedDict, total=False):
     legs: Annotated[Leg | Sequence[Leg] | None, Option(None, "Only this leg of the search: text or vector.")]
     group_by: Annotated[GroupBy | None, Option(None, "One result for all parts of a split entry.")]
     diversity: Annotated[float | None, Option(None, "0 to 1: how dissimilar the results should be.")]
-    reranker: Annotated["Reranker | None", Option(None, "A function that rescores the best hits.")]
-    rerank_top: Annotated[int, Option(50, "Number of best hits to rerank.")]
-    rerank_timeout_s: Annotated[float, Option(10.0, "Timeout of the reranker, in seconds.")]
+    reranker: Annotated["Reranker | None", Option(None, "A function that rescores the best hits.", False)]
+    rerank_top: Annotated[int, Option(50, "Number of best hits to rerank.", False)]
+    rerank_timeout_s: Annotated[float, Option(10.0, "Timeout of the reranker, in seconds.", False)]
     timeout_s: Annotated[float | None, Option(None, "Return partial results after this many seconds.")]
     tiers: Annotated["str | Strings | None", Option(None, "Only these tiers of a federation.")]
     facets: Annotated["str | Sequence[str | tuple[str, str]] | None", Option(None, "Count the matches by fields.")]

@@ -13,8 +13,8 @@ from septet.model.fields import Severity
 from septet.profiles import BUILTIN
 from septet.query.options import Leg, Mode
 from septet.service.operations import OPERATIONS, Operation
-from septet.service.requests import MOST_RESULTS, Id, Query, Tier, WireRequest, set_fields
-from septet.service.running import Serving, arguments_of
+from septet.service.requests import MOST_RESULTS, Id, Query, Tier, WireRequest
+from septet.service.running import Serving, arguments_of, set_fields
 
 _FILTERS = ("kind", "type", "domain", "severity", "source")
 

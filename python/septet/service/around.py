@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MOST_OF_ONE = 6
 
 
-def neighbourhood(memory: Memory, id: str, *, limit: int, **tier: Any) -> dict[str, Any]:
+def neighbourhood(memory: Memory, id: str, *, limit: int = 40, tier: str | None = None) -> dict[str, Any]:
     """Return an entry, those within two links in either direction, and the links between them.
 
     Half of the places are for direct neighbours, more if those have few further ones. Links to missing entries are
@@ -24,19 +24,20 @@ def neighbourhood(memory: Memory, id: str, *, limit: int, **tier: Any) -> dict[s
         memory: the vault or federation.
         id: the entry in the middle.
         limit: maximum number of entries.
-        tier: the tier to read, if one is named.
+        tier: the tier to read; None for any.
 
     Raises:
         EntryNotFound: no entry has this id.
     """
-    if not memory.load([id], **tier):
+    named: Any = {} if tier is None else {"tier": tier}
+    if not memory.load([id], **named):
         raise EntryNotFound(f"there is no entry {id!r}")
-    center_links = memory.links(id, **tier)
+    center_links = memory.links(id, **named)
     steps, links = {id: 0}, {id: center_links}
     first = _neighbours_of(id, center_links)
     second: list[str] = []
     for neighbour in first[: limit - 1]:
-        links[neighbour] = memory.links(neighbour, **tier)
+        links[neighbour] = memory.links(neighbour, **named)
     direct = first[: max(limit // 2, limit - 1 - sum(min(len(links[n]), MOST_OF_ONE) for n in first[: limit - 1]))]
     steps |= dict.fromkeys(direct, 1)
     for neighbour in direct:
@@ -44,8 +45,8 @@ def neighbourhood(memory: Memory, id: str, *, limit: int, **tier: Any) -> dict[s
     steps |= dict.fromkeys([*dict.fromkeys(second)][: limit - len(steps)], 2)
     # Remaining direct neighbours fill the remaining places.
     steps |= dict.fromkeys([n for n in first if n not in steps][: limit - len(steps)], 1)
-    entries = {entry.id: entry for entry in memory.load(steps, **tier)}
-    links |= {entry_id: memory.links(entry_id, **tier) for entry_id in entries if entry_id not in links}
+    entries = {entry.id: entry for entry in memory.load(steps, **named)}
+    links |= {entry_id: memory.links(entry_id, **named) for entry_id in entries if entry_id not in links}
     between = {(link.source, link.target): link for entry_id in entries for link in links[entry_id]}
     shown = [link for ends, link in sorted(between.items()) if entries.keys() >= {*ends}]
     return {

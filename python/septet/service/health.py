@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from septet.errors import SeptetError
 from septet.federation import Federation
-from septet.profiles import resolve
+from septet.profiles import ProfileLike, resolve
 from septet.ranking.adaptive import weights_of
 from septet.vault import Vault
 from septet.vault.anywhere import AnyVault
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST_DAYS = 400
 
 
-def health(memory: Memory, *, folders: bool) -> dict[str, Any]:
+def health(memory: Memory, *, folders: bool = True) -> dict[str, Any]:
     """Return the health of each tier; for one that cannot be read, its error.
 
     Args:
@@ -32,7 +32,7 @@ def health(memory: Memory, *, folders: bool) -> dict[str, Any]:
     return {"at": time.time(), "tiers": [_tier_health(name, vault, folders) for name, vault in _vaults(memory).items()]}
 
 
-def learned(memory: Memory, *, profile: Any = None, tier: str | None = None) -> dict[str, Any]:
+def learned(memory: Memory, *, profile: ProfileLike | None = None, tier: str | None = None) -> dict[str, Any]:
     """Return the weights of a profile after each day of feedback, computed as in searches.
 
     Args:

@@ -1,28 +1,34 @@
 """Requests as pydantic models: MCP and HTTP validate with them, and derive their schemas from them.
 
-The options of a search come from `septet.query.options`. File paths are not accepted: a profile is a built-in name or
-an object, since callers must not read files of the server.
+The fields are the parameters of the methods of a vault, with wire types in place of Python types. File paths are not
+accepted: a profile is a built-in name or an object, since callers must not read files of the server.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from inspect import Parameter, signature
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, create_model
+from typing_extensions import Unpack
 
-from septet.model.fields import Action, OnSimilar, Severity, Trust
+from septet.model import fields
+from septet.model.fields import EntryFields
 from septet.profiles.builtin import BUILTIN
 from septet.query.facets import Bucket
-from septet.query.options import OPTIONS, GroupBy, Leg, Mode, Syntax
+from septet.query.options import OPTIONS, Mode
 from septet.retrieval.config import RetrievalProfile
+from septet.retrieval.retriever import Retriever
+from septet.service import around, health
+from septet.vault import Vault
 
 #: A time on the wire: epoch seconds, or RFC 3339 with a zone.
 WireTime: TypeAlias = float | AwareDatetime
 #: The name of a built-in profile, or a profile as an object; never a file of the server.
 WireProfile: TypeAlias = Literal[tuple(BUILTIN)] | dict[str, Any]  # type: ignore[valid-type]
-Where: TypeAlias = dict[str, Any]
-Words: TypeAlias = str | list[str]
 WireVector: TypeAlias = Annotated[list[float], Field(min_length=1, max_length=65_536)]
 Id: TypeAlias = Annotated[str, Field(min_length=1, max_length=256, description="The id of an entry.")]
 Query: TypeAlias = Annotated[str, Field(description="A question or keywords; no character has a special meaning.")]
@@ -32,42 +38,7 @@ Tier: TypeAlias = Annotated[str | None, Field(description="The tier to use, if t
 MOST_RESULTS = 1_000
 #: Maximum number of ids, queries or entries per request; more need NDJSON, or several requests.
 MOST_ITEMS = 1_000
-
-#: Wire type of each search option. Options that are functions are not sent.
-_OPTION_TYPES: Mapping[str, Any] = {
-    "limit": Annotated[int, Field(ge=1, le=MOST_RESULTS)] | None,
-    "offset": Annotated[int, Field(ge=0)],
-    "must": Words | None,
-    "must_not": Words | None,
-    "phrase": Words | None,
-    "prefix": bool | Words,
-    "syntax": Syntax,
-    "typos": bool | None,
-    "mode": Mode,
-    "domain": str | None,
-    "type": str | None,
-    "severity": Severity | None,
-    "tags": list[str] | None,
-    "where": Where | None,
-    "profile": WireProfile | None,
-    "include_expired": bool,
-    "as_of": WireTime | None,
-    "min_score": float | None,
-    "min_confidence": float | None,
-    "max_tokens": int | None,
-    "query_vector": WireVector | None,
-    "model": str | None,
-    "legs": Leg | list[Leg] | None,
-    "group_by": GroupBy | None,
-    "diversity": float | None,
-    "timeout_s": float | None,
-    "tiers": Words | None,
-    "facets": str | list[str | tuple[str, str]] | None,
-    "kinds": Words | None,
-    "include_memories": bool,
-}
-#: Search options that cannot be sent.
-LOCAL_OPTIONS = frozenset({"reranker", "rerank_top", "rerank_timeout_s"})
+_Limit: TypeAlias = Annotated[int, Field(ge=1, le=MOST_RESULTS)]
 
 
 class WireRequest(BaseModel):
@@ -76,261 +47,10 @@ class WireRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=False, arbitrary_types_allowed=False, protected_namespaces=())
 
 
-def set_fields(request: BaseModel, *without: str) -> dict[str, Any]:
-    """Return the fields that a request sets, as keyword arguments."""
-    return {name: getattr(request, name) for name in request.model_fields_set if name not in without}
-
-
-def _with_options(name: str, doc: str, required: Mapping[str, Any], *without: str) -> type[WireRequest]:
-    options = {
-        option: (kind, Field(OPTIONS[option].default, description=OPTIONS[option].help))
-        for option, kind in _OPTION_TYPES.items()
-        if option not in without
-    }
-    return create_model(name, __base__=WireRequest, __doc__=doc, **{**required, **options})
-
-
-#: Maximum number of characters of a hit's passage, as pieces with matches marked; None for no pieces.
-Passages: TypeAlias = Annotated[
-    int | None, Field(ge=1, le=10_000, description="Add title and passage as pieces, of at most this length.")
-]
-SearchRequest = _with_options("SearchRequest", "A search.", {"query": (Query, ...), "passages": (Passages, None)})
-RecallRequest = _with_options(
-    "RecallRequest", "A search of memories.", {"query": (Query, ...)}, "kinds", "include_memories"
-)
-SearchManyRequest = _with_options(
-    "SearchManyRequest",
-    "Many queries with one set of options.",
-    {"queries": (Annotated[list[Query], Field(max_length=MOST_ITEMS)], ...)},
-    "query_vector",
-)
-ExplainRequest = _with_options(
-    "ExplainRequest", "An entry of a search to explain.", {"query": (Query, ...), "id": (Id, ...)}, "mode"
-)
-
-
-class NoRequest(WireRequest):
-    """A request without fields."""
-
-
-class IdRequest(WireRequest):
-    """One entry."""
-
-    id: Id
-    tier: Tier = None
-
-
-class TierRequest(WireRequest):
-    """One tier of a federation, or all."""
-
-    tier: Tier = None
-
-
-class IdsBeginningRequest(WireRequest):
-    """A prefix of ids."""
-
-    text: Annotated[str, Field(max_length=256, description="The beginning of an id; capitals count.")]
-    limit: Annotated[int, Field(ge=1, le=1_000)] = 20
-    tier: Tier = None
-
-
-class LoadRequest(WireRequest):
-    """Whole entries by id."""
-
-    ids: Annotated[list[Id], Field(max_length=MOST_ITEMS, description="Ids that a search returned.")]
-    tier: Tier = None
-
-
-class EntriesRequest(WireRequest):
-    """A page of entries."""
-
-    where: Where | None = None
-    order_by: str | tuple[str, Literal["asc", "desc"]] = "created_at"
-    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 100
-    after: str | None = Field(None, description="`next` of the previous page.")
-    as_of: WireTime | None = None
-    tier: Tier = None
-
-
-class CountRequest(WireRequest):
-    """A filter of entries to count."""
-
-    where: Where | None = None
-    as_of: WireTime | None = None
-    tier: Tier = None
-
-
-class FacetsRequest(WireRequest):
-    """A field to count entries by."""
-
-    field: str
-    where: Where | None = None
-    by: Bucket | None = None
-    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 100
-    as_of: WireTime | None = None
-    tier: Tier = None
-
-
-class SimilarRequest(WireRequest):
-    """Entries similar to an entry, a text or a vector."""
-
-    id: Id | None = None
-    text: str | None = None
-    vector: WireVector | None = None
-    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 10
-    min_similarity: float | None = None
-    where: Where | None = None
-    kinds: Words | None = None
-    include_expired: bool = False
-    include_memories: bool = False
-    model: str | None = None
-    mode: Mode = "full"
-    tier: Tier = None
-
-
-class NeighbourhoodRequest(WireRequest):
-    """The entries around one."""
-
-    id: Id
-    limit: Annotated[int, Field(ge=1, le=200, description="Maximum number of entries.")] = 40
-    tier: Tier = None
-
-
-class HealthRequest(WireRequest):
-    """The health of the memory."""
-
-    folders: Annotated[bool, Field(description="Also compare the folders with the disk.")] = True
-
-
-class LearnedRequest(WireRequest):
-    """The weights of a profile after each day of feedback."""
-
-    profile: WireProfile | None = None
-    tier: Tier = None
-
-
-class RetrieveRequest(WireRequest):
-    """A search of several corpora."""
-
-    query: Query
-    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS)] | None = None
-    corpora: list[str] | None = None
-    mode: str | None = None
-    timeout_s: float | None = None
-    scope: dict[str, Any] | None = None
-    profile: RetrievalProfile | None = None
-
-
-class WeightsRequest(WireRequest):
-    """The weights of a profile."""
-
-    profile: WireProfile | None = None
-    vectors: bool | None = None
-
-
 class _Span(WireRequest):
     path: str
     first_line: int
     last_line: int
-
-
-class _Facts(WireRequest):
-    kind: str | None = None
-    type: str | None = None
-    domain: str | None = None
-    severity: Severity | None = None
-    attrs: dict[str, Any] | None = None
-    source: str | None = None
-    trust: Trust | None = None
-    created_at: WireTime | None = None
-    updated_at: WireTime | None = None
-    valid_from: WireTime | None = None
-    valid_until: WireTime | None = None
-
-
-class _Texts(_Facts):
-    description: str | None = None
-    context: str | None = None
-    tags: list[str] | None = None
-    parent: str | None = None
-    span: _Span | None = None
-    vector: WireVector | dict[str, WireVector] | None = None
-    model: str | None = None
-    split: Literal["auto"] | int | None = None
-    tier: Tier = None
-
-
-class AddRequest(_Texts):
-    """An entry to store; one with the same id is overwritten."""
-
-    title: str
-    id: Id | None = None
-    on_similar: OnSimilar = "keep"
-    similarity: float = 0.95
-
-
-class UpdateRequest(_Texts):
-    """Fields of an entry to change."""
-
-    id: Id
-    title: str | None = None
-    merge_attrs: dict[str, Any] | None = None
-
-
-class UpdateManyRequest(_Facts):
-    """Fields to change of every entry that passes a filter."""
-
-    where: Where
-    tags: list[str] | None = None
-    merge_attrs: dict[str, Any] | None = None
-    dry_run: bool = False
-    tier: Tier = None
-
-
-class RememberRequest(_Facts):
-    """A memory to store."""
-
-    text: Annotated[str, Field(description="What to remember, in a sentence or a few.")]
-    details: str = ""
-    topics: list[str] = []
-    id: Id | None = None
-    vector: WireVector | dict[str, WireVector] | None = None
-    model: str | None = None
-    on_similar: OnSimilar = "keep"
-    similarity: float = 0.95
-    tier: Tier = None
-
-
-class DeleteRequest(WireRequest):
-    """Entries to delete: by id, or by a filter."""
-
-    ids: Annotated[list[Id], Field(max_length=MOST_ITEMS)] = []
-    where: Where | None = None
-    dry_run: bool = False
-    tier: Tier = None
-
-
-class ForgetRequest(DeleteRequest):
-    """Memories to delete: by id, or by a filter."""
-
-
-class SupersedeRequest(WireRequest):
-    """An entry that replaces another."""
-
-    old: Id
-    new: Id | dict[str, Any]
-    reason: str = ""
-    tier: Tier = None
-
-
-class LinkRequest(WireRequest):
-    """A link to store."""
-
-    source: Id
-    target: Id
-    type: str = "related"
-    note: str = ""
-    tier: Tier = None
 
 
 class _Link(WireRequest):
@@ -340,25 +60,217 @@ class _Link(WireRequest):
     note: str = ""
 
 
-class LinkManyRequest(WireRequest):
-    """Links to store, all or none."""
+#: Wire types by name in an annotation, for types that differ on the wire and those imported for type checkers only.
+_TYPES: Mapping[str, Any] = {
+    **vars(fields),
+    "ArrayLike": WireVector,
+    "Bucket": Bucket,
+    "Mode": Mode,
+    "OrderBy": str | tuple[str, Literal["asc", "desc"]],
+    "ProfileLike": WireProfile,
+    "Span": _Span,
+    "SpanFields": _Span,
+    "Split": Literal["auto"] | int,
+    "Strings": list[str],
+    "Time": WireTime,
+    "Unpack": Unpack,
+    "VectorLike": WireVector | dict[str, WireVector],
+}
+#: JSON types of abstract types.
+_ABSTRACT: Mapping[Any, Any] = {Collection: list, Iterable: list, Mapping: dict, Sequence: list, object: Any}
+#: Wire types of parameters by name, where the Python type alone is not enough.
+_NAMED: Mapping[str, Any] = {
+    "id": Id,
+    "query": Query,
+    "limit": _Limit,
+    "offset": Annotated[int, Field(ge=0)],
+}
 
-    links: Annotated[list[_Link], Field(max_length=MOST_ITEMS)]
-    tier: Tier = None
+
+def _request(
+    name: str,
+    doc: str,
+    method: Callable[..., Any] | None = None,
+    *without: str,
+    extra: type | None = None,
+    tier: bool = True,
+    **types: Any,
+) -> type[WireRequest]:
+    """Return the model of a request: the parameters of a method, as wire types.
+
+    Args:
+        without: parameters that cannot be sent.
+        extra: a typed dict of the keyword arguments, where the method does not name it.
+        tier: True for a field ``tier``.
+        types: wire types of parameters that need others; of further fields and other defaults, as ``(type, default)``.
+    """
+    members: dict[str, Any] = {}
+    for parameter in () if method is None else _parameters(method, extra):
+        if parameter.name not in ("self", *without):
+            kind = types.pop(parameter.name, None) or _wire(parameter.name, _evaluated(parameter.annotation, method))
+            default = ... if parameter.default is Parameter.empty else parameter.default
+            members[parameter.name] = kind if isinstance(kind, tuple) else (kind, default)
+    members |= types
+    if tier:
+        members["tier"] = (Tier, None)
+    return create_model(name, __base__=WireRequest, __doc__=doc, **members)
 
 
-class UnlinkRequest(WireRequest):
-    """A link to remove."""
+def _parameters(method: Callable[..., Any], extra: type | None) -> Iterator[Parameter]:
+    """Yield the parameters of a method that can be sent, and the keyword arguments of its typed dict."""
+    # Only `takes_options` sets a signature.
+    options = OPTIONS if hasattr(method, "__signature__") else {}
+    for name, parameter in signature(method).parameters.items():
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            more: Any = get_args(_evaluated(parameter.annotation, method))[0] if extra is None else extra
+            for key, hint in get_type_hints(more, localns=dict(_TYPES)).items():
+                required = key in more.__required_keys__
+                default, kind = (Parameter.empty, hint) if required else (None, hint | None)
+                yield Parameter(key, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        elif name not in options:
+            yield parameter
+        elif options[name].sent:
+            yield parameter.replace(default=Field(options[name].default, description=options[name].help))
 
-    source: Id
-    target: Id
-    tier: Tier = None
+
+def _evaluated(hint: Any, method: Any) -> Any:
+    """Return an annotation of a method, with the types of the wire."""
+
+    def holder() -> None: ...
+
+    holder.__annotations__ = {"return": hint}
+    module = vars(sys.modules[method.__module__])
+    return get_type_hints(holder, module, dict(_TYPES), include_extras=True)["return"]
 
 
-class FeedbackRequest(WireRequest):
-    """Feedback on a result."""
+def _wire(name: str, hint: Any) -> Any:
+    """Return the wire type of a parameter."""
+    if name not in _NAMED:
+        return _json(hint)
+    return _NAMED[name] | None if type(None) in get_args(hint) else _NAMED[name]
 
-    query: Query
-    id: Id
-    action: Action
-    tier: Tier = None
+
+def _json(hint: Any) -> Any:
+    """Return a type with abstract types replaced by those of JSON."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is None or origin in (Annotated, Literal):
+        return _ABSTRACT.get(hint, hint)
+    parts = tuple(map(_json, inner))
+    return Union[parts] if origin in (Union, UnionType) else _ABSTRACT.get(origin, origin)[parts]  # noqa: UP007
+
+
+SearchRequest = _request(
+    "SearchRequest",
+    "A search.",
+    Vault.search,
+    tier=False,
+    # Maximum number of characters of a hit's passage, as pieces with matches marked; None for no pieces.
+    passages=(
+        Annotated[
+            int | None, Field(ge=1, le=10_000, description="Add title and passage as pieces, of at most this length.")
+        ],
+        None,
+    ),
+)
+RecallRequest = _request("RecallRequest", "A search of memories.", Vault.recall, tier=False)
+SearchManyRequest = _request(
+    "SearchManyRequest",
+    "Many queries with one set of options.",
+    Vault.search_many,
+    *("query_vector", "query_vectors", "threads"),
+    tier=False,
+    queries=Annotated[list[Query], Field(max_length=MOST_ITEMS)],
+)
+ExplainRequest = _request("ExplainRequest", "An entry of a search to explain.", Vault.explain, "mode", tier=False)
+RetrieveRequest = _request(
+    "RetrieveRequest",
+    "A search of several corpora.",
+    Retriever.retrieve,
+    *("plan", "verification", "query_vector", "model"),
+    tier=False,
+    corpora=list[str] | None,
+    mode=str | None,
+    profile=(RetrievalProfile | None, None),
+)
+WeightsRequest = _request("WeightsRequest", "The weights of a profile.", Vault.weights, tier=False)
+NoRequest = _request("NoRequest", "A request without fields.", tier=False)
+IdRequest = _request("IdRequest", "One entry.", Vault.get)
+TierRequest = _request("TierRequest", "One tier of a federation, or all.", Vault.stats)
+IdsBeginningRequest = _request(
+    "IdsBeginningRequest",
+    "A prefix of ids.",
+    Vault.ids_beginning,
+    text=Annotated[str, Field(max_length=256, description="The beginning of an id; capitals count.")],
+)
+LoadRequest = _request(
+    "LoadRequest",
+    "Whole entries by id.",
+    Vault.load,
+    ids=Annotated[list[Id], Field(max_length=MOST_ITEMS, description="Ids that a search returned.")],
+)
+EntriesRequest = _request(
+    "EntriesRequest",
+    "A page of entries.",
+    Vault.entries,
+    limit=_Limit,
+    after=Annotated[str | None, Field(description="`next` of the previous page.")],
+)
+CountRequest = _request("CountRequest", "A filter of entries to count.", Vault.count)
+FacetsRequest = _request("FacetsRequest", "A field to count entries by.", Vault.facets, limit=_Limit)
+SimilarRequest = _request("SimilarRequest", "Entries similar to an entry, a text or a vector.", Vault.similar)
+NeighbourhoodRequest = _request(
+    "NeighbourhoodRequest",
+    "The entries around one.",
+    around.neighbourhood,
+    "memory",
+    limit=Annotated[int, Field(ge=1, le=200, description="Maximum number of entries.")],
+)
+HealthRequest = _request(
+    "HealthRequest",
+    "The health of the memory.",
+    health.health,
+    "memory",
+    tier=False,
+    folders=Annotated[bool, Field(description="Also compare the folders with the disk.")],
+)
+LearnedRequest = _request(
+    "LearnedRequest", "The weights of a profile after each day of feedback.", health.learned, "memory"
+)
+AddRequest = _request(
+    "AddRequest",
+    "An entry to store; one with the same id is overwritten.",
+    Vault.add,
+    "entry",
+    extra=EntryFields,
+)
+UpdateRequest = _request("UpdateRequest", "Fields of an entry to change.", Vault.update)
+UpdateManyRequest = _request(
+    "UpdateManyRequest", "Fields to change of every entry that passes a filter.", Vault.update_many
+)
+RememberRequest = _request(
+    "RememberRequest",
+    "A memory to store.",
+    Vault.remember,
+    *("context", "summary", "span"),
+    text=(Annotated[str, Field(description="What to remember, in a sentence or a few.")], ...),
+)
+_IDS: Any = (Annotated[list[Id], Field(max_length=MOST_ITEMS)], [])
+DeleteRequest = _request("DeleteRequest", "Entries to delete: by id, or by a filter.", Vault.delete, ids=_IDS)
+ForgetRequest = _request("ForgetRequest", "Memories to delete: by id, or by a filter.", Vault.forget, ids=_IDS)
+SupersedeRequest = _request(
+    "SupersedeRequest",
+    "An entry that replaces another.",
+    Vault.supersede,
+    old=Id,
+    new=Id | dict[str, Any],
+)
+LinkRequest = _request("LinkRequest", "A link to store.", Vault.link, source=Id, target=Id)
+LinkManyRequest = _request(
+    "LinkManyRequest",
+    "Links to store, all or none.",
+    Vault.link_many,
+    "items",
+    links=(Annotated[list[_Link], Field(max_length=MOST_ITEMS)], ...),
+)
+UnlinkRequest = _request("UnlinkRequest", "A link to remove.", Vault.unlink, source=Id, target=Id)
+FeedbackRequest = _request("FeedbackRequest", "Feedback on a result.", Vault.feedback)

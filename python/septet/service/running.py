@@ -9,7 +9,6 @@ from septet.federation import Federation
 from septet.inputs.arguments import shown
 from septet.model.results import Hit, Results
 from septet.profiles.builtin import BUILTIN
-from septet.service.requests import set_fields
 from septet.vault.anywhere import AnyVault
 from septet.vault.places import is_like_place
 
@@ -52,6 +51,11 @@ class Serving(Protocol):
 
     def tier_sessions(self) -> TierSessions:
         """Return the sessions of remote tiers."""
+
+
+def set_fields(request: Any, *without: str) -> dict[str, Any]:
+    """Return the fields that a request sets, as keyword arguments."""
+    return {name: getattr(request, name) for name in request.model_fields_set if name not in without}
 
 
 def arguments_of(memory: Memory, request: Any, *without: str) -> dict[str, Any]:
