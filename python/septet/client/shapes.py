@@ -356,37 +356,3 @@ class StoredAnswer(TypedDict, total=False):
     id: str
     line: Count
     error: dict[str, Any]
-
-
-#: The answer of each operation.
-ANSWERS: Mapping[str, Any] = {
-    "search": ResultsAnswer,
-    "search_many": SearchManyAnswer,
-    "recall": ResultsAnswer,
-    "retrieve": RetrievalAnswer,
-    "explain": ExplanationAnswer,
-    "similar": ResultsAnswer,
-    "weights": WeightsAnswer,
-    "stats": StatsAnswer,
-    "status": StatusAnswer,
-    "load": LoadedAnswer,
-    "ids_beginning": IdsAnswer,
-    "entries": PageAnswer,
-    "count": CountAnswer,
-    "facets": FacetsAnswer,
-    "history": HistoryAnswer,
-    "links": LinksAnswer,
-    "add": IdAnswer,
-    "bulk": StoredAnswer,
-    "update": EntryAnswer,
-    "update_many": CountAnswer,
-    "delete": CountAnswer,
-    "remember": IdAnswer,
-    "forget": CountAnswer,
-    "supersede": IdAnswer,
-    "reinstate": OkAnswer,
-    "link": OkAnswer,
-    "link_many": CountAnswer,
-    "unlink": OkAnswer,
-    "feedback": OkAnswer,
-}

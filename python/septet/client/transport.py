@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic_core import from_json
 
 from septet.client.faults import error_of
-from septet.client.shapes import ANSWERS
+from septet.client.routes import ROUTES
 from septet.client.wire import encoded
 from septet.errors import QueryError, StoreError, Unreachable, printable
 from septet.inputs.arguments import cut, real, utf8, whole
@@ -29,47 +29,12 @@ GRACE_S = 2.0
 MOST_TIMEOUT_S = 86_400.0
 _JSON, _LINES = "application/json", "application/x-ndjson"
 
-#: The operations by name: verb, path, True if read-only, as in `septet.service.operations`. ``{id}`` is a field of the
-#: request. Read-only operations may be retried after a failed connection.
-ROUTES: Mapping[str, tuple[str, str, bool]] = {
-    "search": ("POST", "/v1/search", True),
-    "search_many": ("POST", "/v1/search_many", True),
-    "recall": ("POST", "/v1/recall", True),
-    "retrieve": ("POST", "/v1/retrieve", True),
-    "explain": ("POST", "/v1/explain", True),
-    "similar": ("POST", "/v1/similar", True),
-    "weights": ("POST", "/v1/weights", True),
-    "stats": ("GET", "/v1/stats", True),
-    "status": ("GET", "/v1/status", True),
-    "load": ("POST", "/v1/load", True),
-    "ids_beginning": ("POST", "/v1/ids", True),
-    "entries": ("POST", "/v1/list", True),
-    "count": ("POST", "/v1/count", True),
-    "facets": ("POST", "/v1/facets", True),
-    "history": ("POST", "/v1/history", True),
-    "links": ("POST", "/v1/links/of", True),
-    "tier": ("POST", "/v1/tier", True),
-    "add": ("POST", "/v1/entries", False),
-    "bulk": ("POST", "/v1/bulk", False),
-    "update": ("PATCH", "/v1/entries/{id}", False),
-    "update_many": ("POST", "/v1/update_many", False),
-    "delete": ("POST", "/v1/delete", False),
-    "remember": ("POST", "/v1/memories", False),
-    "forget": ("POST", "/v1/forget", False),
-    "supersede": ("POST", "/v1/supersede", False),
-    "reinstate": ("POST", "/v1/reinstate", False),
-    "link": ("POST", "/v1/links", False),
-    "link_many": ("POST", "/v1/link_many", False),
-    "unlink": ("POST", "/v1/unlink", False),
-    "feedback": ("POST", "/v1/feedback", False),
-}
-
 
 class ServerCall(NamedTuple):
     """One call of a server.
 
     Attributes:
-        operation: its name in `ROUTES`.
+        operation: its name in `septet.client.routes.ROUTES`.
         request: its fields; or bytes, lines of JSON.
         within_s: its maximum time, in seconds; None for the default of the client.
         shape: the type of the answer; None for that of the operation.
@@ -162,7 +127,8 @@ def outgoing(call: ServerCall, settings: ConnectionSettings) -> HttpRequest:
     Raises:
         QueryError: an argument that is no JSON value; `EntryError` for one of a write.
     """
-    verb, path, reads = ROUTES[call.operation]
+    verb, path, _, effect, _ = ROUTES[call.operation]
+    reads = effect == "reads"
     headers = {"Accept-Encoding": "identity", "User-Agent": "septet", "Accept": _JSON}
     if settings.token is not None:
         headers["Authorization"] = f"Bearer {settings.token}"
@@ -232,7 +198,7 @@ def decoded(status: int, body: bytes, call: ServerCall, settings: ConnectionSett
     Raises:
         SeptetError: the error of the server; `Unreachable` for an answer of another type.
     """
-    shape = ANSWERS[call.operation] if call.shape is None else call.shape
+    shape = ROUTES[call.operation].answer if call.shape is None else call.shape
     if 200 <= status < 300:
         if isinstance(call.request, bytes):
             lines = [line for line in body.splitlines() if line.strip()]
@@ -243,7 +209,7 @@ def decoded(status: int, body: bytes, call: ServerCall, settings: ConnectionSett
         answer = from_json(body)
     except ValueError:
         answer = None
-    raise error_of(status, answer, settings.url, reads=ROUTES[call.operation][2], masked=settings.masked)
+    raise error_of(status, answer, settings.url, reads=ROUTES[call.operation].effect == "reads", masked=settings.masked)
 
 
 def late(where: str, within_s: float) -> Unreachable:

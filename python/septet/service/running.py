@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from pydantic import BaseModel
+
 from septet.errors import TierError
 from septet.federation import Federation
 from septet.inputs.arguments import shown
+from septet.model.codec import as_json
 from septet.model.results import Hit, Results
 from septet.profiles.builtin import BUILTIN
 from septet.vault.anywhere import AnyVault
@@ -64,10 +67,33 @@ def arguments_of(memory: Memory, request: Any, *without: str) -> dict[str, Any]:
     Raises:
         TierError: a tier is named, but one vault is served.
     """
-    fields = set_fields(request, *without)
+    fields = {
+        name: value.model_dump() if isinstance(value, BaseModel) else value
+        for name, value in set_fields(request, *without).items()
+    }
     if isinstance(memory, AnyVault) and (tier := fields.pop("tier", None)) is not None:
         raise TierError(f"there is no tier {shown(tier)}: one vault is served, without tiers")
     return fields
+
+
+def method(name: str, answer: Any) -> Callable[[Serving, Any], dict[str, Any]]:
+    """Return the `Operation.run` that calls a method of the vault with the fields of a request.
+
+    Args:
+        name: the name of the method.
+        answer: the type of the answer. A result that is no dict in JSON is its only field; None is True.
+    """
+    (field, *_) = answer.__annotations__
+
+    def run(served: Serving, request: Any) -> dict[str, Any]:
+        called = getattr(served.blocking, name)
+        arguments = arguments_of(served.blocking, request)
+        # Methods take ids as positional arguments, or as one.
+        ids = arguments.pop("ids", ()) if name in ("delete", "forget") else ()
+        result = as_json(called(*ids, **arguments))
+        return result if isinstance(result, dict) else {field: True if result is None else result}
+
+    return run
 
 
 def search(served: Serving, request: Any) -> dict[str, Any]:
@@ -76,35 +102,9 @@ def search(served: Serving, request: Any) -> dict[str, Any]:
     return results.to_dict() if request.passages is None else _with_passages(results, request.passages)
 
 
-def search_many(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.search_many`."""
-    results = served.blocking.search_many(request.queries, **set_fields(request, "queries"))
-    return {"results": [result.to_dict() for result in results]}
-
-
-def recall(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.recall`."""
-    return served.blocking.recall(**set_fields(request)).to_dict()
-
-
 def retrieve(served: Serving, request: Any) -> dict[str, Any]:
     """See `Retriever.retrieve`."""
     return served.retriever(request.profile).retrieve(**set_fields(request, "profile")).to_dict()
-
-
-def explain(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.explain`."""
-    return served.blocking.explain(**set_fields(request)).to_dict()
-
-
-def similar(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.similar`."""
-    return served.blocking.similar(**arguments_of(served.blocking, request)).to_dict()
-
-
-def weights(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.weights`."""
-    return served.blocking.weights(**set_fields(request)).to_dict()
 
 
 def stats(served: Serving, request: Any) -> dict[str, Any]:
@@ -159,109 +159,10 @@ def load(served: Serving, request: Any) -> dict[str, Any]:
     return {"entries": [entry.to_dict() for entry in entries], "missing": missing}
 
 
-def entries(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.entries`."""
-    return served.blocking.entries(**arguments_of(served.blocking, request)).to_dict()
-
-
-def ids_beginning(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.ids_beginning`."""
-    return {"ids": served.blocking.ids_beginning(**arguments_of(served.blocking, request))}
-
-
-def count(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.count`."""
-    return {"count": served.blocking.count(**arguments_of(served.blocking, request))}
-
-
-def facets(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.facets`."""
-    return served.blocking.facets(**arguments_of(served.blocking, request)).to_dict()
-
-
-def history(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.history`."""
-    return {
-        "versions": [
-            {
-                "entry": version.entry.to_dict(),
-                "replaced_at": version.replaced_at,
-                "call": version.call,
-                "changed": list(version.changed),
-            }
-            for version in served.blocking.history(**arguments_of(served.blocking, request))
-        ]
-    }
-
-
-def links(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.links`."""
-    return {"links": [dict(link._asdict()) for link in served.blocking.links(**arguments_of(served.blocking, request))]}
-
-
-def _stored(name: str) -> Callable[[Serving, Any], dict[str, Any]]:
-    def run(served: Serving, request: Any) -> dict[str, Any]:
-        return {"id": getattr(served.blocking, name)(**_plain(arguments_of(served.blocking, request)))}
-
-    return run
-
-
-def _plain(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments with the span as a dict."""
-    if arguments.get("span") is not None:
-        arguments["span"] = arguments["span"].model_dump()
-    return arguments
-
-
-add, remember, supersede = map(_stored, ("add", "remember", "supersede"))
-
-
-def update(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.update`."""
-    return served.blocking.update(**_plain(arguments_of(served.blocking, request))).to_dict()
-
-
-def update_many(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.update_many`."""
-    return {"count": served.blocking.update_many(**arguments_of(served.blocking, request))}
-
-
-def delete(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.delete`."""
-    return {"count": served.blocking.delete(*request.ids, **arguments_of(served.blocking, request, "ids"))}
-
-
-def forget(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.forget`."""
-    return {"count": served.blocking.forget(*request.ids, **arguments_of(served.blocking, request, "ids"))}
-
-
-def reinstate(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.reinstate`."""
-    return {"changed": served.blocking.reinstate(**arguments_of(served.blocking, request))}
-
-
-def link(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.link`."""
-    served.blocking.link(**arguments_of(served.blocking, request))
-    return {"changed": True}
-
-
 def link_many(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.link_many`."""
     links = [(link.source, link.target, link.type, link.note) for link in request.links]
     return {"count": served.blocking.link_many(links, **arguments_of(served.blocking, request, "links"))}
-
-
-def unlink(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.unlink`."""
-    return {"changed": served.blocking.unlink(**arguments_of(served.blocking, request))}
-
-
-def feedback(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.feedback`."""
-    served.blocking.feedback(**arguments_of(served.blocking, request))
-    return {"changed": True}
 
 
 def _without_paths(counted: dict[str, Any]) -> dict[str, Any]:

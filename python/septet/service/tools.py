@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from septet.client.routes import Effect
 from septet.errors import QueryError, ReadOnly
 from septet.inputs.arguments import shown
 from septet.service import telling
 from septet.service import tool_requests as requests
-from septet.service.operations import OPERATIONS, Effect, Operation
+from septet.service.operations import OPERATIONS, Operation
 from septet.service.requests import WireRequest
 
 if TYPE_CHECKING:
