@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from septet.client import shapes
+from septet.model.codec import value_of
 from septet.model.entry import SNIPPET_CHARS, Entry, Version
-from septet.model.explanation import Explanation, LegReport, Remedy
+from septet.model.explanation import Explanation
 from septet.model.fields import Span
 from septet.model.links import Link
 from septet.model.pages import Facets, Page
@@ -32,11 +34,12 @@ _CITED = re.compile(r"(.*)#[Lp](\d+)(?:-[Lp](\d+))?", re.DOTALL)
 HitContext: TypeAlias = "tuple[SoughtParts, bool, int]"
 
 
-def entry_of(data: shapes.EntryAnswer) -> Entry:
-    """Return the entry of `Entry.to_dict`."""
-    span = data.get("span")
-    fields: dict[str, Any] = {**data, "tags": tuple(data["tags"]), "span": None if span is None else Span(**span)}
-    return Entry(**fields)
+entry_of = partial(value_of, Entry)
+explanation_of = partial(value_of, Explanation)
+link_of = partial(value_of, Link)
+page_of = partial(value_of, Page)
+version_of = partial(value_of, Version)
+weights_of = partial(value_of, Weights)
 
 
 def hit_of(data: shapes.HitAnswer, context: HitContext | None = None) -> Hit:
@@ -111,27 +114,13 @@ def results_of(data: shapes.ResultsAnswer, context_of: Callable[[str], HitContex
         context_of: returns the context of full hits, by the name of the profile; None leaves `Hit.matches` empty.
     """
     context = None if context_of is None or not data["hits"] or data["mode"] == "scan" else context_of(data["profile"])
-    return Results(
-        hits=tuple(hit_of(item, context) for item in data["hits"]),
-        query=data["query"],
-        profile=data["profile"],
-        mode=data["mode"],
-        weights=data["weights"],
-        confidence=data["confidence"],
-        notes=tuple(map(note_of, data["notes"])),
-        tiers=tuple(map(_report_of, data["tiers"])),
-        took_ms=data["took_ms"],
-        total=data["total"],
-        offset=data["offset"],
-        understood=data.get("understood"),
-        facets={name: facets_of(item) for name, item in data.get("facets", {}).items()},
-        matched_by=data.get("matched_by"),
-    )
-
-
-def _report_of(data: shapes.TierReportAnswer) -> TierReport:
-    fields: dict[str, Any] = {**data, "error": data["error"] or ""}
-    return TierReport(**fields)
+    read: dict[str, Any] = {
+        "hits": tuple(hit_of(item, context) for item in data["hits"]),
+        "notes": tuple(map(note_of, data["notes"])),
+        "tiers": tuple(value_of(TierReport, {**item, "error": item["error"] or ""}) for item in data["tiers"]),
+        "facets": {name: facets_of(item) for name, item in data.get("facets", {}).items()},
+    }
+    return Results(**{**data, **read})
 
 
 def facets_of(data: shapes.FacetsAnswer) -> Facets:
@@ -141,21 +130,6 @@ def facets_of(data: shapes.FacetsAnswer) -> Facets:
     return Facets(data["field"], counts, other=data["other"], **numbers)
 
 
-def page_of(data: shapes.PageAnswer) -> Page:
-    """Return the page of `Page.to_dict`."""
-    return Page(tuple(map(entry_of, data["entries"])), data["next"])
-
-
-def explanation_of(data: shapes.ExplanationAnswer) -> Explanation:
-    """Return the explanation of `Explanation.to_dict`."""
-    legs = tuple(LegReport(**leg) for leg in data["legs"])
-    notes = tuple(map(note_of, data["notes"]))
-    remedy = None if data["remedy"] is None else Remedy(**data["remedy"])
-    more = {"estimated": tuple(data["estimated"]), "legs": legs, "notes": notes, "remedy": remedy}
-    fields: dict[str, Any] = {**data, **more}
-    return Explanation(**fields)
-
-
 def stats_of(data: shapes.StatsAnswer, path: str) -> Stats:
     """Return the counts of `Stats.to_dict`, with ``path`` for that of the server, which it does not send."""
     spaces = [
@@ -163,26 +137,5 @@ def stats_of(data: shapes.StatsAnswer, path: str) -> Stats:
         for number, space in enumerate(data["spaces"], start=1)
     ]
     tiers = {name: stats_of(stats, path) for name, stats in data.get("tiers", {}).items()}
-    more = {"path": path, "spaces": spaces, "notes": tuple(map(note_of, data["notes"])), "tiers": tiers}
-    fields: dict[str, Any] = {**data, **more}
-    return Stats(**fields)
-
-
-def weights_of(data: shapes.WeightsAnswer) -> Weights:
-    """Return the weights of `Weights.to_dict`."""
-    return Weights(**data)
-
-
-def version_of(data: shapes.VersionAnswer) -> Version:
-    """Return an earlier version of an entry."""
-    return Version(
-        entry=entry_of(data["entry"]),
-        replaced_at=data["replaced_at"],
-        call=data["call"],
-        changed=tuple(data["changed"]),
-    )
-
-
-def link_of(data: shapes.LinkAnswer) -> Link:
-    """Return a link."""
-    return Link(data["source"], data["target"], data["type"], data["note"])
+    counts = {name: value for name, value in data.items() if name not in ("spaces", "tiers")}
+    return value_of(Stats, counts, path=path, spaces=spaces, tiers=tiers)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
+from septet.model.codec import Plain
 from septet.notes import Note, NoteCode
 from septet.watch import log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EmbedReport:
+class EmbedReport(Plain):
     """The result of a run. Counts texts, not entries: entries with the same text share one vector.
 
     Attributes:
@@ -43,12 +43,6 @@ class EmbedReport:
     def complete(self) -> bool:
         """True if every text has a vector."""
         return not self.missing
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a JSON-ready dict."""
-        counts = ("model", "dimensions", "embedded", "cached", "failed", "missing", "requests", "elsewhere")
-        fields = {name: getattr(self, name) for name in counts}
-        return {**fields, "notes": [n.to_dict() for n in self.notes], "earlier": [r.to_dict() for r in self.earlier]}
 
 
 def log_report(report: EmbedReport, path: str) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from septet.errors import QueryError
 from septet.inputs.arguments import shown, whole
+from septet.model.codec import as_dict
 from septet.model.entry import Tabular
 
 #: Smaller differences are rounding errors.
@@ -88,15 +89,7 @@ class Evaluation(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""
-        return {
-            "profile": self.profile,
-            "queries": len(self.per_query),
-            "means": dict(self.means),
-            "per_query": {id: dict(values) for id, values in self.per_query.items()},
-            "unjudged": list(self.unjudged),
-            "unknown": list(self.unknown),
-            "notes": dict(self.notes),
-        }
+        return {**as_dict(self), "queries": len(self.per_query)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from septet import _core
 from septet.errors import EntryError
 from septet.inputs.arguments import exact, shown, whole
+from septet.model.codec import Plain
 
 #: Chunking algorithm; see `chunk_markdown`.
 Variant: TypeAlias = Literal["capped", "literal", "entries"]
@@ -35,7 +36,7 @@ class Chunk(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Chunking:
+class Chunking(Plain):
     """Chunking parameters of files; see `chunk_markdown`.
 
     Args:
@@ -61,10 +62,6 @@ class Chunking:
     def identity(self) -> str:
         """Identity of the chunking, with the chunker's version: chunks with another identity are rebuilt."""
         return f"{self.variant}/{VERSION}/{self.tokens}/{self.overlap}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready dict of the arguments."""
-        return {"tokens": self.tokens, "overlap": self.overlap, "variant": self.variant}
 
 
 def chunk_markdown(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from septet.files.report import counted
+from septet.model.codec import as_dict
 
 
 class SecretLeft(NamedTuple):
@@ -78,11 +79,4 @@ class RedactReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-ready."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
-        return values | {
-            "roots": list(self.roots),
-            "redacted": dict(self.redacted),
-            "left": [secret._asdict() for secret in self.left],
-            "problems": list(self.problems),
-            "complete": self.complete,
-        }
+        return {**as_dict(self), "complete": self.complete}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.files.trees import LEFT_OUT, kinds_said, merged
+from septet.model.codec import Plain
 
 if TYPE_CHECKING:
     from septet.files.planning import FilePlan
@@ -68,7 +69,7 @@ class RootInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SyncReport:
+class SyncReport(Plain):
     """The result of a sync.
 
     Attributes:
@@ -151,20 +152,6 @@ class SyncReport:
         if not self.complete:
             parts.append(f"{counted(self.files_left, 'file')} left" if self.files_left else "not complete")
         return f"{', '.join(parts)} in {self.took_s:.2f} s"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, JSON-ready."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
-        skipped = [item._asdict() for item in self.skipped]
-        return values | {
-            "roots": list(self.roots),
-            "reindexed": list(self.reindexed),
-            "redacted_in": list(self.redacted_in),
-            "skipped": skipped,
-            "skipped_kinds": dict(self.skipped_kinds),
-            "problems": list(self.problems),
-            "redacted": dict(self.redacted),
-        }
 
 
 class SyncTally:

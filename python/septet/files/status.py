@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from septet.files.drift import drift_of, why_unknown_of
@@ -12,6 +12,7 @@ from septet.files.lease import is_running
 from septet.files.report import PendingFile, SkippedFile, remarked
 from septet.files.sources import scan
 from septet.files.tracking import followed_of
+from septet.model.codec import as_dict, attributes
 from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files
 from septet.sqlite.tables.files import FileRow, RootRow
@@ -83,18 +84,7 @@ class RootStatus:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-ready."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("new", "changed", "gone"):
-            values[name] = list(values[name])
-        for name in ("pending", "skipped", "problems"):
-            values[name] = [file._asdict() for file in values[name]]
-        more: dict[str, Any] = {
-            "drift": self.drift,
-            "pending_bytes": self.pending_bytes,
-            "pending_messages": self.pending_messages,
-        }
-        more["altered"] = list(self.altered)
-        return {**values, "bytes": dict(self.bytes), "skipped_kinds": dict(self.skipped_kinds), **more}
+        return as_dict(self) | attributes(self, ("drift", "pending_bytes", "pending_messages", "altered"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,13 +110,7 @@ class SyncStatus:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-ready."""
-        return {
-            "roots": [root.to_dict() for root in self.roots],
-            "running": self.running,
-            "watching": self.watching,
-            "last_error": self.last_error,
-            "in_step": self.in_step,
-        }
+        return {**as_dict(self), "in_step": self.in_step}
 
 
 def status_of(store: SqliteStore, now: float, *, watching: bool, last_error: str | None) -> SyncStatus:

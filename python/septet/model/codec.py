@@ -1,15 +1,25 @@
-"""Values as JSON: the fields of dataclasses and named tuples are the schema."""
+"""Values as JSON and back: the fields of dataclasses and named tuples are the schema."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from operator import attrgetter
+from types import UnionType
+from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
+_Value = TypeVar("_Value")
 #: Metadata of a field that is omitted while it is None or empty.
 OMITTED: Mapping[str, bool] = {"omitted": True}
 _ATOMS = frozenset({str, int, float, bool, type(None)})
+
+
+class _Members(NamedTuple):
+    """The public fields of a type, and those that may be omitted."""
+
+    names: tuple[str, ...]
+    omitted: tuple[str, ...]
 
 
 class Plain:
@@ -24,16 +34,18 @@ class Plain:
 
 def as_dict(value: Any) -> dict[str, Any]:
     """Return the public fields of a dataclass or named tuple as JSON."""
-    out: dict[str, Any] = {}
     kind: Any = type(value)
-    for name, omitted in _members(kind):
-        item = getattr(value, name)
-        if type(item) not in _ATOMS:
-            if not omitted or item:
-                out[name] = as_json(item)
-        elif not omitted or item is not None:
-            out[name] = item
+    members = _members(kind)
+    out = attributes(value, members.names)
+    for name in members.omitted:
+        if out[name] is None or out[name] == [] or out[name] == {}:
+            del out[name]
     return out
+
+
+def attributes(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return attributes of a value as JSON."""
+    return {name: item if type(item) in _ATOMS else as_json(item) for name, item in zip(names, _getter(names)(value))}
 
 
 def as_json(value: Any) -> Any:
@@ -41,18 +53,66 @@ def as_json(value: Any) -> Any:
     kind: Any = type(value)
     if kind in _ATOMS:
         return value
+    if kind is dict:
+        atomic = _ATOMS.issuperset(map(type, value.values()))
+        return value.copy() if atomic else {name: as_json(item) for name, item in value.items()}
+    if kind is tuple or kind is list:
+        return list(value) if _ATOMS.issuperset(map(type, value)) else [as_json(item) for item in value]
     if hasattr(value, "to_dict"):
         return value.to_dict()
-    if isinstance(value, Mapping):
-        return {name: item if type(item) in _ATOMS else as_json(item) for name, item in value.items()}
-    if _members(kind):
+    if _members(kind).names:
         return as_dict(value)
-    return [as_json(item) for item in value] if isinstance(value, (list, tuple, Set)) else value
+    if isinstance(value, Mapping):
+        return as_json(dict(value))
+    return as_json(list(value)) if isinstance(value, (list, tuple, Set)) else value
 
 
 @cache
-def _members(kind: Any) -> tuple[tuple[str, bool], ...]:
-    """Return name and omission of each public field; nothing for other types."""
-    if is_dataclass(kind):
-        return tuple((f.name, "omitted" in f.metadata) for f in fields(kind) if not f.name.startswith("_"))
-    return tuple((name, False) for name in getattr(kind, "_fields", ()))
+def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    # `attrgetter` returns no tuple for a single name.
+    return attrgetter(*names) if len(names) > 1 else lambda value: (getattr(value, names[0]),)
+
+
+def value_of(kind: type[_Value], data: Mapping[str, Any], **more: Any) -> _Value:
+    """Return the value of `as_dict`: its inverse. Omitted fields have their defaults.
+
+    Args:
+        kind: the type, a dataclass or named tuple.
+        data: the fields; their types were validated.
+        more: further fields.
+    """
+    # mypy takes types of values for unhashable.
+    hashable: Any = kind
+    readers = _readers(hashable)
+    read = {name: readers[name](item) if name in readers else item for name, item in data.items()}
+    return kind(**read, **more)
+
+
+@cache
+def _readers(kind: Any) -> Mapping[str, Callable[[Any], Any]]:
+    """Return the readers of the fields that JSON has in another form."""
+    hints = get_type_hints(kind)
+    return {name: reader for name in _members(kind).names if (reader := _reader(hints[name])) is not None}
+
+
+def _reader(hint: Any) -> Callable[[Any], Any] | None:
+    """Return the reader of a type; None for types that JSON has too."""
+    origin, inner = get_origin(hint), [part for part in get_args(hint) if part not in (type(None), ...)]
+    item = _reader(inner[-1]) if inner else None
+    if origin in (Union, UnionType):
+        return None if item is None else lambda value: None if value is None else item(value)
+    if origin in (tuple, Sequence):
+        return tuple if item is None else lambda values: tuple(map(item, values))
+    if origin is Mapping and item is not None:
+        return lambda values: {name: item(value) for name, value in values.items()}
+    return partial(value_of, hint) if _members(hint).names else None
+
+
+@cache
+def _members(kind: Any) -> _Members:
+    """Return the public fields of a dataclass or named tuple; none of another type."""
+    if not is_dataclass(kind):
+        return _Members(getattr(kind, "_fields", ()), ())
+    public = [member for member in fields(kind) if not member.name.startswith("_")]
+    omitted = [member.name for member in public if "omitted" in member.metadata]
+    return _Members(tuple(member.name for member in public), tuple(omitted))

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, get_args
 
 from septet.errors import StoreError
 from septet.inputs.arguments import shown
+from septet.model.codec import OMITTED, Plain
 from septet.model.fields import EntryFields, Severity, Span, Trust
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -64,7 +65,7 @@ class Tabular(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry(Shown):
+class Entry(Shown, Plain):
     """One piece of knowledge.
 
     Times are epoch seconds (UTC). ``valid_from`` and ``valid_until`` are None if there is no limit. A ``created_at`` or
@@ -84,14 +85,14 @@ class Entry(Shown):
     domain: str = "general"
     severity: Severity = "suggestion"
     tags: tuple[str, ...] = ()
-    attrs: Mapping[str, Any] = field(default_factory=dict)
+    attrs: Mapping[str, Any] = field(default_factory=dict, metadata=OMITTED)
     created_at: float = 0.0
     updated_at: float = 0.0
-    valid_from: float | None = None
-    valid_until: float | None = None
-    span: Span | None = None
-    parent: str | None = None
-    source: str | None = None
+    valid_from: float | None = field(default=None, metadata=OMITTED)
+    valid_until: float | None = field(default=None, metadata=OMITTED)
+    span: Span | None = field(default=None, metadata=OMITTED)
+    parent: str | None = field(default=None, metadata=OMITTED)
+    source: str | None = field(default=None, metadata=OMITTED)
     trust: Trust = "trusted"
 
     @property
@@ -117,31 +118,6 @@ class Entry(Shown):
         if self.attrs:
             extra = sum(len(v) for k, v in self.attrs.items() if k in _LONG_ATTRS and isinstance(v, str))
         return len(self.title) + len(self.description) + len(self.context) + extra
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready dict without empty optional fields."""
-        out: dict[str, Any] = {
-            "id": self.id,
-            "kind": self.kind,
-            "type": self.type,
-            "domain": self.domain,
-            "severity": self.severity,
-            "trust": self.trust,
-            "title": self.title,
-            "description": self.description,
-            "context": self.context,
-            "tags": list(self.tags),
-            "created_at": self.created_at,
-            "updated_at": self.updated_at,
-        }
-        if self.attrs:
-            out["attrs"] = dict(self.attrs)
-        for name in ("valid_from", "valid_until", "parent", "source"):
-            if (value := getattr(self, name)) is not None:
-                out[name] = value
-        if self.span is not None:
-            out["span"] = {"path": self.span.path, "first_line": self.span.first_line, "last_line": self.span.last_line}
-        return out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from septet.model.codec import Plain
 from septet.model.entry import Shown
 from septet.notes import Note
 
@@ -36,7 +37,7 @@ class LegReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
+class Remedy(Plain):
     """A change of the search that returns a missing entry; verified by a search.
 
     Attributes:
@@ -50,13 +51,9 @@ class Remedy:
     rank: int
     text: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a JSON-ready dict."""
-        return {"changes": dict(self.changes), "rank": self.rank, "text": self.text}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation(Shown):
+class Explanation(Shown, Plain):
     """The reasons for the rank of an entry, or for its absence from the results.
 
     Attributes:
@@ -117,15 +114,3 @@ class Explanation(Shown):
             lines.append(f"  leg {leg.leg}: {where}" + (f"; {leg.detail}" if leg.detail else ""))
         lines.append(f"  limit {self.limit}: each leg takes {self.candidates} candidates")
         return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a JSON-ready dict."""
-        names = ("id", "query", "found", "rank", "limit", "candidates", "score", "reason", "tier", "confidence")
-        out: dict[str, Any] = {name: getattr(self, name) for name in names}
-        for name in ("breakdown", "signals", "weights", "filters", "raw"):
-            out[name] = dict(getattr(self, name))
-        out["estimated"] = list(self.estimated)
-        out["legs"] = [{f: getattr(leg, f) for f in LegReport.__slots__} for leg in self.legs]
-        out["notes"] = [n.to_dict() for n in self.notes]
-        out["remedy"] = None if self.remedy is None else self.remedy.to_dict()
-        return out

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import field as member
+from typing import NamedTuple
 
 from septet._core import spans, stop_words
 from septet.errors import QueryError
 from septet.inputs.arguments import called, listed, shown, utf8, whole
+from septet.model.codec import OMITTED, Plain
 from septet.model.entry import SNIPPET_CHARS, Entry
 
 #: Marks omitted text in a passage.
@@ -20,7 +22,7 @@ MOST_CHARS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class Match(Plain):
     """A match of a query's word, in any of its forms, in an entry.
 
     Attributes:
@@ -35,12 +37,7 @@ class Match:
     start: int
     end: int
     term: str
-    item: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as a dict, without an ``item`` that is None."""
-        row = {"field": self.field, "start": self.start, "end": self.end, "term": self.term}
-        return row if self.item is None else {**row, "item": self.item}
+    item: int | None = member(default=None, metadata=OMITTED)
 
 
 class Sought(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, overload
 
+from septet.model.codec import Plain
 from septet.model.entry import Entry, Tabular
 
 #: A value that entries are counted by: text, or a number or a truth value of attrs.
@@ -14,7 +15,7 @@ FacetValue: TypeAlias = "str | int | float | bool"
 
 
 @dataclass(frozen=True, repr=False)
-class Page(Sequence[Entry], Tabular):
+class Page(Sequence[Entry], Tabular, Plain):
     """Some entries of a listing, in its order.
 
     Attributes:
@@ -48,10 +49,6 @@ class Page(Sequence[Entry], Tabular):
     def __repr__(self) -> str:
         more = "the last page" if self.next is None else "more follow"
         return f"Page({len(self)} entries, {more})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a JSON-ready dict."""
-        return {"entries": [entry.to_dict() for entry in self.entries], "next": self.next}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

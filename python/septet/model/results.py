@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
+from septet.model.codec import OMITTED, Plain, as_json, attributes
 from septet.model.entry import SNIPPET_CHARS, Entry, Shown, Tabular, previews
 from septet.notes import DEGRADING, Note
 
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 
 #: The fields of a `septet.model.matches.Sought`; most searches do not import that module.
 SoughtParts: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool]
+#: Fields of the dict of a hit in mode ``full``, and in mode ``scan``.
+_WHOLE = ("id", "entry", "score", "breakdown", "signals", "confidence", "raw", "tier")
+_LIGHT = (
+    *("id", "title", "score", "confidence", "kind", "type", "domain", "severity", "tags", "source", "trust"),
+    *("snippet", "token_estimate", "tier"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,40 +136,15 @@ class Hit(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict: the whole entry with its scores, or the light fields in mode ``scan``."""
-        more: dict[str, Any] = {"parts": [part.to_dict() for part in self.parts]} if self.parts else {}
+        light = self.entry is None
+        out = attributes(self, _LIGHT if light else _WHOLE)
+        if self.parts:
+            out["parts"] = as_json(self.parts)
         if (citation := self.citation) is not None:
-            more["citation"] = citation
-        if self.entry is None:
-            if self.parent is not None:
-                more["parent"] = self.parent
-            return {
-                "id": self.id,
-                "title": self.title,
-                "score": self.score,
-                "confidence": self.confidence,
-                "kind": self.kind,
-                "type": self.type,
-                "domain": self.domain,
-                "severity": self.severity,
-                "tags": list(self.tags),
-                "source": self.source,
-                "trust": self.trust,
-                "snippet": self.snippet,
-                "token_estimate": self.token_estimate,
-                "tier": self.tier,
-                **more,
-            }
-        return {
-            "id": self.id,
-            "entry": self.entry.to_dict(),
-            "score": self.score,
-            "breakdown": dict(self.breakdown),
-            "signals": dict(self.signals),
-            "confidence": self.confidence,
-            "raw": dict(self.raw),
-            "tier": self.tier,
-            **more,
-        }
+            out["citation"] = citation
+        if light and self.parent is not None:
+            out["parent"] = self.parent
+        return out
 
 
 class Reranker(Protocol):
@@ -326,7 +308,7 @@ class Hits(Sequence[Hit], Tabular):
 
 
 @dataclass(frozen=True, slots=True)
-class Results(Hits):
+class Results(Hits, Plain):
     """The hits of one search, best first, with metadata.
 
     Attributes:
@@ -366,9 +348,9 @@ class Results(Hits):
     took_ms: float
     total: int | None = None
     offset: int = 0
-    understood: Mapping[str, Any] | None = None
-    facets: Mapping[str, Facets] = field(default_factory=dict)
-    matched_by: str | None = None
+    understood: Mapping[str, Any] | None = field(default=None, metadata=OMITTED)
+    facets: Mapping[str, Facets] = field(default_factory=dict, metadata=OMITTED)
+    matched_by: str | None = field(default=None, metadata=OMITTED)
 
     def __repr__(self) -> str:
         lines = [f"<Results {len(self)} for {self.query[:60]!r} in {self.took_ms:.1f} ms>"]
@@ -377,22 +359,3 @@ class Results(Hits):
             lines += [f"         {passage}"] if (passage := " ".join(hit.snippet.split())) else []
         lines += [f"  note {n}" for n in self.notes]
         return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a JSON-ready dict."""
-        return {
-            "query": self.query,
-            "profile": self.profile,
-            "mode": self.mode,
-            "took_ms": self.took_ms,
-            "weights": dict(self.weights),
-            "confidence": self.confidence,
-            "total": self.total,
-            "offset": self.offset,
-            **({"facets": {name: facets.to_dict() for name, facets in self.facets.items()}} if self.facets else {}),
-            **({} if self.understood is None else {"understood": dict(self.understood)}),
-            **({} if self.matched_by is None else {"matched_by": self.matched_by}),
-            "hits": [h.to_dict() for h in self.hits],
-            "notes": [n.to_dict() for n in self.notes],
-            "tiers": [{name: getattr(t, name) for name in TierReport.__slots__} for t in self.tiers],
-        }

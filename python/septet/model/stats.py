@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from septet.model.codec import OMITTED, Plain
 from septet.model.spaces import Space
 from septet.notes import Note
 
 
 @dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(Plain):
     """Contents of a vault.
 
     Attributes:
@@ -36,22 +36,7 @@ class Stats:
     generation: int
     size_bytes: int
     notes: Sequence[Note] = ()
-    tiers: Mapping[str, Stats] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a JSON-ready dict."""
-        return {
-            "path": self.path,
-            "entries": self.entries,
-            "kinds": dict(self.kinds),
-            "links": self.links,
-            "feedback": dict(self.feedback),
-            "spaces": [{"model": s.model, "dimensions": s.dimensions, "entries": s.entries} for s in self.spaces],
-            "generation": self.generation,
-            "size_bytes": self.size_bytes,
-            "notes": [note.to_dict() for note in self.notes],
-            **({"tiers": {name: stats.to_dict() for name, stats in self.tiers.items()}} if self.tiers else {}),
-        }
+    tiers: Mapping[str, Stats] = field(default_factory=dict, metadata=OMITTED)
 
 
 @dataclass(frozen=True, slots=True)

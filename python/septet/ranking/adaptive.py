@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from septet.model.codec import Plain
+
 if TYPE_CHECKING:
     from septet.ranking.profile import Profile, WeightSet
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(Plain):
     """Weights in use, and the reason.
 
     Attributes:
@@ -28,17 +30,6 @@ class Weights:
     cause: str
     counted: int
     accept_rate: float | None
-
-    def to_dict(self) -> dict[str, object]:
-        """Return everything as a JSON-ready dict."""
-        return {
-            "profile": self.profile,
-            "row": self.row,
-            "values": dict(self.values),
-            "cause": self.cause,
-            "counted": self.counted,
-            "accept_rate": self.accept_rate,
-        }
 
 
 def weights_of(profile: Profile, chosen: WeightSet, feedback: Mapping[str, int]) -> Weights:

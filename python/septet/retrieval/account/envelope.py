@@ -8,6 +8,7 @@ from typing import Any
 
 from septet.errors import QueryError
 from septet.inputs.arguments import shown
+from septet.model.codec import Plain
 from septet.notes import Note
 from septet.retrieval.account.accounts import AskedWave, Spoken, as_number, as_texts, read_field
 from septet.retrieval.planning.evidence import BUCKETS, Evidence
@@ -20,7 +21,7 @@ _LEXICAL = ("_bm25", "_fts", "_text")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Envelope:
+class Envelope(Plain):
     """Plan, numbers, backends, times and notes of one retrieval, JSON-ready.
 
     It contains the query and its other phrasings, unless made by `without_query`. It never contains keys.
@@ -140,19 +141,6 @@ class Envelope:
     def contradiction_ratio(self) -> float:
         """Contradictions as a share of the hits; 0 without hits."""
         return min(self.contradiction_count / self.hit_count, 1.0) if self.hit_count else 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object, the documented fields first, always in this order."""
-        data = {member.name: getattr(self, member.name) for member in fields(self)}
-        data.update(
-            backend_mix=list(self.backend_mix),
-            search_plan=dict(self.search_plan),
-            search_diagnostics=dict(self.search_diagnostics),
-            expansion=None if self.expansion is None else self.expansion.to_dict(),
-            waves=[wave.to_dict() for wave in self.waves],
-            notes=[note.to_dict() for note in self.notes],
-        )
-        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Envelope:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
+from septet.model.codec import Plain
 from septet.notes import Note
 from septet.retrieval.ordering import labels_of
 
@@ -69,7 +70,7 @@ class CorpusReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetrievalExplanation:
+class RetrievalExplanation(Plain):
     """The explanation of an entry's place in a retrieval, or of its absence.
 
     Attributes:
@@ -116,16 +117,6 @@ class RetrievalExplanation:
             lines.append(f"  {corpus.corpus}: {corpus.reason}")
             lines += [f"    filter {name}: {'passes' if ok else 'fails'}" for name, ok in corpus.filters.items()]
         return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a JSON-ready dict."""
-        plain = ("id", "query", "found", "rank", "of", "score", "reason", "kept")
-        return {name: getattr(self, name) for name in plain} | {
-            "breakdown": dict(self.breakdown),
-            "lists": [asdict(report) for report in self.lists],
-            "corpora": [{**asdict(report), "filters": dict(report.filters)} for report in self.corpora],
-            "notes": [note.to_dict() for note in self.notes],
-        }
 
 
 class _Place(NamedTuple):

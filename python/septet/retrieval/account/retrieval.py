@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from septet.model.codec import attributes
 from septet.model.results import Hit, Hits
 from septet.notes import Note, printed
 from septet.retrieval.account.envelope import Envelope
@@ -89,23 +90,10 @@ class Retrieval(Hits):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; lists are given by their ids."""
-        return {
-            "query": self.query,
-            "profile": self.profile,
-            "took_ms": self.took_ms,
-            "confidence": self.confidence,
-            "hits": [h.to_dict() for h in self.hits],
-            "notes": [n.to_dict() for n in self.notes],
-            "plan": self.plan.to_dict(),
-            "envelope": self.envelope.to_dict(),
-            "lists": [
-                {
-                    "corpus": ranked.corpus,
-                    "name": ranked.name,
-                    "variant": ranked.variant,
-                    "weight": ranked.weight,
-                    "ids": [item.hit.id for item in ranked.items],
-                }
-                for ranked in self.lists
-            ],
-        }
+        names = ("query", "profile", "took_ms", "confidence", "hits", "notes", "plan", "envelope")
+        lists = [
+            attributes(ranked, ("corpus", "name", "variant", "weight"))
+            | {"ids": [item.hit.id for item in ranked.items]}
+            for ranked in self.lists
+        ]
+        return attributes(self, names) | {"lists": lists}

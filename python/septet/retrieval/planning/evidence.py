@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from septet.errors import QueryError
 from septet.inputs.arguments import real, shown, whole
+from septet.model.codec import Plain
 from septet.retrieval.planning.policy import Policy, policy_of
 
 #: Next actions; the same five for documented and calibrated evidence.
@@ -40,7 +41,7 @@ CONTRADICTS = "contradicts"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
+class Evidence(Plain):
     """The quality of the hits of a wave.
 
     Attributes:
@@ -65,10 +66,6 @@ class Evidence:
     contradiction_count: int
     used_lexical_fallback: bool
     recommended_next_action: NextAction | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as a JSON-ready dict."""
-        return {**self.__dict__, "hit_counts": dict(self.hit_counts)}
 
 
 def source_diversity(hits: Mapping[str, int]) -> int:
