@@ -119,7 +119,7 @@ pictures: $(VENV)/.tools $(VENV)/.built  ## run what docs/concepts show, and dra
 	$(BIN)/python benches/pictures.py $(PICTURES)
 
 # What must not change unnoticed: fusion, formulas, exact vectors, BM25 and array files.
-MUTATED := rust/fuse.rs rust/formula.rs rust/vectors/codes/*.rs rust/vectors/top_k.rs rust/fts/rank.rs \
+MUTATED := rust/fuse.rs rust/formula/*.rs rust/vectors/codes/*.rs rust/vectors/top_k.rs rust/fts/rank.rs \
            rust/fts/statistics.rs rust/fts/top_candidates.rs rust/arrays/*.rs
 
 mutants: $(VENV)/.tools $(VENV)/.built  ## change the code on purpose and list what no test noticed (MUTATED="rust/fuse.rs"); hours

@@ -14,7 +14,6 @@ mod collections;
 pub mod encoder;
 pub mod entries;
 pub mod error;
-pub mod estimate;
 pub mod facts;
 pub mod formula;
 pub mod fts;

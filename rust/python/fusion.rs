@@ -14,9 +14,8 @@ use super::pool::Pool;
 use super::ranking::{FactRules, Ranking};
 use super::{Doubles, Input, Integers, Vector, array, integers};
 use crate::error::Error;
-use crate::estimate::Estimator;
 use crate::facts::{self, Fading, Times};
-use crate::formula::{self, Candidates, Expression, Missing, Scored, Term};
+use crate::formula::{self, Candidates, Estimator, Expression, Missing, Scored, Term};
 use crate::fuse;
 use crate::search::{self, Adjustment, Balance, Confidence, QueryFacts, Smoothing, Unless};
 

@@ -212,17 +212,6 @@ def test_names_that_are_loaded_late_are_there():
             loaded.no_such_name  # noqa: B018
 
 
-def test_rust_has_never_heard_of_python():
-    def named(path):
-        for number, line in enumerate(text_of(path).splitlines(), 1):
-            # The crate's root may switch the one folder on.
-            allowed = line.lstrip().startswith("//") or (path.name == "lib.rs" and "feature" in line)
-            if not allowed and re.search(r"\b(pyo3|numpy|Py[A-Z]\w+)\b", line):
-                yield number, line.strip()
-
-    assert_none(faults(named, [p for p in RUST if p.relative_to(ROOT / "rust").parts[0] != "python"]))
-
-
 def test_nothing_of_the_machine_it_was_written_on_is_left():
     def foreign(path):
         return [(text_of(path).count("\n", 0, m.start()) + 1, m[0]) for m in FORBIDDEN.finditer(text_of(path))]

@@ -1,8 +1,15 @@
 //! A profile's signals: expressions over columns, evaluated for all candidates and fused into scores.
 
 use crate::error::{Error, Result};
-use crate::estimate::{Estimator, estimated, standing};
 use crate::fuse;
+
+mod candidates;
+mod estimate;
+
+use estimate::{estimated, standing};
+
+pub use candidates::Candidates;
+pub use estimate::Estimator;
 
 /// One column made of others. A value is a float64 for each candidate; NaN is unknown.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,20 +66,6 @@ pub enum Missing {
     Zero,
     /// Nothing: where a part is unknown for every candidate, the others share its weight.
     Share,
-}
-
-/// Candidates as an expression sees them.
-pub trait Candidates {
-    /// How many there are.
-    fn count(&self) -> usize;
-    /// A column `(m,)`, None if nothing filled it.
-    fn column(&self, name: &str) -> Option<&[f64]>;
-    /// Whether a candidate is of a kind.
-    fn is_kind(&self, candidate: usize, kind: &str) -> bool;
-    /// How many a leg takes; None where that is not known.
-    fn taken(&self) -> Option<usize> {
-        None
-    }
 }
 
 /// What became of candidates.

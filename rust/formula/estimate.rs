@@ -1,6 +1,6 @@
 //! Cosines of candidates whose vector has not come yet, estimated from what is known of them.
 
-use crate::formula::Candidates;
+use super::candidates::Candidates;
 
 /// How an unknown cosine follows from a value of 0 to 1, `t`: `mean + deviation * (intercept + slope * t) + r`, with mean
 /// and deviation of the query's cosines over the space, and `r` what such estimates of known cosines lack on average.
@@ -16,7 +16,7 @@ pub struct Estimator {
 
 /// Known cosines `(m,)` as they are, unknown ones estimated from `t` `(m,)`; all unknown where nothing is known of the
 /// space. A candidate whose title is the query (column `titled`) is taken to be as near as can be.
-pub fn estimated(mut cosines: Vec<f64>, t: &[f64], how: Estimator, of: &impl Candidates) -> Vec<f64> {
+pub(super) fn estimated(mut cosines: Vec<f64>, t: &[f64], how: Estimator, of: &impl Candidates) -> Vec<f64> {
     if !cosines.iter().any(|cosine| cosine.is_nan()) {
         return cosines;
     }
@@ -55,7 +55,7 @@ const LEAST_DEVIATION: f64 = 0.001;
 
 /// How many deviations cosines lie above the mean of the query's cosines over all spaces, by their rows: in a tier of one
 /// entry the mean is its own cosine, which says nothing.
-pub(crate) fn standing(mut cosines: Vec<f64>, of: &impl Candidates) -> Vec<f64> {
+pub(super) fn standing(mut cosines: Vec<f64>, of: &impl Candidates) -> Vec<f64> {
     let column = |name| of.column(name).unwrap_or_default();
     let (means, deviations, rows) = (column("cosine_mean"), column("cosine_deviation"), column("cosine_rows"));
     let (mut mean, mut deviation, mut all) = (0.0, 0.0, 0.0);
