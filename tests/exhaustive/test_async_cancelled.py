@@ -5,7 +5,7 @@ import gc
 import weakref
 
 from gates import Gate
-from septet import AsyncVault
+from septet import AsyncVault, Vault
 
 
 def test_what_waits_for_a_thread_is_dropped_when_it_is_cancelled(tmp_path):
@@ -15,7 +15,7 @@ def test_what_waits_for_a_thread_is_dropped_when_it_is_cancelled(tmp_path):
         __slots__ = ("__weakref__",)
 
     async def ask():
-        async with AsyncVault(tmp_path / "vault.db", clock=gate, max_workers=1) as vault:
+        async with AsyncVault.of(lambda: Vault(tmp_path / "vault.db", clock=gate), max_workers=1) as vault:
             gate.shut()
             first = asyncio.create_task(vault.add(id="first", title="ducks"))
             await gate.held()

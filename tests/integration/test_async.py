@@ -185,7 +185,7 @@ def test_items_may_come_from_an_async_iterable(tmp_path, n):
     told = []
 
     async def ask():
-        async with AsyncVault(tmp_path / "vault.db", max_workers=1) as vault:
+        async with AsyncVault.of(lambda: Vault(tmp_path / "vault.db"), max_workers=1) as vault:
             ids = await vault.add_many(counted(n), progress=lambda *at: told.append(at))
             return ids, (await vault.stats()).entries
 
@@ -214,7 +214,7 @@ def test_entries_are_iterated_and_listed_page_by_page(n):
 
 def test_a_source_may_ask_the_vault_that_it_feeds():
     async def ask():
-        async with AsyncVault(":memory:", max_workers=1) as vault:
+        async with AsyncVault.of(lambda: Vault(":memory:"), max_workers=1) as vault:
             assert len(await vault.add_many(counted(20, ask=lambda i: vault.get(str(i))))) == 20
 
     asyncio.run(ask())
@@ -240,7 +240,8 @@ def test_errors_come_through_unchanged_and_async_functions_are_refused():
 
 @pytest.mark.parametrize("most", [0, -1, 257, 1.5, "4", True, float("nan")])
 def test_the_number_of_threads_is_checked(most):
-    for make in (lambda: AsyncVault(":memory:", max_workers=most), lambda: AsyncFederation({}, max_workers=most)):
+    vault, tiers = (lambda: Vault(":memory:")), (lambda: Federation({}))
+    for make in (lambda: AsyncVault.of(vault, max_workers=most), lambda: AsyncFederation.of(tiers, max_workers=most)):
         with pytest.raises(StoreError, match="max_workers"):
             make()
 

@@ -89,7 +89,7 @@ def test_a_group_of_tasks_ends_when_one_fails(tmp_path):
     gate = Gate()
 
     async def ask():
-        async with AsyncVault(tmp_path / "vault.db", clock=gate, max_workers=2) as vault:
+        async with AsyncVault.of(lambda: Vault(tmp_path / "vault.db", clock=gate), max_workers=2) as vault:
             with pytest.raises(builtins.ExceptionGroup) as caught:
                 async with asyncio.TaskGroup() as group:
                     gate.shut()
@@ -146,7 +146,7 @@ def test_closing_waits_for_what_runs_and_drops_the_rest(tmp_path):
     gate = Gate()
 
     async def ask():
-        vault = await AsyncVault.open(tmp_path / "vault.db", clock=gate, max_workers=1)
+        vault = await AsyncVault.of(lambda: Vault(tmp_path / "vault.db", clock=gate), max_workers=1).__aenter__()
         gate.shut()
         runs = asyncio.create_task(vault.add(id="runs", title="ducks"))
         await gate.held()
@@ -221,14 +221,14 @@ def test_a_vault_whose_opening_is_cancelled_is_closed(tmp_path, early):
 
     async def ask():
         vault = AsyncVault(tmp_path / "vault.db")
-        make = vault._make_vault
+        make = vault._make
 
         def slow():
             gate()
             opened.append(make())
             return opened[0]
 
-        vault._make_vault = slow
+        vault._make = slow
         gate.shut()
         task = asyncio.create_task(vault._open())
         if not early:
@@ -271,7 +271,7 @@ def test_whatever_is_cancelled_the_vault_holds_whole_transactions(most, steps):
     """Each call is cancelled after so many turns of the loop, or not at all."""
 
     async def ask():
-        async with AsyncVault(":memory:", max_workers=most) as vault:
+        async with AsyncVault.of(lambda: Vault(":memory:"), max_workers=most) as vault:
             tasks = []
             for number, (what, turns) in enumerate(steps):
                 calls = {

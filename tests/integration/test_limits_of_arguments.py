@@ -67,7 +67,7 @@ BEYOND = [
     (
         "`max_workers` of `AsyncVault` and `AsyncFederation`",
         "256",
-        lambda v, d: AsyncVault(d / "n.db", max_workers=257),
+        lambda v, d: AsyncVault.of(lambda: Vault(d / "n.db"), max_workers=257),
     ),
     ("`where`", "32", lambda v, d: v.count(nested(40))),
     ("`where`", "1,000", lambda v, d: v.count({f"attrs.a{n}": 1 for n in range(1_001)})),

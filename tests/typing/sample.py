@@ -322,7 +322,7 @@ def watch(folder: Path) -> None:
 
 
 async def later(folder: Path) -> None:
-    async with AsyncVault(folder / "later.db", max_workers=2) as vault:
+    async with AsyncVault(folder / "later.db") as vault:
         first: str = await vault.add(title="Rotate keys", tags=["security"])
         second: str = await vault.add(Entry(id="b", title="Rotate logs"), severity=CRITICAL)
         found: Results = await vault.search("rotate", limit=2)

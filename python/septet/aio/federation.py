@@ -2,96 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
-from septet.aio.feeding import add_many_from
-from septet.aio.mirror import Mirror, mirrored
-from septet.aio.retrievers import mirrored_retriever
-from septet.aio.vault import AsyncVault
-from septet.aio.workers import workers_of
-from septet.errors import EntryError, TierError
+from septet.aio.feeding import Feeding
+from septet.aio.mirror import Mirror, mirrored, signed_as
+from septet.aio.vault import AsyncAnyVault, AsyncVault, mirrored_retriever
+from septet.errors import TierError
 from septet.federation.federation import Federation
 from septet.federation.member import Member
 from septet.inputs.arguments import shown
 from septet.model.entry import Entry
-from septet.profiles import ProfileLike
 from septet.profiles.builtin import CONNECTED_PRIORITY
-from septet.vault.alike import KEEP, SIMILARITY
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from septet.model.fields import EntryItem, FrameLike, OnSimilar, Split
-    from septet.watch.events import SearchEvent, WriteEvent
-    from septet.watch.progress import Progress
+    from septet.postgres.aio import AsyncPostgresVault
+
+_P = ParamSpec("_P")
 
 
-class AsyncFederation(Mirror[Federation], of=Federation):
+def _federation(
+    kind: Callable[Concatenate[Mapping[str, Member], _P], Federation],
+) -> Callable[Concatenate[Mapping[str, Member | AsyncVault | AsyncPostgresVault], _P], Federation]:
+    """Return a function that makes a federation of async vaults too."""
+
+    @wraps(Federation.__init__)
+    def make(tiers: Any, /, *args: _P.args, **named: _P.kwargs) -> Federation:
+        is_mapping = isinstance(tiers, Mapping)
+        return kind({name: _plain(vault) for name, vault in tiers.items()} if is_mapping else tiers, *args, **named)
+
+    return make
+
+
+class AsyncFederation(Mirror[Federation], Feeding, of=Federation):
     """A `Federation` for asyncio: the same methods with the same arguments, awaited, as in `AsyncVault`.
 
-    Args:
-        tiers: open vaults by tier name, each a `Vault`, an `AsyncVault` or a `Client`. They stay open: they belong to
-            the caller.
-        weights: as for `Federation`, as are all arguments but the last.
-        max_workers: as for `AsyncVault`; not shared with the tiers.
-
-    Raises:
-        StoreError: ``max_workers`` is out of range. Errors of `Federation` are raised on opening.
+    The arguments are those of `Federation`, and its errors are raised on opening; a tier may be an open `AsyncVault`
+    too. The vaults stay open: they belong to the caller. The threads are not shared with the tiers.
     """
 
-    def __init__(
-        self,
-        tiers: Mapping[str, Member | AsyncVault],
-        weights: Mapping[str, float] | None = None,
-        *,
-        clock: Callable[[], float] | None = None,
-        profile: ProfileLike = "septet",
-        on_search: Callable[[SearchEvent], object] | None = None,
-        on_write: Callable[[WriteEvent], object] | None = None,
-        telemetry: bool | None = None,
-        max_workers: int | None = None,
-    ) -> None:
-        super().__init__(workers_of(max_workers))
-        self._make_federation = partial(
-            _federation,
-            tiers,
-            weights,
-            clock=clock,
-            profile=profile,
-            on_search=on_search,
-            on_write=on_write,
-            telemetry=telemetry,
-        )
+    @signed_as(_federation(Federation))
+    def __init__(self, *args: Any, **named: Any) -> None:
+        self._begin(partial(_federation(Federation), *args, **named))
 
     @classmethod
-    def of(cls, federation: Federation, *, max_workers: int | None = None) -> Self:
-        """Wrap a federation for asyncio; both may be used. Closing the wrapper does not close ``federation``.
+    def of(cls, federation: Federation | Callable[[], Federation], *, max_workers: int | None = None) -> Self:
+        """Wrap a federation for asyncio, or make one by a function when the wrapper is opened.
+
+        Closing the wrapper closes what the function made. Another federation may be used beside it, and stays open.
+
+        Args:
+            federation: a `Federation`, or a function without arguments that makes one.
+            max_workers: as for `AsyncVault.of`.
 
         Raises:
-            TierError: ``federation`` is not a `Federation`.
+            TierError: ``federation`` is neither.
             StoreError: ``max_workers`` is out of range.
         """
-        if not isinstance(federation, Federation):
-            raise TierError(f"federation is {shown(federation)}: wanted a Federation")
-        wrapper = cls.__new__(cls)
-        super().__init__(wrapper, workers_of(max_workers), federation)
-        return wrapper
+        fault = TierError(f"federation is {shown(federation)}: wanted a Federation")
+        return cls._of(federation, Federation, fault, max_workers)
 
     def __repr__(self) -> str:
         return f"AsyncFederation({', '.join(self._target._vaults) if self._target is not None else ''})"
 
-    def _make(self) -> Federation:
-        return self._make_federation()
-
-    def _discard(self, target: Federation) -> None:
-        target.close()
-
     # -- tiers ---------------------------------------------------------------------------------------------------------
 
-    async def connect(self, name: str, vault: Member | AsyncVault, priority: float = CONNECTED_PRIORITY) -> None:
+    async def connect(
+        self, name: str, vault: Member | AsyncVault | AsyncPostgresVault, priority: float = CONNECTED_PRIORITY
+    ) -> None:
         """Add a vault as a tier; see `Federation.connect`.
 
         Raises:
@@ -135,36 +116,6 @@ class AsyncFederation(Mirror[Federation], of=Federation):
     # -- writing -------------------------------------------------------------------------------------------------------
 
     add = mirrored(Federation.add)
-
-    async def add_many(
-        self,
-        items: Iterable[Entry | EntryItem | Mapping[str, object]]
-        | AsyncIterable[Entry | EntryItem | Mapping[str, object]]
-        | FrameLike,
-        *,
-        vectors: ArrayLike | None = None,
-        model: str | None = None,
-        split: Split | None = None,
-        progress: Progress | None = None,
-        on_similar: OnSimilar = KEEP,
-        similarity: float = SIMILARITY,
-        tier: str | None = None,
-    ) -> list[str]:
-        """Store many entries, also from an async iterable; see `Federation.add_many`.
-
-        Raises:
-            BatchError: an item could not be stored, or ``items`` raised; ``written`` is the number of stored entries.
-            EntryError: ``progress`` is not a plain function, or ``vectors`` is passed with an async iterable.
-            TierError: there is no such tier.
-        """
-        if isinstance(items, AsyncIterable):
-            if vectors is not None or model is not None:
-                raise EntryError("vectors= requires a list or a frame of items: make a list first")
-            add_many = partial(self._add_many, on_similar=on_similar, similarity=similarity, tier=tier)
-            return await add_many_from(items, add_many, progress, split=split)
-        options: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress, "tier": tier}
-        return await self._add_many(items, on_similar=on_similar, similarity=similarity, **options)
-
     _add_many = mirrored(Federation.add_many)
     update = mirrored(Federation.update)
     update_many = mirrored(Federation.update_many)
@@ -190,11 +141,5 @@ class AsyncFederation(Mirror[Federation], of=Federation):
     redact = mirrored(Federation.redact)
 
 
-def _federation(tiers: Mapping[str, Member | AsyncVault], *args: Any, **named: Any) -> Federation:
-    if isinstance(tiers, Mapping):
-        return Federation({name: _plain(vault) for name, vault in tiers.items()}, *args, **named)
-    return Federation(tiers, *args, **named)
-
-
-def _plain(vault: Member | AsyncVault) -> Member:
-    return vault.blocking if isinstance(vault, AsyncVault) else vault
+def _plain(vault: Member | AsyncVault | AsyncPostgresVault) -> Member:
+    return vault.blocking if isinstance(vault, AsyncAnyVault) else vault

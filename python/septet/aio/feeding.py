@@ -3,16 +3,56 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from septet.errors import BatchError, EntryError
 from septet.model.entry import Entry
+from septet.vault.alike import KEEP, SIMILARITY
 from septet.vault.batch import BATCH_BYTES, BATCH_ROWS, stopped
 from septet.watch.progress import Progress, Report, shown_progress
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from septet.model.fields import EntryItem, FrameLike, OnSimilar, Split
+
 #: Items between yields to the event loop, in case the source never waits.
 PAUSE = 64
+
+
+class Feeding:
+    """A store with `add_many` for async iterables too."""
+
+    #: Stores the items of a plain iterable.
+    _add_many: Callable[..., Awaitable[list[str]]]
+
+    async def add_many(
+        self,
+        items: Iterable[Entry | EntryItem | Mapping[str, object]]
+        | AsyncIterable[Entry | EntryItem | Mapping[str, object]]
+        | FrameLike,
+        *,
+        vectors: ArrayLike | None = None,
+        model: str | None = None,
+        split: Split | None = None,
+        progress: Progress | None = None,
+        on_similar: OnSimilar = KEEP,
+        similarity: float = SIMILARITY,
+    ) -> list[str]:
+        """Store many entries, also from an async iterable; see `Vault.add_many`.
+
+        Raises:
+            BatchError: an item could not be stored, or ``items`` raised; ``written`` is the number of stored entries.
+            EntryError: ``progress`` is not a plain function, or ``vectors`` is passed with an async iterable.
+            Unreachable: a server did not answer; entries of earlier calls are stored.
+        """
+        options: Any = {"split": split, "on_similar": on_similar, "similarity": similarity}
+        if not isinstance(items, AsyncIterable):
+            return await self._add_many(items, vectors=vectors, model=model, progress=progress, **options)
+        if vectors is not None or model is not None:
+            raise EntryError("vectors= requires a list or a frame of items: make a list first")
+        return await add_many_from(items, self._add_many, progress, **options)
 
 
 async def add_many_from(

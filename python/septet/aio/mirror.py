@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from functools import wraps
 from inspect import getattr_static, isfunction
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
-from septet.aio.workers import Workers, ended
-from septet.errors import Closed
+from septet.aio.workers import Workers, ended, workers_of
+from septet.errors import Closed, SeptetError
 from septet.system.forks import OfOneProcess
 from septet.system.threads import call_on_thread
 
@@ -20,10 +19,22 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from septet.vault.alike import Adding
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _S = TypeVar("_S")
 _Mirror = TypeVar("_Mirror", bound="Mirror[Any]")
+
+
+class Closing(Protocol):
+    """An object that is closed at its end."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+_Target = TypeVar("_Target", bound=Closing)
 
 
 class Mirrored(Generic[_P, _R]):
@@ -50,6 +61,11 @@ def mirrored(method: Callable[Concatenate[_S, _P], _R]) -> Mirrored[_P, _R]:
     return cast("Mirrored[_P, _R]", twin)
 
 
+def mirrored_add(method: Adding[str]) -> Adding[Coroutine[Any, Any, str]]:
+    """Return `mirrored` of `add`, whose overloads a ParamSpec would lose."""
+    return cast("Adding[Coroutine[Any, Any, str]]", mirrored(cast("Callable[..., str]", method)))
+
+
 def mirrored_static(function: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, Any, _R]]:
     """Return an async function that runs ``function`` on a new thread; nothing is open that would have threads."""
 
@@ -61,7 +77,18 @@ def mirrored_static(function: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, A
     return twin
 
 
-class Mirror(OfOneProcess, ABC, Generic[_S]):
+def signed_as(kind: Callable[_P, object]) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, _P], None]]:
+    """Return a decorator that gives a constructor the parameters of another class, for type checkers and `inspect`."""
+
+    def sign(constructor: Callable[..., None]) -> Callable[Concatenate[Any, _P], None]:
+        # A function that makes an object wraps the constructor of its class.
+        source: Any = kind
+        return wraps(source.__init__ if isinstance(kind, type) else source.__wrapped__)(constructor)
+
+    return sign
+
+
+class Mirror(OfOneProcess, Generic[_Target]):
     """An object whose methods run on threads.
 
     A subclass lists its methods in its body, for type checkers. Other public methods of the mirrored class are added
@@ -77,11 +104,33 @@ class Mirror(OfOneProcess, ABC, Generic[_S]):
             if not name.startswith("_") and isfunction(plain) and not hasattr(cls, name):
                 setattr(cls, name, mirrored(plain))
 
-    def __init__(self, workers: Workers, target: _S | None = None) -> None:
-        self._workers, self._target = workers, target
-        #: True if the target belongs to the caller, and stays open.
-        self._borrowed = target is not None
-        self._opening: Future[_S] | None = None
+    def _begin(
+        self, make: Callable[[], _Target] | None, target: _Target | None = None, workers: Workers | None = None
+    ) -> None:
+        """Set up the mirror.
+
+        Args:
+            make: opens the target, on a thread; None with an open target, which belongs to the caller and stays open.
+            target: the open target.
+            workers: the threads; None for new ones.
+        """
+        self._make, self._target = make, target
+        self._workers = workers_of(None) if workers is None else workers
+        self._opening: Future[_Target] | None = None
+
+    @classmethod
+    def _of(cls, target: Any, kind: type, fault: SeptetError, max_workers: int | None) -> Self:
+        """Wrap an open target of a kind, which belongs to the caller, or a function that opens one.
+
+        Raises:
+            SeptetError: ``fault``, for another value; `StoreError` for ``max_workers`` out of range.
+        """
+        is_open = isinstance(target, kind)
+        if not is_open and (isinstance(target, type) or not callable(target)):
+            raise fault
+        mirror, workers = cls.__new__(cls), workers_of(max_workers)
+        mirror._begin(None if is_open else target, target if is_open else None, workers)
+        return mirror
 
     @classmethod
     async def open(cls: Callable[_P, _Mirror], *args: _P.args, **named: _P.kwargs) -> _Mirror:
@@ -90,16 +139,8 @@ class Mirror(OfOneProcess, ABC, Generic[_S]):
         await mirror._open()
         return mirror
 
-    @abstractmethod
-    def _make(self) -> _S:
-        """Open the target; called on a thread."""
-
-    @abstractmethod
-    def _discard(self, target: _S) -> None:
-        """Close a target that `_make` returned; called on a thread."""
-
     @property
-    def blocking(self) -> _S:
+    def blocking(self) -> _Target:
         """The synchronous object; both may be used at the same time.
 
         Raises:
@@ -115,7 +156,7 @@ class Mirror(OfOneProcess, ABC, Generic[_S]):
         """Maximum number of threads."""
         return self._workers.most
 
-    async def on_thread(self, work: Callable[[_S], _R]) -> _R:
+    async def on_thread(self, work: Callable[[_Target], _R]) -> _R:
         """Call ``work`` on a thread with the synchronous object, and return its result: several calls as one.
 
         Cancelled like a method; errors of ``work`` are raised unchanged.
@@ -147,6 +188,7 @@ class Mirror(OfOneProcess, ABC, Generic[_S]):
             self.blocking  # noqa: B018 - raises if it was closed
             return
         if self._opening is None:
+            assert self._make is not None
             self._opening = self._workers.submit(self._make)
         try:
             self._target = await ended(self._opening)
@@ -156,15 +198,13 @@ class Mirror(OfOneProcess, ABC, Generic[_S]):
             raise
 
     def _finish(self) -> None:
-        if self._borrowed:
-            return
         if self._opening is not None:
             # Runs now, or on the opening thread if that has not finished.
             self._opening.add_done_callback(self._discard_opened)
 
-    def _discard_opened(self, opened: Future[_S]) -> None:
+    def _discard_opened(self, opened: Future[_Target]) -> None:
         if not opened.cancelled() and opened.exception() is None:
-            self._discard(opened.result())
+            opened.result().close()
 
-    def _iterated(self, make: Callable[[_S], Iterator[Any]]) -> AsyncIterator[Any]:
+    def _iterated(self, make: Callable[[_Target], Iterator[Any]]) -> AsyncIterator[Any]:
         return cast("AsyncIterator[Any]", self._workers.iterate(lambda: make(self.blocking)))

@@ -117,7 +117,7 @@ def _complete(opened: Any, text: str) -> str | None:
 
 
 def _at(opened: Any, path: str) -> str | None:
-    from septet.vault.places import entry_at
+    from septet.vault.reading import entry_at
 
     entry = entry_at(opened, path)
     return None if entry is None else entry.id

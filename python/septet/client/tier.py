@@ -16,7 +16,7 @@ from septet.ranking.pool import Candidate
 from septet.tiers.remote.shapes import shape_of
 from septet.tiers.remote.tier import RemoteTier
 from septet.vault.batch import ids_of
-from septet.vault.vectors import asked_model, fullest, rows_of
+from septet.vault.reading import asked_model, fullest, rows_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from septet.listing.asked import AskedListing
     from septet.listing.shadows import ListingMirror, Shadowing
     from septet.model.arrays import Mask
-    from septet.vault.vectors import Layout
+    from septet.vault.reading import Layout
 
 _Answer = TypeVar("_Answer")
 _R = TypeVar("_R")

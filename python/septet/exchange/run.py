@@ -19,7 +19,7 @@ from septet.model.links import Link
 from septet.profiles import resolve
 from septet.vault.batch import Batch, fields_of, words_a_part
 from septet.vault.blocks import BLOCK, checked_matrix
-from septet.vault.judged import Judged
+from septet.vault.history import Judged
 from septet.watch.progress import Report
 
 #: Maximum faults in the result.

@@ -23,8 +23,7 @@ from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
 from septet.search.tier_threads import TierThreads
 from septet.system.forks import OfOneProcess
 from septet.tiers import Tier
-from septet.vault.anywhere import AnyVault
-from septet.vault.retrieved import Retrievable
+from septet.vault.anywhere import AnyVault, Retrievable
 from septet.vault.vault import Vault
 from septet.watch.hooks import watch_of
 from septet.watch.watched import watched

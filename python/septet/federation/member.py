@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from septet.model.links import Link
     from septet.model.stats import Stats
     from septet.tiers import Tier
-    from septet.vault.vectors import Layout
+    from septet.vault.reading import Layout
 
 _Answer = TypeVar("_Answer")
 

@@ -12,8 +12,7 @@ from septet.model.entry import Entry
 from septet.model.links import Link
 from septet.model.spaces import Space
 from septet.vault.batch import ids_of
-from septet.vault.places import entry_at, is_like_place
-from septet.vault.vectors import asked_model, fullest, rows_of
+from septet.vault.reading import asked_model, entry_at, fullest, is_like_place, rows_of
 
 if TYPE_CHECKING:
     import numpy as np

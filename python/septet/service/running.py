@@ -13,7 +13,7 @@ from septet.model.codec import as_json
 from septet.model.results import Hit, Results
 from septet.profiles.builtin import BUILTIN
 from septet.vault.anywhere import AnyVault
-from septet.vault.places import is_like_place
+from septet.vault.reading import is_like_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

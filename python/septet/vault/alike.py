@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, get_args
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast, get_args, overload
 
 from septet.errors import EntryError
 from septet.inputs.arguments import exact, real, shown
@@ -13,10 +13,51 @@ from septet.model.fields import OnSimilar
 from septet.ranking.pool import Candidate
 from septet.store.rows import EntryRow
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from septet.model.fields import EntryFields, EntryOverrides, Split, VectorLike
+
+_Stored = TypeVar("_Stored", covariant=True)
+
 #: The default: entries are not compared.
 KEEP: OnSimilar = "keep"
 #: Default minimum cosine of near-duplicates.
 SIMILARITY = 0.95
+
+
+class Adding(Protocol[_Stored]):
+    """The static type of `add`: a title is required unless a whole entry is passed."""
+
+    @overload
+    def __call__(
+        self,
+        entry: None = None,
+        *,
+        vector: VectorLike | None = ...,
+        model: str | None = ...,
+        split: Split | None = ...,
+        on_similar: OnSimilar = ...,
+        similarity: float = ...,
+        **fields: Unpack[EntryFields],
+    ) -> _Stored: ...
+    @overload
+    def __call__(
+        self,
+        entry: Entry,
+        *,
+        vector: VectorLike | None = ...,
+        model: str | None = ...,
+        split: Split | None = ...,
+        on_similar: OnSimilar = ...,
+        similarity: float = ...,
+        **fields: Unpack[EntryOverrides],
+    ) -> _Stored: ...
+
+
+def adding(method: Callable[..., str]) -> Adding[str]:
+    """Type a method as `add`."""
+    return cast("Adding[str]", method)
 
 
 class Near(NamedTuple):

@@ -8,8 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from septet.errors import EntryError, StoreError
 from septet.inputs.arguments import file_path
-from septet.vault.history import Historic
-from septet.vault.judged import Judged
+from septet.vault.history import Historic, Judged
 from septet.watch.progress import Progress, reporter, with_progress
 
 if TYPE_CHECKING:

@@ -3,21 +3,213 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from septet.errors import ReadOnly
+from septet.errors import EntryError, ReadOnly
+from septet.inputs.arguments import as_text, flag, real, utf8
+from septet.model.entry import json_of
 from septet.query.plan import Plan
 from septet.search.searchable import Searchable
-from septet.sqlite.store.store import CLOSE_WAIT_S
-from septet.vault.synced import Synced
+from septet.sqlite.store.store import CLOSE_WAIT_S, SqliteStore
+from septet.watch.progress import Progress, reporter, with_progress
 
 if TYPE_CHECKING:
+    from septet.embedding.report import Tally
+    from septet.files.chunking import Chunking
     from septet.files.on_search import OnSearch
-    from septet.files.report import SyncReport
+    from septet.files.report import RootInfo, SyncReport
+    from septet.files.roots import Layout
     from septet.files.status import SyncStatus
+    from septet.files.tracking import Followed, Redact
     from septet.files.turns import SyncRequest
     from septet.files.watching import FolderWatcher, Watcher
+    from septet.model.fields import Strings, Trust
+
+#: The longest ``timeout_s``, in seconds: a year.
+MOST_WAIT_S = 366 * 86_400.0
+
+
+class Synced:
+    """A store whose chunks follow the files of some folders."""
+
+    _store: SqliteStore
+    _clock: Callable[[], float]
+    _written: Callable[[], None]
+    _loading: Callable[[], AbstractContextManager[None]]
+    _embed_ahead: Callable[[Callable[[], bool], set[str]], Tally | None]
+    #: True once this object has synced, so that `close` may have to wait for a sync.
+    _has_synced = False
+
+    @with_progress("files", EntryError)
+    def sync(
+        self,
+        root: str | os.PathLike[str] | None = None,
+        *,
+        paths: Iterable[str | os.PathLike[str]] | None = None,
+        name: str | None = None,
+        layout: Layout | None = None,
+        include: Strings | None = None,
+        exclude: Strings | None = None,
+        extra: Iterable[str | os.PathLike[str]] | None = None,
+        follow_symlinks: bool | None = None,
+        chunking: Chunking | None = None,
+        redact: Redact | None = None,
+        trust: Trust | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+        timeout_s: float | None = None,
+        progress: Progress | None = None,
+    ) -> SyncReport:
+        """Sync the vault with a folder of Markdown, text and transcripts, or with all followed folders.
+
+        The extra ``files`` adds PDF and HTML; ``span`` of a PDF counts pages.
+
+        The folder and its options are stored in the vault. Each chunk of a file is an entry of kind ``chunk``, with
+        the file's id as ``parent``, the folder's name as ``source`` and its lines as ``span``. Files are compared by
+        size and time, and read if these differ (``force=True`` detects a change that keeps both); only changed files
+        are chunked. A chunk with an unchanged text keeps its id, links, feedback and vector, even if its file is
+        renamed. Chunks of deleted files are erased; chunks of unreadable files stay, and so do those of a folder that
+        is missing, or that is empty and on a different file system than before. Each transaction contains whole
+        files, so no search sees half of one. Only one sync of a vault runs at a time, across processes; a caller that
+        waited for another sync only adds a comparison with the disk.
+
+        A chunk changed by `update`, or deleted, is restored from its file when the file changes; ``force=True`` does so
+        at once.
+
+        After a change of ``chunking``, ``redact`` or ``trust``, or an upgrade of Septet with other cuts, all files are
+        chunked again beside the live chunks, and the new texts embedded; then one transaction swaps them. Files
+        that change in between are updated at once, with the new options. An interrupted sync is continued by the next
+        one.
+
+        Args:
+            root: a folder, or one file; None for all followed folders.
+            paths: only these files of followed folders, absolute or relative to the working directory.
+            name: ``source`` of the chunks; default: the folder's name. It cannot be changed.
+            layout: ``folder`` for all texts below it; ``memory`` for MEMORY.md, memory.md, USER.md and ``memory/``.
+            include: globs; other files are skipped.
+            exclude: globs to skip, in addition to .gitignore and .septetignore.
+            extra: more files, folders and globs, relative to the root.
+            follow_symlinks: read the targets of symbolic links; otherwise links are reported.
+            chunking: chunk sizes; `Chunking` has the defaults.
+            redact: mask secrets in every file (``"all"``, the default of a new root), in transcripts (True), or in none
+                (False).
+            trust: of the chunks, as for `add`; default for transcripts: ``unverified``.
+            force: read and chunk every file.
+            dry_run: write nothing, embed nothing, and store no folder; the report describes what a sync would do.
+            timeout_s: stop between two files after this many seconds; the report has the number of remaining files.
+            progress: called with the number of files read so far and their total; True shows a bar, as of `embed`.
+
+        Omitted options do not change.
+
+        Raises:
+            EntryError: an option does not fit, the folder does not exist, the root is neither a folder nor a regular
+                file, or a path is not below a followed folder.
+            ReadOnly: the vault was opened for reading, and this is not a dry run.
+            StoreError: the vault cannot be written, or its disk has too little room to chunk all files again: that is
+                skipped, everything else is done. A file that cannot be read is not an error; it is in the report.
+        """
+        from septet.files.tracking import by_root, follow, would_follow
+        from septet.files.turns import SyncRequest
+
+        flag(force, "force", EntryError)
+        flag(dry_run, "dry_run", EntryError)
+        limit = None if timeout_s is None else real(timeout_s, "timeout_s", EntryError, 0, MOST_WAIT_S)
+        options = {
+            "layout": layout,
+            "include": include,
+            "exclude": exclude,
+            "paths": extra,
+            "follow_symlinks": follow_symlinks,
+        }
+        more = {"chunking": chunking, "redact": redact, "trust": trust}
+        options_set = [key for key, value in {"name": name, **options, **more}.items() if value is not None]
+        if root is None and options_set:
+            raise EntryError(f"{options_set[0]} is an option of a root: pass the root, as in sync('notes', ...)")
+        if self._store.read_only and not dry_run:
+            raise ReadOnly(f"{self._store.path} was opened with read_only=True: open it for writing to sync it")
+        if root is not None and dry_run:
+            followed = [would_follow(self._store, root, name, options, more)]
+        else:
+            if root is not None:
+                follow(self._store, root, name, options, more)
+            followed = self._followed(root)
+        files = None if paths is None else by_root(paths, followed)
+        deadline = None if limit is None else time.monotonic() + limit
+        request = SyncRequest(followed, files, force, deadline, reporter(progress))
+        if dry_run:
+            from septet.files.rehearsing import rehearse_roots
+
+            return rehearse_roots(self._store, request, clock=self._clock)
+        with self._loading():
+            return self._synced(request, root)
+
+    def roots(self) -> list[RootInfo]:
+        """Return the followed folders.
+
+        Raises:
+            StoreError: the vault cannot be read.
+        """
+        from septet.files.report import RootInfo
+        from septet.sqlite.tables import files
+
+        with self._store.reading() as read:
+            return [
+                RootInfo(
+                    name=row.name,
+                    path=row.path,
+                    options=json_of(row.options, dict),
+                    files=files.count_files(read, row.root),
+                    chunks=files.count_chunks(read, row.root),
+                    synced_at=row.synced_at,
+                    problem=row.problem,
+                )
+                for row in files.roots(read)
+            ]
+
+    def forget_root(self, name: str | os.PathLike[str]) -> int:
+        """Stop following a folder and erase its chunks, as `delete` does; return their number. The disk is not changed.
+
+        Args:
+            name: name or path of the root.
+
+        Raises:
+            EntryError: the folder is not followed.
+            StoreError: the vault cannot be written.
+        """
+        from septet.files.tracking import forget
+
+        text = utf8(as_text(name), "name", EntryError)
+        with self._store.writing() as write:
+            return forget(write, text)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _followed(self, root: str | os.PathLike[str] | None) -> list[Followed]:
+        from septet.files.roots import root_at
+        from septet.files.tracking import followed_of
+        from septet.sqlite.tables import files
+
+        with self._store.reading() as read:
+            followed = [followed_of(row) for row in files.roots(read)]
+        if root is None:
+            return followed
+        path = root_at(root).path
+        return [folder for folder in followed if folder.root.path == path]
+
+    def _synced(self, request: SyncRequest, root: str | os.PathLike[str] | None) -> SyncReport:
+        from septet.files.syncing import sync_roots
+        from septet.files.turns import in_turn
+
+        def run(ending: Callable[[], bool]) -> SyncReport:
+            # A root may have been forgotten or recreated during the wait.
+            now = request._replace(followed=self._followed(root), ending=ending)
+            return sync_roots(self._store, now, clock=self._clock, written=self._written, embed_ahead=self._embed_ahead)
+
+        self._has_synced = True
+        return in_turn(self._store, request, run)
 
 
 class Following(Synced, Searchable):

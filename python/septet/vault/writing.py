@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from septet.errors import EntryError, EntryNotFound, SeptetError
 from septet.inputs.arguments import listed, shown, utf8
@@ -16,9 +16,8 @@ from septet.model.links import Link, checked
 from septet.profiles import ProfileLike, resolve
 from septet.store.protocol import Store, Writing
 from septet.store.rows import Keeping
-from septet.vault.alike import KEEP, SIMILARITY, Near, nearness, repeated_changes
-from septet.vault.batch import MOST_IDS, Batch, fields_of, item_fields, items_of, stopped, words_a_part
-from septet.vault.own_ids import with_clean_id
+from septet.vault.alike import KEEP, SIMILARITY, Near, adding, nearness, repeated_changes
+from septet.vault.batch import MOST_IDS, Batch, fields_of, item_fields, items_of, stopped, with_clean_id, words_a_part
 from septet.watch.progress import Progress, Report, reporter, with_progress
 
 if TYPE_CHECKING:
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
 
     from septet.model.fields import (
         EntryChanges,
-        EntryFields,
         EntryItem,
-        EntryOverrides,
         FrameLike,
         MemoryFields,
         OnSimilar,
@@ -50,30 +47,7 @@ class Writable(ABC):
     #: Context manager around a bulk load; deferrable work runs at its end.
     _loading: Callable[[], Any]
 
-    @overload
-    def add(
-        self,
-        entry: None = None,
-        *,
-        vector: VectorLike | None = ...,
-        model: str | None = ...,
-        split: Split | None = ...,
-        on_similar: OnSimilar = ...,
-        similarity: float = ...,
-        **fields: Unpack[EntryFields],
-    ) -> str: ...
-    @overload
-    def add(
-        self,
-        entry: Entry,
-        *,
-        vector: VectorLike | None = ...,
-        model: str | None = ...,
-        split: Split | None = ...,
-        on_similar: OnSimilar = ...,
-        similarity: float = ...,
-        **fields: Unpack[EntryOverrides],
-    ) -> str: ...
+    @adding
     def add(
         self,
         entry: Entry | None = None,

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
+from functools import cached_property, partial, wraps
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from uuid import uuid4
 
 from septet.errors import SeptetError, StoreError
-from septet.inputs.arguments import file_path, flags, real, utf8, whole
+from septet.inputs.arguments import file_path, flags, real, shown, utf8, whole
 from septet.postgres.store.dsn import Address, HiddenText, is_dsn, vault_named, without_frames
-from septet.postgres.vault.listed import PostgresListed
-from septet.postgres.vault.retried import retried
 from septet.profiles import ProfileLike
-from septet.vault.absent import OnlyFiles
 from septet.vault.anywhere import AnyVault
+from septet.vault.batch import MOST_IDS
 from septet.vault.vault import Vault
 from septet.watch.progress import Progress, reporter, with_progress
 from septet.watch.watched import watched
@@ -24,27 +25,63 @@ from septet.watch.watched import watched
 if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
+    from septet.listing.asked import AskedListing
+    from septet.listing.shadows import Shadowing
+    from septet.model.arrays import Mask
     from septet.model.stats import Optimized
     from septet.postgres.store.store import PostgresStore
+    from septet.postgres.tier.listing import PostgresListings
     from septet.postgres.tier.tier import PostgresTier
     from septet.watch.events import SearchEvent, WriteEvent
 
 _Answer = TypeVar("_Answer")
+_Kind = TypeVar("_Kind", bound=type)
 
+#: Methods that are one transaction, from their beginning to its end.
+TRANSACTIONS = (
+    "_write _change _add_near _restore_feedback update supersede reinstate link_many unlink feedback reset_feedback"
+).split()
 #: Maximum of the option for connections kept by a process.
 MOST_CONNECTIONS = 1_000
 #: The longest wait of a search, in seconds: a day.
 MOST_WAIT_S = 86_400.0
 
 
+def retried(kind: _Kind) -> _Kind:
+    """Let each transaction that was a victim of a deadlock be done again, a few times; a decorator of the class."""
+    for name in TRANSACTIONS:
+        setattr(kind, name, _again(getattr(kind, name)))
+    return kind
+
+
+def _again(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(self: Any, *args: Any, **named: Any) -> Any:
+        # psycopg is there when a vault is open.
+        from septet.postgres.store.again import again
+
+        return again(method)(self, *map(_held, args), **{name: _held(value) for name, value in named.items()})
+
+    return call
+
+
+def _held(value: Any) -> Any:
+    """Return an argument that can be read twice: an iterator as a list of no more than a call takes."""
+    if isinstance(value, Iterator):
+        return list(islice(value, MOST_IDS + 1))
+    if type(value) is dict or (isinstance(value, Mapping) and any(isinstance(one, Iterator) for one in value.values())):
+        return {name: _held(one) for name, one in value.items()}
+    return value
+
+
 @watched
 @retried
-class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
+class PostgresVault(AnyVault):
     """A vault in a PostgreSQL database, with the methods, the ranking and the scores of a `Vault`.
 
     Threads, processes and machines may share it. It needs the packages of the extra ``postgres``, and on the server the
-    extension ``vector``. Methods of files alone (`sync` and its kin, `redact`, `restore`) raise a `StoreError` that
-    names the alternative.
+    extension ``vector``. It follows no folders, and the server's own tools restore it: `sync` and its kin, `redact` and
+    `restore` are methods of a `Vault` in a file alone, which `septet push` copies to a server.
 
     Args:
         dsn: the address of the database, ``postgresql://user@host:5432/database``, as libpq reads it; it may end in
@@ -190,14 +227,24 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
         Raises:
             StoreError: the vault cannot be read, or the copy cannot be written; or there is a file of this name.
         """
-        from septet.postgres.vault.backup import backup
-
-        backup(self, file_path(path, "path", StoreError), reporter(progress))
+        _copy_to_file(self, file_path(path, "path", StoreError), reporter(progress))
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _loading(self) -> AbstractContextManager[None]:
         return self._store.loading()
+
+    @cached_property
+    def _answers(self) -> PostgresListings:
+        from septet.postgres.tier.listing import PostgresListings
+
+        return PostgresListings(self._store)
+
+    def _listed(
+        self, query: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+    ) -> tuple[_Answer, Shadowing | None]:
+        """Run a query on the listing; see `septet.federation.member.Member`."""
+        return self._answers.answer(query, hidden)
 
     def _as_tier(self, name: str, priority: float) -> PostgresTier:
         return self._tier._replace(name=name, priority=priority)
@@ -245,3 +292,29 @@ def _store(address: HiddenText, name: str, **more: Any) -> PostgresStore:
     from septet.postgres.store.store import PostgresStore
 
     return PostgresStore(address.text, name, **more)
+
+
+def _copy_to_file(vault: AnyVault, path: str, progress: Callable[[int, int], None] | None) -> None:
+    """Copy a vault to a new file, which appears when it is complete.
+
+    Raises:
+        StoreError: there is a file of this name, the vault cannot be read, or the copy cannot be written.
+    """
+    from septet.exchange.copying import copy_vault
+
+    target = Path(path)
+    if os.path.lexists(target):
+        raise StoreError(f"{shown(path)} is there already: name a file that is not, or delete it first")
+    part = target.with_name(f".{target.name}.{uuid4().hex}.part")
+    try:
+        with Vault(part, sidecar=False, history=0) as copy:
+            copied = copy_vault(vault, copy, progress=progress)
+        if copied.differences:
+            raise StoreError(f"the copy differs: {copied.differences[0]}; copy it once more")
+        part.rename(target)
+    except OSError as fault:
+        raise StoreError(f"{shown(path)} cannot be written: {fault.strerror}") from fault
+    finally:
+        for left in target.parent.glob(f"{part.name}*"):
+            with suppress(OSError):
+                left.unlink()
