@@ -171,6 +171,7 @@ def test_the_extension_and_the_errors_stand_on_the_ground():
             "septet.inputs.arguments",
             "septet.errors",
             "septet.model.fields",
+            "septet.model.codec",
             "septet.model.notebook",
             "septet._core",
         },
