@@ -52,6 +52,11 @@ class NetFault(Exception):
         # The message may echo a key until it is scrubbed.
         return f"NetFault({self.kind!r}, status={self.status})"
 
+    @property
+    def cause(self) -> str:
+        """The message without its first words, such as ``broke off``."""
+        return str(self).partition(": ")[2] or str(self)
+
     def with_message(self, message: str) -> NetFault:
         """Return the fault with another message."""
         return NetFault(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 import weakref
 import zlib
@@ -15,6 +14,8 @@ from septet.net.masking import mask_logs
 from septet.system.forks import renew_in_children
 
 if TYPE_CHECKING:
+    import asyncio
+
     import httpx
 
     from septet.net.deadlines import Resolve
@@ -94,6 +95,8 @@ class Connections:
 
     async def afetch(self, send: Send) -> Answer | NetFault:
         """Return the answer to a call, or its fault; see `fetch`."""
+        import asyncio
+
         import httpx
 
         try:
@@ -126,6 +129,8 @@ class Connections:
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop, and those of threads."""
+        import asyncio
+
         self.close()
         with self._lock.hold():
             client = self._async.pop(asyncio.get_running_loop(), None)
@@ -145,6 +150,8 @@ class Connections:
             return self._sync
 
     def _async_client(self) -> httpx.AsyncClient:
+        import asyncio
+
         import httpx
 
         # A connection belongs to the event loop that opened it.

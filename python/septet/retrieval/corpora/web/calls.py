@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from septet.net.answers import fault_of, parsed
 from septet.net.calls import Answer, Call, NetFault, Send
 from septet.net.connections import Connections
 from septet.net.masking import KeyMasker
@@ -136,6 +135,8 @@ def json_of(calls: WebCalls, name: str, answer: Answer) -> Any:
     Raises:
         WebFault: the status is not a success, or the body is not JSON.
     """
+    from septet.net.answers import fault_of, parsed
+
     fault = fault_of(answer, time.time())
     if fault is not None:
         raise WebFault(calls.scrubbed(f"{name} {fault}"), wait_s=fault.wait_s)
@@ -152,5 +153,7 @@ def json_of(calls: WebCalls, name: str, answer: Answer) -> Any:
 
 def faulty(name: str, answer: Answer) -> WebFault:
     """Return the fault of a response with an error status."""
+    from septet.net.answers import fault_of
+
     fault = fault_of(answer, time.time())
     return WebFault(f"{name} answered {answer.status}", wait_s=None if fault is None else fault.wait_s)
