@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import weakref
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from septet._core import Lock
 from septet.aio.feeding import add_many_from
-from septet.client.blocking import MAX_BYTES, TIMEOUT_S, Calls, limits
+from septet.client.blocking import MAX_BYTES, TIMEOUT_S, Calls
 from septet.client.steps import Steps, awaited
 from septet.client.tier import answer_in, part_of
 from septet.client.transport import (
+    LEAST_S,
     RETRIES,
-    AnswerBody,
     ConnectionSettings,
-    HttpRequest,
     ServerCall,
     decoded,
-    failed,
-    late,
+    error_of_fault,
     may_retry,
     outgoing,
     settings_of,
 )
 from septet.errors import Closed, EntryError
 from septet.model.entry import Entry
-from septet.system.forks import OfOneProcess, renew_in_children
+from septet.net.calls import Answer
+from septet.system.forks import OfOneProcess
 from septet.tiers.remote.shapes import shape_of
 from septet.vault.alike import KEEP, SIMILARITY
 
 if TYPE_CHECKING:
-    import httpx
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
@@ -75,9 +72,7 @@ class AsyncSeptet(OfOneProcess):
     ) -> None:
         self._settings: ConnectionSettings = settings_of(url, token, timeout_s, max_bytes, tier, transport)
         self._calls = Calls(self._settings)
-        self._closed = False
-        self.after_fork()
-        renew_in_children(self)
+        self._connections = self._settings.connections()
 
     @property
     def url(self) -> str:
@@ -97,17 +92,7 @@ class AsyncSeptet(OfOneProcess):
 
     async def close(self) -> None:
         """Close the connections of this loop; using it afterwards raises `Closed`. Closing twice is fine."""
-        self._closed = True
-        with self._lock.hold():
-            pool = self._pools.pop(asyncio.get_running_loop(), None)
-        if pool is not None:
-            await pool.aclose()
-
-    def after_fork(self) -> None:
-        """Drop the connections in a forked child: they belong to the parent."""
-        self._lock = Lock()
-        self._pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
-        self._pools = weakref.WeakKeyDictionary()
+        await self._connections.aclose()
 
     # -- methods -------------------------------------------------------------------------------------------------------
 
@@ -205,49 +190,17 @@ class AsyncSeptet(OfOneProcess):
 
     async def _send(self, call: ServerCall) -> Any:
         """Return the answer to a call; see `Client`."""
-        import httpx
-
-        request = outgoing(call, self._settings)
+        send, pauses = outgoing(call, self._settings), iter(RETRIES)
         clock = asyncio.get_running_loop().time
-        ends_at, pauses = clock() + request.within_s, iter(RETRIES)
+        ends_at = clock() + send.timeout_s
         while True:
-            try:
-                status, body = await asyncio.wait_for(self._receive(request), max(ends_at - clock(), 0.0))
-                return decoded(status, body, call, self._settings)
-            except (httpx.RequestError, httpx.InvalidURL) as error:
-                fault, again = failed(error, request, self._settings), may_retry(error, request)
-            except asyncio.TimeoutError:
-                fault, again = late(self._settings.url, request.within_s), False
-            pause = next(pauses, None) if again else None
+            left_s = max(ends_at - clock(), LEAST_S)
+            reply = await self._connections.afetch(replace(send, timeout_s=left_s))
+            if isinstance(reply, Answer):
+                return decoded(reply, call, self._settings)
+            if reply.kind == "closed":
+                raise Closed(f"{self!r} was closed: create another one")
+            pause = next(pauses, None) if may_retry(reply, call) else None
             if pause is None or clock() + pause >= ends_at:
-                raise fault from None
+                raise error_of_fault(reply, send, self._settings)
             await asyncio.sleep(pause)
-
-    async def _receive(self, request: HttpRequest) -> tuple[int, bytes]:
-        headers, timeout_s = dict(request.headers), request.within_s
-        async with self._connections().stream(
-            request.method, request.url, content=request.content, headers=headers, timeout=timeout_s
-        ) as response:
-            body = AnswerBody(response, request, self._settings, float("inf"))
-            if response.is_stream_consumed:
-                body.add(response.content)
-            else:
-                async for piece in response.aiter_raw():
-                    body.add(piece)
-            return body.status, body.whole()
-
-    def _connections(self) -> httpx.AsyncClient:
-        if self._closed:
-            raise Closed(f"{self!r} was closed: create another one")
-        # A connection belongs to the loop that opened it.
-        loop = asyncio.get_running_loop()
-        with self._lock.hold():
-            pool = self._pools.get(loop)
-            if pool is None:
-                import httpx
-
-                self._settings.mask_logs()
-                pool = self._pools[loop] = httpx.AsyncClient(
-                    transport=self._settings.transport, trust_env=False, limits=limits(), follow_redirects=False
-                )
-            return pool

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from septet._core import Lock
 from septet.client.reading import Reads
 from septet.client.steps import Steps, blocking
 from septet.client.tier import RemoteMember
 from septet.client.transport import (
+    LEAST_S,
     RETRIES,
-    AnswerBody,
     ConnectionSettings,
-    HttpRequest,
     ServerCall,
     decoded,
-    failed,
+    error_of_fault,
     may_retry,
     outgoing,
     settings_of,
@@ -26,10 +25,8 @@ from septet.client.transport import (
 from septet.client.writing import Writes
 from septet.errors import Closed
 from septet.model.entry import Entry
-from septet.system.forks import OfOneProcess, renew_in_children
-
-if TYPE_CHECKING:
-    import httpx
+from septet.net.calls import Answer
+from septet.system.forks import OfOneProcess
 
 _R = TypeVar("_R")
 
@@ -37,9 +34,6 @@ _R = TypeVar("_R")
 TIMEOUT_S = 30.0
 #: Default maximum size of an answer, in bytes.
 MAX_BYTES = 256_000_000
-#: Idle connections close before the server closes them: writing calls are never retried.
-IDLE_S = 2.0
-MOST_CONNECTIONS = 64
 
 
 class Calls(Reads, Writes):
@@ -78,10 +72,7 @@ class Client(RemoteMember, OfOneProcess):
     ) -> None:
         self._settings: ConnectionSettings = settings_of(url, token, timeout_s, max_bytes, tier, transport)
         self._calls = Calls(self._settings)
-        self._closed = False
-        self._pool: httpx.Client | None = None
-        self.after_fork()
-        renew_in_children(self)
+        self._connections = self._settings.connections()
 
     @property
     def url(self) -> str:
@@ -99,16 +90,7 @@ class Client(RemoteMember, OfOneProcess):
 
     def close(self) -> None:
         """Close the connections; using the client afterwards raises `Closed`. Closing twice is fine."""
-        with self._lock.hold():
-            self._closed = True
-            pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.close()
-
-    def after_fork(self) -> None:
-        """Drop the connections in a forked child: they belong to the parent."""
-        self._lock = Lock()
-        self._pool = None
+        self._connections.close()
 
     # -- methods -------------------------------------------------------------------------------------------------------
 
@@ -183,58 +165,16 @@ class Client(RemoteMember, OfOneProcess):
         Raises:
             SeptetError: the error of the server; `Unreachable` without an answer.
         """
-        import httpx
-
-        from septet.net.deadlines import until
-
-        request = outgoing(call, self._settings)
-        ends_at, pauses = time.monotonic() + request.within_s, iter(RETRIES)
+        send, pauses = outgoing(call, self._settings), iter(RETRIES)
+        ends_at = time.monotonic() + send.timeout_s
         while True:
-            try:
-                with until(ends_at):
-                    status, body = self._receive(request, ends_at)
-                return decoded(status, body, call, self._settings)
-            except (httpx.RequestError, httpx.InvalidURL) as error:
-                fault, again = failed(error, request, self._settings), may_retry(error, request)
-            pause = next(pauses, None) if again else None
-            if pause is None or time.monotonic() + pause >= ends_at:
-                # The cause holds the request, and so the token.
-                raise fault from None
-            time.sleep(pause)
-
-    def _receive(self, request: HttpRequest, ends_at: float) -> tuple[int, bytes]:
-        timeout_s = max(ends_at - time.monotonic(), 0.001)
-        with self._connections().stream(
-            request.method, request.url, content=request.content, headers=dict(request.headers), timeout=timeout_s
-        ) as response:
-            body = AnswerBody(response, request, self._settings, ends_at)
-            # A transport of a test may have read the body.
-            for piece in (response.content,) if response.is_stream_consumed else response.iter_raw():
-                body.add(piece)
-            return body.status, body.whole()
-
-    def _connections(self) -> httpx.Client:
-        with self._lock.hold():
-            if self._closed:
+            left_s = max(ends_at - time.monotonic(), LEAST_S)
+            reply = self._connections.fetch(replace(send, timeout_s=left_s))
+            if isinstance(reply, Answer):
+                return decoded(reply, call, self._settings)
+            if reply.kind == "closed":
                 raise Closed(f"{self!r} was closed: create another one")
-            if self._pool is None:
-                import httpx
-
-                from septet.net.deadlines import keep_deadlines
-
-                pool = httpx.Client(
-                    transport=self._settings.transport, trust_env=False, limits=limits(), follow_redirects=False
-                )
-                keep_deadlines(pool)
-                self._settings.mask_logs()
-                self._pool = pool
-            return self._pool
-
-
-def limits() -> httpx.Limits:
-    """Return the limits of the connection pool."""
-    import httpx
-
-    return httpx.Limits(
-        max_connections=MOST_CONNECTIONS, max_keepalive_connections=MOST_CONNECTIONS, keepalive_expiry=IDLE_S
-    )
+            pause = next(pauses, None) if may_retry(reply, call) else None
+            if pause is None or time.monotonic() + pause >= ends_at:
+                raise error_of_fault(reply, send, self._settings)
+            time.sleep(pause)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic_core import from_json
@@ -16,17 +15,26 @@ from septet.client.routes import ROUTES
 from septet.client.wire import encoded
 from septet.errors import QueryError, StoreError, Unreachable, printable
 from septet.inputs.arguments import cut, real, utf8, whole
-from septet.net.masking import KeyMasker, mask_logs
+from septet.net.calls import Answer, Call, NetFault, Send, bearer
+from septet.net.connections import Connections
+from septet.net.masking import KeyMasker
 from septet.tiers.remote.received import Mask, received
-
-if TYPE_CHECKING:
-    import httpx
 
 #: Pauses before the retries of a reading call whose connection failed, in seconds.
 RETRIES = (0.05, 0.2)
 #: Seconds that a call may outlast the ``timeout_s`` of its search.
 GRACE_S = 2.0
+#: Minimum timeout of an attempt, in seconds.
+LEAST_S = 0.001
 MOST_TIMEOUT_S = 86_400.0
+MOST_CONNECTIONS = 64
+#: Idle connections close before the server closes them: writing calls are never retried.
+IDLE_S = 2.0
+_LIMITS = {
+    "max_connections": MOST_CONNECTIONS,
+    "max_keepalive_connections": MOST_CONNECTIONS,
+    "keepalive_expiry": IDLE_S,
+}
 _JSON, _LINES = "application/json", "application/x-ndjson"
 
 
@@ -44,17 +52,6 @@ class ServerCall(NamedTuple):
     request: Mapping[str, Any] | bytes = {}
     within_s: float | None = None
     shape: Any = None
-
-
-class HttpRequest(NamedTuple):
-    """A call as an HTTP request."""
-
-    method: str
-    url: str
-    content: bytes | None
-    headers: Mapping[str, str]
-    within_s: float
-    reads: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +80,11 @@ class ConnectionSettings:
         """Return a text of a server or a library without the token."""
         return text if self.mask is None else self.mask(text)
 
-    def mask_logs(self) -> None:
-        """Hide the token in the logs of the HTTP libraries while these settings are in use."""
-        if self.mask is not None:
-            mask_logs(self.mask)
+    def connections(self) -> Connections:
+        """Return new connections; proxies of the environment are not used."""
+        return Connections(
+            self.mask, transport=self.transport, encodings=(), proxies=False, limits=_LIMITS, reopens=False
+        )
 
 
 def settings_of(
@@ -121,20 +119,18 @@ def settings_of(
     return ConnectionSettings(address.rstrip("/") + "/", token, within_s, most_bytes, named, transport, mask)
 
 
-def outgoing(call: ServerCall, settings: ConnectionSettings) -> HttpRequest:
-    """Return a call as an HTTP request.
+def outgoing(call: ServerCall, settings: ConnectionSettings) -> Send:
+    """Return a call as an HTTP request, with its bounds.
 
     Raises:
         QueryError: an argument that is no JSON value; `EntryError` for one of a write.
     """
     verb, path, _, effect, _ = ROUTES[call.operation]
     reads = effect == "reads"
-    headers = {"Accept-Encoding": "identity", "User-Agent": "septet", "Accept": _JSON}
-    if settings.token is not None:
-        headers["Authorization"] = f"Bearer {settings.token}"
-    content: bytes | None = None
+    headers = {"accept": _JSON}
+    content = b""
     if isinstance(call.request, bytes):
-        content, headers["Content-Type"], headers["Accept"] = call.request, _LINES, _LINES
+        content, headers = call.request, {"accept": _LINES, "content-type": _LINES}
     else:
         request = dict(call.request)
         if "{id}" in path:
@@ -144,61 +140,28 @@ def outgoing(call: ServerCall, settings: ConnectionSettings) -> HttpRequest:
         if verb == "GET":
             path += "".join(f"?{name}={_quoted(value)}" for name, value in request.items())
         else:
-            content, headers["Content-Type"] = encoded(request, reads=reads), _JSON
+            content, headers["content-type"] = encoded(request, reads=reads), _JSON
     within_s = settings.timeout_s if call.within_s is None else min(call.within_s, MOST_TIMEOUT_S)
-    return HttpRequest(verb, settings.url + path.lstrip("/"), content, headers, within_s, reads)
+    key_headers = {} if settings.token is None else bearer(settings.token)
+    return Send(
+        Call(verb, settings.url + path.lstrip("/"), content, headers), key_headers, within_s, settings.most_bytes
+    )
 
 
 def _quoted(value: object) -> str:
     return "".join(f"%{byte:02X}" for byte in utf8(value, "an argument", QueryError).encode())
 
 
-class AnswerBody:
-    """The body of an answer, bounded in time and size.
-
-    Raises:
-        Unreachable: the server redirects, or compresses the answer although no compression was requested.
-    """
-
-    def __init__(
-        self, response: httpx.Response, request: HttpRequest, settings: ConnectionSettings, ends_at: float
-    ) -> None:
-        self._where, self._most, self._ends_at = settings.url, settings.most_bytes, ends_at
-        self._within_s, self._pieces, self._size = request.within_s, list[bytes](), 0
-        self.status = response.status_code
-        if 300 <= self.status < 400:
-            raise Unreachable(f"{self._where} redirects ({self.status}): use the final URL")
-        if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
-            raise Unreachable(
-                f"{self._where} sent a compressed response although none was requested", status=self.status
-            )
-
-    def add(self, piece: bytes) -> None:
-        """Add a piece.
-
-        Raises:
-            Unreachable: the deadline has passed, or the body is too large.
-        """
-        self._size += len(piece)
-        if self._size > self._most:
-            excess = f"{self._where} answers with more than {self._most:,} bytes"
-            raise Unreachable(f"{excess}: request less, or raise max_bytes=", status=self.status)
-        if time.monotonic() > self._ends_at:
-            raise late(self._where, self._within_s)
-        self._pieces.append(piece)
-
-    def whole(self) -> bytes:
-        """Return the body."""
-        return b"".join(self._pieces)
-
-
-def decoded(status: int, body: bytes, call: ServerCall, settings: ConnectionSettings) -> Any:
+def decoded(answer: Answer, call: ServerCall, settings: ConnectionSettings) -> Any:
     """Return the validated answer of the call's type; a list with one per line for lines of JSON.
 
     Raises:
-        SeptetError: the error of the server; `Unreachable` for an answer of another type.
+        SeptetError: the error of the server; `Unreachable` for a redirect, and for an answer of another type.
     """
-    shape = ROUTES[call.operation].answer if call.shape is None else call.shape
+    verb, path, _, effect, _ = ROUTES[call.operation]
+    reads = effect == "reads"
+    headers = {"accept": _JSON}
+    content = b""
     if 200 <= status < 300:
         if isinstance(call.request, bytes):
             lines = [line for line in body.splitlines() if line.strip()]
@@ -206,31 +169,30 @@ def decoded(status: int, body: bytes, call: ServerCall, settings: ConnectionSett
         if body.lstrip()[:1] == b"{":
             return received(body, shape, settings.url, settings.mask)
     try:
-        answer = from_json(body)
+        content = from_json(body)
     except ValueError:
-        answer = None
-    raise error_of(status, answer, settings.url, reads=ROUTES[call.operation].effect == "reads", masked=settings.masked)
+    verb, path, _, effect, _ = ROUTES[call.operation]
+    reads = effect == "reads"
+    headers = {"accept": _JSON}
+    content = b""
 
 
-def late(where: str, within_s: float) -> Unreachable:
-    """Return the error of an answer that is late."""
-    return Unreachable(f"{where} did not answer within {within_s:g} s")
+def error_of_fault(fault: NetFault, send: Send, settings: ConnectionSettings) -> Unreachable:
+    """Return the error of a call without a usable answer."""
+    url = settings.url
+    if fault.kind == "timeout":
+        return Unreachable(f"{url} did not answer within {send.timeout_s:g} s")
+    if fault.kind == "too_large":
+        excess = f"{url} answers with more than {settings.most_bytes:,} bytes"
+        return Unreachable(f"{excess}: request less, or raise max_bytes=", status=fault.status)
+    if fault.kind == "encoding":
+        return Unreachable(f"{url} sent a compressed response although none was requested", status=fault.status)
+    cause = settings.masked(printable(cut(fault.cause)))
+    if fault.kind == "unreachable":
+        return Unreachable(f"{url} cannot be reached: {cause}")
+    return Unreachable(f"the connection to {url} was lost: {cause}")
 
 
-def failed(error: Exception, request: HttpRequest, settings: ConnectionSettings) -> Unreachable:
-    """Return the error for one of httpx, which must not be its cause: it holds the request, and so the token."""
-    import httpx
-
-    if isinstance(error, httpx.TimeoutException):
-        return late(settings.url, request.within_s)
-    cause = settings.masked(printable(cut(str(error)))) or type(error).__name__
-    if isinstance(error, httpx.ConnectError):
-        return Unreachable(f"{settings.url} cannot be reached: {cause}")
-    return Unreachable(f"the connection to {settings.url} was lost: {cause}")
-
-
-def may_retry(error: Exception, request: HttpRequest) -> bool:
+def may_retry(fault: NetFault, call: ServerCall) -> bool:
     """Return True if a call may be retried: it only reads, and the connection failed rather than timed out."""
-    import httpx
-
-    return request.reads and isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
+    return ROUTES[call.operation][2] and fault.kind in ("unreachable", "broken")
