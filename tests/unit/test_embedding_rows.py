@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from doubles import Letters
 from septet import CallableEmbedder, EmbeddingError, EmbeddingOptions, EmbeddingUnavailable, Vault
-from septet.embedding.batch.formats import VoyageBatchFormat
-from septet.embedding.batch.gemini import GeminiBatchFormat
-from septet.embedding.batch.openai import OpenAIBatchFormat
-from septet.embedding.batch.results import read_vectors
+from septet.embedding.batch.formats import GeminiBatchFormat, OpenAIBatchFormat, VoyageBatchFormat
+from septet.embedding.batch.job_files import read_vectors
 from septet.embedding.providers.gemini import GeminiFormat
 from septet.embedding.providers.openai import OpenAIFormat
 from septet.embedding.providers.voyage import VoyageFormat

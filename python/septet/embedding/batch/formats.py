@@ -1,26 +1,157 @@
-"""The batch format of each provider; Voyage's is like OpenAI's, but a batch states the model and its options once."""
+"""The batch format of each provider: upload a file of requests, then create a batch of it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import from_json
 
-from septet.embedding.batch.batch_format import BatchFormat, JobLimits, json_line
-from septet.embedding.batch.gemini import GeminiBatchFormat
-from septet.embedding.batch.openai import OpenAIBatchFormat
-from septet.embedding.providers.gemini import GeminiFormat
+from septet.embedding.batch.batch_format import (
+    BatchFormat,
+    JobLimits,
+    JobResult,
+    JobStatus,
+    cause_of,
+    field_of,
+    job_state,
+    json_line,
+    list_of,
+    mapping_of,
+    multipart,
+    named_jobs,
+)
+from septet.embedding.providers.gemini import GeminiFormat, models_url
 from septet.embedding.providers.http import HttpEmbedder
 from septet.embedding.providers.openai import OpenAIFormat
+from septet.embedding.providers.provider_format import ProviderFormat
 from septet.embedding.providers.voyage import VoyageFormat
+from septet.net.answers import as_text
+from septet.net.calls import Call, json_call
 
-VOYAGE_JOB = JobLimits(100_000, 1_000_000_000)
+OPENAI_JOB, VOYAGE_JOB = JobLimits(50_000, 200_000_000), JobLimits(100_000, 1_000_000_000)
+#: A file may have 2 GB; Google states no limit on its requests.
+GEMINI_JOB = JobLimits(100_000, 2_000_000_000)
+
+
+def batch_format_of(embedder: HttpEmbedder) -> BatchFormat | None:
+    """Return the batch format of an embedder's provider; None when it has no batch API."""
+    provider_format = embedder.format
+    if isinstance(provider_format, VoyageFormat):
+        return VoyageBatchFormat(provider_format, provider_format.url)
+    if isinstance(provider_format, GeminiFormat):
+        return GeminiBatchFormat(provider_format)
+    # Servers that merely speak OpenAI's embedding format have no batch API.
+    if isinstance(provider_format, OpenAIFormat) and provider_format.provider == "openai":
+        return OpenAIBatchFormat(provider_format, provider_format.url)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIBatchFormat:
+    """OpenAI's format of ``/v1/files`` and ``/v1/batches``.
+
+    Attributes:
+        provider_format: the format of a single request.
+        url: the address of single requests.
+        window: the time within which the provider completes a job.
+    """
+
+    provider_format: ProviderFormat
+    url: str
+    limits: JobLimits = OPENAI_JOB
+    window: str = "24h"
+
+    @property
+    def base_url(self) -> str:
+        """The address of the API."""
+        return self.url.removesuffix("/embeddings")
+
+    def line(self, key: str, text: str) -> bytes:
+        """Write the whole request of one text."""
+        body = from_json(self.provider_format.call([text], "document").body)
+        return json_line({"custom_id": key, "method": "POST", "url": "/v1/embeddings", "body": body})
+
+    def upload(self, lines: bytes, name: str) -> Call:
+        """Write the file as a form."""
+        form = 'Content-Disposition: form-data; name="purpose"'
+        file = (
+            f'Content-Disposition: form-data; name="file"; filename="{name}.jsonl"\r\nContent-Type: application/jsonl'
+        )
+        return multipart("form-data", f"{self.base_url}/files", [(form, b"batch"), (file, lines)])
+
+    def file_id(self, body: Any) -> str:
+        """Read the file's id.
+
+        Raises:
+            EmbeddingUnavailable: the answer lacks it.
+        """
+        return field_of(body, "id", self.provider_format.provider)
+
+    def create(self, file: str, name: str) -> Call:
+        """Write the batch, named in its metadata."""
+        return json_call(f"{self.base_url}/batches", {**self.settings(file), "metadata": {"job": name}})
+
+    def settings(self, file: str) -> dict[str, Any]:
+        """Return the settings of a batch."""
+        return {"input_file_id": file, "endpoint": "/v1/embeddings", "completion_window": self.window}
+
+    def job_id(self, body: Any) -> str:
+        """Read the batch's id.
+
+        Raises:
+            EmbeddingUnavailable: the answer lacks it.
+        """
+        return field_of(body, "id", self.provider_format.provider)
+
+    def poll(self, job_id: str) -> Call:
+        """Write the request for the batch."""
+        return Call("GET", f"{self.base_url}/batches/{job_id}")
+
+    def status(self, body: Any) -> JobStatus:
+        """Read the state, the files of results and errors, and the errors of the input.
+
+        Raises:
+            EmbeddingUnavailable: the answer lacks the state.
+        """
+        state = job_state(field_of(body, "status", self.provider_format.provider))
+        files = tuple(body[name] for name in ("output_file_id", "error_file_id") if isinstance(body.get(name), str))
+        errors = body.get("errors")
+        causes = [cause_of(mapping_of(error).get("message")) for error in list_of(mapping_of(errors).get("data"))[:3]]
+        return JobStatus(state, files, "; ".join(filter(None, causes)))
+
+    def download(self, file: str) -> Call:
+        """Write the request for the file's content."""
+        return Call("GET", f"{self.base_url}/files/{file}/content")
+
+    def read(self, line: Any) -> JobResult | None:
+        """Read a line of results or of errors; both have the same shape."""
+        key = line.get("custom_id") if isinstance(line, Mapping) else None
+        if not isinstance(key, str):
+            return None
+        response, error = line.get("response"), line.get("error")
+        body = response.get("body") if isinstance(response, Mapping) else None
+        if not error and isinstance(response, Mapping) and response.get("status_code") == 200:
+            return JobResult(key, body)
+        inner = body.get("error", body.get("detail")) if isinstance(body, Mapping) else None
+        return JobResult(key, cause=cause_of(error or inner) or "no answer")
+
+    def list_jobs(self, after: str) -> Call:
+        """Write the request for a hundred batches, newest first."""
+        return Call("GET", f"{self.base_url}/batches?limit=100{f'&after={after}' if after else ''}")
+
+    def listed_jobs(self, body: Any) -> tuple[Mapping[str, str], str]:
+        """Read the names in the metadata."""
+        jobs = [mapping_of(job) for job in list_of(mapping_of(body).get("data"))]
+        last = jobs[-1].get("id") if jobs and body.get("has_more") else ""
+        names = named_jobs((mapping_of(job.get("metadata")).get("job"), job.get("id")) for job in jobs)
+        return names, last if isinstance(last, str) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class VoyageBatchFormat(OpenAIBatchFormat):
-    """The format of Voyage's ``/v1/files`` and ``/v1/batches``. Attributes: see `OpenAIBatchFormat`."""
+    """Voyage's format: as OpenAI's, but a batch states the model and its options once."""
 
     limits: JobLimits = VOYAGE_JOB
     window: str = "12h"
@@ -37,14 +168,95 @@ class VoyageBatchFormat(OpenAIBatchFormat):
         return {**OpenAIBatchFormat.settings(self, file), "request_params": params}
 
 
-def batch_format_of(embedder: HttpEmbedder) -> BatchFormat | None:
-    """Return the batch format of an embedder's provider; None when it has no batch API."""
-    provider_format = embedder.format
-    if isinstance(provider_format, VoyageFormat):
-        return VoyageBatchFormat(provider_format, provider_format.url)
-    if isinstance(provider_format, GeminiFormat):
-        return GeminiBatchFormat(provider_format)
-    # Servers that merely speak OpenAI's embedding format have no batch API.
-    if isinstance(provider_format, OpenAIFormat) and provider_format.provider == "openai":
-        return OpenAIBatchFormat(provider_format, provider_format.url)
-    return None
+@dataclass(frozen=True, slots=True)
+class GeminiBatchFormat:
+    """Gemini's format of ``asyncBatchEmbedContent``; creating a batch answers 404 if the model or address has none."""
+
+    provider_format: GeminiFormat
+    limits: JobLimits = GEMINI_JOB
+
+    @property
+    def base_url(self) -> str:
+        """The address before ``/v1beta``."""
+        return self.provider_format.base_url.rstrip("/").removesuffix("/v1beta")
+
+    def line(self, key: str, text: str) -> bytes:
+        """Write the request of one text, without the model, which the batch specifies."""
+        request = self.provider_format.request(text, "document")
+        del request["model"]
+        return json_line({"key": key, "request": request})
+
+    def upload(self, lines: bytes, name: str) -> Call:
+        """Write the file after a part that describes it."""
+        description = json_line({"file": {"displayName": name, "mimeType": "application/jsonl"}})
+        return multipart(
+            "related",
+            f"{self.base_url}/upload/v1beta/files?uploadType=multipart",
+            [
+                ("Content-Type: application/json; charset=utf-8", description.strip()),
+                ("Content-Type: application/jsonl", lines),
+            ],
+        )
+
+    def file_id(self, body: Any) -> str:
+        """Read the file's name, such as ``files/1``.
+
+        Raises:
+            EmbeddingUnavailable: the answer lacks it.
+        """
+        return field_of(mapping_of(body).get("file"), "name", self.provider_format.provider)
+
+    def create(self, file: str, name: str) -> Call:
+        """Write the batch."""
+        url = models_url(self.provider_format.base_url, self.provider_format.model, "asyncBatchEmbedContent")
+        return json_call(url, {"batch": {"displayName": name, "inputConfig": {"file_name": file}}})
+
+    def job_id(self, body: Any) -> str:
+        """Read the batch's name, such as ``batches/1``.
+
+        Raises:
+            EmbeddingUnavailable: the answer lacks it.
+        """
+        return field_of(body, "name", self.provider_format.provider)
+
+    def poll(self, job_id: str) -> Call:
+        """Write the request for the batch."""
+        return Call("GET", f"{self.base_url}/v1beta/{job_id}")
+
+    def status(self, body: Any) -> JobStatus:
+        """Read the state, written as ``BATCH_STATE_SUCCEEDED``, and the file of results."""
+        metadata = mapping_of(mapping_of(body).get("metadata"))
+        state = job_state(as_text(metadata.get("state")).rpartition("STATE_")[2])
+        error = mapping_of(body).get("error")
+        if error and state == "running":
+            # An operation with an error has ended, whatever its state.
+            state = "failed"
+        outputs = [metadata.get("output"), mapping_of(body).get("response")]
+        files = [mapping_of(output).get("responsesFile") for output in outputs]
+        cause = cause_of(error.get("message")) if isinstance(error, Mapping) else ""
+        return JobStatus(state, tuple(dict.fromkeys(file for file in files if isinstance(file, str))), cause)
+
+    def download(self, file: str) -> Call:
+        """Write the request for the file's content."""
+        return Call("GET", f"{self.base_url}/v1beta/{file}:download?alt=media")
+
+    def read(self, line: Any) -> JobResult | None:
+        """Read a line into the shape of the answer to a request for one text."""
+        key = line.get("key") if isinstance(line, Mapping) else None
+        if not isinstance(key, str):
+            return None
+        response, error = line.get("response"), line.get("error")
+        if not error and isinstance(response, Mapping) and response.get("embedding"):
+            return JobResult(key, {"embeddings": [response["embedding"]]})
+        return JobResult(key, cause=cause_of(error) or "no answer")
+
+    def list_jobs(self, after: str) -> Call:
+        """Write the request for a hundred batches."""
+        return Call("GET", f"{self.base_url}/v1beta/batches?pageSize=100{f'&pageToken={after}' if after else ''}")
+
+    def listed_jobs(self, body: Any) -> tuple[Mapping[str, str], str]:
+        """Read the names in the operations' metadata."""
+        jobs = [mapping_of(job) for job in list_of(mapping_of(body).get("operations"))]
+        after = mapping_of(body).get("nextPageToken")
+        names = named_jobs((mapping_of(job.get("metadata")).get("displayName"), job.get("name")) for job in jobs)
+        return names, after if isinstance(after, str) else ""

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from septet.embedding.batch.batch_format import BatchFormat, JobStatus
 from septet.embedding.batch.formats import batch_format_of
-from septet.embedding.batch.job_input import MAX_RESULT_BYTES, gather
-from septet.embedding.batch.results import read_vectors
+from septet.embedding.batch.job_files import MAX_RESULT_BYTES, gather, read_vectors
 from septet.embedding.embedder import AnswerTooLarge
 from septet.embedding.fallback import FallbackEmbedder
 from septet.embedding.pipeline import MAX_FAILURES, Pipeline, Progress
