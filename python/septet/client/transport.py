@@ -125,8 +125,8 @@ def outgoing(call: ServerCall, settings: ConnectionSettings) -> Send:
     Raises:
         QueryError: an argument that is no JSON value; `EntryError` for one of a write.
     """
-    verb, path, _, effect, _ = ROUTES[call.operation]
-    reads = effect == "reads"
+    route = ROUTES[call.operation]
+    path, reads = route.path, route.effect == "reads"
     headers = {"accept": _JSON}
     content = b""
     if isinstance(call.request, bytes):
@@ -137,14 +137,14 @@ def outgoing(call: ServerCall, settings: ConnectionSettings) -> Send:
             # Percent-encode every byte: dots and slashes of an id must not become path segments.
             quoted = "".join(f"%{byte:02X}" for byte in utf8(request.pop("id"), "id").encode())
             path = path.replace("{id}", quoted)
-        if verb == "GET":
+        if route.verb == "GET":
             path += "".join(f"?{name}={_quoted(value)}" for name, value in request.items())
         else:
             content, headers["content-type"] = encoded(request, reads=reads), _JSON
     within_s = settings.timeout_s if call.within_s is None else min(call.within_s, MOST_TIMEOUT_S)
     key_headers = {} if settings.token is None else bearer(settings.token)
     return Send(
-        Call(verb, settings.url + path.lstrip("/"), content, headers), key_headers, within_s, settings.most_bytes
+        Call(route.verb, settings.url + path.lstrip("/"), content, headers), key_headers, within_s, settings.most_bytes
     )
 
 
@@ -158,10 +158,10 @@ def decoded(answer: Answer, call: ServerCall, settings: ConnectionSettings) -> A
     Raises:
         SeptetError: the error of the server; `Unreachable` for a redirect, and for an answer of another type.
     """
-    verb, path, _, effect, _ = ROUTES[call.operation]
-    reads = effect == "reads"
-    headers = {"accept": _JSON}
-    content = b""
+    status, body = answer.status, bytes(answer.body)
+    if 300 <= status < 400:
+        raise Unreachable(f"{settings.url} redirects ({status}): use the final URL")
+    shape = ROUTES[call.operation].answer if call.shape is None else call.shape
     if 200 <= status < 300:
         if isinstance(call.request, bytes):
             lines = [line for line in body.splitlines() if line.strip()]
@@ -171,10 +171,10 @@ def decoded(answer: Answer, call: ServerCall, settings: ConnectionSettings) -> A
     try:
         content = from_json(body)
     except ValueError:
-    verb, path, _, effect, _ = ROUTES[call.operation]
-    reads = effect == "reads"
-    headers = {"accept": _JSON}
-    content = b""
+        content = None
+    raise error_of(
+        status, content, settings.url, reads=ROUTES[call.operation].effect == "reads", masked=settings.masked
+    )
 
 
 def error_of_fault(fault: NetFault, send: Send, settings: ConnectionSettings) -> Unreachable:
@@ -195,4 +195,4 @@ def error_of_fault(fault: NetFault, send: Send, settings: ConnectionSettings) ->
 
 def may_retry(fault: NetFault, call: ServerCall) -> bool:
     """Return True if a call may be retried: it only reads, and the connection failed rather than timed out."""
-    return ROUTES[call.operation][2] and fault.kind in ("unreachable", "broken")
+    return ROUTES[call.operation].effect == "reads" and fault.kind in ("unreachable", "broken")
