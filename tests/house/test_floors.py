@@ -170,11 +170,13 @@ def test_the_extension_and_the_errors_stand_on_the_ground():
         "model/entry": {
             "septet.inputs.arguments",
             "septet.errors",
+            "septet.model.codec",
             "septet.model.fields",
             "septet.model.codec",
             "septet.model.notebook",
             "septet._core",
         },
+        "model/codec": set(),
         "model/notebook": {"septet.errors"},
         "inputs/arguments": {"septet.errors"},
     }

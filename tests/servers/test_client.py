@@ -22,7 +22,7 @@ from septet import (
     Vault,
     VectorError,
 )
-from septet.client.transport import ROUTES
+from septet.client.routes import ROUTES
 from septet.federation import Member
 from septet.service.operations import OPERATIONS
 from septet.service.tier_calls import TIER
@@ -255,11 +255,11 @@ def test_a_reranker_cannot_travel(client):
 
 
 def test_the_routes_of_clients_are_those_of_the_table():
-    for name, (verb, path, reads) in ROUTES.items():
+    for name, route in ROUTES.items():
         if name == "bulk":
             continue
         operation = TIER if name == "tier" else OPERATIONS[name]
-        assert (operation.route, operation.effect == "reads") == ((verb, path), reads)
+        assert (operation.route, operation.effect) == ((route.verb, route.path), route.effect)
 
 
 # -- asyncio -----------------------------------------------------------------------------------------------------------

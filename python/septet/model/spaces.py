@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class Space(NamedTuple):
@@ -19,7 +19,3 @@ class Space(NamedTuple):
     dimensions: int
     keyed_by: str
     entries: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the public fields as a JSON-ready dict."""
-        return {"model": self.model, "dimensions": self.dimensions, "entries": self.entries}

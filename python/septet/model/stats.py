@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from septet.model.codec import OMITTED, Plain
+from septet.model.codec import OMITTED, as_dict, attributes
 from septet.model.spaces import Space
 from septet.notes import Note
 
 
 @dataclass(frozen=True, slots=True)
-class Stats(Plain):
+class Stats:
     """Contents of a vault.
 
     Attributes:
@@ -37,6 +38,13 @@ class Stats(Plain):
     size_bytes: int
     notes: Sequence[Note] = ()
     tiers: Mapping[str, Stats] = field(default_factory=dict, metadata=OMITTED)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a JSON-ready dict."""
+        return {
+            **as_dict(self),
+            "spaces": [attributes(space, ("model", "dimensions", "entries")) for space in self.spaces],
+        }
 
 
 @dataclass(frozen=True, slots=True)

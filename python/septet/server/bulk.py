@@ -111,8 +111,6 @@ class Bulk:
             await self._call(number, operation, request)
             return
         shared = {name: fields.pop(name) for name in _TOGETHER if name in fields}
-        if fields.get("span") is not None:
-            fields["span"] = fields["span"].model_dump()
         if shared != self._shared or len(self._adds) >= MOST_TOGETHER:
             await self._store()
         self._shared = shared
