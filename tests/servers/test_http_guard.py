@@ -9,8 +9,8 @@ pytest.importorskip("uvicorn")
 
 from septet import QueryError, Vault
 from septet.server import guard
+from septet.server.guard import tokens_in
 from septet.server.page_files import page_files
-from septet.server.scopes import tokens_in
 from septet.server.settings import Settings
 from serving import ask, raw, serving
 

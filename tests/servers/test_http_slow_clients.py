@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from septet.server import access_log, admission, bodies, bulk, exporting, running, spool, streaming
+from septet.server import access_log, admission, bodies, bulk, running, spool, streaming
 from septet.server.settings import Settings
 from septet.service.tools import MOST_BODY
 from serving import CLOSE, LITTLE, ask, connected, head, long_answers, raw, served, serving
@@ -285,5 +285,5 @@ def test_the_page_on_operations_names_the_bounds():
         f"each after up to {admission.GIVE_WAY_S * 1e3:g} ms",
     ):
         assert said in page
-    assert (streaming.GIVE_WAY_S, exporting.MOST_PIECES, exporting.PIECE) == (0.5, 8, 64 * 2**10)
+    assert (streaming.GIVE_WAY_S, streaming.MOST_PIECES, streaming.PIECE) == (0.5, 8, 64 * 2**10)
     assert "taken nothing for half a second" in page and "eight pieces of 64 KiB" in page

@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from septet import Vault
-from septet.mcp.asgi import mcp_app
+from septet.mcp.protocol import mcp_app
 from septet.service.served import Served
 from septet.service.tools import MOST_BODY
 from serving import serving

@@ -1,18 +1,20 @@
-"""The MCP server: lists and calls the tools of a memory."""
+"""The MCP server: lists and calls the tools of a memory; and the server as an ASGI application to mount."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mcp_types as types
 from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 
 from septet import __version__
 from septet.service.faults import fault_of
-from septet.service.tools import Tool, UnknownTool, call_tool, tools_of
+from septet.service.tools import MOST_BODY, Tool, UnknownTool, call_tool, tools_of
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -117,3 +119,33 @@ def _plain(schema: Any, *, names: bool = False) -> Any:
         other = [item for item in plain.pop("anyOf", ()) if item != {"type": "null"}]
         plain = {**(other[0] if len(other) == 1 else {"anyOf": other} if other else {}), **plain}
     return plain
+
+
+class McpApp(NamedTuple):
+    """An ASGI application and its lifespan.
+
+    Attributes:
+        app: answers every request. The mounting application must check token, host and origin.
+        running: a context manager to enter once, before the first request, and exit after the last.
+    """
+
+    app: Callable[..., Any]
+    running: Callable[[], AbstractAsyncContextManager[None]]
+
+
+def mcp_app(served: Served, *, documented_names: bool = False) -> McpApp:
+    """Return the server of a memory as an ASGI application for one path.
+
+    Args:
+        served: the memory; it stays open.
+        documented_names: see `septet.service.tools.tools_of`.
+    """
+    manager = StreamableHTTPSessionManager(
+        make_server(served, documented_names=documented_names),
+        max_request_body_size=MOST_BODY,
+        # Without sessions, a client that disconnects leaves no state. The server sends nothing before the response, so
+        # one JSON value suffices.
+        stateless=True,
+        json_response=True,
+    )
+    return McpApp(manager.handle_request, manager.run)

@@ -17,22 +17,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from septet.server.access_log import AccessLog
 from septet.server.admission import AGAIN, Admission
 from septet.server.bodies import ClientDisconnected
-from septet.server.calling import Caller
-from septet.server.docs_page import docs_page
+from septet.server.calling import Caller, MountedMcp, Tools
 from septet.server.entry_operations import HTTP_OPERATIONS
-from septet.server.exchange import CURRENT, Exchange
-from septet.server.guard import Guard
+from septet.server.exchange import CURRENT, Exchange, encoded, failed, reply
+from septet.server.guard import Guard, expect_scope, scope_of
 from septet.server.health import Health
 from septet.server.metrics import CONTENT_TYPE, Metrics
-from septet.server.mounted import MountedMcp
 from septet.server.openapi import document
-from septet.server.page_files import PageFile, page_files
-from septet.server.replies import encoded, failed, reply
+from septet.server.page_files import PageFile, docs_page, page_files
 from septet.server.routing import Endpoint, RequestError, Route, RouteMatch, Routes
-from septet.server.scopes import expect_scope, scope_of
 from septet.server.settings import Settings
 from septet.server.streaming import Streams
-from septet.server.tools import Tools
 from septet.service.faults import CallerFault, fault_of
 from septet.service.served import Served
 from septet.service.tier_calls import TIER

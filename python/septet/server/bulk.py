@@ -13,9 +13,8 @@ from starlette.types import Receive
 from septet.errors import BatchError, SeptetError
 from septet.server.admission import Admission
 from septet.server.bodies import ClientDisconnected, lines
-from septet.server.breaking import broken_off
 from septet.server.entry_operations import HTTP_OPERATIONS
-from septet.server.replies import encoded
+from septet.server.exchange import broken_off, encoded
 from septet.server.routing import RequestError
 from septet.server.settings import Settings
 from septet.server.spool import Spool

@@ -1,22 +1,31 @@
-"""Calling: HTTP requests as requests of operations, and their answers."""
+"""Calling: HTTP requests as requests of operations, of agent tools and of MCP, and their answers."""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
+from pydantic import AliasChoices, Field
 from pydantic_core import from_json, to_json
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message
 
 from septet.server.admission import IN_QUERY
-from septet.server.exchange import Exchange
-from septet.server.replies import reply
+from septet.server.exchange import Exchange, reply
+from septet.server.guard import expect_scope
 from septet.server.routing import RequestError
 from septet.server.settings import Settings
-from septet.service.faults import CallerFault
+from septet.service.faults import CallerFault, fault_of
 from septet.service.operations import Operation
 from septet.service.requests import WireRequest
 from septet.service.served import Served
+from septet.service.tools import Tool, call_tool, tools_of
 
 #: Maximum number of query parameters.
 MOST_FIELDS = 64
@@ -82,3 +91,126 @@ def _object(body: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise RequestError(CallerFault("invalid_request", "the body must be a JSON object", 422))
     return value
+
+
+class ToolCall(WireRequest):
+    """A tool call: name and arguments."""
+
+    name: Annotated[str, Field(description="As MCP lists it: search, load, remember, …")]
+    arguments: Annotated[
+        dict[str, Any], Field(default_factory=dict, validation_alias=AliasChoices("arguments", "args"))
+    ]
+
+
+class Tools:
+    """Answers tool calls in the form of the documented dashboard: ``success``, ``is_error``, ``result``."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+
+    async def call(self, scope: Any, body: bytes, exchange: Exchange) -> Response:
+        """Return the answer of a tool; a failure has the same form, and the status of its error.
+
+        Raises:
+            pydantic.ValidationError: the body is no tool call.
+        """
+        request = ToolCall.model_validate_json(body or b"{}", strict=True)
+        exchange.query = _query(request.arguments)
+        known = {name: tool for documented in (True, False) for name, tool in _named(documented)}
+        if request.name in known and known[request.name].effect != "reads":
+            expect_scope(exchange.scope, "write", f"the tool {request.name}")
+        try:
+            answer = await call_tool(self._served, request.name, request.arguments)
+        except Exception as error:
+            fault = fault_of(error)
+            if fault.code == "internal_error":
+                logging.getLogger("septet.server").error("the tool %s failed", request.name, exc_info=error)
+            failed = {"success": False, "is_error": True, "result": fault.message, **fault.to_dict()}
+            return reply(failed, fault.status)
+        timing = exchange.server_timing()
+        data = {"success": True, "is_error": False, "result": answer.answer, "text": answer.text}
+        return reply(data, 200, {"Server-Timing": timing} if timing else None)
+
+
+def _named(documented: bool) -> Iterable[tuple[str, Tool]]:
+    return tools_of(writable=True, documented_names=documented).items()
+
+
+def _query(arguments: Mapping[str, Any]) -> str | None:
+    query = arguments.get("query")
+    return query if isinstance(query, str) else None
+
+
+class MountedMcp:
+    """The MCP server of a memory as a handler, guarded and bounded like the other routes."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._app: ASGIApp | None = None
+        self._ready = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def answer(self, scope: Any, body: bytes, exchange: Exchange) -> ASGIApp:
+        """Return the complete answer to an MCP message.
+
+        Raises:
+            RequestError: the extra is not installed (501), or the server stops (503).
+        """
+        if find_spec("mcp") is None:
+            raise RequestError(CallerFault("not_installed", "MCP needs the extra: pip install 'septet[mcp]'", 501))
+        if self._task is None:
+            # A single task must enter and leave the application, as its task groups require.
+            self._task = asyncio.ensure_future(self._run())
+        await self._ready.wait()
+        if self._app is None:
+            await self._task
+            raise RequestError(CallerFault("stopping", "the server is stopping", 503), {"Connection": "close"})
+        return await _collected(self._app, scope, body)
+
+    def end(self) -> None:
+        """Stop the application."""
+        self._ended.set()
+
+    async def _run(self) -> None:
+        try:
+            # Importing it is slow, so not on the loop.
+            module = await asyncio.get_running_loop().run_in_executor(None, _load)
+            mounted = module.mcp_app(self._served)
+            async with mounted.running():
+                self._app = mounted.app
+                self._ready.set()
+                with suppress(asyncio.CancelledError):
+                    await self._ended.wait()
+        finally:
+            self._app = None
+            self._ready.set()
+
+
+async def _collected(app: ASGIApp, scope: Any, body: bytes) -> Response:
+    """Return the answer of an application as one response."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    data = bytearray()
+    response = Response()
+
+    async def receive() -> Message:
+        if not messages:
+            # The wait is cancelled when the client disconnects.
+            await asyncio.Event().wait()
+        return messages.pop()
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            response.status_code = message["status"]
+            response.raw_headers = [header for header in message["headers"] if header[0].lower() != b"content-length"]
+        else:
+            data.extend(message.get("body", b""))
+
+    await app(scope, receive, send)
+    response.body = bytes(data)
+    response.raw_headers.append((b"content-length", str(len(data)).encode()))
+    return response
+
+
+def _load() -> Any:
+    return import_module("septet.mcp.protocol")

@@ -18,7 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from septet.errors import StoreError
-from septet.server.breaking import CONNECTION
+from septet.server.exchange import CONNECTION
 from septet.server.room import Room
 
 if TYPE_CHECKING:

@@ -1,10 +1,27 @@
-"""Answers of the operations on the memory as a whole: health, neighbourhood, slow searches, learned weights."""
+"""Operations of the inspector page: health by tier, learned weights, and the neighbourhood of an entry."""
 
-# No `from __future__ import annotations`: pydantic reads the annotations as values.
+from __future__ import annotations
+
+import time
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
 from typing_extensions import NotRequired, TypedDict
 
 from septet.client.shapes import LinkAnswer, NoteAnswer
+from septet.errors import EntryNotFound, SeptetError
+from septet.federation import Federation
 from septet.model.fields import Severity
+from septet.profiles import ProfileLike, resolve
+from septet.ranking.adaptive import weights_of
+from septet.vault import Vault
+from septet.vault.anywhere import AnyVault
+
+if TYPE_CHECKING:
+    from septet.files.status import RootStatus
+    from septet.model.links import Link
+    from septet.service.running import Memory
 
 
 class NodeAnswer(TypedDict):
@@ -137,27 +154,212 @@ class LearnedAnswer(TypedDict):
     days: list[LearnedDayAnswer]
 
 
-class SlowSearchAnswer(TypedDict):
-    """A slow search; ``query`` only if the server keeps queries."""
-
-    at: float
-    method: str
-    query: NotRequired[str]
-    query_chars: int
-    queries: int
-    took_ms: float
-    stages: dict[str, float]
-    candidates: int
-    hits: int
-    profile: str
-    notes: list[str]
-    error: str | None
+#: Maximum number of second-step links per entry: a hub would crowd out all others.
+MOST_OF_ONE = 6
 
 
-class SlowAnswer(TypedDict):
-    """The slowest searches of the last day, slowest first; ``watching`` is False if searches are not recorded."""
+def neighbourhood(memory: Memory, id: str, *, limit: int = 40, tier: str | None = None) -> dict[str, Any]:
+    """Return an entry, those within two links in either direction, and the links between them.
 
-    watching: bool
-    queries_kept: bool
-    seen: int
-    searches: list[SlowSearchAnswer]
+    Half of the places are for direct neighbours, more if those have few further ones. Links to missing entries are
+    dropped.
+
+    Args:
+        memory: the vault or federation.
+        id: the entry in the middle.
+        limit: maximum number of entries.
+        tier: the tier to read; None for any.
+
+    Raises:
+        EntryNotFound: no entry has this id.
+    """
+    named: Any = {} if tier is None else {"tier": tier}
+    if not memory.load([id], **named):
+        raise EntryNotFound(f"there is no entry {id!r}")
+    center_links = memory.links(id, **named)
+    steps, links = {id: 0}, {id: center_links}
+    first = _neighbours_of(id, center_links)
+    second: list[str] = []
+    for neighbour in first[: limit - 1]:
+        links[neighbour] = memory.links(neighbour, **named)
+    direct = first[: max(limit // 2, limit - 1 - sum(min(len(links[n]), MOST_OF_ONE) for n in first[: limit - 1]))]
+    steps |= dict.fromkeys(direct, 1)
+    for neighbour in direct:
+        second += [n for n in _neighbours_of(neighbour, links[neighbour])[:MOST_OF_ONE] if n not in steps]
+    steps |= dict.fromkeys([*dict.fromkeys(second)][: limit - len(steps)], 2)
+    # Remaining direct neighbours fill the remaining places.
+    steps |= dict.fromkeys([n for n in first if n not in steps][: limit - len(steps)], 1)
+    entries = {entry.id: entry for entry in memory.load(steps, **named)}
+    links |= {entry_id: memory.links(entry_id, **named) for entry_id in entries if entry_id not in links}
+    between = {(link.source, link.target): link for entry_id in entries for link in links[entry_id]}
+    shown = [link for ends, link in sorted(between.items()) if entries.keys() >= {*ends}]
+    return {
+        "nodes": [
+            {
+                **{name: getattr(entries[entry_id], name) for name in ("id", "title", "kind", "domain", "severity")},
+                "steps": step,
+                "links": len(links[entry_id]),
+                "shown": sum(entry_id in (link.source, link.target) for link in shown),
+            }
+            for entry_id, step in steps.items()
+            if entry_id in entries
+        ],
+        "links": [dict(link._asdict()) for link in shown],
+        "left_out": len(first) - sum(entry_id in steps for entry_id in first),
+    }
+
+
+def _neighbours_of(id: str, links: list[Link]) -> list[str]:
+    """Return the neighbours of an entry, targets of its links first."""
+    ends = [link.target for link in links if link.source == id] + [link.source for link in links if link.target == id]
+    return [*dict.fromkeys(end for end in ends if end != id)]
+
+
+#: Maximum number of days with feedback to list, the latest ones.
+MOST_DAYS = 400
+
+
+def health(memory: Memory, *, folders: bool = True) -> dict[str, Any]:
+    """Return the health of each tier; for one that cannot be read, its error.
+
+    Args:
+        memory: the vault or federation.
+        folders: True to compare the followed folders with the disk.
+    """
+    return {"at": time.time(), "tiers": [_tier_health(name, vault, folders) for name, vault in _vaults(memory).items()]}
+
+
+def learned(memory: Memory, *, profile: ProfileLike | None = None, tier: str | None = None) -> dict[str, Any]:
+    """Return the weights of a profile after each day of feedback, computed as in searches.
+
+    Args:
+        memory: the vault or federation.
+        profile: None for that of the memory.
+        tier: the tier whose feedback counts; None for all, as in searches.
+
+    Raises:
+        TierError: no tier has this name.
+    """
+    chosen = resolve(memory._profile if profile is None else profile)
+    vaults = _vaults(memory) if tier is None else {tier: _vault_of(memory, tier)}
+    by_day: dict[int, Counter[str]] = {}
+    for vault in vaults.values():
+        if isinstance(vault, AnyVault):
+            for day, action, count in vault._feedback_days():
+                by_day.setdefault(day, Counter())[action] += count
+    row, total = memory.weights(profile=chosen).row, Counter[str]()
+    days = []
+    for day in sorted(by_day):
+        total.update(by_day[day])
+        after = weights_of(chosen, row, total)  # type: ignore[arg-type]  # one of its two rows
+        days.append(
+            {
+                "day": _date(day),
+                "actions": dict(by_day[day]),
+                "counted": after.counted,
+                "accept_rate": after.accept_rate,
+                "weights": dict(after.values),
+            }
+        )
+    now, base = weights_of(chosen, row, total), weights_of(chosen, row, {})  # type: ignore[arg-type]
+    return {
+        "profile": now.profile,
+        "row": row,
+        "min_rows": chosen.adaptive.min_rows,
+        "base": dict(base.values),
+        "cause": now.cause,
+        "earlier_days": max(0, len(days) - MOST_DAYS),
+        "days": days[-MOST_DAYS:],
+    }
+
+
+def _vaults(memory: Memory) -> dict[str, Any]:
+    """Return the vaults by tier, highest priority first; a remote tier may be no `Vault`."""
+    if isinstance(memory, AnyVault):
+        return {"vault": memory}
+    return {name: memory._named(name) for name in sorted(memory.tiers(), key=lambda name: -memory.tiers()[name])}
+
+
+def _vault_of(memory: Memory, tier: str) -> Any:
+    return memory._named(tier) if isinstance(memory, Federation) else memory
+
+
+def _tier_health(name: str, vault: Any, folders: bool) -> dict[str, Any]:
+    try:
+        counts = vault.stats().to_dict()
+        values = {field: counts[field] for field in _COUNTS}
+        if isinstance(vault, AnyVault):
+            values |= _embedding_health(vault)
+        if isinstance(vault, Vault):
+            values |= _file_health(vault, folders)
+    except SeptetError as fault:
+        return {"name": name, "error": str(fault)}
+    return {"name": name, "error": None, **values}
+
+
+_COUNTS = ("entries", "links", "feedback", "generation", "size_bytes", "notes")
+_SPACE = ("model", "dimensions", "entries", "missing", "active", "given", "standby")
+
+
+def _embedding_health(vault: AnyVault) -> dict[str, Any]:
+    """Return the embedding state of a vault that is open in this process."""
+    embedding = vault.embedding_status()
+    return {
+        "spaces": [{field: getattr(space, field) for field in _SPACE} for space in vault.spaces()],
+        "embedding": {
+            "model": embedding.model,
+            "activity": embedding.activity,
+            "asking": embedding.asking,
+            "models": [
+                {name: getattr(model, name) for name in ("model", "configured", "fault")} for model in embedding.models
+            ],
+            "notes": [note.to_dict() for note in embedding.notes],
+        },
+    }
+
+
+def _file_health(vault: Vault, folders: bool) -> dict[str, Any]:
+    """Return the state of a vault's file, its sidecar, and optionally its folders."""
+    values: dict[str, Any] = {"sidecar": _sidecar_health(vault)}
+    if folders:
+        status = vault.sync_status()
+        values["folders"] = {
+            "in_step": status.in_step,
+            "running": status.running,
+            "folders": [_folder_health(root) for root in status.roots],
+        }
+    return values
+
+
+def _sidecar_health(vault: Vault) -> dict[str, Any]:
+    sidecar = vault._tier.manager.sidecar
+    if sidecar is None:
+        return {"state": "off", "behind": 0, "size_bytes": 0}
+    with vault._store.reading() as read:
+        latest, place, now = sidecar.latest(read), sidecar.current_file(read), read.generation
+    if latest is None or place is None:
+        return {"state": "none", "behind": 0, "size_bytes": 0}
+    lag = now - latest[0].generation
+    return {"state": "behind" if lag else "current", "behind": lag, "size_bytes": place[1]}
+
+
+def _folder_health(root: RootStatus) -> dict[str, Any]:
+    """Return the counts of a folder; paths of the server are omitted."""
+    return {
+        "name": root.name,
+        "files": root.files,
+        "chunks": root.chunks,
+        **{name: len(getattr(root, name)) for name in ("new", "changed", "gone", "skipped", "problems")},
+        "missing": root.missing is not None,
+        "rebuilding": root.rebuilding,
+        "failed": root.problem is not None,
+        "synced_at": root.synced_at,
+    }
+
+
+def _date(day: int) -> str:
+    """Return a day since 1970 as ISO date; a day outside the calendar as its number."""
+    try:
+        return (datetime(1970, 1, 1) + timedelta(days=day)).date().isoformat()
+    except OverflowError:
+        return str(day)

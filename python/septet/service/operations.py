@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from septet.client.routes import ROUTES, Effect, OperationRoute, Verb
-from septet.service import around, health, inspected, requests, running
+from septet.service import inspected, requests, running
 from septet.service.running import Serving
+from septet.service.slow import SlowAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,21 +113,21 @@ OPERATIONS: Mapping[str, Operation] = {
             "neighbourhood",
             "Return the entries around one, and the links between them.",
             requests.NeighbourhoodRequest,
-            _function(around.neighbourhood),
+            _function(inspected.neighbourhood),
             OperationRoute("POST", "/v1/neighbourhood", inspected.NeighbourhoodAnswer),
         ),
         _operation(
             "health",
             "Return the health of the memory: sizes, backlogs and faults by tier.",
             requests.HealthRequest,
-            _function(health.health),
+            _function(inspected.health),
             OperationRoute("POST", "/v1/health", inspected.HealthAnswer),
         ),
         _operation(
             "learned",
             "Return the weights after each day of feedback.",
             requests.LearnedRequest,
-            _function(health.learned),
+            _function(inspected.learned),
             OperationRoute("POST", "/v1/learned", inspected.LearnedAnswer),
         ),
         _operation(
@@ -134,7 +135,7 @@ OPERATIONS: Mapping[str, Operation] = {
             "Return the slowest searches of the last day.",
             requests.NoRequest,
             _slow_searches,
-            OperationRoute("POST", "/v1/slow_searches", inspected.SlowAnswer),
+            OperationRoute("POST", "/v1/slow_searches", SlowAnswer),
         ),
         _operation("add", "Store an entry, or overwrite the one with its id.", requests.AddRequest),
         _operation("update", "Change some fields of an entry.", requests.UpdateRequest),

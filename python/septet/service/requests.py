@@ -22,7 +22,7 @@ from septet.query.facets import Bucket
 from septet.query.options import OPTIONS, Mode
 from septet.retrieval.config import RetrievalProfile
 from septet.retrieval.retriever import Retriever
-from septet.service import around, health
+from septet.service import inspected
 from septet.vault import Vault
 
 #: A time on the wire: epoch seconds, or RFC 3339 with a zone.
@@ -221,20 +221,20 @@ SimilarRequest = _request("SimilarRequest", "Entries similar to an entry, a text
 NeighbourhoodRequest = _request(
     "NeighbourhoodRequest",
     "The entries around one.",
-    around.neighbourhood,
+    inspected.neighbourhood,
     "memory",
     limit=Annotated[int, Field(ge=1, le=200, description="Maximum number of entries.")],
 )
 HealthRequest = _request(
     "HealthRequest",
     "The health of the memory.",
-    health.health,
+    inspected.health,
     "memory",
     tier=False,
     folders=Annotated[bool, Field(description="Also compare the folders with the disk.")],
 )
 LearnedRequest = _request(
-    "LearnedRequest", "The weights of a profile after each day of feedback.", health.learned, "memory"
+    "LearnedRequest", "The weights of a profile after each day of feedback.", inspected.learned, "memory"
 )
 AddRequest = _request(
     "AddRequest",

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import NotRequired, TypedDict
+
 if TYPE_CHECKING:
     from septet.watch.events import SearchEvent
 
@@ -16,6 +18,32 @@ MOST_KEPT = 50
 KEPT_S = 86_400.0
 #: Maximum number of characters of a kept query.
 MOST_QUERY_CHARS = 500
+
+
+class SlowSearchAnswer(TypedDict):
+    """A slow search; ``query`` only if the server keeps queries."""
+
+    at: float
+    method: str
+    query: NotRequired[str]
+    query_chars: int
+    queries: int
+    took_ms: float
+    stages: dict[str, float]
+    candidates: int
+    hits: int
+    profile: str
+    notes: list[str]
+    error: str | None
+
+
+class SlowAnswer(TypedDict):
+    """The slowest searches of the last day, slowest first; ``watching`` is False if searches are not recorded."""
+
+    watching: bool
+    queries_kept: bool
+    seen: int
+    searches: list[SlowSearchAnswer]
 
 
 class SlowSearches:

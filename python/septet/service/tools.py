@@ -7,18 +7,146 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+
+from pydantic import Field
 
 from septet.client.routes import Effect
 from septet.errors import QueryError, ReadOnly
 from septet.inputs.arguments import shown
+from septet.model.fields import Action, Severity
+from septet.query.options import Mode
 from septet.service import telling
-from septet.service import tool_requests as requests
 from septet.service.operations import OPERATIONS, Operation
-from septet.service.requests import WireRequest
+from septet.service.requests import Id, Tier, WireRequest, WireTime
 
 if TYPE_CHECKING:
     from septet.service.served import Served
+
+#: More results fill the context of a model without helping it.
+MOST_RESULTS = 50
+
+_Query: TypeAlias = Annotated[str, Field(description="A question or keywords. No character is special.")]
+_Ids: TypeAlias = Annotated[list[Id], Field(min_length=1, max_length=MOST_RESULTS, description="Ids of entries.")]
+_Where: TypeAlias = Annotated[
+    dict[str, Any] | None,
+    Field(
+        description='A filter, such as {"tags": "http", "attrs.team": {"$in": ["core"]}, '
+        '"updated_at": {"$gte": 1760000000}}. Operators: $eq $ne $in $nin $all $gt $gte $lt $lte $exists $contains '
+        "$and $or $nor $not."
+    ),
+]
+_SameWhere: TypeAlias = Annotated[dict[str, Any] | None, Field(description="As in the search.")]
+_Domain: TypeAlias = Annotated[str | None, Field(description="Only entries of this domain.")]
+_Kinds: TypeAlias = Annotated[
+    list[str] | None, Field(description="Only these kinds, such as entry, chunk (of files), memory.")
+]
+_Tiers: TypeAlias = Annotated[list[str] | None, Field(description="Only these tiers; status names them.")]
+_Memories: TypeAlias = Annotated[bool, Field(description="Also search memories.")]
+_Time: TypeAlias = Annotated[
+    WireTime | None, Field(description="Epoch seconds, or RFC 3339 with a zone, such as 2026-01-31T12:00:00Z.")
+]
+
+
+class SearchTool(WireRequest):
+    """A search."""
+
+    query: _Query
+    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS, description="Maximum number of results.")] = 10
+    mode: Annotated[Mode, Field(description="scan: titles and snippets; full: entire entries and signals.")] = "scan"
+    where: _Where = None
+    domain: _Domain = None
+    kinds: _Kinds = None
+    tags: Annotated[list[str] | None, Field(description="Rank entries with these tags higher.")] = None
+    tiers: _Tiers = None
+    include_memories: _Memories = True
+    offset: Annotated[int, Field(ge=0, description="Number of results to skip, for the next page.")] = 0
+    max_tokens: Annotated[int | None, Field(ge=1, description="A budget for the texts of the results.")] = None
+
+
+class ExplainTool(WireRequest):
+    """An entry of a search to explain."""
+
+    query: _Query
+    id: Id
+    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS, description="As in the search.")] = 10
+    where: _SameWhere = None
+    domain: _Domain = None
+    kinds: _Kinds = None
+    tags: Annotated[list[str] | None, Field(description="As in the search.")] = None
+    tiers: _Tiers = None
+    include_memories: _Memories = True
+
+
+class LoadTool(WireRequest):
+    """Whole entries by id."""
+
+    ids: _Ids
+
+
+class RememberTool(WireRequest):
+    """A memory to store."""
+
+    text: Annotated[str, Field(min_length=1, description="What to remember, in one sentence or a few.")]
+    details: Annotated[str, Field(description="Further details.")] = ""
+    topics: Annotated[list[str] | None, Field(description="A few words for later searches.")] = None
+    domain: Annotated[str | None, Field(description="The field it belongs to.")] = None
+    source: Annotated[str | None, Field(description="Its source, such as a path or a URL.")] = None
+    valid_until: _Time = None
+    tier: Tier = None
+
+
+class UpdateEntryTool(WireRequest):
+    """Fields of an entry to change; omitted ones stay."""
+
+    id: Id
+    title: str | None = None
+    description: Annotated[str | None, Field(description="The text; replaces the old one.")] = None
+    context: Annotated[str | None, Field(description="The situation in which it applies.")] = None
+    tags: Annotated[list[str] | None, Field(description="All tags; replaces the old ones.")] = None
+    domain: str | None = None
+    type: str | None = None
+    severity: Severity | None = None
+    merge_attrs: Annotated[dict[str, Any] | None, Field(description="Attributes to set; null removes one.")] = None
+    valid_until: _Time = None
+    tier: Tier = None
+
+
+class ForgetTool(WireRequest):
+    """Memories to delete."""
+
+    ids: Annotated[list[Id], Field(min_length=1, max_length=MOST_RESULTS, description="Ids of memories.")]
+    tier: Tier = None
+
+
+class FeedbackTool(WireRequest):
+    """Feedback on a result."""
+
+    query: Annotated[str, Field(description="The query of the search, unchanged.")]
+    id: Id
+    action: Annotated[
+        Action,
+        Field(description="accepted: it helped; modified: with changes; dismissed: off topic; failed: it was wrong."),
+    ]
+    tier: Tier = None
+
+
+class StatusTool(WireRequest):
+    """No arguments."""
+
+
+class MemorySearchTool(WireRequest):
+    """A search of all corpora."""
+
+    query: _Query
+    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS, description="Maximum number of results.")] = 10
+
+
+class KnowledgeQueryTool(MemorySearchTool):
+    """A search of the knowledge graph."""
+
+    limit: Annotated[int, Field(ge=1, le=100, description="Maximum number of results.")] = 10
+
 
 #: Maximum size of the arguments of a call, in bytes.
 MOST_BYTES = 1_000_000
@@ -162,7 +290,7 @@ _TOOLS: Mapping[str, Tool] = {
         _tool(
             "search",
             "Search the memory",
-            requests.SearchTool,
+            SearchTool,
             telling.results_text,
             "Find entries, chunks of files and memories that answer a question, best first. Use it before answering "
             "from memory, or redoing earlier decisions. It returns titles and snippets; call load with "
@@ -172,14 +300,14 @@ _TOOLS: Mapping[str, Tool] = {
         _tool(
             "load",
             "Load full entries",
-            requests.LoadTool,
+            LoadTool,
             telling.entries_text,
             "Return full entries by ids from search. Load only those you will use.",
         ),
         _tool(
             "remember",
             "Remember something",
-            requests.RememberTool,
+            RememberTool,
             telling.changed_text,
             "Store a fact, decision or preference worth knowing in later conversations; returns its id. One fact per "
             "call, in words that make sense without this conversation. Not for secrets, nor for content of files. "
@@ -190,7 +318,7 @@ _TOOLS: Mapping[str, Tool] = {
         _tool(
             "update_entry",
             "Change an entry",
-            requests.UpdateEntryTool,
+            UpdateEntryTool,
             telling.updated_text,
             "Change some fields of an entry, such as an outdated one. Omitted fields stay; earlier "
             "versions are kept. Load it first. Not for chunks of files: change the file.",
@@ -199,14 +327,14 @@ _TOOLS: Mapping[str, Tool] = {
         _tool(
             "forget",
             "Forget memories",
-            requests.ForgetTool,
+            ForgetTool,
             telling.changed_text,
             "Delete memories by id, if they are wrong or the user requests it. Other entries are not deleted.",
         ),
         _tool(
             "feedback",
             "Give feedback on a result",
-            requests.FeedbackTool,
+            FeedbackTool,
             telling.changed_text,
             "Record whether a search result helped; ranking learns from it. Call it once for a result that you used, "
             "or that misled you.",
@@ -214,7 +342,7 @@ _TOOLS: Mapping[str, Tool] = {
         _tool(
             "explain",
             "Explain a rank",
-            requests.ExplainTool,
+            ExplainTool,
             telling.explanation_text,
             "Explain the rank of an entry in a search, or its absence, and what would change it. Use "
             "it when an expected entry is missing; give the arguments of that search.",
@@ -222,14 +350,14 @@ _TOOLS: Mapping[str, Tool] = {
         _tool(
             "status",
             "Show the contents of the memory",
-            requests.StatusTool,
+            StatusTool,
             telling.status_text,
             "Return the number of entries by kind and tier, and whether writes are allowed.",
         ),
         _tool(
             "memory_search",
             "Search all corpora",
-            requests.MemorySearchTool,
+            MemorySearchTool,
             telling.documented_text,
             "Search memory, knowledge graph, document chunks and repository, by a plan derived from the "
             "question. Returns a line of key=value on the evidence, then the results by corpus. Use it before "
@@ -240,7 +368,7 @@ _TOOLS: Mapping[str, Tool] = {
         _tool(
             "knowledge_query",
             "Query the knowledge graph",
-            requests.KnowledgeQueryTool,
+            KnowledgeQueryTool,
             telling.results_text,
             "Find nodes of the knowledge graph, and entries linked to them: id, label and snippet of each.",
             operation="retrieve",

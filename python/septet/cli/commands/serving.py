@@ -115,7 +115,7 @@ def _tokens(file: Path | None) -> dict[str, str]:
         StoreError: the file cannot be read.
         QueryError: the file contains no token, or a malformed line.
     """
-    from septet.server.scopes import tokens_in
+    from septet.server.guard import tokens_in
     from septet.server.settings import LEAST_TOKEN
 
     token, source = os.environ.get(TOKEN_VARIABLE), TOKEN_VARIABLE
