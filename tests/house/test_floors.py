@@ -172,7 +172,6 @@ def test_the_extension_and_the_errors_stand_on_the_ground():
             "septet.errors",
             "septet.model.codec",
             "septet.model.fields",
-            "septet.model.codec",
             "septet.model.notebook",
             "septet._core",
         },

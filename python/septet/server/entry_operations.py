@@ -8,12 +8,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from septet.client import shapes
+from septet.client.routes import OperationRoute
 from septet.errors import EntryNotFound
 from septet.model.fields import Severity
 from septet.profiles import BUILTIN
 from septet.query.options import Leg, Mode
-from septet.service.operations import OPERATIONS, Operation
-from septet.service.requests import MOST_RESULTS, Id, Query, Tier, WireRequest
+from septet.service.operations import OPERATIONS, Operation, operation
+from septet.service.requests import MOST_RESULTS, IdRequest, Query, WireRequest
 from septet.service.running import Serving, arguments_of, set_fields
 
 _FILTERS = ("kind", "type", "domain", "severity", "source")
@@ -53,13 +54,6 @@ class SearchByAddressRequest(WireRequest):
     include_expired: bool = False
 
 
-class DeleteOneRequest(WireRequest):
-    """One entry to delete."""
-
-    id: Id
-    tier: Tier = None
-
-
 def _list_entries(served: Serving, request: Any) -> dict[str, Any]:
     where = {name: value for name in _FILTERS if (value := getattr(request, name)) is not None}
     if request.tag is not None:
@@ -87,29 +81,25 @@ def _delete_entry(served: Serving, request: Any) -> dict[str, Any]:
 #: All operations by name: the table, and those of HTTP only.
 HTTP_OPERATIONS: Mapping[str, Operation] = {
     **OPERATIONS,
-    "search_by_address": Operation(
-        name="search_by_address",
-        summary="Search with the common options, as query parameters.",
-        route=("GET", "/v1/search"),
-        request=SearchByAddressRequest,
-        answer=shapes.ResultsAnswer,
-        run=_search,
+    "search_by_address": operation(
+        "search_by_address",
+        "Search with the common options, as query parameters.",
+        SearchByAddressRequest,
+        _search,
+        OperationRoute("GET", "/v1/search", shapes.ResultsAnswer),
     ),
-    "list_entries": Operation(
-        name="list_entries",
-        summary="List entries, page by page.",
-        route=("GET", "/v1/entries"),
-        request=ListRequest,
-        answer=shapes.PageAnswer,
-        run=_list_entries,
+    "list_entries": operation(
+        "list_entries",
+        "List entries, page by page.",
+        ListRequest,
+        _list_entries,
+        OperationRoute("GET", "/v1/entries", shapes.PageAnswer),
     ),
-    "delete_entry": Operation(
-        name="delete_entry",
-        summary="Delete one entry.",
-        route=("DELETE", "/v1/entries/{id}"),
-        request=DeleteOneRequest,
-        answer=shapes.CountAnswer,
-        run=_delete_entry,
-        effect="changes",
+    "delete_entry": operation(
+        "delete_entry",
+        "Delete one entry.",
+        IdRequest,
+        _delete_entry,
+        OperationRoute("DELETE", "/v1/entries/{id}", shapes.CountAnswer, "changes"),
     ),
 }

@@ -40,7 +40,7 @@ class Operation:
     status: int = 200
 
 
-def _operation(
+def operation(
     name: str,
     summary: str,
     request: type[requests.WireRequest],
@@ -75,83 +75,83 @@ def _slow_searches(served: Serving, request: Any) -> dict[str, Any]:
 
 
 OPERATIONS: Mapping[str, Operation] = {
-    operation.name: operation
-    for operation in (
-        _operation(
+    row.name: row
+    for row in (
+        operation(
             "search", "Find the entries that answer a query, best first.", requests.SearchRequest, running.search
         ),
-        _operation(
+        operation(
             "search_many",
             "Answer many queries in one call, with the results of single searches.",
             requests.SearchManyRequest,
         ),
-        _operation("recall", "Find the memories that answer a query.", requests.RecallRequest),
-        _operation(
+        operation("recall", "Find the memories that answer a query.", requests.RecallRequest),
+        operation(
             "retrieve",
             "Search several corpora: the plan, one ranking, and the quality of the evidence.",
             requests.RetrieveRequest,
             running.retrieve,
         ),
-        _operation("explain", "Explain the rank of an entry, or its absence.", requests.ExplainRequest),
-        _operation("similar", "Find entries like an entry, a text or a vector.", requests.SimilarRequest),
-        _operation("weights", "Return the weights that a search would use now.", requests.WeightsRequest),
-        _operation("stats", "Return counts and sizes.", requests.TierRequest, running.stats),
-        _operation("status", "Return version, tiers, profiles and counts.", requests.NoRequest, running.status),
-        _operation("get", "Return one entry.", requests.IdRequest, running.get),
-        _operation("load", "Return full entries by id.", requests.LoadRequest, running.load),
-        _operation("entries", "List entries by filter, in any order, page by page.", requests.EntriesRequest),
-        _operation(
+        operation("explain", "Explain the rank of an entry, or its absence.", requests.ExplainRequest),
+        operation("similar", "Find entries like an entry, a text or a vector.", requests.SimilarRequest),
+        operation("weights", "Return the weights that a search would use now.", requests.WeightsRequest),
+        operation("stats", "Return counts and sizes.", requests.TierRequest, running.stats),
+        operation("status", "Return version, tiers, profiles and counts.", requests.NoRequest, running.status),
+        operation("get", "Return one entry.", requests.IdRequest, running.get),
+        operation("load", "Return full entries by id.", requests.LoadRequest, running.load),
+        operation("entries", "List entries by filter, in any order, page by page.", requests.EntriesRequest),
+        operation(
             "ids_beginning",
             "Return the ids that begin with a text, to complete a shortened id.",
             requests.IdsBeginningRequest,
         ),
-        _operation("count", "Count the entries that pass a filter.", requests.CountRequest),
-        _operation("facets", "Count entries by the values of a field.", requests.FacetsRequest),
-        _operation("history", "Return the earlier versions of an entry.", requests.IdRequest),
-        _operation("links", "Return the links from and to an entry.", requests.IdRequest),
-        _operation(
+        operation("count", "Count the entries that pass a filter.", requests.CountRequest),
+        operation("facets", "Count entries by the values of a field.", requests.FacetsRequest),
+        operation("history", "Return the earlier versions of an entry.", requests.IdRequest),
+        operation("links", "Return the links from and to an entry.", requests.IdRequest),
+        operation(
             "neighbourhood",
             "Return the entries around one, and the links between them.",
             requests.NeighbourhoodRequest,
             _function(inspected.neighbourhood),
             OperationRoute("POST", "/v1/neighbourhood", inspected.NeighbourhoodAnswer),
         ),
-        _operation(
+        operation(
             "health",
             "Return the health of the memory: sizes, backlogs and faults by tier.",
             requests.HealthRequest,
             _function(inspected.health),
             OperationRoute("POST", "/v1/health", inspected.HealthAnswer),
         ),
-        _operation(
+        operation(
             "learned",
             "Return the weights after each day of feedback.",
             requests.LearnedRequest,
             _function(inspected.learned),
             OperationRoute("POST", "/v1/learned", inspected.LearnedAnswer),
         ),
-        _operation(
+        operation(
             "slow_searches",
             "Return the slowest searches of the last day.",
             requests.NoRequest,
             _slow_searches,
             OperationRoute("POST", "/v1/slow_searches", SlowAnswer),
         ),
-        _operation("add", "Store an entry, or overwrite the one with its id.", requests.AddRequest),
-        _operation("update", "Change some fields of an entry.", requests.UpdateRequest),
-        _operation("update_many", "Change every entry that passes a filter.", requests.UpdateManyRequest),
-        _operation("delete", "Delete entries by id or by filter.", requests.DeleteRequest),
-        _operation("remember", "Store a memory.", requests.RememberRequest),
-        _operation("forget", "Delete memories by id or by filter.", requests.ForgetRequest),
-        _operation(
+        operation("add", "Store an entry, or overwrite the one with its id.", requests.AddRequest),
+        operation("update", "Change some fields of an entry.", requests.UpdateRequest),
+        operation("update_many", "Change every entry that passes a filter.", requests.UpdateManyRequest),
+        operation("delete", "Delete entries by id or by filter.", requests.DeleteRequest),
+        operation("remember", "Store a memory.", requests.RememberRequest),
+        operation("forget", "Delete memories by id or by filter.", requests.ForgetRequest),
+        operation(
             "supersede",
             "Replace an entry by another; the old one remains as a past version.",
             requests.SupersedeRequest,
         ),
-        _operation("reinstate", "Undo a supersede.", requests.IdRequest),
-        _operation("link", "Link two entries.", requests.LinkRequest),
-        _operation("link_many", "Link many entries, all or none.", requests.LinkManyRequest, running.link_many),
-        _operation("unlink", "Remove a link.", requests.UnlinkRequest),
-        _operation("feedback", "Record feedback on a result.", requests.FeedbackRequest, repeatable=False),
+        operation("reinstate", "Undo a supersede.", requests.IdRequest),
+        operation("link", "Link two entries.", requests.LinkRequest),
+        operation("link_many", "Link many entries, all or none.", requests.LinkManyRequest, running.link_many),
+        operation("unlink", "Remove a link.", requests.UnlinkRequest),
+        operation("feedback", "Record feedback on a result.", requests.FeedbackRequest, repeatable=False),
     )
 }

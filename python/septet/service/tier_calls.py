@@ -12,13 +12,14 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from septet import __version__
+from septet.client.routes import ROUTES
 from septet.errors import QueryError, SeptetError, TierError
 from septet.federation import Federation
 from septet.inputs.arguments import listed, shown, utf8, whole
 from septet.listing.asked import MirrorAsked
 from septet.listing.shadows import Shadowing
 from septet.model.arrays import Mask
-from septet.service.operations import Operation
+from septet.service.operations import operation
 from septet.service.requests import WireRequest
 from septet.service.running import Memory, Serving
 from septet.tiers.protocol import SearchAgain
@@ -177,11 +178,6 @@ _READS: Mapping[str, Callable[[AnyVault, Mapping[str, Any]], Any]] = {
 }
 
 #: Not in the table of operations: it is for remote tiers of the same version.
-TIER = Operation(
-    name="tier",
-    summary="Serve the sessions of remote tiers.",
-    route=("POST", "/v1/tier"),
-    request=TierCall,
-    answer=TierAnswer,
-    run=run,
+TIER = operation(
+    "tier", "Serve the sessions of remote tiers.", TierCall, run, ROUTES["tier"]._replace(answer=TierAnswer)
 )
