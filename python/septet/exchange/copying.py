@@ -18,6 +18,7 @@ import numpy as np
 
 from septet._core import text_hash
 from septet.exchange.comparing import differences
+from septet.model.codec import as_dict
 
 if TYPE_CHECKING:
     from septet.model.spaces import Space
@@ -59,7 +60,7 @@ class Copy(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""
-        return self._asdict() | {"differences": list(self.differences), "notes": list(self.notes)}
+        return as_dict(self)
 
 
 def copy_vault(source: Any, target: Any, *, progress: Progress | None = None) -> Copy:

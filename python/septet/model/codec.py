@@ -16,10 +16,11 @@ _ATOMS = frozenset({str, int, float, bool, type(None)})
 
 
 class _Members(NamedTuple):
-    """The public fields of a type, and those that may be omitted."""
+    """The public fields of a type; those that hold JSON of any depth, and those that may be omitted."""
 
     names: tuple[str, ...]
-    omitted: tuple[str, ...]
+    json: frozenset[str] = frozenset()
+    omitted: tuple[str, ...] = ()
 
 
 class Plain:
@@ -36,7 +37,12 @@ def as_dict(value: Any) -> dict[str, Any]:
     """Return the public fields of a dataclass or named tuple as JSON."""
     kind: Any = type(value)
     members = _members(kind)
-    out = attributes(value, members.names)
+    out: dict[str, Any] = {}
+    for name, item in zip(members.names, _getter(members.names)(value)):
+        if type(item) in _ATOMS:
+            out[name] = item
+        else:
+            out[name] = dict(item) if name in members.json else as_json(item)
     for name in members.omitted:
         if out[name] is None or out[name] == [] or out[name] == {}:
             del out[name]
@@ -112,7 +118,10 @@ def _reader(hint: Any) -> Callable[[Any], Any] | None:
 def _members(kind: Any) -> _Members:
     """Return the public fields of a dataclass or named tuple; none of another type."""
     if not is_dataclass(kind):
-        return _Members(getattr(kind, "_fields", ()), ())
+        return _Members(getattr(kind, "_fields", ()))
     public = [member for member in fields(kind) if not member.name.startswith("_")]
-    omitted = [member.name for member in public if "omitted" in member.metadata]
-    return _Members(tuple(member.name for member in public), tuple(omitted))
+    return _Members(
+        tuple(member.name for member in public),
+        frozenset(member.name for member in public if str(member.type).startswith("Mapping[str, Any]")),
+        tuple(member.name for member in public if "omitted" in member.metadata),
+    )

@@ -12,6 +12,7 @@ from typing_extensions import NotRequired, TypedDict
 from septet.client.shapes import LinkAnswer, NoteAnswer
 from septet.errors import EntryNotFound, SeptetError
 from septet.federation import Federation
+from septet.model.codec import as_json, attributes
 from septet.model.fields import Severity
 from septet.profiles import ProfileLike, resolve
 from septet.ranking.adaptive import weights_of
@@ -196,7 +197,7 @@ def neighbourhood(memory: Memory, id: str, *, limit: int = 40, tier: str | None 
     return {
         "nodes": [
             {
-                **{name: getattr(entries[entry_id], name) for name in ("id", "title", "kind", "domain", "severity")},
+                **attributes(entries[entry_id], ("id", "title", "kind", "domain", "severity")),
                 "steps": step,
                 "links": len(links[entry_id]),
                 "shown": sum(entry_id in (link.source, link.target) for link in shown),
@@ -204,7 +205,7 @@ def neighbourhood(memory: Memory, id: str, *, limit: int = 40, tier: str | None 
             for entry_id, step in steps.items()
             if entry_id in entries
         ],
-        "links": [dict(link._asdict()) for link in shown],
+        "links": as_json(shown),
         "left_out": len(first) - sum(entry_id in steps for entry_id in first),
     }
 
@@ -305,15 +306,13 @@ def _embedding_health(vault: AnyVault) -> dict[str, Any]:
     """Return the embedding state of a vault that is open in this process."""
     embedding = vault.embedding_status()
     return {
-        "spaces": [{field: getattr(space, field) for field in _SPACE} for space in vault.spaces()],
+        "spaces": [attributes(space, _SPACE) for space in vault.spaces()],
         "embedding": {
             "model": embedding.model,
             "activity": embedding.activity,
             "asking": embedding.asking,
-            "models": [
-                {name: getattr(model, name) for name in ("model", "configured", "fault")} for model in embedding.models
-            ],
-            "notes": [note.to_dict() for note in embedding.notes],
+            "models": [attributes(model, ("model", "configured", "fault")) for model in embedding.models],
+            "notes": as_json(embedding.notes),
         },
     }
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from septet.errors import QueryError
 from septet.inputs.arguments import exact, shown, utf8
+from septet.model.codec import as_dict
 from septet.notes import Note
 
 MOST_DEPTH, MOST_TEXT = 32, 1_000_000
@@ -44,7 +45,7 @@ class AskedCorpus(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it JSON-ready."""
-        return {**self._asdict(), "lists": dict(self.lists), "backends": list(self.backends)}
+        return as_dict(self)
 
 
 class AskedWave(NamedTuple):
@@ -68,7 +69,7 @@ class AskedWave(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it JSON-ready."""
-        return {**self._asdict(), "asked": [corpus.to_dict() for corpus in self.asked]}
+        return as_dict(self)
 
 
 class Spoken(NamedTuple):
@@ -84,7 +85,7 @@ class Spoken(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it JSON-ready."""
-        return {"variants": list(self.variants), "took_ms": self.took_ms}
+        return as_dict(self)
 
 
 def as_number(value: float | None) -> float | None:
