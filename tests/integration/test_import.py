@@ -97,7 +97,7 @@ def test_dicts_entries_and_lines_may_come_from_a_generator(vault):
 @pytest.mark.parametrize("size", [1, 2, 7, 1_000])
 @pytest.mark.parametrize("name", ["array.json", "indented.json", "objects.json"])
 def test_an_array_may_be_cut_anywhere(vault, monkeypatch, size, name):
-    monkeypatch.setattr("septet.exchange.values.PIECE_CHARS", size)
+    monkeypatch.setattr("septet.exchange.sources.PIECE_CHARS", size)
     text = FORMS[name].replace("x" * 200_000, "x" * 50)
     assert vault.import_(io.BytesIO(text.encode()), format="json").entries == 4
     found = vault.load(list("abcd"))

@@ -70,7 +70,7 @@ class CsvStream(ExportStream):
     """A CSV table of the entries (RFC 4180)."""
 
     def __init__(self, out: IO[str], *, for_people: bool) -> None:
-        from septet.exchange.rows import COLUMNS
+        from septet.exchange.tables import COLUMNS
 
         super().__init__(out)
         self._for_people = for_people
@@ -79,7 +79,7 @@ class CsvStream(ExportStream):
 
     def take(self, record: dict[str, Any]) -> None:
         """Write an entry as a row."""
-        from septet.exchange.rows import row_of
+        from septet.exchange.tables import row_of
 
         if record["record"] == "entry":
             row = row_of(record)

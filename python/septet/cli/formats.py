@@ -178,7 +178,7 @@ def _dated(name: str, value: Any) -> Any:
 
 
 def _cell(value: Any) -> str:
-    from septet.exchange.rows import guarded_cell
+    from septet.exchange.tables import guarded_cell
 
     text = harmless(_text(value).replace("\r\n", "\n").replace("\r", "\n"))
     return text if isinstance(value, (int, float)) else guarded_cell(text)

@@ -292,7 +292,7 @@ def _items_and_count(items: Any, vectors: Any, model: object) -> tuple[Iterable[
     """Return the fields of each item, and the number of items, None if unknown."""
     rows: Any = items if type(items) in (list, tuple) else None
     if rows is None:
-        from septet.exchange.frames import frame_rows
+        from septet.exchange.tables import frame_rows
 
         rows = frame_rows(items)
     if model is not None and vectors is None:

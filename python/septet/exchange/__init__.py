@@ -1,7 +1,7 @@
 """Import from and export to other programs.
 
-An import: `sources` detects the format and opens the source; `lines`, `values`, `tables`, `texts` and `frames` read one
-format each and yield records; `mapping` converts a record to fields; `run` stores them.
+An import: `sources` detects the format and opens the source; it, `tables` and `texts` read one format each and yield
+records; `mapping` converts a record to fields; `run` stores them.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     # For type checkers and editors; a test compares these names with the table below.
     from septet.exchange.imported import Format as Format
-    from septet.exchange.imported import Imported as Imported
-    from septet.exchange.imported import ImportFault as ImportFault
-    from septet.exchange.imported import OnError as OnError
-    from septet.exchange.imported import Rest as Rest
+    from septet.exchange.source import Imported as Imported
+    from septet.exchange.source import ImportFault as ImportFault
+    from septet.exchange.source import OnError as OnError
+    from septet.exchange.source import Rest as Rest
 else:
     from septet.system.late import loaded_late
 
     #: Loaded on first access.
     _NAMES = {
-        "imported": "Format ImportFault Imported OnError Rest",
+        "imported": "Format",
+        "source": "ImportFault Imported OnError Rest",
     }
     __all__, __getattr__, __dir__ = loaded_late(__name__, _NAMES)

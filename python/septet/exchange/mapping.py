@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from septet.errors import EntryError
-from septet.exchange.rows import tags_in
+from septet.exchange.tables import tags_in
 from septet.inputs.arguments import END_OF_DATES, cut, exact, shown
 from septet.inputs.times import Times
 from septet.model.entry import FIELDS

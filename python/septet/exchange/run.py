@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError, VectorError
-from septet.exchange.imported import Imported, ImportFault, OnError
 from septet.exchange.mapping import Mapper
-from septet.exchange.source import LeftOut, Source
+from septet.exchange.source import Imported, ImportFault, LeftOut, OnError, Source
 from septet.exchange.sources import checked_format, opened
 from septet.inputs.arguments import called, cut, exact, shown
 from septet.model.entry import Entry

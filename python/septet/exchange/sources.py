@@ -1,20 +1,22 @@
-"""Open a source and detect its format."""
+"""Open a source and detect its format; the readers of JSON."""
 
 from __future__ import annotations
 
+import codecs
+import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
 
 from septet.errors import EntryError, printable
-from septet.exchange.imported import Format
-from septet.exchange.lines import JsonLines, Records
-from septet.exchange.source import MAX_LINE_CHARS, Source
+from septet.exchange.source import MAX_LINE_CHARS, Format, Record, Source, bounded_lines
 from septet.inputs.arguments import exact, file_path, shown
 from septet.inputs.documents import Unreadable, open_regular
+from septet.model.entry import Entry
 from septet.sqlite.store.identity import is_open_here
 
 _FORMATS = get_args(Format)
@@ -37,6 +39,10 @@ _SUFFIXES: dict[str, Format] = {
 #: Bytes read to detect the format of a file without a known suffix.
 HEAD_BYTES = 4_096
 _GZIP = b"\x1f\x8b"
+PIECE_CHARS = 64 * 2**10
+_SPACE = re.compile(r"[ \t\n\r]*")
+#: A parse error this close to the end may be a literal, number or escape cut in two.
+_CUT_CHARS = 16
 
 
 def checked_format(format: object) -> Format | None:
@@ -110,7 +116,7 @@ def _expect_unpacked(file: BinaryIO, path: Path) -> None:
 
 
 def _of_values(source: Any, format: Format | None) -> Source:
-    from septet.exchange.frames import Frame, frame_rows
+    from septet.exchange.tables import Frame, frame_rows
 
     if format is None and (rows := frame_rows(source)) is not None:
         return Frame(rows)
@@ -135,8 +141,6 @@ def _of_values(source: Any, format: Format | None) -> Source:
     if isinstance(head, bytes) and head.startswith(_GZIP):
         raise EntryError("the stream is gzip-compressed: decompress it, for example with gzip.open(stream)")
     if _is_array(head):
-        from septet.exchange.values import JsonValues
-
         return JsonValues(read, head=head)
     # Put the line read for detection back.
     end: Any = b"" if isinstance(head, bytes) else ""
@@ -150,8 +154,6 @@ def _read(source: Any, format: Format | None, file: BinaryIO | None) -> Source:
 
         return Table(source, file, delimiter="\t" if format == "tsv" else None)
     if format == "json":
-        from septet.exchange.values import JsonValues
-
         return JsonValues(source.read, file)
     return JsonLines(source, file)
 
@@ -166,3 +168,152 @@ def _detect(file: BinaryIO) -> Format:
 def _is_array(head: Any) -> bool:
     text = head.decode("utf-8", "replace") if isinstance(head, (bytes, bytearray)) else str(head)
     return text.removeprefix("\ufeff").lstrip().startswith("[")
+
+
+class JsonLines(Source):
+    """The objects of a stream or of a collection of lines."""
+
+    def __init__(self, source: Any, file: BinaryIO | None = None) -> None:
+        super().__init__(file)
+        self._source = source
+
+    def __iter__(self) -> Iterator[Record]:
+        for line in bounded_lines(self._source, self):
+            if line.strip():
+                yield parse_line(line if self.line > 1 else without_mark(line))
+
+
+class Records(Source):
+    """The items of a collection or iterator: dicts, entries or lines of JSON. ``line`` counts them."""
+
+    counted = True
+
+    def __init__(self, source: Any) -> None:
+        super().__init__(length=len(source) if isinstance(source, (list, tuple)) else None)
+        self._source = source
+
+    def __iter__(self) -> Iterator[Record]:
+        for item in self._source:
+            self.line += 1
+            if isinstance(item, (Mapping, Entry)):
+                self.unit = "record"
+                yield item
+            elif isinstance(item, (str, bytes, bytearray)):
+                line = item if isinstance(item, (str, bytes)) else bytes(item)
+                if line.strip():
+                    yield parse_line(line if self.line > 1 else without_mark(line))
+            else:
+                yield EntryError(f"it is {shown(item)}: wanted a dict with a title, or a line of JSON as text")
+
+
+def without_mark(line: str | bytes) -> str | bytes:
+    """Return the first line of a source without its byte order mark."""
+    return line.removeprefix("\ufeff") if isinstance(line, str) else line.removeprefix(b"\xef\xbb\xbf")
+
+
+def parse_line(line: str | bytes) -> Record:
+    """Return the object of a line, or the error."""
+    try:
+        record = json.loads(line if isinstance(line, str) else line.decode("utf-8"))
+    except UnicodeDecodeError as fault:
+        return EntryError(f"it is not UTF-8 ({fault.reason} at byte {fault.start + 1}): convert the source first")
+    except json.JSONDecodeError as fault:
+        # The parser's line number counts within this line.
+        return EntryError(f"it is not JSON: {fault.msg} at character {fault.pos + 1}")
+    except ValueError as fault:
+        return EntryError(f"it is not JSON: {fault}")
+    except RecursionError:
+        return EntryError("it is nested too deeply: write it flatter")
+    return record if isinstance(record, dict) else EntryError("it is not a JSON object")
+
+
+class JsonValues(Source):
+    """The objects of a JSON array or of concatenated objects.
+
+    Memory holds one piece of the text, or one object if that is longer.
+
+    Args:
+        read: returns about the given number of characters or bytes; empty at the end.
+    """
+
+    def __init__(self, read: Callable[[int], Any], file: BinaryIO | None = None, *, head: str | bytes = "") -> None:
+        super().__init__(file)
+        self._read = read
+        self._head = head
+        self._text, self._at = "", 0
+        #: Line number of the start of the text in memory.
+        self._lines = 1
+
+    def __iter__(self) -> Iterator[Record]:
+        self._pieces = self._decoded()
+        listed = self._next_mark() == "["
+        self._at += listed
+        first = True
+        while mark := self._next_mark():
+            if listed and mark == "]":
+                self._at += 1
+                if self._next_mark():
+                    raise EntryError("text after the end of the array: a file holds one array")
+                return
+            if listed and not first:
+                if mark != ",":
+                    raise EntryError(f"{mark!r} where a comma or the end of the array was wanted")
+                self._at += 1
+                self._next_mark()
+            first = False
+            value = self._value()
+            yield value if isinstance(value, dict) else EntryError("it is not a JSON object")
+        if listed:
+            raise EntryError("the array has no end: the file is truncated")
+
+    def _decoded(self) -> Iterator[str]:
+        # An invalid byte becomes a surrogate, which the checks of the entry refuse.
+        decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        head, first = self._head, True
+        while piece := head or self._read(PIECE_CHARS):
+            text = piece if isinstance(piece, str) else decoder.decode(piece)
+            yield text.removeprefix("\ufeff") if first else text
+            head, first = "", False
+        yield decoder.decode(b"", True)
+
+    def _more(self, chars: int) -> bool:
+        """Append more text to the unread rest; return False at the end."""
+        pieces, size = [], 0
+        while size < chars and (piece := next(self._pieces, None)) is not None:
+            pieces.append(piece)
+            size += len(piece)
+        self._lines += self._text.count("\n", 0, self._at)
+        self._text, self._at = "".join((self._text[self._at :], *pieces)), 0
+        return size > 0
+
+    def _next_mark(self) -> str:
+        """Skip white space and return the next character; empty at the end."""
+        while True:
+            space = _SPACE.match(self._text, self._at)
+            self._at = space.end() if space else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more(PIECE_CHARS):
+                return ""
+
+    def _value(self) -> Any:
+        decode = json.JSONDecoder().raw_decode
+        self.line = self._lines + self._text.count("\n", 0, self._at)
+        while True:
+            try:
+                value, self._at = decode(self._text, self._at)
+                return value
+            except json.JSONDecodeError as fault:
+                cut = fault.msg.startswith("Unterminated") or fault.pos >= len(self._text) - _CUT_CHARS
+                message, pos = fault.msg, fault.pos
+            except ValueError as fault:
+                raise EntryError(f"it is not JSON: {fault}") from None
+            except RecursionError:
+                raise EntryError("it is nested too deeply: write it flatter") from None
+            waiting = len(self._text) - self._at
+            if waiting > MAX_LINE_CHARS:
+                raise EntryError(f"it has more than {MAX_LINE_CHARS:,} characters: is that the right format?")
+            # Double the text each time: parsing a long object is then linear.
+            start = self._at
+            if not cut or not self._more(max(PIECE_CHARS, waiting)):
+                raise EntryError(f"it is not JSON: {message} at character {pos - start + 1} of the object")

@@ -12,7 +12,7 @@ from septet.watch.progress import Progress
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from septet.exchange.imported import Format, Imported, OnError, Rest
+    from septet.exchange.source import Format, Imported, OnError, Rest
     from septet.model.fields import FrameLike, Split
 
 

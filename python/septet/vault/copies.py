@@ -14,7 +14,7 @@ from septet.watch.progress import Progress, reporter, with_progress
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from septet.exchange.imported import Format, Imported, OnError, Rest
+    from septet.exchange.source import Format, Imported, OnError, Rest
     from septet.model.fields import FrameLike, Split
 
 

@@ -145,7 +145,7 @@ class Writable(ABC):
         near = nearness(on_similar, similarity)
         rows: Any = items if type(items) in (list, tuple) else None
         if rows is None:
-            from septet.exchange.frames import frame_rows
+            from septet.exchange.tables import frame_rows
 
             rows = frame_rows(items)
         if model is not None and vectors is None:

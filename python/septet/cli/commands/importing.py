@@ -16,7 +16,7 @@ from septet.cli.terminal import say
 from septet.errors import EntryError
 
 if TYPE_CHECKING:
-    from septet.exchange.imported import Imported
+    from septet.exchange.source import Imported
 
 #: Maximum skipped records to print.
 SHOWN = 20
