@@ -11,7 +11,7 @@ from septet.model.results import TierReport
 from septet.notes import Note
 from septet.query.plan import MOST, Plan
 from septet.tiers.protocol import Recalled, SearchAgain, Session, Tier, TierFacts, TierLost
-from septet.watch.stages import STAGES
+from septet.watch.hooks import STAGES
 
 if TYPE_CHECKING:
     from septet._core import Ranking

@@ -28,7 +28,7 @@ from septet.search.run import recalled, results_of, run
 from septet.tiers import Tier
 from septet.tiers.protocol import SearchAgain
 from septet.watch import log
-from septet.watch.stages import SLOW_MS, STAGES
+from septet.watch.hooks import SLOW_MS, STAGES
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -10,7 +10,7 @@ import anyio
 from septet.errors import SeptetError
 from septet.service.running import Memory
 from septet.service.served import Served
-from septet.watch.stages import STAGES, Stages
+from septet.watch.hooks import STAGES, Stages
 
 #: Time for which a result is cached, in seconds: the route is open to all, and each check reads the file.
 KEPT_S = 1.0

@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from septet.watch import log
-from septet.watch.stages import STAGES
+from septet.watch.hooks import STAGES
 
 _Kind = TypeVar("_Kind", bound=type)
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from septet.model.results import Results
 from septet.notes import DEGRADING, Note, NoteCode
 from septet.watch import log
 from septet.watch.events import SearchEvent, SearchMethod, WriteEvent
-from septet.watch.stages import SLOW_MS, STAGES, Stages
-
-if TYPE_CHECKING:
-    from septet.watch.hooks import Watch
+from septet.watch.hooks import SLOW_MS, STAGES, Stages, Watch
 
 #: Minimum rows, or milliseconds, of a write that is logged at INFO instead of DEBUG.
 MANY_ROWS, LONG_MS = 1_000, 1_000.0
