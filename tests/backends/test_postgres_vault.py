@@ -189,7 +189,7 @@ def test_without_its_packages_one_line_says_what_to_install():
 
 
 def test_without_its_packages_the_doctor_says_what_to_install(monkeypatch):
-    server_checks = pytest.importorskip("septet.cli.server_checks").server_checks
+    server_checks = pytest.importorskip("septet.cli.vault_checks").server_checks
     monkeypatch.setitem(sys.modules, "pgvector.psycopg", None)
     (check,) = server_checks("postgresql://u:secret@h/db?vault=v", [])
     assert check.state == "fault" and "secret" not in check.summary

@@ -214,7 +214,7 @@ def test_a_sync_that_leaves_a_file_out_is_done_and_one_that_has_no_folder_is_not
 
 DEAF = """
 import sys, time
-from septet.cli.stopping import heed_interrupts
+from septet.cli.exits import heed_interrupts
 heed_interrupts()
 try:
     print("ready", flush=True)

@@ -95,9 +95,9 @@ OF_THE_PARSER = {"pathlib", "urllib.parse", "uuid", "pydantic", "pydantic_core",
 OF_THE_PARSER |= {"hashlib", "importlib.metadata", "tempfile"}
 #: Commands and faces that are none of a search's, and what draws on terminals.
 OTHERS = """
-    rich septet.cli.demo septet.cli.checkup septet.cli.progress septet.cli.pager septet.cli.catalogue septet.server
+    rich septet.cli.demo septet.cli.checkup septet.cli.pager septet.cli.catalogue septet.server
     septet.mcp septet.client septet.adapters septet.service.opening septet.service.requests starlette uvicorn mcp
-    septet.cli.commands.importing septet.cli.commands.embedding septet.cli.commands.syncing
+    septet.cli.commands.copying septet.cli.commands.embedding septet.cli.commands.syncing
 """.split()
 
 

@@ -144,9 +144,9 @@ def test_a_time_that_no_clock_can_wait_is_refused(field, value):
 
 @pytest.mark.parametrize("name", ["~nobody-of-this-name/x.toml", "x" * 5_000 + ".toml", "\ud800.toml", "/dev/zero"])
 def test_a_variable_that_names_no_file_is_a_configuration_error(name):
-    from septet.cli.settings import find
+    from septet.cli.places import find_embedding
 
     with pytest.raises(EmbeddingConfigError):
-        find(None, {"SEPTET_EMBEDDING": name})
+        find_embedding(None, {"SEPTET_EMBEDDING": name})
     with pytest.raises(EmbeddingConfigError):
-        find(name, {})
+        find_embedding(name, {})

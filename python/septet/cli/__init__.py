@@ -24,7 +24,7 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from septet.cli.app import run
-        from septet.cli.stopping import heed_interrupts
+        from septet.cli.exits import heed_interrupts
 
         heed_interrupts()
         code = run()

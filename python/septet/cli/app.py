@@ -19,9 +19,8 @@ import typer
 from typer.core import TyperGroup
 
 from septet.cli import commands
-from septet.cli.completing import completion_asked
-from septet.cli.exits import NOTHING, OK, PROVIDER, STORE, USAGE
-from septet.cli.stopping import stoppable
+from septet.cli.exits import NOTHING, OK, PROVIDER, STORE, USAGE, stoppable
+from septet.cli.options import COMPLETE_VARIABLE
 from septet.cli.terminal import OutputFault, guarded, say
 from septet.errors import EmbeddingConfigError, EmbeddingError, EntryNotFound, SeptetError, StoreError
 
@@ -195,7 +194,11 @@ def run() -> int:
 
 def _code() -> int:
     try:
-        completion_asked()
+        if COMPLETE_VARIABLE in os.environ:
+            from typer.completion import get_completion_inspect_parameters
+
+            # Registers the shells as a side effect; typer does so itself only with `add_completion`.
+            get_completion_inspect_parameters()
         try:
             app(prog_name="septet")
         finally:

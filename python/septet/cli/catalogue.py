@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from septet.cli.settings import EmbeddingSettings
+from septet.cli.places import EmbeddingSettings
 from septet.embedding.choose import configured_models
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.embedding.embedder import space_name

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING
 import septet
 from septet import _core
 from septet.cli.catalogue import describe_key
-from septet.cli.check import Check
 from septet.cli.exits import PROVIDER, STORE, USAGE
-from septet.cli.places import shown
-from septet.cli.settings import EmbeddingSettings, default_files, find
-from septet.cli.vault_checks import vault_checks
+from septet.cli.places import EmbeddingSettings, default_files, find_embedding, shown
+from septet.cli.vault_checks import Check, vault_checks
 from septet.embedding.cache import EmbeddingCache
 from septet.embedding.choose import ConfiguredModel, configured_models
 from septet.embedding.embedder import Embedder, space_name
@@ -53,7 +51,7 @@ def checkup(embedding: str | None, vault: VaultPlace | None, *, timeout_s: float
     )
     checks = [Check("versions", "ok", summary, versions)]
     try:
-        settings = find(embedding)
+        settings = find_embedding(embedding)
     except EmbeddingConfigError as fault:
         checks.append(Check("configuration", "fault", str(fault), {}, USAGE))
         return checks + _vault(vault, ())
@@ -80,7 +78,7 @@ def checkup(embedding: str | None, vault: VaultPlace | None, *, timeout_s: float
 def _vault(place: VaultPlace | None, models: Sequence[Embedder]) -> list[Check]:
     """Check a vault, in a file or on a server."""
     if is_dsn(place):
-        from septet.cli.server_checks import server_checks
+        from septet.cli.vault_checks import server_checks
 
         return server_checks(str(place), models)
     return vault_checks(None if place is None else Path(place), models)

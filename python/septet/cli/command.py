@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.cli.formats import Format, FormatOption, format_of
 from septet.cli.options import AsJson, ConfigFile, Embedding, TierName, VaultPath, keyword
-from septet.cli.places import existing, writable
+from septet.cli.places import existing, find_embedding, writable
 from septet.cli.terminal import say
 from septet.errors import TierError
 
@@ -66,9 +66,7 @@ class SharedOptions(NamedTuple):
         Raises:
             EmbeddingConfigError: the configuration cannot be read or is malformed.
         """
-        from septet.cli import settings
-
-        return settings.find(self.embedding).embedder
+        return find_embedding(self.embedding).embedder
 
     @contextmanager
     def memory(

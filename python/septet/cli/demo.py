@@ -14,8 +14,7 @@ from pathlib import Path
 import septet
 from septet.cli import render
 from septet.cli.places import demo_vault, shown
-from septet.cli.progress import progress
-from septet.cli.screen import Screen, StyledLine
+from septet.cli.screen import Screen, StyledLine, progress
 from septet.cli.stdlib_docs import PREFIX, collect
 from septet.errors import QueryError
 from septet.service.places import make_folder

@@ -15,8 +15,7 @@ import septet
 from septet.cli import render
 from septet.cli.commands.syncing import skipped_lines
 from septet.cli.places import shown
-from septet.cli.progress import progress
-from septet.cli.screen import Screen, StyledLine
+from septet.cli.screen import Screen, StyledLine, progress
 from septet.cli.terminal import flat, say, say_notes, sentence
 from septet.errors import EntryError
 from septet.files.report import SyncReport, counted

@@ -1,20 +1,47 @@
-"""Options of several commands; those of a search come from `septet.query.options`."""
+"""Options of several commands, and shell completion of their values.
+
+The options of a search come from `septet.query.options`.
+"""
 
 from __future__ import annotations
 
 import inspect
 import json
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from septet.cli.completing import complete_ids, complete_profiles
 from septet.cli.places import EMBEDDING_VARIABLE
 from septet.errors import EntryError, QueryError
 from septet.query.options import OPTIONS
+
+#: Set by shells to request completions, such as to ``complete_bash``.
+COMPLETE_VARIABLE = "_SEPTET_COMPLETE"
+#: Maximum completions.
+MOST = 100
+
+
+def complete_ids(ctx: Any, incomplete: str) -> list[str]:
+    """Return the ids of the vault with a prefix, without those on the line."""
+    from septet.cli.places import existing
+
+    typed = ctx.params.get("ids") or ()
+    with suppress(Exception), existing(ctx.params.get("vault") or os.environ.get("SEPTET_VAULT")) as opened:
+        return [id for id in opened.ids_beginning(incomplete, limit=MOST) if id not in typed]
+    return []
+
+
+def complete_profiles(incomplete: str) -> list[str]:
+    """Return the names of profiles with a prefix."""
+    from septet.profiles import BUILTIN
+
+    return [name for name in BUILTIN if name.startswith(incomplete)]
+
 
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="A question or some words; no character is special.")]
 Id = Annotated[

@@ -1,22 +1,29 @@
-"""Paths of vaults, caches and configurations, and opening of vaults."""
+"""The vault and the embedder of a command: paths, configuration and opening."""
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from septet.errors import QueryError, StoreError
-from septet.service.places import cache_folder, default_vault, make_folder
+from septet.errors import EmbeddingConfigError, QueryError, StoreError
+from septet.service.places import cache_file, cache_folder, config_folder, default_vault, expanded, make_folder
 
 if TYPE_CHECKING:
+    from septet.embedding.config import EmbeddingConfig
     from septet.service.vaults import VaultPlace
 
 #: The environment variable that names the configuration of the embedder.
 EMBEDDING_VARIABLE = "SEPTET_EMBEDDING"
+_SUFFIXES = (".toml", ".yaml", ".yml", ".json")
+
+#: Fields that belong to a model: they are dropped when the model changes.
+_OF_A_MODEL = frozenset({"model", "model_path", "dimensions", "fallback", "query_prefix", "document_prefix"})
 
 
 def demo_vault() -> Path:
@@ -104,3 +111,80 @@ def shown(path: Path) -> str:
     except (OSError, ValueError, RuntimeError):
         return shlex.quote(str(path))
     return f"~/{shlex.quote(str(inside))}"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSettings:
+    """An embedding configuration and its source.
+
+    Attributes:
+        configured: the configuration; None if nothing is configured.
+        source: ``--embedding``, ``SEPTET_EMBEDDING``, ``--provider``, or the path of a file, quoted for a shell; None
+            if nothing is configured.
+    """
+
+    configured: EmbeddingConfig | None
+    source: str | None
+
+    @property
+    def config(self) -> EmbeddingConfig:
+        """The configuration, or an empty one, which embeds nothing."""
+        if self.configured is not None:
+            return self.configured
+        from septet.embedding.config import EmbeddingConfig
+
+        return EmbeddingConfig()
+
+    @property
+    def embedder(self) -> dict[str, Any]:
+        """The embedder arguments of `Vault`; empty without an embedder."""
+        if self.configured is None or (self.config.provider == "none" and self.config.without_provider is None):
+            return {}
+        return {"embedder": self.config, "embedding_cache": cache_file()}
+
+    def but(self, provider: str | None, model: str | None) -> EmbeddingSettings:
+        """Return the settings with another provider or model.
+
+        Raises:
+            EmbeddingConfigError: an unknown provider, or a model without a provider.
+        """
+        if provider is None and model is None:
+            return self
+        from septet.embedding.config import config_of
+
+        chosen = config_of({"provider": provider}).provider if provider is not None else self.config.provider
+        if chosen in ("none", "auto") and model is not None:
+            raise EmbeddingConfigError(f"--model {model}: name its provider with --provider")
+        fields: dict[str, Any] = {"provider": chosen}
+        if chosen == self.config.provider:
+            dropped = _OF_A_MODEL if model is not None else frozenset()
+            fields |= {name: getattr(self.config, name) for name in self.config.model_fields_set - dropped}
+        if model is not None:
+            fields["model"] = model
+        return replace(self, configured=config_of(fields), source=self.source if provider is None else "--provider")
+
+
+def find_embedding(named: str | None, environment: Mapping[str, str] | None = None) -> EmbeddingSettings:
+    """Return the settings of the option, else of ``SEPTET_EMBEDDING``, else of the user's file.
+
+    Raises:
+        EmbeddingConfigError: the configuration cannot be read or is malformed.
+    """
+    env = os.environ if environment is None else environment
+    for name, source in ((named, "--embedding"), (env.get(EMBEDDING_VARIABLE, "").strip(), EMBEDDING_VARIABLE)):
+        if name:
+            from septet.embedding.config import config_of
+
+            path = expanded(Path(name))
+            return EmbeddingSettings(config_of(path if path.suffix in _SUFFIXES else name), source)
+    for path in default_files():
+        if path.is_file():
+            from septet.embedding.config import config_of
+
+            return EmbeddingSettings(config_of(path), shown(path))
+    return EmbeddingSettings(None, None)
+
+
+def default_files() -> list[Path]:
+    """Return the possible paths of the user's file, in order: ``$XDG_CONFIG_HOME/septet/config.toml`` and others."""
+    return [config_folder() / f"config{suffix}" for suffix in _SUFFIXES]

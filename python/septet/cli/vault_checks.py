@@ -1,15 +1,17 @@
-"""The checks of a vault in a file. Their repairs rebuild derived data and remove remains of dead processes.
+"""The checks of a vault, in a file or on a server, and their repairs.
 
-Stored entries are never touched; nor is a file that SQLite reports as damaged.
+The repairs of a vault in a file rebuild derived data and remove remains of dead processes. Stored entries are never
+touched; nor is a file that SQLite reports as damaged. Checks of a server offer no repairs: other programs share it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from septet.cli.check import Check
 from septet.cli.exits import STORE
 from septet.cli.places import shown
 from septet.embedding.embedder import Embedder
@@ -17,6 +19,7 @@ from septet.embedding.query.selection import SpaceStatus
 from septet.errors import NotAVault, ReadOnly, SeptetError, StoreBusy, StoreError
 from septet.files.report import counted
 from septet.service.places import default_vault
+from septet.service.vaults import open_vault
 from septet.sqlite.snapshot.sidecar import Sidecar
 from septet.sqlite.snapshot.sidecar_state import LEAST_SLOTS
 from septet.sqlite.store import mending
@@ -26,6 +29,9 @@ from septet.sqlite.store.soundness import table_faults, unsound_rows
 from septet.sqlite.store.store import SqliteStore
 from septet.system.target import left_unfinished, sweep
 from septet.vault import Vault
+
+if TYPE_CHECKING:
+    from septet.postgres.store.facts import ServerFacts
 
 #: Maximum damaged rows to list.
 MOST_ROWS = 20
@@ -211,3 +217,99 @@ def _describe(space: SpaceStatus) -> str:
     missing = f"{space.missing:,} missing" if space.missing else "none missing"
     cure = ": run `septet embed`" if space.missing and not space.given else ""
     return f"{space.model}{length}: {space.entries:,} entries{origin}{state}, {missing}{cure}"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The result of one check.
+
+    Attributes:
+        state: ``none`` if there is nothing to check.
+        summary: the result, for people.
+        facts: the same for programs.
+        exit_code: exit code of the command if this check fails.
+        cure: the repair of `septet doctor --fix`, for people; empty without one.
+        mend: runs the repair and returns a summary of it.
+    """
+
+    name: str
+    state: Literal["ok", "fault", "none"]
+    summary: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    exit_code: int = 0
+    cure: str = ""
+    mend: Callable[[], str] | None = None
+
+
+def server_checks(address: str, models: Sequence[Embedder]) -> list[Check]:
+    """Check a vault on a server; the first check opens it."""
+    from septet.postgres.store.dsn import without_passwords
+
+    try:
+        with open_vault(address, read_only=True, embedder=models or None) as vault:
+            # Import after opening, which reports missing packages of the extra.
+            from septet.postgres.store.facts import server_facts
+            from septet.postgres.store.vector_index import unfinished
+
+            stats, spaces = vault.stats(), vault.spaces()
+            store: Any = vault._store
+            with store.reading() as read:
+                server: ServerFacts = server_facts(read)
+                faults: list[str] = read.tables.checking.faults(read)
+                broken = [space.model for space in unfinished(read)]
+    except SeptetError as fault:
+        return [Check("vault", "fault", str(fault), {"path": without_passwords(address)}, STORE)]
+    facts = {
+        "path": vault.path,
+        "entries": stats.entries,
+        "generation": stats.generation,
+        "bytes": stats.size_bytes,
+        "deleted": server.deleted,
+    }
+    deleted = f", {server.deleted:,} deleted ones that purge would remove" if server.deleted else ""
+    summary = f"{stats.entries:,} entries{deleted}, in {vault.path}"
+    return [
+        Check("vault", "ok", summary, facts),
+        _server(server),
+        _role(server),
+        _server_full_text(faults),
+        _changes(server),
+        vectors_check(spaces),
+        *([_vector_index(broken)] if broken else []),
+    ]
+
+
+def _server(server: ServerFacts) -> Check:
+    facts: dict[str, Any] = {"server": server.server, "pgvector": server.pgvector, "schema": server.schema}
+    which = "a standby, " if server.standby else ""
+    summary = f"{which}PostgreSQL {server.server}, pgvector {server.pgvector}, tables of version {server.schema}"
+    return Check("server", "ok", summary, facts | {"standby": server.standby})
+
+
+def _role(server: ServerFacts) -> Check:
+    may = "owns the tables" if server.owns else "may read and write" if server.may_write else "may only read"
+    facts = {"role": server.role, "may_write": server.may_write, "owns": server.owns}
+    return Check("role", "ok", f"{server.role} {may}", facts)
+
+
+def _server_full_text(faults: Sequence[str]) -> Check:
+    if faults:
+        summary = f"{'; '.join(faults)}: `septet pull` the vault into a file, and `septet push` that as a new vault"
+        return Check("full text", "fault", summary, {"faults": list(faults)}, STORE)
+    return Check("full text", "ok", "postings and counts agree with the entries", {"faults": []})
+
+
+def _vector_index(models: Sequence[str]) -> Check:
+    calls = "; ".join(f"vault.index_vectors(model={model!r})" for model in models)
+    summary = (
+        f"building an index over {', '.join(models)} was interrupted: it slows writes, and searches do not use it; "
+        f"call {calls} as the owner of the tables, or with 'none' to remove it"
+    )
+    return Check("vector index", "fault", summary, {"models": list(models)}, STORE)
+
+
+def _changes(server: ServerFacts) -> Check:
+    facts = {"changes": server.changes, "terms": server.terms}
+    if not server.changes:
+        return Check("counts", "ok", "all folded", facts)
+    return Check("counts", "ok", f"{server.terms:,} changed counts are not folded yet", facts)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from septet.postgres.vault.vault import PostgresVault
     from septet.vault import Vault
 
-
 #: Maximum queries per batch: their results are in memory together.
 AT_ONCE = 256
 #: Minimum limit of the searches: measures with a lower rank use the same results.

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from septet.federation import Federation
     from septet.vault import Vault
 
-
 #: Minimum queries: with fewer, the interval is meaningless.
 LEAST_QUERIES = 10
 MOST_FOLDS = 20

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from septet.ranking.pool import Candidate
     from septet.store.protocol import Reading
 
-
 #: Entries per transaction or lookup.
 BATCH = 2_000
 #: Links or rows of feedback per transaction.

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from septet.watch.events import SearchEvent, WriteEvent
     from septet.watch.spans import Tracer
 
-
 #: Searches slower than this, in milliseconds, are logged.
 SLOW_MS = 1_000.0
 

@@ -10,7 +10,7 @@ __all__ = ["COMMANDS", "PAGED", "SECTIONS", "function"]
 #: The commands by the headings of the help: the name, then module and function.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Begin": {
-        "demo": "trying.demo",
+        "demo": "vaults.demo",
     },
     "Ask": {
         "search": "searching.search",
@@ -41,27 +41,27 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "Folders": {
         "sync": "syncing.sync",
-        "watch": "watching.watch",
-        "status": "watching.status",
+        "watch": "syncing.watch",
+        "status": "syncing.status",
         "forget-root": "syncing.forget_root",
     },
     "Vaults": {
         "stats": "reading.stats",
-        "tiers": "tiers.tiers",
-        "import": "importing.import_",
+        "tiers": "vaults.tiers",
+        "import": "copying.import_",
         "export": "copying.export",
-        "optimize": "optimizing.optimize",
+        "optimize": "vaults.optimize",
         "backup": "copying.backup",
         "restore": "copying.restore",
-        "redact": "redacting.redact",
-        "push": "pushing.push",
-        "pull": "pushing.pull",
+        "redact": "vaults.redact",
+        "push": "postgres.push",
+        "pull": "postgres.pull",
         "postgres": "postgres.postgres",
     },
     "Other programs": {
-        "completion": "completing.completion",
+        "completion": "serving.completion",
         "serve": "serving.serve",
-        "mcp": "mcp.mcp",
+        "mcp": "serving.mcp",
     },
     "Embedding": {
         "embed": "embedding.embed",

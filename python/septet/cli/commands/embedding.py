@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from septet.cli.command import SharedOptions, command
-from septet.cli.exits import PROVIDER
+from septet.cli.exits import PROVIDER, stoppable
 from septet.cli.options import Embedding
-from septet.cli.places import existing
-from septet.cli.progress import progress
-from septet.cli.stopping import stoppable
+from septet.cli.places import default_files, existing, find_embedding
+from septet.cli.screen import progress
 from septet.cli.terminal import flat, print_json, say, say_notes, sentence
 from septet.errors import EmbeddingConfigError
 
 if TYPE_CHECKING:
     from septet.cli.catalogue import Catalogue
-    from septet.cli.check import Check
     from septet.cli.screen import Screen
+    from septet.cli.vault_checks import Check
     from septet.embedding.report import EmbedReport
     from septet.vault import Vault
 
@@ -52,9 +51,7 @@ def embed(
     Vectors are stored as they arrive: stop at any time, and the next run continues. After a change of model, the old
     vectors answer until the new ones are complete.
     """
-    from septet.cli.settings import default_files, find
-
-    settings = find(embedding).but(provider, model)
+    settings = find_embedding(embedding).but(provider, model)
     if not settings.embedder:
         raise EmbeddingConfigError(
             "no embedding provider is configured: name one with --provider (`septet models` lists them), "
@@ -102,9 +99,8 @@ def models(shared: SharedOptions) -> None:
     """
     from septet.cli import screen
     from septet.cli.catalogue import catalogue
-    from septet.cli.settings import find
 
-    available = catalogue(find(shared.embedding))
+    available = catalogue(find_embedding(shared.embedding))
     if shared.as_json:
         print_json(asdict(available))
     else:

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from septet.cli.command import SharedOptions, command
-from septet.cli.completing import complete_ids
 from septet.cli.exits import NOTHING
 from septet.cli.formats import Format, Output, show
 from septet.cli.ids import place_of, whole_id, whole_ids
-from septet.cli.options import Id, filtering, moment_of, where_of
+from septet.cli.options import Id, complete_ids, filtering, moment_of, where_of
 from septet.cli.terminal import print_json, say, say_notes
 from septet.errors import QueryError
 

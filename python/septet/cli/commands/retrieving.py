@@ -14,7 +14,7 @@ import typer
 from septet.cli.command import SharedOptions, command
 from septet.cli.exits import NOTHING
 from septet.cli.options import Query
-from septet.cli.places import existing
+from septet.cli.places import default_files, existing
 from septet.cli.terminal import flat, print_json, say, say_notes
 from septet.errors import QueryError
 
@@ -131,7 +131,6 @@ def _config(file: Path | None, profile: str | None, repository: Path | None, exp
     Raises:
         ProfileError: the file is malformed, or a name is unknown.
     """
-    from septet.cli.settings import default_files
     from septet.retrieval.config import RetrievalConfig, ignored, retrieval_config, with_environment
 
     if file is None:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from septet.cli.command import SharedOptions, command, keep_index
-from septet.cli.completing import complete_ids
 from septet.cli.exits import NOTHING
 from septet.cli.formats import Format, Output, show
 from septet.cli.ids import whole_id
-from septet.cli.options import Id, Query, Where, filter_of, search_options, searching
+from septet.cli.options import Id, Query, Where, complete_ids, filter_of, search_options, searching
 from septet.cli.terminal import print_json_line, say, say_notes
 from septet.errors import QueryError, SeptetError
 

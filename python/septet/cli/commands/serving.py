@@ -1,4 +1,4 @@
-"""`septet serve`."""
+"""The commands for other programs: serve, mcp, completion."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from septet.cli.command import SharedOptions, command
-from septet.cli.options import Embedding
+from septet.cli.options import COMPLETE_VARIABLE, Embedding
+from septet.cli.places import find_embedding
 from septet.cli.terminal import say
 from septet.errors import QueryError, StoreError
 
@@ -26,6 +28,7 @@ TOKEN_VARIABLE = "SEPTET_TOKEN"
 MOST_TOKEN_BYTES = 4_096
 #: Maximum seconds between the end of the server and of the process: abandoned work may still occupy a thread.
 CLOSE_S = 15.0
+SHELLS = ("bash", "zsh", "fish")
 
 
 @command("vault")
@@ -71,8 +74,6 @@ def serve(
 
     Ends at Ctrl-C. Needs the packages starlette and uvicorn: pip install 'septet[server]'.
     """
-    from septet.cli import settings
-
     try:
         from septet.server.app import make_app
         from septet.server.running import Server, bound
@@ -92,7 +93,7 @@ def serve(
     )
     # A disconnecting client must not end the server; `run` sets the default handler for other commands.
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    options: Any = {"default_embedder" if embedding is None else "embedder": settings.find(embedding).embedder}
+    options: Any = {"default_embedder" if embedding is None else "embedder": find_embedding(embedding).embedder}
     # --config takes precedence over SEPTET_VAULT.
     file = shared.vault if config is None else None
     options |= {"read_only": read_only, "automatic": automatic}
@@ -167,3 +168,128 @@ def _log(named: str, queries: bool) -> Iterator[AccessLog | None]:
         log.close()
         if stream is not sys.stderr:
             stream.close()
+
+
+class Program(str, Enum):
+    """An MCP client with a known configuration format."""
+
+    claude = "claude"
+    claude_code = "claude-code"
+    cline = "cline"
+    codex = "codex"
+    cursor = "cursor"
+    gemini = "gemini"
+    opencode = "opencode"
+    vscode = "vscode"
+    windsurf = "windsurf"
+    zed = "zed"
+
+
+@command("embedding", "vault")
+def mcp(
+    shared: SharedOptions,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Tiers and their embedder, instead of --vault. Or SEPTET_CONFIG."),
+    ] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Only offer tools that read.")] = False,
+    documented_names: Annotated[
+        bool,
+        typer.Option("--documented-names", help="memory_search and knowledge_query instead of search and explain."),
+    ] = False,
+    install: Annotated[
+        Program | None,
+        typer.Option(
+            metavar="PROGRAM",
+            help="Print the configuration that starts this server from a program: "
+            + ", ".join(program.value for program in Program)
+            + ".",
+        ),
+    ] = None,
+) -> None:
+    """Serve a vault, or the tiers of a configuration, to an agent: MCP over standard input and output.
+
+    Without --vault and --config: your vault, and that of the project (.septet/vault.db) in this folder or above.
+    Needs the package mcp: pip install 'septet[mcp]'.
+    """
+    # --config takes precedence over SEPTET_VAULT.
+    file = shared.vault if config is None else None
+    if install is not None:
+        _print_block(
+            install.value, file, config, shared.embedding, read_only=read_only, documented_names=documented_names
+        )
+        return
+    try:
+        from septet.mcp.stdio import serve_stdio
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in {"mcp", "mcp_types"}:
+            raise
+        raise QueryError("`septet mcp` needs the extra: pip install 'septet[mcp]'") from None
+    import logging
+
+    from septet.service.opening import opened
+
+    # Standard output carries only the protocol.
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="septet: %(message)s")
+    embedder: Any = {"default_embedder" if shared.embedding is None else "embedder": shared.embedder()}
+    with opened(file, config, read_only=read_only, **embedder) as served:
+        serve_stdio(served, documented_names=documented_names)
+
+
+def _print_block(
+    program: str,
+    vault: str | None,
+    config: Path | None,
+    embedding: str | None,
+    *,
+    read_only: bool,
+    documented_names: bool,
+) -> None:
+    """Print the configuration block of a program, and the name of its file to standard error."""
+    from importlib.util import find_spec
+
+    from septet.cli.terminal import unguarded
+    from septet.mcp.clients import CLIENTS, block
+    from septet.postgres.store.dsn import is_dsn, without_passwords
+    from septet.service.configuration import CONFIG_VARIABLE
+    from septet.service.places import expanded
+
+    if vault is None and config is None and (named := os.environ.get(CONFIG_VARIABLE, "").strip()):
+        # The program may run in another environment.
+        config = Path(named)
+    arguments = ["mcp"]
+    if vault is not None and is_dsn(vault):
+        if without_passwords(vault) != vault:
+            raise QueryError(
+                "the address contains a password, which would be printed: omit it, and store it in ~/.pgpass"
+            )
+        arguments += ["--vault", vault]
+        vault = None
+    for option, path in (("--vault", vault), ("--config", config)):
+        if path is not None:
+            arguments += [option, str(expanded(Path(path)).absolute())]
+    if embedding is not None:
+        file = expanded(Path(embedding))
+        arguments += ["--embedding", str(file.absolute()) if file.is_file() else embedding]
+    arguments += ["--read-only"] * read_only + ["--documented-names"] * documented_names
+    if any("$" in text for text in arguments):
+        say(f"note: a path contains '$', which {program} may expand as a variable")
+    if find_spec("mcp") is None:
+        say("note: the server needs the extra: pip install 'septet[mcp]'")
+    say(f"{CLIENTS[program].place}:")
+    out = unguarded(sys.stdout)
+    out.write(block(program, arguments))
+    out.flush()
+
+
+def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
+    """Print a shell script that completes commands, options and ids.
+
+    For bash: eval "$(septet completion bash)" in ~/.bashrc; zsh likewise, after compinit; fish: septet completion
+    fish > ~/.config/fish/completions/septet.fish.
+    """
+    if shell not in SHELLS:
+        raise QueryError(f"unsupported shell {shell!r}; available: {', '.join(SHELLS)}")
+    from typer._completion_shared import get_completion_script
+
+    print(get_completion_script(prog_name="septet", complete_var=COMPLETE_VARIABLE, shell=shell))

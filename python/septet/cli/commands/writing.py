@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from septet.cli.command import SharedOptions, command
-from septet.cli.completing import complete_ids
 from septet.cli.exits import NOTHING
 from septet.cli.ids import not_of_files, place_of, whole_id, whole_ids
-from septet.cli.options import Id, Where, filter_of
+from septet.cli.options import Id, Where, complete_ids, filter_of
 from septet.cli.terminal import flat, say, say_notes
 from septet.errors import EntryError
 
