@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import NoReturn
 
 import typer
 
@@ -25,6 +26,12 @@ STORE = 3
 PROVIDER = 4
 #: The exit code of shells for Ctrl-C.
 INTERRUPTED = 130
+
+
+def end_with(message: str, code: int = NOTHING) -> NoReturn:
+    """Print a message to standard error and end the command with an exit code."""
+    say(message)
+    raise typer.Exit(code)
 
 
 def heed_interrupts() -> None:

@@ -44,12 +44,11 @@ def complete_profiles(incomplete: str) -> list[str]:
 
 
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="A question or some words; no character is special.")]
-Id = Annotated[
-    str,
-    typer.Argument(
-        metavar="ID", help="The id of an entry, whole or shortened, or a path#L10.", autocompletion=complete_ids
-    ),
-]
+_ID = typer.Argument(
+    metavar="ID", help="The id of an entry, whole or shortened, or a path#L10.", autocompletion=complete_ids
+)
+Id = Annotated[str, _ID]
+OptionalId = Annotated[str | None, _ID]
 
 VaultPath = Annotated[
     Any,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from septet.cli.command import SharedOptions, command
-from septet.cli.exits import USAGE, stoppable
+from septet.cli.exits import USAGE, end_with, stoppable
 from septet.cli.exporting import ExportStream, format_for, writer
 from septet.cli.options import VaultPath
 from septet.cli.places import existing, writable
@@ -94,11 +94,9 @@ def _confirm_overwrite(target: Path, force: bool, contents: str = "") -> None:
         return
     message = f"{target} exists" + (f": {contents}" if contents else "")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        say(f"septet: {message}; --force replaces it")
-        raise typer.Exit(USAGE)
+        end_with(f"septet: {message}; --force replaces it", USAGE)
     if not typer.confirm(f"{message}. Replace it?", err=True):
-        say("nothing written")
-        raise typer.Exit(USAGE)
+        end_with("nothing written", USAGE)
 
 
 @command("vault")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from septet.cli.command import SharedOptions, command
-from septet.cli.exits import NOTHING
+from septet.cli.exits import end_with
 from septet.cli.ids import SourceFile, followed, source_file, whole_id
 from septet.cli.options import Id
 from septet.cli.terminal import say
@@ -104,8 +104,7 @@ def _edit_in_place(place: SourceFile, id: str, shared: SharedOptions) -> None:
         raise EntryError(f"{place.file} no longer exists: `septet sync` updates the vault")
     match = _LINE.search(id)
     if code := _run_editor(Path(place.file), int(match[1]) if match else place.line):
-        say(f"the editor exited with {code}: `septet sync` reads what it saved")
-        raise typer.Exit(NOTHING)
+        end_with(f"the editor exited with {code}: `septet sync` reads what it saved")
     with shared._replace(tier=place.tier).memory(write=True, embeds=True) as opened:
         reports = sync_and_embed(opened, place.root)
     print_report(*reports)
@@ -143,8 +142,7 @@ def _edited(text: str, id: str) -> Path:
             say(f"interrupted: nothing was changed{place}")
         raise
     if code:
-        say(f"the editor exited with {code}: nothing was changed{_saved_text(path, text)}")
-        raise typer.Exit(NOTHING)
+        end_with(f"the editor exited with {code}: nothing was changed{_saved_text(path, text)}")
     return path
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from septet.cli.command import SharedOptions, command
-from septet.cli.exits import NOTHING
+from septet.cli.exits import NOTHING, end_with
 from septet.cli.formats import Format, Output, show
 from septet.cli.ids import place_of, whole_id, whole_ids
 from septet.cli.options import Id, complete_ids, filtering, moment_of, where_of
@@ -66,8 +66,7 @@ def get(
                 entries.append(entry)
     _show_entries(entries, shared.format)
     if missing:
-        say(f"no entry {', '.join(map(repr, sorted(set(missing))))} in {place_of(opened)}")
-        raise typer.Exit(NOTHING)
+        end_with(f"no entry {', '.join(map(repr, sorted(set(missing))))} in {place_of(opened)}")
 
 
 @command("format", "tier", "memory", options=filtering())
@@ -96,8 +95,7 @@ def list_(
     if page.next is not None:
         say(f"next page: --after '{page.next}'")
     if not page:
-        say("nothing found")
-        raise typer.Exit(NOTHING)
+        end_with("nothing found")
 
 
 @command("json", "tier", "memory", options=filtering())
@@ -180,8 +178,7 @@ def facets(
     records = [{"value": value, "count": count} for value, count in counts.items()]
     show(Output(whole=counts.to_dict(), records=records, columns=("count", "value")), shared.format)
     if not records:
-        say("nothing found")
-        raise typer.Exit(NOTHING)
+        end_with("nothing found")
 
 
 @command("format", "tier", "memory")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from septet.cli.command import SharedOptions, command
-from septet.cli.exits import NOTHING
+from septet.cli.exits import end_with
 from septet.cli.options import Query
 from septet.cli.places import default_files, existing
 from septet.cli.terminal import flat, print_json, say, say_notes
@@ -102,8 +102,7 @@ def retrieve(
         _show(screen.console(sys.stdout), retrieval, show_plan)
     say_notes(retrieval.notes)
     if not retrieval:
-        say("nothing found")
-        raise typer.Exit(NOTHING)
+        end_with("nothing found")
 
 
 @command("json", "vault")

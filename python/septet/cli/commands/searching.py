@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from septet.cli.command import SharedOptions, command, keep_index
-from septet.cli.exits import NOTHING
+from septet.cli.exits import end_with
 from septet.cli.formats import Format, Output, show
 from septet.cli.ids import whole_id
-from septet.cli.options import Id, Query, Where, complete_ids, filter_of, search_options, searching
+from septet.cli.options import Id, OptionalId, Query, Where, filter_of, search_options, searching
 from septet.cli.terminal import print_json_line, say, say_notes
 from septet.errors import QueryError, SeptetError
 
@@ -90,14 +90,7 @@ def recall(
 @command("format", "tier", "embedding", "memory")
 def similar(
     shared: SharedOptions,
-    id: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="ID",
-            help="The id of an entry, whole or shortened, or a path#L10.",
-            autocompletion=complete_ids,
-        ),
-    ] = None,
+    id: OptionalId = None,
     text: Annotated[str | None, typer.Option("--text", help="Find entries like this text, instead of an ID.")] = None,
     limit: Annotated[int, typer.Option("-n", "--limit", help="Maximum hits.")] = 10,
     where: Where = None,
@@ -182,8 +175,7 @@ def _show_results(results: Results, format: Format, *, detail: bool = False) -> 
     show(output, format)
     say_notes(results.notes)
     if not results:
-        say("nothing found")
-        raise typer.Exit(NOTHING)
+        end_with("nothing found")
 
 
 def _answer_lines(opened: Any, options: Any) -> None:
@@ -202,8 +194,7 @@ def _answer_lines(opened: Any, options: Any) -> None:
         has_results = has_results or bool(results)
         print_json_line(results.to_dict())
     if not has_results:
-        say("nothing found")
-        raise typer.Exit(NOTHING)
+        end_with("nothing found")
 
 
 def _lines() -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from septet.cli.command import SharedOptions, command
-from septet.cli.exits import NOTHING
+from septet.cli.exits import end_with
 from septet.cli.ids import not_of_files, place_of, whole_id, whole_ids
 from septet.cli.options import Id, Where, complete_ids, filter_of
 from septet.cli.terminal import flat, say, say_notes
@@ -21,6 +21,13 @@ ADD_WAIT_S = 3.0
 SHOWN = 10
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
 
+Ids = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="ID...", help="Ids of entries, whole or shortened, or paths.", autocompletion=complete_ids),
+]
+Target = Annotated[
+    str, typer.Argument(metavar="TARGET", help="The id of the link's target.", autocompletion=complete_ids)
+]
 Attr = Annotated[
     list[str] | None, typer.Option("--attr", metavar="KEY=VALUE", help="A custom attribute; VALUE may be JSON.")
 ]
@@ -90,12 +97,7 @@ def remember(
 @command("tier", "embedding", "memory")
 def update(
     shared: SharedOptions,
-    ids: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="ID...", help="Ids of entries, whole or shortened, or paths.", autocompletion=complete_ids
-        ),
-    ] = None,
+    ids: Ids = None,
     change: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="FIELD=VALUE", help="A field; FIELD= empties it, tags are a,b; repeat for more."),
@@ -128,12 +130,7 @@ def update(
 @command("tier", "memory")
 def delete(
     shared: SharedOptions,
-    ids: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="ID...", help="Ids of entries, whole or shortened, or paths.", autocompletion=complete_ids
-        ),
-    ] = None,
+    ids: Ids = None,
     where: Where = None,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -157,8 +154,7 @@ def delete(
             not_of_files(opened, entries, "delete it")
             count, titles = len(targets), [entry.title for entry in entries]
         if not count:
-            say("nothing to delete")
-            raise typer.Exit(NOTHING)
+            end_with("nothing to delete")
         if dry_run:
             say(f"would delete {_entries(count)}: {_some(titles, count)}")
             return
@@ -182,8 +178,7 @@ def forget(
         entries = opened.load(_resolve(opened, ids))
         memories = [entry for entry in entries if entry.kind == "memory"]
         if not memories:
-            say("no memory among them")
-            raise typer.Exit(NOTHING)
+            end_with("no memory among them")
         count = len(memories)
         summary = f"{_entries(count, 'memory', 'memories')}: {_some([entry.title for entry in memories], count)}"
         if dry_run:
@@ -198,9 +193,7 @@ def forget(
 def link(
     shared: SharedOptions,
     source: Id,
-    target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="The id of the link's target.", autocompletion=complete_ids)
-    ],
+    target: Target,
     type: Annotated[str, typer.Option("--type", help="The type of the link.")] = "related",
     note: Annotated[str, typer.Option("--note", help="The reason for the link.")] = "",
 ) -> None:
@@ -215,16 +208,13 @@ def link(
 def unlink(
     shared: SharedOptions,
     source: Id,
-    target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="The id of the link's target.", autocompletion=complete_ids)
-    ],
+    target: Target,
 ) -> None:
     """Remove the link from an entry to another."""
     with shared.memory(write=True) as opened:
         ends = [whole_id(opened, end) for end in (source, target)]
         if not opened.unlink(*ends):
-            say(f"no link from {ends[0]} to {ends[1]}")
-            raise typer.Exit(NOTHING)
+            end_with(f"no link from {ends[0]} to {ends[1]}")
     say(f"unlinked {ends[0]} from {ends[1]}")
 
 
@@ -236,8 +226,7 @@ def _resolve(opened: Any, texts: list[str]) -> list[str]:
     """
     ids = whole_ids(opened, texts)
     if missing := [text for text, id in ids.items() if id is None]:
-        say(f"no entry {', '.join(map(repr, missing))} in {place_of(opened)}; nothing was changed")
-        raise typer.Exit(NOTHING)
+        end_with(f"no entry {', '.join(map(repr, missing))} in {place_of(opened)}; nothing was changed")
     return list(dict.fromkeys(id for id in ids.values() if id is not None))
 
 
@@ -251,8 +240,7 @@ def _ask(question: str, yes: bool) -> None:
         return
     print(flat(question), "[y/N]", end=" ", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        say("nothing was deleted")
-        raise typer.Exit(NOTHING)
+        end_with("nothing was deleted")
 
 
 def _one_of(ids: list[str] | None, where: str | None) -> None:
