@@ -46,7 +46,7 @@ def test_fewer_than_four_characters_mean_nothing_but_themselves(septet):
 def test_an_ambiguous_beginning_lists_what_it_may_mean(septet):
     code, said, told = ids(septet, "größ")
     assert (code, said) == (2, [])
-    assert told == "septet: 'größ' may be 'größe-ä', 'größe-ö': give more of it\n"
+    assert told == "septet: 'größ' may be 'größe-ä', 'größe-ö': type more of the id\n"
 
 
 def test_of_many_candidates_ten_are_named(septet):

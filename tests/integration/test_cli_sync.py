@@ -148,7 +148,7 @@ def test_of_a_file_that_is_taken_in_it_is_said_what_is_wrong_and_not_that_it_is_
         _, out, said = septet(*command)
         assert said.splitlines() == [fault] and ", 1 with a remark in " in out and "skipped" not in out
     (notes / ".gitignore").write_text("\\\ndeep\n")
-    assert ".gitignore: ignored a line that is no glob" in septet("sync")[2].splitlines()
+    assert ".gitignore: ignored an invalid glob" in septet("sync")[2].splitlines()
 
 
 def test_many_files_that_are_left_out_are_counted(septet, notes):

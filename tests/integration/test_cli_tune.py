@@ -86,7 +86,7 @@ def test_a_refused_tuning_writes_nothing_and_exits_with_1(septet):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (("judged.jsonl", "--write", "mine.toml"), "mine.toml is no name for a profile: wanted a name"),
+        (("judged.jsonl", "--write", "mine.toml"), "mine.toml is not a profile name: wanted a name"),
         (("judged.jsonl", "-m", "F1"), "unknown measure 'F1'"),
         (("missing.jsonl",), "missing.jsonl cannot be read"),
         (("--qrels", "judged.jsonl"), "--qrels needs the queries"),

@@ -113,7 +113,7 @@ def test_an_interrupt_says_what_is_stored_and_a_second_run_goes_on(septet, tmp_p
         running.send_signal(signal.SIGINT)
         said = running.stderr.read().decode()
         assert running.wait(60) == 130
-    assert said == "stopped: 5,000 stored; import again to go on\n"
+    assert said == "stopped: 5,000 stored; import again to continue\n"
     assert entries(tmp_path) == 5_000
     assert "stored 5200 entries, 5000 of them unchanged" in septet("-", stdin=lines)[1]
 

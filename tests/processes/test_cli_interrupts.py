@@ -87,7 +87,7 @@ def test_an_import_that_is_stopped_says_what_is_stored(tmp_path, seconds):
         code, said = interrupted_after(process, seconds)
     assert not traced(said)
     stored = held(tmp_path)
-    if told := re.search(r"stopped: ([\d,]+) stored; import again to go on", said):
+    if told := re.search(r"stopped: ([\d,]+) stored; import again to continue", said):
         assert (code, stored) == (130, int(told[1].replace(",", "")))
     elif code == 0 or f"stored {ENTRIES} entries" in said:
         assert stored == ENTRIES
@@ -113,7 +113,7 @@ def test_an_import_that_is_stopped_while_its_vault_is_closed_says_what_is_stored
         patch.setattr(Vault, "close", stopped)
         code, _, said = septet("import", str(lines))
     assert (code, held(tmp_path)) == (130, 3)
-    assert "stopped: 3 stored; import again to go on" in said
+    assert "stopped: 3 stored; import again to continue" in said
 
 
 @pytest.mark.parametrize("seconds", MOMENTS[:3])
@@ -125,7 +125,7 @@ def test_a_sync_that_is_stopped_says_what_is_stored(tmp_path, seconds):
     with running(tmp_path, "sync", str(folder)) as process:
         code, said = interrupted_after(process, seconds)
     held(tmp_path)
-    if told := re.search(r"stopped: ([\d,]+) files? in ([\d,]+) chunks? stored; sync again to go on", said):
+    if told := re.search(r"stopped: ([\d,]+) files? in ([\d,]+) chunks? stored; sync again to continue", said):
         with Vault(tmp_path / "v.db") as vault:
             roots = vault.roots()
         counts = sum(one.files for one in roots), sum(one.chunks for one in roots)

@@ -81,7 +81,7 @@ def run(out: Screen, path: Path | None) -> None:
             head.append(f"   --domain {question.domain}", "dim")
         out.print(head.append(f"   {results.took_ms:.1f} ms", "dim"))
         render.hits(out, results)
-    out.print(f"\nThe vault is {shown(target)} ({target.stat().st_size / 1e6:.0f} MB). Go on with:")
+    out.print(f"\nThe vault is {shown(target)} ({target.stat().st_size / 1e6:.0f} MB). Continue with:")
     out.print(StyledLine(f'  {command()} search "how do I use argparse" --vault {shown(target)}', "bold"))
 
 

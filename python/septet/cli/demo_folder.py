@@ -215,6 +215,6 @@ _TAGLINE = " keeps a vault in sync with a folder, and shows why each passage ran
 
 def _print_next(out: Screen, folder: Path, path: Path | None, command: str, question: str) -> None:
     vault = "" if path is None else f" --vault {shown(path)}"
-    out.print("\nKeep it, and go on with:" if path is None else f"\nThe vault is {shown(path)}. Go on with:")
+    out.print("\nKeep it, and continue with:" if path is None else f"\nThe vault is {shown(path)}. Continue with:")
     for arguments in (f"sync {shown(folder)}", f"search {shlex.quote(flat(question) or 'QUESTION')}"):
         out.print(StyledLine(f"  {command} {arguments}{vault}", "bold"))

@@ -113,7 +113,7 @@ def _complete(opened: Any, text: str) -> str | None:
     if len(ids) < 2:
         return ids[0] if ids else None
     more = ", and others" if len(ids) > _CANDIDATES else ""
-    raise EntryError(f"{text!r} may be {', '.join(map(repr, ids[:_CANDIDATES]))}{more}: give more of it")
+    raise EntryError(f"{text!r} may be {', '.join(map(repr, ids[:_CANDIDATES]))}{more}: type more of the id")
 
 
 def _at(opened: Any, path: str) -> str | None:

@@ -16,23 +16,21 @@ from typing import Annotated, Any
 
 import typer
 
-from septet.cli.places import EMBEDDING_VARIABLE
+from septet.cli.places import EMBEDDING_VARIABLE, existing
 from septet.errors import EntryError, QueryError
 from septet.query.options import OPTIONS
 
 #: Set by shells to request completions, such as to ``complete_bash``.
 COMPLETE_VARIABLE = "_SEPTET_COMPLETE"
-#: Maximum completions.
-MOST = 100
+#: Maximum completions of an id.
+COMPLETIONS = 100
 
 
 def complete_ids(ctx: Any, incomplete: str) -> list[str]:
     """Return the ids of the vault with a prefix, without those on the line."""
-    from septet.cli.places import existing
-
     typed = ctx.params.get("ids") or ()
     with suppress(Exception), existing(ctx.params.get("vault") or os.environ.get("SEPTET_VAULT")) as opened:
-        return [id for id in opened.ids_beginning(incomplete, limit=MOST) if id not in typed]
+        return [id for id in opened.ids_beginning(incomplete, limit=COMPLETIONS) if id not in typed]
     return []
 
 

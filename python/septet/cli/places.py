@@ -50,7 +50,7 @@ def existing(place: VaultPlace | None, *, read_only: bool = True, **embedding: A
     path = Path(check_file(str(place or default_vault())))
     if not path.exists():
         example = demo_vault()
-        demo = f"the demo left one at {shown(example)}" if example.exists() else "`septet demo` makes one to try"
+        demo = f"the demo left one at {shown(example)}" if example.exists() else "`septet demo` creates one to try"
         raise StoreError(
             f"there is no vault at {shown(path)}: create one with `septet add`, `septet import` or `septet sync`, "
             f"or name another with --vault FILE; {demo}"

@@ -1,4 +1,4 @@
-"""Styled lines, printed to a terminal with colours or to a file without.
+"""Styled lines, printed to a terminal with colours or to a file without, and a progress bar.
 
 Replaces `rich` for results: importing it took longer than a search.
 """
@@ -25,8 +25,8 @@ _CODES: Mapping[str, str] = {
 }  # fmt: skip
 #: A word with trailing blanks, or blanks alone.
 _WORDS = re.compile(r"\S+\s*|\s+")
-#: Maximum updates per second: progress may be reported for each of a million entries.
-CHANGES = 10
+#: Maximum updates: progress may be reported for each of a million entries.
+UPDATES_PER_S = 10
 BAR_CELLS = 40
 
 
@@ -224,14 +224,16 @@ def progress(label: str) -> Iterator[Callable[[int, int | None], None] | None]:
     columns = (TextColumn("{task.description}", markup=False), MofNCompleteColumn(), TimeElapsedColumn())
     # A narrow terminal has no room for the bar.
     bar = (BarColumn(BAR_CELLS),) if console.width >= 2 * BAR_CELLS else ()
-    with Progress(columns[0], *bar, *columns[1:], console=console, transient=True, refresh_per_second=CHANGES) as shown:
+    with Progress(
+        columns[0], *bar, *columns[1:], console=console, transient=True, refresh_per_second=UPDATES_PER_S
+    ) as shown:
         task, next_at = shown.add_task(label, total=None), 0.0
 
         def step(done: int, total: int | None) -> None:
             nonlocal next_at
             now = time.monotonic()
             if now >= next_at or done == total:
-                next_at = now + 1 / CHANGES
+                next_at = now + 1 / UPDATES_PER_S
                 shown.update(task, completed=done, total=total)
 
         yield step

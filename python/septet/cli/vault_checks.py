@@ -76,9 +76,9 @@ def _file(path: Path) -> Check:
         cure = "restore a backup, or export what can be read and import it into a new vault"
         return Check("file", "fault", f"{'; '.join(faults)}: {cure}", facts, STORE)
     if version < SCHEMA_VERSION:
-        summary = f"sound; of version {version}, which the next writing program upgrades to {SCHEMA_VERSION}"
+        summary = f"no damage; version {version}, which the next writing program upgrades to {SCHEMA_VERSION}"
         return Check("file", "ok", summary, facts, cure="upgrade it", mend=partial(_upgrade, path))
-    return Check("file", "ok", "sound, as SQLite says", facts)
+    return Check("file", "ok", "SQLite found no damage", facts)
 
 
 def _rows(path: Path) -> Check:

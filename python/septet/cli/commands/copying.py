@@ -178,7 +178,7 @@ def import_(
         raise EntryError(f"{source} cannot be read: there is no such file")
     stored = before = 0
     # Closing the vault takes time too, hence the outer block.
-    with stoppable(lambda: f"{stored:,} stored; import again to go on"):
+    with stoppable(lambda: f"{stored:,} stored; import again to continue"):
         with writable(shared.vault) as opened, progress("importing") as step:
             before = len(opened)
 

@@ -127,7 +127,7 @@ def _tune(
     from septet.evaluation import tune as fitted
 
     if path is not None and path.suffix != ".json":
-        raise QueryError(f"{path} is no name for a profile: wanted a name that ends in .json")
+        raise QueryError(f"{path} is not a profile name: wanted a name that ends in .json")
     tuned = fitted(vault, queries, measure=measure, **options)
     records = [
         {"searches": row, "signal": signal, "before": value, "after": tuned.after[row][signal]}

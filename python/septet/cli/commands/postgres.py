@@ -160,7 +160,7 @@ def _show_status(current: DatabaseStatus, chosen: Format) -> None:
             "behind": ""
             if current.behind_s is None
             else f"{current.behind_s:.1f} s since the last transaction it replayed",
-            "pgvector": current.pgvector or "is not there",
+            "pgvector": current.pgvector or "missing",
             "citus": current.citus or "",
             "schema": schema if current.schema else "none: run `septet postgres init`",
             "user": current.user + (", the owner" if current.user == current.owner else ""),

@@ -168,7 +168,7 @@ def _skipped_line(file: SkippedFile) -> str:
     if file.taken:
         return f"warning for {where}: {sentence(file.reason)}"
     if file.reason == "bad_rule":
-        return f"{where}: ignored a line that is no glob"
+        return f"{where}: ignored an invalid glob"
     # A reason with blanks is a sentence that describes the outcome.
     return (
         f"{where}: {sentence(file.reason)}" if " " in file.reason.strip() else f"skipped {where}: {flat(file.reason)}"
@@ -180,7 +180,7 @@ def print_roots(roots: list[RootInfo]) -> None:
     from septet.files.report import counted
 
     for root in roots:
-        when = "not yet synced as a whole"
+        when = "never synced completely"
         if root.synced_at is not None:
             when = time.strftime("synced %Y-%m-%d %H:%M", time.localtime(root.synced_at))
         text = f"chunks of {counted(root.files, 'file')}: {flat(root.name)}, {flat(root.path)}, {when}"
@@ -228,7 +228,7 @@ def _stored(opened: Vault) -> str:
 
     roots = opened.roots()
     files, chunks = sum(info.files for info in roots), sum(info.chunks for info in roots)
-    return f"{counted(files, 'file')} in {counted(chunks, 'chunk')} stored; sync again to go on"
+    return f"{counted(files, 'file')} in {counted(chunks, 'chunk')} stored; sync again to continue"
 
 
 def _print_details(report: SyncReport) -> None:
@@ -312,7 +312,7 @@ def _print_root(root: RootStatus) -> None:
     from septet.files.report import counted
     from septet.files.trees import kinds_said
 
-    when = "not yet synced as a whole" if root.age_s is None else f"synced {_span(root.age_s)} ago"
+    when = "never synced completely" if root.age_s is None else f"synced {_span(root.age_s)} ago"
     sizes = ", ".join(f"{_size(size)} of {kind}s" for kind, size in sorted(root.bytes.items())) or "nothing"
     print(f"{flat(root.name)}: {flat(root.path)}")
     print(f"  {counted(root.files, 'file')}, {counted(root.chunks, 'chunk')}, {sizes}; {when}")

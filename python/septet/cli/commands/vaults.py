@@ -164,7 +164,7 @@ def _print_redacted(report: RedactReport) -> None:
         print(f"{number:>8}  {name}")
     print(report)
     for secret in report.left[:SHOWN]:
-        say(f"left: the {secret.place} {secret.name!r} holds a secret: {secret.cure}")
+        say(f"left: the {secret.place} {secret.name!r} contains a secret: {secret.cure}")
     if len(report.left) > SHOWN:
         say(f"left: {len(report.left) - SHOWN:,} more; --json lists them")
 
