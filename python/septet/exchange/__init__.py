@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     # For type checkers and editors; a test compares these names with the table below.
-    from septet.exchange.imported import Format as Format
+    from septet.exchange.source import Format as Format
     from septet.exchange.source import Imported as Imported
     from septet.exchange.source import ImportFault as ImportFault
     from septet.exchange.source import OnError as OnError
@@ -20,7 +20,6 @@ else:
 
     #: Loaded on first access.
     _NAMES = {
-        "imported": "Format",
-        "source": "ImportFault Imported OnError Rest",
+        "source": "Format ImportFault Imported OnError Rest",
     }
     __all__, __getattr__, __dir__ = loaded_late(__name__, _NAMES)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from septet._core import text_hash
-from septet.exchange.comparing import differences
 from septet.model.codec import as_dict
 
 if TYPE_CHECKING:
