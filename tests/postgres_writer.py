@@ -12,7 +12,7 @@ import time
 from collections import Counter
 
 from septet.model.links import Link
-from septet.postgres.store.again import again
+from septet.postgres.store.faults import again
 from septet.postgres.store.store import PostgresStore
 from septet.sqlite.tables.entries import checked_row
 from septet.store.rows import Keeping

@@ -202,7 +202,7 @@ def test_few_entries_rank_alike(dsn, vault_name, entries):
 
 
 def test_links_and_split_entries_rank_alike(dsn, vault_name):
-    pytest.importorskip("septet.postgres.tier.neighbours", reason="links are not walked yet")
+    pytest.importorskip("septet.postgres.tier.likeness", reason="links are not walked yet")
     wrong = []
     with made(600, 0.5, seed=5, linked=True) as local:
         store = copied(local, dsn, vault_name)
@@ -219,7 +219,7 @@ def test_links_and_split_entries_rank_alike(dsn, vault_name):
 
 def test_a_server_among_other_tiers_ranks_as_a_file_does(dsn, vault_name):
     """Scores of several tiers are brought to one scale, and a higher tier's copy stands in for a lower one's."""
-    pytest.importorskip("septet.postgres.tier.overrides", reason="copies of lower tiers are not looked up yet")
+    pytest.importorskip("septet.postgres.tier.tier", reason="copies of lower tiers are not looked up yet")
     wrong = []
     with made(200, 0.5, seed=6) as small, made(400, 0.5, seed=8) as team:
         store = copied(team, dsn, vault_name)

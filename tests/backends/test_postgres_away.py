@@ -167,7 +167,7 @@ def test_a_frozen_server_costs_a_search_its_time_and_then_nothing(own, three, va
 
 @pytest.mark.parametrize("lost", ["frozen", "killed"])
 def test_a_server_that_is_lost_in_mid_search_takes_nothing_of_the_others_with_it(own, vaults, lost, monkeypatch):
-    from septet.postgres.tier.session import PostgresSession
+    from septet.postgres.tier.tier import PostgresSession
 
     recall, stack = PostgresSession.recall, []
 

@@ -7,7 +7,6 @@ import pytest
 
 from septet import PostgresVault, StoreError
 from septet.postgres.store.pipeline import together
-from septet.postgres.store.upkeep import upkeep
 from septet.postgres.tables import blocks, checking, folding, ranking
 from septet.postgres.tables.fulltext import Needed, Posting, Ranking, TextLeg, WeightedTerms
 from twins import server_ranking
@@ -94,7 +93,7 @@ def test_the_best_are_those_that_the_server_ranks(vault):
     for at in range(120):
         if at == 60:
             # From here on of blocks, before of what writes left.
-            upkeep(vault._store)
+            vault._store.upkeep()
         leg = leg_of(vault, pick)
         with vault._store.reading() as read:
             (rows,) = together(read, [server_ranking.best(read.vault, leg)])
@@ -115,7 +114,7 @@ def test_writes_since_the_last_fold_stand_over_the_blocks(dsn, vault_name):
             vault.add_many([{"id": f"e{n}", "title": pick.choice(["retry", "retry retry", "rest"])} for n in ids])
             vault.delete(f"e{pick.choice(ids)}")
             if turn % 7 == 6:
-                upkeep(vault._store)
+                vault._store.upkeep()
             with vault._store.reading() as read:
                 (rows,) = together(read, [server_ranking.best(read.vault, leg)])
                 assert ranked(read, leg) == rows

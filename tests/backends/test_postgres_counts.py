@@ -13,7 +13,6 @@ from examples import heavy
 from septet import _core
 from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS, WORDS, EntryTexts
 from septet.postgres.store.store import PostgresStore
-from septet.postgres.store.upkeep import upkeep
 from septet.postgres.tables import checking, counts, folding, indexing
 from twins.slow_analysis import slow_analysis
 from written import NOW, TAGS, TEXTS_DRAWN, WORDS_OF_TEXTS, act, add, faults, fold, number
@@ -116,7 +115,7 @@ def test_folding_all_ends_whatever_others_add_meanwhile(store, monkeypatch):
         return folds[-1]
 
     monkeypatch.setattr(folding, "fold", beside_a_writer)
-    upkeep(store)
+    store.upkeep()
     assert folds == [4]
     with store.reading() as read:
         assert checking.faults(read) == []

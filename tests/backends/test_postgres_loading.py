@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from septet import BatchError, PostgresVault, Vault
-from septet.postgres.store import following
+from septet.postgres.store import upkeep
 from septet.postgres.tables import folding, indexing
 from written import faults
 
@@ -24,7 +24,7 @@ def vault(dsn, vault_name, monkeypatch):
 def calls(monkeypatch):
     """What was called, each time."""
     made = []
-    for module, name in ((folding, "fold"), (following, "analyse_if_grown"), (indexing, "prepared")):
+    for module, name in ((folding, "fold"), (upkeep, "analyse_if_grown"), (indexing, "prepared")):
         monkeypatch.setattr(module, name, noted(made, name, getattr(module, name)))
     return made
 
@@ -96,7 +96,7 @@ def test_an_item_that_cannot_be_stored_leaves_the_transactions_before_it_and_the
 
 
 def test_a_load_that_waits_for_its_end_folds_before_too_much_waits(vault, calls, monkeypatch):
-    monkeypatch.setattr(following, "MOST_TERMS", 2_000)
+    monkeypatch.setattr(upkeep, "MOST_TERMS", 2_000)
     vault.add_many(items(320))
     assert calls.count("analyse_if_grown") > 2
     assert faults(vault._store) == []

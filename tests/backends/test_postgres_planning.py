@@ -6,7 +6,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from septet.postgres.store import administration
-from septet.postgres.store.planning import AMISS, FEW, looked_at, planned, rows_planned
+from septet.postgres.store.upkeep import AMISS, FEW, looked_at, planned, rows_planned
 from vector_world import postgres_world
 
 #: 100 vaults, as many as the planner's list of the most common has room for, and 60 small ones, which it takes new ones

@@ -12,7 +12,7 @@ from hypothesis import given
 from examples import heavy
 from septet.errors import EntryError
 from septet.postgres.store import locks
-from septet.postgres.store.again import again
+from septet.postgres.store.faults import again
 from septet.postgres.store.store import PostgresStore
 from septet.query.filters import parse_where
 from septet.sqlite.store.store import SqliteStore

@@ -31,7 +31,7 @@ from septet.system.target import left_unfinished, sweep
 from septet.vault import Vault
 
 if TYPE_CHECKING:
-    from septet.postgres.store.facts import ServerFacts
+    from septet.postgres.store.administration import ServerFacts
 
 #: Maximum damaged rows to list.
 MOST_ROWS = 20
@@ -248,7 +248,7 @@ def server_checks(address: str, models: Sequence[Embedder]) -> list[Check]:
     try:
         with open_vault(address, read_only=True, embedder=models or None) as vault:
             # Import after opening, which reports missing packages of the extra.
-            from septet.postgres.store.facts import server_facts
+            from septet.postgres.store.administration import server_facts
             from septet.postgres.store.vector_index import unfinished
 
             stats, spaces = vault.stats(), vault.spaces()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 
@@ -14,6 +14,7 @@ from septet.postgres.store.dsn import Address
 from septet.postgres.store.link import ServerLink
 from septet.postgres.store.migrations import SCHEMA_VERSION, check_version, distribute, prepare, version_of
 from septet.postgres.store.server import PostgresServer
+from septet.postgres.store.transactions import PostgresReading
 
 CONNECT_TIMEOUT_S = 10
 
@@ -262,3 +263,52 @@ def _row(sql: ServerLink, query: str) -> tuple[Any, ...]:
 
 def _text(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+_FACTS = """
+SELECT current_setting('server_version'),
+       (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+       (SELECT value FROM septet.meta WHERE key = 'schema_version')::int,
+       current_user::text,
+       has_table_privilege('septet.entries', 'INSERT') AND has_table_privilege('septet.entries', 'UPDATE'),
+       pg_has_role((SELECT relowner FROM pg_class WHERE oid = 'septet.entries'::regclass), 'USAGE'),
+       pg_is_in_recovery(),
+       (SELECT count(*) FROM septet.count_changes WHERE vault = %(vault)s::int AND NOT folded),
+       (SELECT coalesce(sum(size), 0)::bigint FROM septet.count_changes WHERE vault = %(vault)s::int AND NOT folded),
+       (SELECT count(*) FROM septet.entries WHERE vault = %(vault)s::int AND NOT live)
+"""
+
+
+class ServerFacts(NamedTuple):
+    """Facts about a server and a vault on it.
+
+    Attributes:
+        server: the version of PostgreSQL.
+        pgvector: the version of the extension; None without it.
+        schema: the version of the tables.
+        role: who is connected.
+        may_write: whether the role may change entries.
+        owns: whether it may change the tables themselves.
+        standby: whether the server takes no writes.
+        changes: differences of counts that wait to be folded into sums.
+        terms: terms in these.
+        deleted: rows that `purge` would remove.
+    """
+
+    server: str
+    pgvector: str | None
+    schema: int
+    role: str
+    may_write: bool
+    owns: bool
+    standby: bool
+    changes: int
+    terms: int
+    deleted: int
+
+
+def server_facts(read: PostgresReading) -> ServerFacts:
+    """Return what there is to know of the server."""
+    found = read.sql.execute(_FACTS, {"vault": read.vault.number}).fetchone()
+    assert found is not None
+    return ServerFacts._make(found)

@@ -1,4 +1,6 @@
-"""Vectors as pgvector sends and takes them, in binary: a count, two empty bytes, and the numbers, highest byte first.
+"""Values as PostgreSQL stores and sends them: vectors, arrays, and texts, which have no NUL character.
+
+pgvector sends vectors in binary: a count, two empty bytes, and the numbers, highest byte first.
 
 A vault's vectors are float32 (``vector``), as given to the last bit, or float16 (``halfvec``) with 11 bits a number:
 cosines then differ by up to 0.001 from those of the vectors as given. Rows whose numbers float16 cannot hold, or only
@@ -7,17 +9,26 @@ with fewer bits, are scaled by a power of two, which leaves their direction as i
 
 from __future__ import annotations
 
+import json
 import struct
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import NoneType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from psycopg.types.array import ListDumper
 
-from septet.errors import VectorError
+from septet.errors import EntryError, VectorError
+from septet.inputs.arguments import shown
+from septet.store.rows import EntryRow
 
 if TYPE_CHECKING:
+    from psycopg.abc import Buffer
+    from psycopg.adapt import PyFormat
+
     from septet.postgres.store.transactions import PostgresWriting
+
 
 #: Maximum dimensions of pgvector's types.
 MOST_DIMENSIONS = 16_000
@@ -136,3 +147,95 @@ def _scaled(rows: NDArray[np.float32]) -> NDArray[np.float32]:
         return rows
     exponents = np.where(outside, -np.frexp(largest)[1], 0)
     return np.ldexp(rows, exponents[:, np.newaxis]).astype(np.float32)
+
+
+_NUMBERS = frozenset({int, float, bool, NoneType})
+
+
+class ArrayDumper(ListDumper):
+    """Writes a list as an array in text whose type is that of the place where it stands.
+
+    psycopg writes value by value, and takes the type from the largest number: a statement then has several types, and
+    is prepared once for each.
+    """
+
+    def get_key(self, obj: list[Any], format: PyFormat) -> type:
+        """Return what stands for all lists."""
+        return self.cls
+
+    def upgrade(self, obj: list[Any], format: PyFormat) -> ArrayDumper:
+        """Return itself, as it writes all lists."""
+        return self
+
+    def dump(self, obj: list[Any]) -> Buffer | None:
+        """Return a list as text."""
+        kinds = {*map(type, obj)}
+        if kinds <= _NUMBERS:
+            # Python writes floats so that they are read as the same number.
+            return f"{{{repr(obj)[1:-1]}}}".replace("None", "NULL").encode()
+        if kinds == {str}:
+            text = "\0".join(obj)
+            if text.count("\0") == len(obj) - 1:
+                text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\0", '","')
+                return f'{{"{text}"}}'.encode(self._tx.encoding)
+        return super().dump(obj)
+
+
+#: The escape of the character in JSON; texts may hold it too.
+_MARK = "\\u0000"
+_JSON = ("tags", "attrs")
+_TEXTS = [at for at, name in enumerate(EntryRow._fields) if name not in _JSON]
+
+
+def refuse(rows: Iterable[EntryRow]) -> None:
+    """Raise if an entry holds a NUL character.
+
+    Raises:
+        EntryError: one does.
+    """
+    for row in rows:
+        for value in row:
+            if type(value) is str and ("\0" in value or _MARK in value):
+                _check(row)
+                break
+
+
+def refuse_columns(columns: Mapping[str, object]) -> None:
+    """Raise if a value of a column holds a NUL character.
+
+    Raises:
+        EntryError: one does.
+    """
+    for name, value in columns.items():
+        if isinstance(value, str) and (
+            "\0" in value or (name in _JSON and _MARK in value and _holds(json.loads(value)))
+        ):
+            raise _refused(name)
+
+
+def refuse_texts(what: str, *texts: object) -> None:
+    """Raise if a text holds a NUL character.
+
+    Raises:
+        EntryError: one does.
+    """
+    if any(isinstance(text, str) and "\0" in text for text in texts):
+        raise _refused(what)
+
+
+def _check(row: EntryRow) -> None:
+    refuse_texts(f"entry {shown(row.id)}", *(row[at] for at in _TEXTS))
+    if any(_holds(json.loads(getattr(row, name))) for name in _JSON):
+        raise _refused(f"entry {shown(row.id)}")
+
+
+def _holds(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, dict):
+        return any(_holds(part) for item in value.items() for part in item)
+    return isinstance(value, list) and any(map(_holds, value))
+
+
+def _refused(what: str) -> EntryError:
+    return EntryError(f"{what} has a NUL character, which PostgreSQL does not store: leave it out")

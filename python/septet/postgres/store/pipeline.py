@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     _Rows: TypeAlias = "list[tuple[Any, ...]]"
 
+
 #: A parameter with or without a name, in the form that is best, in binary, or in text; two percent signs are one.
 _PARAMETER = re.compile(r"%(?:\((\w+)\))?([sbt%])")
 #: Maximum statements kept with their numbered parameters.

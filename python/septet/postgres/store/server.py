@@ -13,10 +13,9 @@ from psycopg.errors import ConnectionTimeout
 from septet.errors import SeptetError, Unreachable
 from septet.postgres.store.breaker import ServerBreaker
 from septet.postgres.store.faults import FORGOTTEN, of_worker, store_error
-from septet.postgres.store.link import NoAnswer, ServerLink
+from septet.postgres.store.link import NoAnswer, PreparedStatements, ServerLink
 from septet.postgres.store.pipeline import Statement, sent
 from septet.postgres.store.pool import Pool
-from septet.postgres.store.prepared_statements import PreparedStatements
 from septet.postgres.store.vaults import VaultRow, check_same, whose
 
 #: Class of the codes of a server that ends its connections: it shuts down, crashed or starts.

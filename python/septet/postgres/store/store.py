@@ -16,15 +16,15 @@ from septet.notes import Note
 from septet.postgres.store.analysis import Prepared
 from septet.postgres.store.dsn import Address
 from septet.postgres.store.faults import AGAIN
-from septet.postgres.store.following import Upkeep
 from septet.postgres.store.link import ServerLink
-from septet.postgres.store.lists import ArrayDumper
 from septet.postgres.store.migrations import check_encoding, check_version, prepare, version_of
+from septet.postgres.store.packing import ArrayDumper
 from septet.postgres.store.pipeline import Statement
 from septet.postgres.store.server import PostgresServer
 from septet.postgres.store.transactions import PostgresReading, PostgresReadTransaction, PostgresWriting, WriteLocks
+from septet.postgres.store.upkeep import Upkeep
 from septet.postgres.store.vaults import Shape, is_worker, opened
-from septet.postgres.tables import indexing
+from septet.postgres.tables import folding, indexing
 from septet.store.rows import EntryRow
 
 #: Connections that one process keeps to one vault, at most: for reads as many as for writes, where these differ.
@@ -72,6 +72,12 @@ _SAME_THERE = Statement(
     "FROM run_command_on_coordinator('SELECT last_value FROM septet.clock')"
 )
 _NEXT, _SAME = Statement("SELECT nextval('septet.clock')"), Statement("SELECT last_value FROM septet.clock")
+
+#: A role that does not own the tables gets a notice; the server's autovacuum then does the work.
+_ANALYZE = (
+    "ANALYZE septet.entries, septet.postings, septet.posting_blocks, septet.term_counts, septet.totals, "
+    "septet.count_changes, septet.links, septet.vectors, septet.feedback"
+)
 
 
 class PostgresStore:
@@ -226,7 +232,7 @@ class PostgresStore:
         Raises:
             Closed: the vault was closed.
             ReadOnly: opened for reading, or the server is a standby.
-            StoreBusy: other writers were in the way; see `septet.postgres.store.again`.
+            StoreBusy: other writers were in the way; see `septet.postgres.store.faults`.
             Unreachable: the server does not answer.
         """
         with self._writing(_NEXT) as write:
@@ -259,6 +265,17 @@ class PostgresStore:
         with self._borrowed(self._writes) as link:
             link.answer_s = float("inf")
             yield link
+
+    def upkeep(self) -> None:
+        """Fold the differences of counts of the vault into their sums, and run ANALYZE.
+
+        Raises:
+            ReadOnly: opened for reading.
+            StoreError: the server answers with a fault.
+        """
+        with self.maintaining() as sql:
+            folding.fold_all(sql, self.vault)
+            sql.execute(_ANALYZE)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 

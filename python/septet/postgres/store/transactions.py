@@ -48,7 +48,7 @@ class WriteLocks:
         rows: those known to be of locked ids.
         all: the whole vault is locked.
         fold_due: enough differences of counts wait to be folded.
-        foreseen: values read ahead of the entries that are written next; see `tables.prefetch`.
+        foreseen: values read ahead of the entries that are written next; see `tables.parts.prefetch`.
         later: statements that wait for the next round trip, each with what takes its rows.
         grown: the tables have grown enough for an ANALYZE.
         prepared: index rows computed for the entries that are written next; see `tables.indexing.prepared`.

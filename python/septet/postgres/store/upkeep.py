@@ -1,28 +1,191 @@
-"""Upkeep: work that writes defer and that makes searches on a server fast."""
+"""Work after writes: folding of counts, and ANALYZE of tables that have grown; after a load, at its end.
+
+PostgreSQL runs ANALYZE itself, but up to a minute late. Until then it takes new tables, and new vaults in old ones, for
+nearly empty, and a search after a load would take seconds rather than milliseconds.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import psycopg
+
+from septet.errors import BatchError, SeptetError, StoreError
+from septet.postgres.store.pipeline import Statement, sent
 from septet.postgres.tables import folding
 
 if TYPE_CHECKING:
-    from septet.postgres.store.store import PostgresStore
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
-#: A role that does not own the tables is told so in a notice, and may leave it to the server's autovacuum.
-_ANALYZE = (
-    "ANALYZE septet.entries, septet.postings, septet.posting_blocks, septet.term_counts, septet.totals, "
-    "septet.count_changes, septet.links, septet.vectors, septet.feedback"
-)
+    from septet.postgres.store.link import ServerLink
+    from septet.postgres.store.transactions import WriteLocks
+    from septet.postgres.store.vaults import VaultRow
 
 
-def upkeep(store: PostgresStore) -> None:
-    """Fold the differences of counts of a vault into their sums, and have the planner look at the tables.
+#: Waiting differences of terms at which a load folds: common terms, which each batch has, are added up once then, and
+#: searches read some more megabytes until then.
+MOST_TERMS = 200_000
 
-    Raises:
-        ReadOnly: the store was opened for reading.
-        StoreError: the server answers with a fault.
+
+class _Load(threading.local):
+    """The load that a thread is in: how many ``with`` blocks, and whether something is left for its end."""
+
+    depth = 0
+    fold = grown = False
+
+
+class Upkeep:
+    """Work after the writes of a store."""
+
+    def __init__(self) -> None:
+        self._load = _Load()
+        #: See `analyse_if_grown`.
+        self._looked: dict[str, int] = {}
+
+    @contextmanager
+    def loading(self, vault: VaultRow, borrowed: Callable[[], AbstractContextManager[ServerLink]]) -> Iterator[None]:
+        """Leave to the end of a ``with`` block what may wait until this thread has written everything.
+
+        After a fault of the server nothing is done: counts are exact all the same, and the next writer does it.
+
+        Args:
+            borrowed: lends a connection.
+        """
+        load = self._load
+        load.depth += 1
+        answers = False
+        try:
+            yield
+            answers = True
+        except BatchError as fault:
+            # An item is at fault, and what was stored before it stays.
+            answers = not isinstance(fault.__cause__, StoreError)
+            raise
+        finally:
+            load.depth -= 1
+            if not load.depth:
+                grown, fold, load.grown, load.fold = load.grown, load.fold, False, False
+                if grown and answers:
+                    with suppress(SeptetError), borrowed() as link:
+                        self._follow(link, vault, fold=fold, whole=True)
+
+    def follow(self, link: ServerLink, vault: VaultRow, held: WriteLocks) -> None:
+        """Do what a write left to do, outside its transaction, or leave it to the end of the load."""
+        load = self._load
+        if not held.grown:
+            return
+        load.fold |= held.fold_due
+        if load.depth and held.waiting < MOST_TERMS:
+            load.grown = True
+            return
+        fold, load.fold, load.grown = load.fold, False, False
+        self._follow(link, vault, fold=fold, whole=False)
+
+    def _follow(self, link: ServerLink, vault: VaultRow, *, fold: bool, whole: bool) -> None:
+        # A failure costs nothing: the next writer does this too.
+        with suppress(psycopg.Error, StoreError):
+            # One fold takes a limited number of terms.
+            if fold:
+                (folding.fold_all if whole else folding.fold)(link, vault)
+            analyse_if_grown(link, vault, self._looked)
+
+
+#: Tables that searches read of a vault.
+TABLES = ("entries", "postings", "posting_blocks", "vectors", "term_counts")
+#: Plans may be bad for a vault with more than this multiple of the rows that the planner estimates, and `FEW` more.
+AMISS = 4
+FEW = 100
+#: Growth of a table since the last ANALYZE, in percent of its size then, after which its terms may differ.
+GROWTH = 150
+#: Estimated rows of a vault above which plans stay good while the table does not grow.
+_MANY = 2_500
+
+_MINE = """c.relnamespace = 'septet'::regnamespace AND c.relname = ANY(%s::text[]) AND CASE
+        WHEN pg_has_role(current_user, c.relowner, 'USAGE') THEN true
+        WHEN current_setting('server_version_num')::int < 170000 THEN false
+        ELSE has_table_privilege(c.oid, 'MAINTAIN')
+    END
+"""
+# Those of our tables that this role may analyse, and whether they have grown.
+_GROWN = f"""
+SELECT c.relname::text, n.pages > c.relpages * %s::bigint / 100 + 8
+FROM pg_class c
+CROSS JOIN LATERAL (SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint AS pages) AS n
+WHERE n.pages > 8 AND {_MINE}
+"""
+# On a cluster their files are elsewhere.
+_THESE = f"SELECT c.relname::text, false FROM pg_class c WHERE {_MINE}"
+_PLANNED = "EXPLAIN (FORMAT JSON) SELECT 1 FROM septet.{table} WHERE {column} = %s::integer"
+_THERE = "SELECT count(*) FROM (SELECT 1 FROM septet.{table} WHERE {column} = %s::integer LIMIT %s) AS found"
+_ANALYSE = {
+    "entries": "ANALYZE septet.entries",
+    "postings": "ANALYZE septet.postings",
+    "posting_blocks": "ANALYZE septet.posting_blocks",
+    "vectors": "ANALYZE septet.vectors",
+    "term_counts": "ANALYZE septet.term_counts",
+}
+
+
+def analyse_if_grown(sql: ServerLink, vault: VaultRow, looked: MutableMapping[str, int]) -> list[str]:
+    """Let the planner look at tables that have grown, outside a transaction; return their names.
+
+    The owner of the tables may, and from PostgreSQL 17 on writers, too. For others autovacuum does it, once a tenth of
+    a table is new.
+
+    Args:
+        looked: by table how many rows of the vault were counted when the planner was last made to look for its sake;
+            written. A sample may pass over a small vault among large ones, and would again.
     """
-    with store.maintaining() as sql:
-        folding.fold_all(sql, store.vault)
-        sql.execute(_ANALYZE)
+    names = list(TABLES)
+    mine = Statement(_THESE, (names,)) if vault.distributed else Statement(_GROWN, (GROWTH, names))
+    grown, *plans = sent(sql, [mine, *map(partial(planned, vault), TABLES)])
+    ours: dict[str, bool] = dict(grown)
+    known = dict(zip(TABLES, map(rows_planned, plans)))
+    doubtful = [name for name, large in ours.items() if not large and known[name] < _MANY]
+    column, number = looked_at(vault)
+    asked = [
+        Statement(_THERE.format(table=name, column=column), (number, AMISS * known[name] + FEW + 1))
+        for name in doubtful
+    ]
+    counts = sent(sql, asked)
+    due = {name for name, large in ours.items() if large}
+    for name, ((count,),) in zip(doubtful, counts):
+        if count > AMISS * known[name] + FEW and count > 2 * looked.get(name, 0):
+            looked[name] = count
+            due.add(name)
+    for name in sorted(due):
+        sql.execute(_ANALYSE[name])
+    return sorted(due)
+
+
+def looked_at(vault: VaultRow) -> tuple[str, int]:
+    """Return which rows of a table stand for the vault, as a column and its value: on a cluster those of one bucket.
+
+    A server of it knows what its planner reckons with, and others have as many, more or less.
+    """
+    return ("bucket", vault.first_bucket) if vault.distributed else ("vault", vault.number)
+
+
+def planned(vault: VaultRow, table: str) -> Statement:
+    """Return what asks how many rows the planner reckons with; `rows_planned` takes the answer.
+
+    Lists of the most common vaults are too short to tell: one that is not among them may be as large as the planner
+    takes the others for.
+    """
+    column, number = looked_at(vault)
+    return Statement(_PLANNED.format(table=table, column=column), (number,))
+
+
+def rows_planned(answer: list[tuple[Any, ...]]) -> int:
+    """Return how many rows the planner reckons with."""
+    (((whole,),),) = answer
+    plan = whole["Plan"]
+    if (inside := plan.get("Distributed Query")) is not None:
+        ((whole,),) = inside["Job"]["Tasks"][0]["Remote Plan"]
+        plan = whole["Plan"]
+    return int(plan["Plan Rows"])

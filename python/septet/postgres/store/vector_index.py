@@ -22,7 +22,7 @@ from septet.notes import Note
 from septet.postgres.store.locks import lock_key
 from septet.postgres.store.packing import sent, unpacked
 from septet.postgres.store.pipeline import together
-from septet.postgres.tables import found, nearest, settings
+from septet.postgres.tables import fragments, nearest, settings
 from septet.postgres.tables.fragments import searched, vector_key
 from septet.store.rows import Condition
 
@@ -221,7 +221,7 @@ def _recall_of(read: PostgresReading, space: Space, queries: int, k: int) -> Rec
         *_, rows = together(read, [*nearest.settings(read.vault, k), asking])
         if read.vault.distributed:
             (rows,) = nearest.entries(read, space, [nearest.Leg(query, k, condition)], [rows])
-        (found_rows,) = together(read, [found.of_rows(read.vault, nearest.near(rows, k), space)])
+        (found_rows,) = together(read, [fragments.of_rows(read.vault, nearest.near(rows, k), space)])
         there = _core.unit_rows(unpacked(read.vault.vectors, [row[0] for row in found_rows], space.dimensions)) @ query
         hit += int((np.sort(there)[::-1][: len(cosines)] >= cosines[-1] - _EQUAL).sum())
         wanted += len(cosines)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from septet.postgres.store.locks import hold
-from septet.postgres.store.nul import refuse_texts
+from septet.postgres.store.packing import refuse_texts
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import counts as counted
 from septet.postgres.tables.counts import FEEDBACK

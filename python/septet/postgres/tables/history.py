@@ -7,7 +7,7 @@ from typing import Any
 
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables.fragments import SPLIT, named, numbered, scalar
-from septet.postgres.tables.prefetch import VERSION, has_history, parents
+from septet.postgres.tables.parts import VERSION, has_history, parents
 from septet.ranking.pool import json_text
 from septet.store.rows import Keeping, Stored
 from septet.store.versions import COLUMNS, columns_of, replaced, versions

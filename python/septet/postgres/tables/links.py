@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from septet.model.links import Link
 from septet.postgres.store.locks import hold
-from septet.postgres.store.nul import refuse_texts
+from septet.postgres.store.packing import refuse_texts
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables.fragments import numbered, scalar
 

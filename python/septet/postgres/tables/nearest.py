@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet.postgres.store.packing import COLUMNS, asked, sent
 from septet.postgres.store.pipeline import Statement, together
-from septet.postgres.tables.fragments import searched
+from septet.postgres.tables.fragments import searched, vector_key
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.store.vaults import VaultRow
     from septet.store.rows import Condition
+
 
 #: Surplus of results, and maximum error of distances, which pgvector sums in float32: an entry after the last wanted
 #: one may be nearer. `near` drops those that are farther by more than the error.
@@ -250,3 +251,40 @@ def drawn(vault: VaultRow, space: Space, limit: int, most: int, *, memories: boo
     """Return the statement for the rows of the first ``most`` entries of a sample, by key."""
     sql = _DRAWN.format(joined=_BY[space.keyed_by], condition=searched(memories))
     return Statement(sql, (vault.number, space.space, limit, most))
+
+
+#: Tolerance of distances, which pgvector sums in float32.
+WITHIN = 1 / 10_000
+
+_FROM = """
+FROM septet.entries e JOIN septet.vectors v
+    ON v.vault = e.vault AND v.bucket = e.bucket AND v.space = %s AND v.key = {key}
+CROSS JOIN LATERAL (SELECT v.{column} <=> %s::{kind} AS distance) d
+WHERE e.vault = %s AND {condition}
+"""
+_COUNTED = f"SELECT count(*), count(*) FILTER (WHERE d.distance < %s::float8) {_FROM}"
+_AROUND = f"SELECT {{sent}}, e.row {_FROM} AND d.distance BETWEEN %s::float8 AND %s::float8"
+
+
+def around(
+    vault: VaultRow, space: Space, query: NDArray[np.float32], distance: float, condition: Condition
+) -> list[Statement]:
+    """Return statements for the passing entries about as near to a unit vector ``(d,)`` as a distance.
+
+    The first counts the passing entries with a vector, and those of them that are certainly nearer; the second has
+    vector and row of each entry that may be equally near.
+    """
+    named = {
+        "column": COLUMNS[vault.vectors],
+        "kind": vault.vectors,
+        "key": vector_key(space.keyed_by),
+        "condition": condition.sql,
+        "sent": sent(vault.vectors),
+    }
+    text = f"[{','.join([f'{value:.9g}' for value in query.tolist()])}]"
+    parameters = space.space, text, vault.number, *condition.parameters
+    least, most = distance - WITHIN, distance + WITHIN
+    return [
+        Statement(_COUNTED.format(**named), (least, *parameters)),
+        Statement(_AROUND.format(**named), (*parameters, least, most)),
+    ]

@@ -13,7 +13,7 @@ from septet.postgres.tier.phrases import columns_of, times
 from septet.ranking.bm25_scale import K1, B, TermCounts, factors, idf
 
 if TYPE_CHECKING:
-    from septet.postgres.tables.found import CandidateRow
+    from septet.postgres.tables.fragments import CandidateRow
     from septet.postgres.tier.statistics import QueryTerms, Statistics
     from septet.query.plan import Plan
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.postgres.store.analysis import GRAMS, TEXTS
 from septet.postgres.store.pipeline import Statement, together
-from septet.postgres.tables import blocks, found, memories, nearest, ranking
+from septet.postgres.tables import blocks, fragments, memories, nearest, ranking
 from septet.postgres.tables.conditions import chosen, conditions, conjunction
 from septet.postgres.tables.fulltext import Needed, Posting, Ranking, TextLeg, WeightedTerms
 from septet.postgres.tier.apart import BestMemories, are_apart, ranked, weights
+from septet.postgres.tier.completion import holds_all
 from septet.postgres.tier.phrases import constants
-from septet.postgres.tier.whole import holds_all
 from septet.store.rows import Condition
 from septet.tiers.notes import MOST_MEMORIES
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables import cascades
-    from septet.postgres.tables.found import CandidateRow
+    from septet.postgres.tables.fragments import CandidateRow
     from septet.postgres.tier.apart import Apart
     from septet.postgres.tier.cascades import Rows
     from septet.postgres.tier.statistics import QueryTerms, Statistics
@@ -113,8 +113,8 @@ def read_candidates(
         kept = cascades.memories_of(read, plans, [step for step, _, _ in of_texts], statistics, terms)
     ranked = {row[-1] for _, *both in of_texts for leg in both for row in leg}.union(*vectors)
     wanted = [*ranked.union(*(one.rows for one in kept))]
-    (entries,) = together(read, [found.of_rows(read.vault, wanted, space)]) if wanted else ((),)
-    known = {one.candidate.row: one for one in found.all_of(entries)}
+    (entries,) = together(read, [fragments.of_rows(read.vault, wanted, space)]) if wanted else ((),)
+    known = {one.candidate.row: one for one in fragments.all_of(entries)}
 
     def answered(at: int) -> LegCandidates:
         """Return what the legs found of a query."""

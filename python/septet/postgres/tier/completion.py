@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,14 +11,11 @@ from septet import _core
 from septet.postgres.store.analysis import GRAMS, TEXTS
 from septet.postgres.tier import apart
 from septet.postgres.tier.phrases import columns_of, constants, times
-from septet.postgres.tier.whole import holds_all
 from septet.query.plan import MEMORY
 from septet.ranking.pool import tag_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from septet.postgres.tables.found import CandidateRow
+    from septet.postgres.tables.fragments import CandidateRow
     from septet.postgres.tier.apart import Apart
     from septet.postgres.tier.statistics import QueryTerms, Statistics
     from septet.query.plan import Plan
@@ -113,3 +111,23 @@ def _score(plan: Plan, one: CandidateRow, statistics: Statistics, terms: QueryTe
                 score += statistics.idf(part, terms.names[term]) * ((f * (k1 + 1)) / (f + length))
         total += score
     return total
+
+
+def holds_all(plan: Plan, one: CandidateRow, terms: QueryTerms) -> bool:
+    """Say whether an entry holds every word that a plan needs."""
+    parts = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
+    columns = [column for part in parts for column in columns_of(part, one.candidate, one.grams)]
+    if plan.query.has_phrase and one.candidate.kind == MEMORY:
+        # FTS5 has no context of memories.
+        columns[3] = []
+
+    def holds(term: str) -> bool:
+        """Return True if any column has the term."""
+        return any(times(column, terms.tokens[term]) for column in columns)
+
+    def held(forms: Sequence[str], pieces: Sequence[str]) -> bool:
+        """Return True if the entry has a form of a word, or all of its pieces."""
+        own = [piece for piece in pieces if terms.tokens[piece]]
+        return any(terms.tokens[form] and holds(form) for form in forms) or (bool(own) and all(map(holds, own)))
+
+    return all(held(*word) for word in plan.query.needed)

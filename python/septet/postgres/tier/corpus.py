@@ -17,7 +17,7 @@ from septet.ranking.pool import Candidate, searched_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from septet.postgres.tables.found import CandidateRow
+    from septet.postgres.tables.fragments import CandidateRow
     from septet.postgres.tier.spaces import Compared
     from septet.postgres.tier.statistics import QueryTerms, Statistics
 

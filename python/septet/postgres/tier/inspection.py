@@ -1,4 +1,4 @@
-"""The rank of one entry of a vault on PostgreSQL in each leg of a search."""
+"""Inspection of a search on PostgreSQL: the rank of an entry in each leg, and facets of all matches."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from septet import _core
+from septet.listing.counting import Counted
 from septet.model.explanation import LegReport
 from septet.postgres.store.analysis import GRAMS, TEXTS
 from septet.postgres.store.packing import unpacked
 from septet.postgres.store.pipeline import together
 from septet.postgres.tables.candidates import filters_passed
-from septet.postgres.tables.conditions import conditions, conjunction
-from septet.postgres.tables.distances import around
+from septet.postgres.tables.conditions import among, conditions, conjunction
+from septet.postgres.tables.listed import ListingSelection, values
+from septet.postgres.tables.nearest import around
+from septet.postgres.tier.completion import holds_all
 from septet.postgres.tier.matching import MatchedEntry, matches, memories_matching
 from septet.postgres.tier.phrases import columns_of, times
-from septet.postgres.tier.whole import holds_all
+from septet.query.facets import Faceted
 from septet.query.plan import MEMORY, Plan
 from septet.ranking.cuts import guarded
 from septet.store.rows import Condition
@@ -27,7 +30,7 @@ from septet.tiers.protocol import Inspected
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from septet.postgres.tables.found import CandidateRow
+    from septet.postgres.tables.fragments import CandidateRow
     from septet.postgres.tier.view import PostgresView
 
 
@@ -134,3 +137,22 @@ def _vector_place(view: PostgresView, found: CandidateRow, passes: bool) -> LegR
     row = found.candidate.row
     before = sum((-cosine, one[1]) < (-own, row) for cosine, one in zip(cosines, beside) if one[1] != row)
     return LegReport("vector", True, nearer + before + 1 if passes else None, of, view.taken, own, f"cosine {own:.4f}")
+
+
+def counted_matches(view: PostgresView, query: int, asked: Sequence[Faceted]) -> list[Counted]:
+    """Return by values of fields how many entries match a query and pass the filters."""
+    listed = ListingSelection({}, None, also=_matching(view, query))
+    found = [values(view.read, what.field, what.by, listed, None) for what in asked]
+    return [Counted(field.counts, field.total, field.missing, field.distinct) for field in found]
+
+
+def _matching(view: PostgresView, query: int) -> Condition:
+    """Return the condition on what matches; where vectors alone are compared, on all that pass the filters."""
+    plan = view.plans[query]
+    if not plan.asks_text:
+        compared = plan.asks_vectors and view.space is not None
+        return conjunction(conditions(plan)) if compared else Condition("FALSE")
+    rows = [one.row for one in matches(view, plan)]
+    if plan.include_memories and not plan.scores_memories:
+        rows += memories_matching(view, plan)
+    return among(rows)

@@ -8,6 +8,7 @@ are read in the order of these bounds, until no bound is left above the least co
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from math import log
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,21 +17,20 @@ import numpy as np
 from septet import _core
 from septet.postgres.store.pipeline import together
 from septet.postgres.tables.conditions import conditions, conjunction
-from septet.postgres.tables.sharing import Shares, sharing
+from septet.postgres.tables.fulltext import Shares, sharing
 from septet.postgres.tier.statistics import Told
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from septet.postgres.store.transactions import PostgresReading
-    from septet.postgres.tables.found import CandidateRow
+    from septet.postgres.tables.fragments import CandidateRow
     from septet.postgres.tier.statistics import Statistics
     from septet.query.plan import Plan
 
+
 #: Texts read in one round trip.
-AT_ONCE = 512
+TEXTS_AT_ONCE = 512
 #: Rounding never makes a bound smaller than what it bounds.
 ABOVE = 1 + 1 / 10**9
 
@@ -57,10 +57,10 @@ def nearest_by_words(view: _View, query: int) -> list[int]:
         return []
     (bounds,) = together(view.read, [sharing(view.read.vault, shares, conjunction(conditions(plan)))])
     best: list[tuple[float, int]] = []
-    for start in range(0, len(bounds), AT_ONCE):
+    for start in range(0, len(bounds), TEXTS_AT_ONCE):
         if len(best) == plan.candidates and bounds[start][1] ** 0.5 * ABOVE < -best[-1][0]:
             break
-        found = view.entries_at([row for row, _ in bounds[start : start + AT_ONCE]])
+        found = view.entries_at([row for row, _ in bounds[start : start + TEXTS_AT_ONCE]])
         cosines = cosines_of(view, plan.query.text, found).tolist()
         best += [(-cosine, entry.candidate.row) for cosine, entry in zip(cosines, found) if cosine > 0]
         best = sorted(best)[: plan.candidates]

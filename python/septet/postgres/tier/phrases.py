@@ -1,5 +1,7 @@
-"""Terms of a query that FTS5 takes for several tokens in a row, such as words of Hindi, whose vowel signs it takes for
-separators. Postings have no places, so the texts of entries that hold all tokens are looked at."""
+"""Terms of a query that FTS5 splits into several tokens in a row, such as words of Hindi with vowel signs.
+
+Postings have no positions, so the texts of entries with all tokens are searched.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from septet.postgres.store.pipeline import Statement
     from septet.postgres.store.vaults import VaultRow
     from septet.query.plan import Plan
+
 
 #: Maximum entries examined for each phrase.
 MOST_ENTRIES = 10_000

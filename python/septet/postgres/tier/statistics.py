@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from septet.model.spaces import Space
     from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.store.vaults import VaultRow
-    from septet.postgres.tables.found import CandidateRow
+    from septet.postgres.tables.fragments import CandidateRow
     from septet.query.plan import Plan
 
 NOTHING = Total(0, 0)

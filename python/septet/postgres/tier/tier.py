@@ -1,20 +1,284 @@
-"""A tier over a vault on PostgreSQL."""
+"""A tier over a vault on PostgreSQL, and its sessions: one search each."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from septet.postgres.store.again import again
-from septet.postgres.tier.session import PostgresSession
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.errors import StoreBusy, Unreachable
+from septet.notes import Note
+from septet.postgres.store.faults import AGAIN, again, of_worker
+from septet.postgres.tables.candidates import passing_among, passing_rows, valid_ids
+from septet.postgres.tables.walks import edges
+from septet.postgres.tier.phrases import MOST_ENTRIES
 from septet.postgres.tier.spaces import SpaceCache
 from septet.postgres.tier.view import PostgresView, asking_of
+from septet.postgres.tier.vocabulary import words_near
+from septet.ranking.facts import numbers_of
+from septet.ranking.pool import EMPTY, Candidate, Pool
+from septet.tiers.notes import (
+    constants_of_fts5,
+    memories_left_out,
+    model_assumed,
+    no_vectors,
+    vectors_disagree,
+    vectors_incomplete,
+)
+from septet.tiers.protocol import AT_ONCE, Inspected, Likeness, Neighbours, Overrides, Recalled, TierFacts, TierLost
+from septet.tiers.words import MOST_GUESSES, misspelt
 
 if TYPE_CHECKING:
+    from septet.listing.counting import Counted
     from septet.postgres.store.store import PostgresStore
+    from septet.query.facets import Faceted
+    from septet.query.filters import Filter
     from septet.query.plan import Plan
+
+
+NO_GUESSES: Mapping[str, Sequence[tuple[str, int, int]]] = MappingProxyType({})
+
+_Method = TypeVar("_Method", bound=Callable[..., object])
+
+
+def _translated(method: _Method) -> _Method:
+    """Let a method raise the server's errors as Septet's, so that one tier can fail and the others answer.
+
+    If the server is lost after the recall, the search continues without the tier.
+    """
+
+    @wraps(method)
+    def translated(session: PostgresSession, *arguments: object) -> object:
+        try:
+            with session.view.transaction.asking():
+                return method(session, *arguments)
+        except Unreachable as fault:
+            if session.recalled:
+                raise TierLost(session.place, fault) from fault
+            raise
+
+    return translated  # type: ignore[return-value]
+
+
+class PostgresSession:
+    """A batch of queries over one vault (see `septet.tiers.protocol.Session`)."""
+
+    __slots__ = ("generation", "look", "name", "place", "recalled", "store", "view")
+
+    def __init__(
+        self, name: str, store: PostgresStore, place: int, view: PostgresView, look: Callable[[], PostgresView]
+    ) -> None:
+        self.name, self.store, self.place, self.view = name, store, place, view
+        #: Begins the search once more.
+        self.look = look
+        #: The generation that is read.
+        self.generation = view.read.generation
+        #: True once the search has its candidates.
+        self.recalled = False
+
+    def recovers(self, fault: Exception) -> bool:
+        """Say that an error stays (see `Session`)."""
+        return False
+
+    def close(self) -> None:
+        """End the transaction."""
+        self.view.close()
+
+    @property
+    def plans(self) -> Sequence[Plan]:
+        """The queries."""
+        return self.view.plans
+
+    @_translated
+    def holds(self, rows: Sequence[int]) -> bool:
+        """Say whether there is an entry at each of the rows."""
+        return len(self.view.entries_at(rows)) == len(rows)
+
+    @_translated
+    def labels(self, rows: Sequence[int]) -> Mapping[str, Sequence[str]]:
+        """Return kinds, severities and domains of candidates."""
+        facts = self.view.facts_at(rows)
+        return {name: [getattr(candidate, name) for candidate in facts] for name in ("kind", "severity", "domain")}
+
+    def standing(self) -> TierFacts:
+        """Return what ranking needs to know of the vault."""
+        statistics = self.view.statistics
+        return TierFacts(statistics.feedback(), statistics.linked)
+
+    def recall(self) -> Sequence[Recalled]:
+        """Return the candidates of each query; of a new transaction, where this one was broken off by another server.
+
+        A standby does, and a cluster whose worker was started again.
+        """
+        try:
+            return self._recall()
+        except (StoreBusy, Unreachable) as fault:
+            if not isinstance(fault.__cause__, AGAIN) and not of_worker(fault.__cause__):
+                raise
+        return again(self._recall_anew)()
+
+    def _recall_anew(self) -> Sequence[Recalled]:
+        self.view.close()
+        self.view = self.look()
+        self.generation = self.view.read.generation
+        return self._recall()
+
+    @_translated
+    def _recall(self) -> Sequence[Recalled]:
+        view = self.view
+        found = view.recall(self.place)
+        self.recalled = True
+        notes = self._notes()
+        return [
+            Recalled(
+                pool,
+                matches,
+                view.space is not None and plan.vector is not None,
+                view.mismatch,
+                view.memories.get(id(plan), ()),
+                view.term_counts(plan) if plan.comparable else None,
+                self._notes_of(plan, notes),
+                view.more_memories.get(id(plan), 0),
+                NO_GUESSES if id(plan) not in view.unknown else self._guesses(plan),
+                view.whole[id(plan)] if plan.query.needed else None,
+                view.answered.get(id(plan)) if plan.query.steps else None,
+            )
+            for plan, (pool, matches) in zip(view.plans, found)
+        ]
+
+    @_translated
+    def ids(self, rows: Sequence[int]) -> Sequence[str]:
+        """Return the ids of candidates."""
+        return [one.id for one in self.view.facts_at(rows)]
+
+    @_translated
+    def groups(self, rows: Sequence[int]) -> Sequence[str]:
+        """Return the ids of the parents of candidates, their own where they have none."""
+        return [one.id if one.parent is None else one.parent for one in self.view.facts_at(rows)]
+
+    @_translated
+    def neighbours(self, query: int, anchors: Sequence[int], known: Pool) -> Neighbours:
+        """Walk the links from the anchors."""
+        if not self.view.statistics.linked:
+            return Neighbours([0] * len(known), EMPTY, ())
+        # Most vaults hold no links.
+        from septet.postgres.tables.candidates import rows_of
+        from septet.tiers.protocol import rows_in
+
+        rows = rows_in(known, self.place, lambda ids: rows_of(self.view.read, ids))
+        steps, found, more = near(self.view, [rows[at] for at in anchors], rows)
+        return Neighbours(steps, self.view.candidates_at(self.place, query, found), more)
+
+    @_translated
+    def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
+        """Say which of the ids the vault holds, and bring those that pass the filters."""
+        return held(self.view, self.place, query, ids)
+
+    @_translated
+    def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
+        """Return whole candidates in the order of the rows."""
+        return self.view.facts_at(rows)
+
+    @_translated
+    def inspect(self, entry_id: str) -> Inspected | None:
+        """Return how an entry fares."""
+        # A search needs none of it.
+        from septet.postgres.tier.inspection import inspected
+
+        return inspected(self.view, entry_id)
+
+    @_translated
+    def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
+        """Return for each path into attrs the numbers of candidates ``(m,)``, NaN where there is none."""
+        return numbers_of([one.attrs_json for one in self.view.facts_at(rows)], paths)
+
+    @_translated
+    def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
+        """Return path, first and last line and id of candidates."""
+        facts = self.view.facts_at(rows)
+        return [
+            (candidate.path or "", candidate.first_line or 0, candidate.last_line or 0, candidate.id)
+            for candidate in facts
+        ]
+
+    @_translated
+    def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
+        """Return the model of the vectors that queries are compared with, and those of candidates, NaN without one."""
+        space = self.view.space
+        return ("", None) if space is None else (space.model, self.view.unit_rows(rows))
+
+    @_translated
+    def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
+        """Return what entries like one are compared with, None when the vault does not hold it."""
+        # A search needs none of it.
+        from septet.tiers.inspection import likeness_of
+
+        return likeness_of(self.view.read, entry_id, model)
+
+    @_translated
+    def facets(self, query: int, fields: Sequence[Faceted]) -> Sequence[Counted]:
+        """Return by values of fields how many entries match a query and pass the filters."""
+        from septet.postgres.tier.inspection import counted_matches
+
+        return counted_matches(self.view, query, fields)
+
+    @_translated
+    def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
+        """Say for each filter whether an entry passes it."""
+        from septet.postgres.tables.candidates import any_passing
+
+        return any_passing(self.view.read, self.view.plan, filters)
+
+    def _guesses(self, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
+        return guesses_of(self.view, plan)
+
+    def _notes_of(self, plan: Plan, notes: Sequence[Note]) -> Sequence[Note]:
+        """Return the notes about one query, given those about all."""
+        view, name = self.view, self.name
+        if plan.query.has_phrase and view.statistics.phrases.cut & {*view.terms.of(plan.query.terms)}:
+            cause = f"a word of the query is a phrase to full text, and {MOST_ENTRIES:,} entries were looked at for it"
+            notes = [*notes, Note("phrase_cut", cause, "ask with rarer words, or narrow the search", name)]
+        if plan.query.has_phrase and plan.asks_text and plan.profile.text.constants is not None:
+            notes = [*notes, constants_of_fts5(name)]
+        found = view.left_out.get(id(plan), 0)
+        return [*notes, memories_left_out(found, name)] if found else notes
+
+    def _notes(self) -> list[Note]:
+        name, view, plan = self.name, self.view, self.view.plan
+        notes = self.store.notes(name)
+        space = view.space
+        if space is None and plan.vector is not None and plan.asks_vectors and view.mismatch is None:
+            notes.append(no_vectors(name))
+        missing, of = view.without_vectors
+        if missing and plan.asks_vectors:
+            notes.append(vectors_incomplete(plan, missing, of, name))
+        if space is not None and view.disagrees and plan.asks_text:
+            notes.append(vectors_disagree(space.model, name))
+        if space is not None and plan.model is None and (others := view.other_models()):
+            notes.append(model_assumed(space.model, others, name))
+        if space is not None and plan.asks_vectors and space.space in view.statistics.indexed:
+            # Most spaces have no index.
+            from septet.postgres.store.vector_index import approximate
+
+            notes.append(approximate(space, view.statistics.indexed[space.space], name))
+        return notes
+
+
+def held(view: PostgresView, tier: int, query: int, ids: Sequence[str]) -> Overrides:
+    """Say which of the ids the vault holds, and bring those that pass the filters."""
+    plan = view.plans[query]
+    found = valid_ids(view.read, plan, ids)
+    if not found:
+        return Overrides(found, EMPTY)
+    rows = passing_rows(view.read, plan, [entry_id for entry_id in ids if entry_id in found])
+    pool = view.candidates_at(tier, query, rows)
+    return Overrides(found, pool if pool.ids is not None else pool.with_ids([c.id for c in view.facts_at(rows)]))
 
 
 class PostgresTier(NamedTuple):
@@ -59,3 +323,42 @@ class PostgresTier(NamedTuple):
         except BaseException:
             transaction.end()
             raise
+
+
+def near(view: PostgresView, anchors: Sequence[int], known: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
+    """Walk the links from the rows of the anchors.
+
+    Returns:
+        The steps to each known row ``(m,)``, 0 for one that is not near; the rows ``(f,)`` of others that pass the
+        filters, nearest first, as many as the profile takes; and the steps to them.
+    """
+    graph = view.plan.profile.graph
+    depth, most = len(graph.proximity), graph.most_links
+    # Candidates walk too where a walk from an anchor may miss them.
+    starts = [row for row in (anchors if most is None else (*anchors, *known)) if row >= 0]
+    found = np.array(edges(view.read, starts, depth, most), dtype=np.int64).reshape(-1, 3)
+    source, target, age = (np.ascontiguousarray(found[:, at]) for at in range(3))
+    links = _core.Links(source, target, age)
+    steps, rows, more = links.near(_array(anchors), _array(known), depth, most)
+    taken: list[int] = []
+    distances: list[int] = []
+    for start in range(0, len(rows), AT_ONCE):
+        some = rows[start : start + AT_ONCE].tolist()
+        passing = passing_among(view.read, view.plan, some)
+        for row, distance in zip(some, more[start : start + AT_ONCE].tolist()):
+            if row in passing and len(taken) < graph.most_pulled:
+                taken.append(row)
+                distances.append(distance)
+        if len(taken) >= graph.most_pulled:
+            break
+    return steps.tolist(), taken, distances
+
+
+def _array(rows: Sequence[int]) -> NDArray[np.int64]:
+    return np.array(rows, dtype=np.int64)
+
+
+def guesses_of(view: PostgresView, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
+    """Return the words of a query that no entry holds, each with the words near it, the nearest first."""
+    unknown = misspelt(plan, lambda: view.term_counts(plan).holding)
+    return words_near(view.read, unknown, MOST_GUESSES, memories=plan.scores_memories)

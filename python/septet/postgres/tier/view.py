@@ -12,7 +12,7 @@ from septet import _core
 from septet.postgres.store.analysis import GRAMS, TEXTS
 from septet.postgres.store.packing import unpacked
 from septet.postgres.store.pipeline import together
-from septet.postgres.tables import found as stored
+from septet.postgres.tables import fragments as stored
 from septet.postgres.tables import nearest, phrases
 from septet.postgres.tables.covered import limit
 from septet.postgres.tier.apart import term_counts
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from septet.model.spaces import Space
     from septet.postgres.store.transactions import PostgresReadTransaction
     from septet.postgres.store.vaults import VaultRow
-    from septet.postgres.tables.found import CandidateRow
+    from septet.postgres.tables.fragments import CandidateRow
     from septet.postgres.tier.apart import Apart
     from septet.query.plan import Plan
     from septet.ranking.pool import Candidate
@@ -72,7 +72,7 @@ class PostgresView:
         self.transaction, self.read = transaction, transaction.reading
         answers = transaction.first
         if asking is None:
-            from septet.postgres.tier.beginnings import completed
+            from septet.postgres.tier.vocabulary import completed
 
             plans = completed(plans, self.read)
             asking = asking_of(self.read.vault, plans, kept)

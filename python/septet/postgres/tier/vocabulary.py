@@ -1,4 +1,4 @@
-"""The words of a vault on PostgreSQL: those near a misspelt one, and those that begin with letters."""
+"""The words of a vault on PostgreSQL near a misspelt one, or with a prefix."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from septet import _core
 from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS
 from septet.postgres.store.pipeline import Statement, together
 from septet.postgres.tables import counts, vocabulary
+from septet.tiers.words import MOST_PREFIXED, with_indexed_words
 
 if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading
+    from septet.query.plan import Plan
 
 
 def words_near(
@@ -80,3 +82,8 @@ def _rows_holding(read: PostgresReading, words: Iterable[str], *, memories: bool
     found = counts.PartCounts.read(answer)
     texts, grams = (found.of_all(part, memories)[1] for part in (TEXTS, GRAMS))
     return {word: max(texts.get(name, 0), grams.get(name, 0)) for word, name in names.items()}
+
+
+def completed(plans: Sequence[Plan], read: PostgresReading) -> Sequence[Plan]:
+    """Return plans of beginnings of words with the words of the vault."""
+    return with_indexed_words(plans, lambda beginnings: words_from(read, beginnings, MOST_PREFIXED))

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from septet.postgres.tier.tier import PostgresTier
     from septet.watch.events import SearchEvent, WriteEvent
 
+
 _Answer = TypeVar("_Answer")
 _Kind = TypeVar("_Kind", bound=type)
 
@@ -58,7 +59,7 @@ def _again(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(self: Any, *args: Any, **named: Any) -> Any:
         # psycopg is there when a vault is open.
-        from septet.postgres.store.again import again
+        from septet.postgres.store.faults import again
 
         return again(method)(self, *map(_held, args), **{name: _held(value) for name, value in named.items()})
 
@@ -182,9 +183,8 @@ class PostgresVault(AnyVault):
         """
         self._check_writable("optimize")
         from septet.model.stats import Optimized
-        from septet.postgres.store.upkeep import upkeep
 
-        upkeep(self._store)
+        self._store.upkeep()
         return Optimized(len(self), None, 0)
 
     def index_vectors(
@@ -230,6 +230,18 @@ class PostgresVault(AnyVault):
         _copy_to_file(self, file_path(path, "path", StoreError), reporter(progress))
 
     # -- inside ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _answers(self) -> PostgresListings:
+        from septet.postgres.tier.listing import PostgresListings
+
+        return PostgresListings(self._store)
+
+    def _listed(
+        self, query: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+    ) -> tuple[_Answer, Shadowing | None]:
+        """Run a query on the listing; see `septet.federation.member.Member`."""
+        return self._answers.answer(query, hidden)
 
     def _loading(self) -> AbstractContextManager[None]:
         return self._store.loading()
