@@ -7,11 +7,11 @@ import threading
 import pytest
 
 from septet.errors import StoreBusy, Unreachable
-from septet.postgres.store.breaker import THREAD, Breaker
+from septet.postgres.store.breaker import THREAD, ServerBreaker
 from septet.postgres.store.faults import MOST_TRIES, again
 from septet.postgres.store.store import PostgresStore
 
-FAULT = Unreachable("the server is away")
+FAULT = "the server is away"
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s::text, 0))"
 
 
@@ -29,7 +29,7 @@ class Asked:
 
 
 def breaker(probe, **more):
-    return Breaker(probe, "server", rest_s=0.001, longest_rest_s=0.002, **more)
+    return ServerBreaker(probe, first_s=0.001, longest_s=0.002, **more)
 
 
 def probes():
@@ -37,18 +37,18 @@ def probes():
 
 
 def until_answered(one):
-    while one.open:
+    while one.is_open:
         for thread in probes():
             thread.join()
 
 
 def test_calls_are_made_until_three_failed_in_a_row():
     asked = Asked(refusals=10**9)
-    one = Breaker(asked, "server", rest_s=100)
+    one = ServerBreaker(asked, first_s=100)
     for _ in range(2):
         one.failed(FAULT)
         one.check()
-    one.answered()
+    one.succeeded()
     for _ in range(2):
         one.failed(FAULT)
         one.check()
@@ -76,7 +76,7 @@ def test_the_first_sign_of_life_lets_calls_be_made_again():
 
 
 def test_a_server_that_is_only_slow_is_left_alone_for_no_longer_than_one_sign_of_life_takes():
-    one = Breaker(Asked(), "server", rest_s=100)
+    one = ServerBreaker(Asked(), first_s=100)
     for _ in range(3):
         one.failed(FAULT)
     until_answered(one)
@@ -117,7 +117,7 @@ def test_nobody_asks_for_a_vault_that_is_closed_or_forgotten():
 
 
 def test_a_forked_child_asks_for_itself():
-    one = Breaker(Asked(refusals=10**9), "server", rest_s=100)
+    one = ServerBreaker(Asked(refusals=10**9), first_s=100)
     for _ in range(3):
         one.failed(FAULT)
     child = os.fork()
@@ -125,12 +125,12 @@ def test_a_forked_child_asks_for_itself():
         code = 1
         try:
             one.check()
-            assert not one.open
+            assert not one.is_open
             code = 0
         finally:
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
-    assert one.open
+    assert one.is_open
     one.close()
 
 

@@ -6,10 +6,8 @@ import re
 import tokenize
 from functools import cache
 
-from sources import FUNCTION, SOURCES, assert_none, faults, module_of, nodes_of, part_of, place, text_of, tree_of
+from sources import FUNCTION, SOURCES, assert_none, faults, nodes_of, place, text_of, tree_of
 
-#: Rooms with old names.
-OLD_NAMES = {"postgres.store", "postgres.tier", "postgres.vault", "postgres.aio"}
 OPENINGS = re.compile(r"(What|How|Whether|Who|Whoever|Whose|Whom|Of|So many|So long|So much|Nobody|Somebody)\b")
 PHRASES = re.compile(r"\b(nobody|somebody|anew|meanwhile|so (?:many|long|much)|is over|in step)\b", re.IGNORECASE)
 NAMES = {"one", "said", "told", "made", "came"}
@@ -81,4 +79,4 @@ def test_names_are_nouns():
             if name in NAMES:
                 yield node.lineno, name
 
-    assert_none(faults(pronouns, [path for path in SOURCES if part_of(module_of(path)) not in OLD_NAMES]))
+    assert_none(faults(pronouns, SOURCES))

@@ -257,8 +257,8 @@ def _extensions(sql: ServerLink) -> dict[str, str]:
 
 
 def _row(sql: ServerLink, query: str) -> tuple[Any, ...]:
-    found = sql.execute(query).fetchone()
-    return () if found is None else found
+    row = sql.execute(query).fetchone()
+    return () if row is None else row
 
 
 def _text(name: str) -> str:
@@ -309,6 +309,6 @@ class ServerFacts(NamedTuple):
 
 def server_facts(read: PostgresReading) -> ServerFacts:
     """Return what there is to know of the server."""
-    found = read.sql.execute(_FACTS, {"vault": read.vault.number}).fetchone()
-    assert found is not None
-    return ServerFacts._make(found)
+    row = read.sql.execute(_FACTS, {"vault": read.vault.number}).fetchone()
+    assert row is not None
+    return ServerFacts._make(row)

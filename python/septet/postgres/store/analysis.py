@@ -85,18 +85,18 @@ class Prepared(NamedTuple):
 
 def analysed(texts: Sequence[EntryTexts]) -> dict[int, PartTerms]:
     """Return what some entries hold of each part."""
-    found = _core.analysed(texts, [searched_text(*text[1:5]) for text in texts])
+    parts = _core.analysed(texts, [searched_text(*text[1:5]) for text in texts])
     every, none = np.ones(len(texts), dtype=bool), np.zeros(len(texts), dtype=np.int64)
     with_grams = np.fromiter((bool(text.grams) for text in texts), dtype=bool, count=len(texts))
-    starts, numbers, trigrams = found.trigrams
+    starts, numbers, trigrams = parts.trigrams
     distinct, places = np.unique(numbers, return_inverse=True)
-    held = _rows(*found.texts, every)
+    held = _rows(*parts.texts, every)
     return {
         TEXTS: held,
-        GRAMS: _rows(*found.grams, with_grams),
-        TRIGRAMS: _part([str(one) for one in distinct.tolist()], starts, places, every, trigrams),
-        TFIDF: _part(*found.tfidf, every, none),
-        WORDS: _part(*found.words, every, none),
+        GRAMS: _rows(*parts.grams, with_grams),
+        TRIGRAMS: _part([str(trigram) for trigram in distinct.tolist()], starts, places, every, trigrams),
+        TFIDF: _part(*parts.tfidf, every, none),
+        WORDS: _part(*parts.words, every, none),
         CONTEXTS: _contexts(held),
     }
 

@@ -78,7 +78,7 @@ class Address:
         texts = {key: str(value) for key, value in parts.items() if value is not None}
         host, port = texts.get("host") or texts.get("hostaddr") or "", texts.get("port", "")
         ports = port.split(",") if "," in port else [port] * (host.count(",") + 1)
-        hosts = ",".join(f"{one}:{at}" if at else one for one, at in zip(host.split(","), ports))
+        hosts = ",".join(f"{name}:{at}" if at else name for name, at in zip(host.split(","), ports))
         shown = f"postgresql://{hosts}/{quote(texts.get('dbname', ''))}"
         if vault is not None:
             shown += f"?vault={quote(vault)}"
@@ -142,9 +142,9 @@ def vault_named(dsn: str, vault: str | None = None) -> tuple[str, str]:
     # A password may hold a question mark.
     begin = dsn.find("@") + 1 if "@" in dsn.partition("://")[2].partition("/")[0] else 0
     head, _, query = dsn[begin:].partition("?")
-    rest = [one for one in query.split("&") if one and one.partition("=")[0] != "vault"]
-    said = {unquote(one.partition("=")[2]) for one in query.split("&") if one.partition("=")[0] == "vault"}
-    plain, names = dsn[:begin] + head + (f"?{'&'.join(rest)}" if rest else ""), said | ({vault} if vault else set())
+    rest = [option for option in query.split("&") if option and option.partition("=")[0] != "vault"]
+    vaults = {unquote(option.partition("=")[2]) for option in query.split("&") if option.partition("=")[0] == "vault"}
+    plain, names = dsn[:begin] + head + (f"?{'&'.join(rest)}" if rest else ""), vaults | ({vault} if vault else set())
     names.discard("")
     if not names:
         mark = "&" if rest else "?"
@@ -176,10 +176,10 @@ def without_frames(fault: _Fault) -> _Fault:
 
     Reporters of errors show what variables hold.
     """
-    one: BaseException | None = fault
-    while one is not None:
-        one.__traceback__ = None
-        one = one.__cause__ or one.__context__
+    cause: BaseException | None = fault
+    while cause is not None:
+        cause.__traceback__ = None
+        cause = cause.__cause__ or cause.__context__
     return fault
 
 
@@ -194,6 +194,6 @@ def _address_shown(address: str) -> str:
     user, at, place = head.rpartition("@")
     if ":" in user:
         user = f"{user.partition(':')[0]}:***"
-    given = [one.partition("=") for one in query.split("&")]
-    shown = [f"{key}{sign}{'***' if 'pass' in unquote(key).lower() else value}" for key, sign, value in given]
+    options = [option.partition("=") for option in query.split("&")]
+    shown = [f"{key}{sign}{'***' if 'pass' in unquote(key).lower() else value}" for key, sign, value in options]
     return f"{scheme}://{user}{at}{place}{mark}{'&'.join(shown)}"

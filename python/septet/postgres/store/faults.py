@@ -63,62 +63,63 @@ def of_worker(fault: BaseException | None) -> bool:
 
 def store_error(fault: psycopg.Error, path: str) -> SeptetError:
     """Return an error of psycopg as Septet's, naming the server and what to do; no password is in it."""
-    said = without_passwords(str(fault).strip().split("\n")[0])
+    message = without_passwords(str(fault).strip().split("\n")[0])
     if fault.sqlstate:
-        said = f"{fault.sqlstate}: {said}"
+        message = f"{fault.sqlstate}: {message}"
     match fault:
         case pg.ConnectionTimeout():
-            return Unreachable(f"{path}: no connection in time ({said}): see whether the server runs")
+            return Unreachable(f"{path}: no connection in time ({message}): see whether the server runs")
         case NoAnswer():
             return Unreachable(
-                f"{path} did not answer in time ({said}): see whether the server runs, or raise timeout_s"
+                f"{path} did not answer in time ({message}): see whether the server runs, or raise timeout_s"
             )
         case pg.QueryCanceled():
-            return Unreachable(f"{path} did not answer in time ({said})")
+            return Unreachable(f"{path} did not answer in time ({message})")
         case _ if is_full(fault):
             return Unreachable(
-                f"{path} has no connection left ({said}): raise its max_connections, or put a pooler before it"
+                f"{path} has no connection left ({message}): raise its max_connections, or put a pooler before it"
             )
-        case _ if _is_refused(fault, said):
-            return Unauthorized(f"{path} does not let you in ({said}){_what_to_see(said)}")
+        case _ if _is_refused(fault, message):
+            return Unauthorized(f"{path} does not let you in ({message}){_what_to_see(message)}")
         case pg.ReadOnlySqlTransaction():
-            return ReadOnly(f"{path} does not take writes ({said}): it is a standby, or the vault is open for reading")
+            cause = "it is a standby, or the vault is open for reading"
+            return ReadOnly(f"{path} does not take writes ({message}): {cause}")
         case pg.InsufficientPrivilege():
-            return ReadOnly(f"{path}: {said}: {_who_may(said)}")
+            return ReadOnly(f"{path}: {message}: {_who_may(message)}")
         case pg.LockNotAvailable() | pg.DeadlockDetected() | pg.SerializationFailure():
-            return StoreBusy(f"{path}: other writers were in the way ({said}): try again")
+            return StoreBusy(f"{path}: other writers were in the way ({message}): try again")
         case pg.InvalidSqlStatementName() | pg.DuplicatePreparedStatement():
             return StoreBusy(
-                f"{path}: the server forgot what was prepared ({said}): try again; behind a pooler that shares "
+                f"{path}: the server forgot what was prepared ({message}): try again; behind a pooler that shares "
                 "connections open the vault with prepare=False"
             )
-        case psycopg.DataError() if "NUL" in said or isinstance(fault, pg.UntranslatableCharacter):
-            return EntryError(f"{path}: {said}: PostgreSQL stores no NUL character; leave it out")
-        case pg.DataException() if "vector" in said or "dimensions" in said:
-            return VectorError(f"{path}: {said}")
-        case pg.UndefinedTable() if "septet.clock" in said:
+        case psycopg.DataError() if "NUL" in message or isinstance(fault, pg.UntranslatableCharacter):
+            return EntryError(f"{path}: {message}: PostgreSQL stores no NUL character; leave it out")
+        case pg.DataException() if "vector" in message or "dimensions" in message:
+            return VectorError(f"{path}: {message}")
+        case pg.UndefinedTable() if "septet.clock" in message:
             return StoreError(f"{path}: this server is a worker of a cluster: name its coordinator, and no other")
         case pg.UndefinedTable() | pg.InvalidSchemaName():
-            return StoreError(f"{path}: the database holds no vaults ({said}): run `septet postgres init`")
+            return StoreError(f"{path}: the database holds no vaults ({message}): run `septet postgres init`")
         case pg.ProgramLimitExceeded() | pg.StatementTooComplex():
             # The server answers; psycopg counts it among the errors of its operation.
-            return StoreError(f"{path}: {said}")
+            return StoreError(f"{path}: {message}")
         case pg.DiskFull():
             return StoreError(f"{path}: the server's disk is full; nothing was written: make room and try again")
         case _ if of_worker(fault):
-            reason = _NODE.sub("", said)
+            reason = _NODE.sub("", message)
             return Unreachable(f"{path}: a server of its cluster cannot be reached ({reason}): see whether it runs")
         case psycopg.OperationalError() | psycopg.InterfaceError():
-            return Unreachable(f"{path} cannot be reached ({said}){_what_to_see(said)}")
+            return Unreachable(f"{path} cannot be reached ({message}){_what_to_see(message)}")
         case _:
-            return StoreError(f"{path}: {said}")
+            return StoreError(f"{path}: {message}")
 
 
-def _is_refused(fault: psycopg.Error, said: str) -> bool:
+def _is_refused(fault: psycopg.Error, message: str) -> bool:
     """Return True if the server refuses the user or the password; libpq gives it no code."""
     if fault.sqlstate is not None:
         return fault.sqlstate.startswith("28")
-    return isinstance(fault, psycopg.OperationalError) and bool(_NOT_LET_IN.search(said))
+    return isinstance(fault, psycopg.OperationalError) and bool(_NOT_LET_IN.search(message))
 
 
 _NOT_LET_IN = re.compile(
@@ -135,16 +136,16 @@ _REFUSED = {
 }
 
 
-def _what_to_see(said: str) -> str:
-    return next((cure for words, cure in _REFUSED.items() if words in said), "")
+def _what_to_see(message: str) -> str:
+    return next((cure for words, cure in _REFUSED.items() if words in message), "")
 
 
-def _who_may(said: str) -> str:
-    if "create extension" in said:
+def _who_may(message: str) -> str:
+    if "create extension" in message:
         return "have a superuser run CREATE EXTENSION vector in this database, then `septet postgres init` as its owner"
-    if "must be owner" in said:
+    if "must be owner" in message:
         return "open it as the owner of the tables, whom `septet postgres status` names"
-    if "for database" in said:
+    if "for database" in message:
         return "have somebody run `septet postgres init` who may make a schema there, or grant CREATE on the database"
     return "have the owner grant the role of writers or readers: GRANT septet_writer, or septet_reader, to this user"
 
@@ -168,11 +169,11 @@ def again(call: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
     """
 
     @wraps(call)
-    def tried(*given: _Asked.args, **more: _Asked.kwargs) -> _Answer:
+    def tried(*args: _Asked.args, **more: _Asked.kwargs) -> _Answer:
         lost = False
         for tries in range(1, MOST_TRIES + 1):
             try:
-                return call(*given, **more)
+                return call(*args, **more)
             except Unreachable as fault:
                 if lost or not of_worker(fault.__cause__):
                     raise

@@ -65,7 +65,7 @@ class PreparedStatements:
         """The beginning of the names of all of them, and of no others."""
         return f"septet_{self._named}_"
 
-    def name(self, asked: Asked, after: int | None, most: int) -> _Name:
+    def name(self, statement: Asked, after: int | None, most: int) -> _Name:
         """Return the name of the next statement to execute.
 
         Args:
@@ -74,18 +74,18 @@ class PreparedStatements:
         """
         if after is None:
             return _NOT_PREPARED
-        name = self._names.pop(asked, None)
+        name = self._names.pop(statement, None)
         if name is not None:
-            self._names[asked] = name
+            self._names[statement] = name
             return _Name(name)
-        times = self._times.pop(asked, 0)
+        times = self._times.pop(statement, 0)
         if times < after:
-            self._times[asked] = times + 1
+            self._times[statement] = times + 1
             if len(self._times) > most:
                 del self._times[next(iter(self._times))]
             return _NOT_PREPARED
         self._made += 1
-        name = self._names[asked] = f"{self.beginning}{self._made}".encode()
+        name = self._names[statement] = f"{self.beginning}{self._made}".encode()
         gone = self._names.pop(next(iter(self._names))) if len(self._names) > most else None
         return _Name(name, True, gone)
 
@@ -117,8 +117,8 @@ class ServerLink(psycopg.Connection[TupleRow]):
         known: whether it leads to the vault that was opened; see `vaults.check_same`.
     """
 
-    def __init__(self, *given: Any, **more: Any) -> None:
-        super().__init__(*given, **more)
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
         self.answer_s, self.left_s = float("inf"), None  # type: float, float | None
         self.opened_at, self.reused, self.prepared = time.monotonic(), False, PreparedStatements()
         self._process, self.known = os.getpid(), False
@@ -227,9 +227,9 @@ class ServerLink(psycopg.Connection[TupleRow]):
 def _until(gen: PQGen[_Answer], at: float, most: float) -> Generator[Any, Any, _Answer]:
     """Go on with a wait of psycopg until a time by `time.monotonic`."""
     try:
-        said = next(gen)
+        state = next(gen)
         while True:
-            said = gen.send((yield said))
+            state = gen.send((yield state))
             if time.monotonic() >= at:
                 raise NoAnswer(f"no answer within {most:.3g} s")
     except StopIteration as end:

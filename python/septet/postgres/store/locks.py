@@ -66,7 +66,10 @@ def hold(read: PostgresReading | PostgresWriting, ids: Iterable[str]) -> None:
     if locks:
         read.settle(*locks)
     # Hashing many ids to learn that they are many would take long.
-    elif len(wanted) > MOST_IDS or not {lock_key(read.vault.number, "id", one) for one in wanted} <= read.held.keys:
+    elif (
+        len(wanted) > MOST_IDS
+        or not {lock_key(read.vault.number, "id", entry_id) for entry_id in wanted} <= read.held.keys
+    ):
         hold_all(read)
 
 
@@ -96,10 +99,10 @@ def hold_all(read: PostgresReading | PostgresWriting) -> None:
     link.answer_s += ALL_TIMEOUT_S
     try:
         number = read.vault.number
-        asked = [Statement(_EXCLUSIVE, (lock_key(number),))]
+        locks = [Statement(_EXCLUSIVE, (lock_key(number),))]
         if read.vault.distributed:
-            asked.append(Statement(_EXCLUSIVE_THERE, (lock_key(number), number)))
-        read.settle(Statement(_PATIENT, (f"{ALL_TIMEOUT_S}s",)), *asked, Statement(_AS_BEFORE))
+            locks.append(Statement(_EXCLUSIVE_THERE, (lock_key(number), number)))
+        read.settle(Statement(_PATIENT, (f"{ALL_TIMEOUT_S}s",)), *locks, Statement(_AS_BEFORE))
     finally:
         link.answer_s = answer_s
     read.held.all = True
@@ -113,6 +116,6 @@ def hold_rows(read: PostgresReading | PostgresWriting, rows: Sequence[int]) -> N
     new = [row for row in rows if row not in held.rows]
     if not new:
         return
-    found = read.sql.execute(_IDS, (new, read.vault.number, read.vault.first_bucket)).fetchall()
-    hold(read, [entry_id for _, entry_id in found])
+    entries = read.sql.execute(_IDS, (new, read.vault.number, read.vault.first_bucket)).fetchall()
+    hold(read, [entry_id for _, entry_id in entries])
     held.rows.update(new)

@@ -35,10 +35,10 @@ def version_of(sql: psycopg.Connection[Any], path: str) -> int:
     there = sql.execute("SELECT to_regclass('septet.meta') IS NOT NULL").fetchone()
     if there is None or not there[0]:
         return 0
-    found = sql.execute("SELECT value FROM septet.meta WHERE key = 'schema_version'").fetchone()
-    if found is None:
+    row = sql.execute("SELECT value FROM septet.meta WHERE key = 'schema_version'").fetchone()
+    if row is None:
         return 0
-    version: str = found[0]
+    version: str = row[0]
     if not version.isdecimal() or len(version) > MOST_DIGITS:
         raise StoreError(
             f"{path}: schema_version in septet.meta is {shown(version)}, and no number: "
@@ -129,7 +129,7 @@ def distribute(sql: psycopg.Connection[Any]) -> bool:
         return False
     known = {name for (name,) in sql.execute("SELECT logicalrelid::text FROM pg_dist_partition").fetchall()}
     calls = Path(__file__).with_name("citus.sql").read_text(encoding="utf-8")
-    for found in _TABLE.finditer(calls):
-        if found.group(1) not in known:
-            sql.execute(calls[found.start() : calls.index(";", found.start())])
+    for call in _TABLE.finditer(calls):
+        if call.group(1) not in known:
+            sql.execute(calls[call.start() : calls.index(";", call.start())])
     return True

@@ -88,11 +88,11 @@ def sent(kind: str) -> str:
 def packed(kind: str, rows: NDArray[np.float32]) -> list[bytes]:
     """Return rows ``(n, d)`` as pgvector takes them."""
     head = _HEAD.pack(rows.shape[1], 0)
-    made = (_scaled(rows) if kind == "halfvec" else rows).astype(_TYPES[kind])
-    return [head + row.tobytes() for row in made]
+    stored = (_scaled(rows) if kind == "halfvec" else rows).astype(_TYPES[kind])
+    return [head + row.tobytes() for row in stored]
 
 
-def asked(query: NDArray[np.float32]) -> object:
+def parameter_of(query: NDArray[np.float32]) -> object:
     """Return a query ``(d,)`` as a value that psycopg sends as it is, a ``vector``."""
     return _made("vector")(packed("vector", query[np.newaxis])[0])
 
@@ -113,10 +113,10 @@ def copied(write: PostgresWriting, rows: Sequence[PackedVector], generation: int
         return
     if len(rows) <= FEW:
         kind = write.vault.vectors
-        made = _made(kind)
+        pack = _made(kind)
         for row in rows:
-            given = write.vault.number, row.bucket, row.space, row.key, made(row.vector), row.sample, generation
-            write.later(_INSERT.format(column=COLUMNS[kind]), given)
+            values = write.vault.number, row.bucket, row.space, row.key, pack(row.vector), row.sample, generation
+            write.later(_INSERT.format(column=COLUMNS[kind]), values)
         return
     parts = [b"PGCOPY\n\xff\r\n\0", bytes(8)]
     for row in rows:

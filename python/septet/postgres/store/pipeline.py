@@ -79,10 +79,10 @@ def sent(link: ServerLink, statements: Sequence[Statement]) -> list[_Rows]:
         return []
     transformer: abc.Transformer = Transformer(link)
     # Values that cannot be sent raise before anything is sent.
-    asked = [_asked(transformer, statement) for statement in statements]
+    requests = [_asked(transformer, statement) for statement in statements]
     try:
         with link.lock:
-            return link.wait(_answers(link, transformer, asked))
+            return link.wait(_answers(link, transformer, requests))
     except BaseException:
         # In the middle of a pipeline; and the server may not have come to what was to be prepared.
         link.close()
@@ -95,8 +95,8 @@ def _asked(transformer: abc.Transformer, statement: Statement) -> _Asked:
         # As psycopg reads it: a percent sign is no more than that.
         return _Asked(sql.encode(), None, (), None)
     numbered = _numbered(sql)
-    given = parameters if numbered.names is None else [parameters[name] for name in numbered.names]  # type: ignore[call-overload]
-    values = transformer.dump_sequence(given, numbered.formats)  # type: ignore[arg-type]
+    ordered = parameters if numbered.names is None else [parameters[name] for name in numbered.names]  # type: ignore[call-overload]
+    values = transformer.dump_sequence(ordered, numbered.formats)  # type: ignore[arg-type]
     return _Asked(numbered.sql, values, transformer.types or (), transformer.formats)
 
 
@@ -105,8 +105,8 @@ def _numbered(sql: str) -> _Numbered:
     formats: list[PyFormat] = []
     places: dict[str, int] = {}
 
-    def number(found: re.Match[str]) -> str:
-        name, form = found.groups()
+    def number(match: re.Match[str]) -> str:
+        name, form = match.groups()
         if form == "%":
             return "%"
         at = places.get(name) if name else None
@@ -121,10 +121,10 @@ def _numbered(sql: str) -> _Numbered:
     return _Numbered(text.encode(), [*places] or None, formats)
 
 
-def _answers(link: ServerLink, transformer: abc.Transformer, asked: Sequence[_Asked]) -> abc.PQGen[list[_Rows]]:
+def _answers(link: ServerLink, transformer: abc.Transformer, requests: Sequence[_Asked]) -> abc.PQGen[list[_Rows]]:
     pgconn = link.pgconn
     pgconn.enter_pipeline_mode()
-    ahead = [_send(link, statement) for statement in asked]
+    ahead = [_send(link, statement) for statement in requests]
     pgconn.pipeline_sync()
     yield from send(pgconn)
     rows: list[_Rows] = []
@@ -138,9 +138,9 @@ def _answers(link: ServerLink, transformer: abc.Transformer, asked: Sequence[_As
     return rows
 
 
-def _send(link: ServerLink, asked: _Asked) -> int:
+def _send(link: ServerLink, request: _Asked) -> int:
     """Send a statement, prepared if it has come often; return how many answers come before its own."""
-    pgconn, (sql, values, types, formats) = link.pgconn, asked
+    pgconn, (sql, values, types, formats) = link.pgconn, request
     name, new, gone = link.prepared.name((sql, types), link.prepare_threshold, link.prepared_max or 0)
     if name is None:
         pgconn.send_query_params(sql, values, param_types=types, param_formats=formats, result_format=Format.BINARY)

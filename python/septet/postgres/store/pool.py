@@ -100,7 +100,7 @@ class Pool:
         if queue_s is not None:
             until = time.monotonic() + timeout_s
         try:
-            asked = 0
+            attempts = 0
             while (link := self._rested(until)) is None:
                 try:
                     # One that comes too late is good for the next.
@@ -111,10 +111,10 @@ class Pool:
                         raise
                     if self._any_open():
                         self._wait_for_another(until, fault)
-                    elif (asked := asked + 1) == MOST_ASKED:
+                    elif (attempts := attempts + 1) == MOST_ASKED:
                         raise
                     else:
-                        time.sleep(max(0.0, min(PAUSE_S * 2**asked, until - time.monotonic())))
+                        time.sleep(max(0.0, min(PAUSE_S * 2**attempts, until - time.monotonic())))
         except _StillTrying:
             raise
         except BaseException:

@@ -129,12 +129,12 @@ class PostgresServer:
 
     def fault(self, fault: psycopg.Error) -> SeptetError:
         """Return an error of psycopg as Septet's, and keep in mind whether the server answers."""
-        told = store_error(fault, self.path)
+        error = store_error(fault, self.path)
         # A coordinator that reports a lost worker is itself reachable.
         answers = isinstance(fault, psycopg.errors.QueryCanceled) or of_worker(fault)
-        if isinstance(told, Unreachable) and not answers:
-            self.breaker.failed(str(told))
-        return told
+        if isinstance(error, Unreachable) and not answers:
+            self.breaker.failed(str(error))
+        return error
 
     def close(self) -> None:
         """Close every connection; transactions of other threads end first."""
@@ -156,8 +156,8 @@ class PostgresServer:
                 # Later statements of this transaction must not name prepared statements that are gone.
                 link.prepared = PreparedStatements()
             return answers
-        *answers, found = sent(link, [*statements, whose(vault)])
-        check_same(link, vault, found, self.path)
+        *answers, rows = sent(link, [*statements, whose(vault)])
+        check_same(link, vault, rows, self.path)
         return answers
 
 

@@ -304,12 +304,13 @@ class PostgresStore:
                 # A primary that became a standby: the next write looks for the other one.
                 link.close()
                 self._writes.pool.drop_idle()
-            told = self._writes.fault(fault)
-            if ending and isinstance(told, Unreachable) and not isinstance(fault, AGAIN):
+            error = self._writes.fault(fault)
+            if ending and isinstance(error, Unreachable) and not isinstance(fault, AGAIN):
                 # Not told as something that a call around this one should try again.
-                told.__cause__ = fault
-                raise Unreachable(f"{told}; whether the write was stored is unknown: look, or write it again") from told
-            raise told from fault
+                error.__cause__ = fault
+                cure = "whether the write was stored is unknown: look, or write it again"
+                raise Unreachable(f"{error}; {cure}") from error
+            raise error from fault
         finally:
             self._writes.give_back(link)
 

@@ -148,11 +148,11 @@ def analyse_if_grown(sql: ServerLink, vault: VaultRow, looked: MutableMapping[st
     known = dict(zip(TABLES, map(rows_planned, plans)))
     doubtful = [name for name, large in ours.items() if not large and known[name] < _MANY]
     column, number = looked_at(vault)
-    asked = [
+    questions = [
         Statement(_THERE.format(table=name, column=column), (number, AMISS * known[name] + FEW + 1))
         for name in doubtful
     ]
-    counts = sent(sql, asked)
+    counts = sent(sql, questions)
     due = {name for name, large in ours.items() if large}
     for name, ((count,),) in zip(doubtful, counts):
         if count > AMISS * known[name] + FEW and count > 2 * looked.get(name, 0):

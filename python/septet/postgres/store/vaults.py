@@ -83,24 +83,24 @@ def opened(sql: psycopg.Connection[Any], name: str, shape: Shape, now: float, pa
         "FROM septet.vaults WHERE name = %s"
     )
     # In binary, as a session may have numbers as text rounded.
-    found = sql.execute(find, (name,), binary=True).fetchone()
-    if found is None and may_make:
+    row = sql.execute(find, (name,), binary=True).fetchone()
+    if row is None and may_make:
         with sql.transaction():
-            made = sql.execute(_MAKE, (name, shape.buckets or BUCKETS, shape.vectors or VECTORS, now)).fetchone()
-            if made is not None:
-                number, buckets = made
+            new = sql.execute(_MAKE, (name, shape.buckets or BUCKETS, shape.vectors or VECTORS, now)).fetchone()
+            if new is not None:
+                number, buckets = new
                 first = number * STRIDE
                 sql.execute(_MAKE_BUCKETS, (number, [*range(first, first + buckets)]))
-        found = sql.execute(find, (name,), binary=True).fetchone()
-    if found is None:
+        row = sql.execute(find, (name,), binary=True).fetchone()
+    if row is None:
         raise StoreError(
             f"{path}: there is no vault of this name: open it for writing once, or see `septet postgres status`"
         )
-    vault = VaultRow(*found)
-    for asked, wanted, there in (("buckets", shape.buckets, vault.buckets), ("vectors", shape.vectors, vault.vectors)):
+    vault = VaultRow(*row)
+    for option, wanted, there in (("buckets", shape.buckets, vault.buckets), ("vectors", shape.vectors, vault.vectors)):
         if wanted not in (None, there):
             raise StoreError(
-                f"{path} was made with {asked}={there!r}, which stays: leave out {asked}={wanted!r}, "
+                f"{path} was made with {option}={there!r}, which stays: leave out {option}={wanted!r}, "
                 "or copy it to another vault with `septet pull` and `septet push`"
             )
     return vault
@@ -118,7 +118,7 @@ def whose(vault: VaultRow) -> Statement:
     return Statement("SELECT created_at FROM septet.vaults WHERE vault = %s::integer", (vault.number,))
 
 
-def check_same(link: ServerLink, vault: VaultRow, found: list[tuple[Any, ...]], path: str) -> None:
+def check_same(link: ServerLink, vault: VaultRow, rows: list[tuple[Any, ...]], path: str) -> None:
     """Raise unless a connection leads to the vault that was opened.
 
     A database that was dropped and made again may have given the number to another vault, and connections to the one
@@ -127,10 +127,10 @@ def check_same(link: ServerLink, vault: VaultRow, found: list[tuple[Any, ...]], 
     Raises:
         VaultReplaced: the number is another vault's, or no vault's.
     """
-    if found == [(vault.created_at,)]:
+    if rows == [(vault.created_at,)]:
         link.known = True
     # A standby may not have a new vault yet.
-    elif found or link.execute("SELECT pg_is_in_recovery()").fetchone() == (False,):
+    elif rows or link.execute("SELECT pg_is_in_recovery()").fetchone() == (False,):
         raise VaultReplaced(
             f"{path}: the database was made again, and the number of this vault is another vault's, or unused; "
             "nothing was written: open it again"

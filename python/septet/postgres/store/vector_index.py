@@ -105,22 +105,22 @@ def index_vectors(
     if ef < 2 * m:
         raise StoreError(f"ef_construction is {ef}: wanted at least twice m, {2 * m}")
     with store.reading() as read:
-        found = [s for s in read.tables.vectors.spaces(read) if model in (None, s.model)]
-    if not found:
+        spaces = [s for s in read.tables.vectors.spaces(read) if model in (None, s.model)]
+    if not spaces:
         raise StoreError(f"{store.path} has no vectors" + ("" if model is None else f" of {shown(model)}"))
     most = _MOST_DIMENSIONS[store.vault.vectors]
-    for space in found if how == "hnsw" else ():
+    for space in spaces if how == "hnsw" else ():
         if space.dimensions > most:
             cure = "keep them in a vault made with vectors='halfvec', up to 4,000, or search exactly"
             raise VectorError(
                 f"{space.model} has {space.dimensions:,} dimensions: an index takes {most:,} at most; {cure}"
             )
-    for space in found:
+    for space in spaces:
         with store.maintaining() as sql, _alone(sql, store, space):
             _remove(sql, store, space)
             if how == "hnsw":
                 _make(sql, store, space, m, ef)
-    return found
+    return spaces
 
 
 def indexed_spaces(read: PostgresReading) -> set[int]:
@@ -141,24 +141,24 @@ def measure(store: PostgresStore, *, queries: int = 1_000, k: int = 10) -> list[
     with store.reading() as read:
         numbers = indexed_spaces(read)
         spaces = [space for space in read.tables.vectors.spaces(read) if space.space in numbers]
-        made = [_recall_of(read, space, queries, k) for space in spaces]
-    if made and not store.read_only:
+        recalls = [_recall_of(read, space, queries, k) for space in spaces]
+    if recalls and not store.read_only:
         with store.bookkeeping() as write:
-            for space, recall in zip(spaces, made):
+            for space, recall in zip(spaces, recalls):
                 settings.put(write, f"{RECALL}{space.space}", json.dumps(recall[2:]))
-    return made
+    return recalls
 
 
-def approximate(space: Space, said: str | None, tier: str) -> Note:
+def approximate(space: Space, measured: str | None, tier: str) -> Note:
     """Return what a search says when an index chose for it.
 
     Args:
-        said: what the vault's settings have of the index, by `RECALL` and its number.
+        measured: what the vault's settings have of the index, by `RECALL` and its number.
     """
     cause = f"an index chose among the vectors of {space.model}"
-    if said is not None:
-        found, k, queries = json.loads(said)
-        cause += f"; of the {k} nearest it found {found:.1%} for {queries:,} of them"
+    if measured is not None:
+        share, k, queries = json.loads(measured)
+        cause += f"; of the {k} nearest it found {share:.1%} for {queries:,} of them"
     return Note("approximate", cause, "index_vectors('none') searches exactly", tier)
 
 
@@ -201,8 +201,8 @@ def _key(vault: int, space: Space) -> int:
 def _alone(sql: psycopg.Connection[Any], store: PostgresStore, space: Space) -> Iterator[None]:
     """Hold the lock of the index of a space, so that no other process makes or removes it."""
     key = (_key(store.vault.number, space),)
-    found = sql.execute("SELECT pg_try_advisory_lock(%s::bigint)", key).fetchone()
-    if found is None or not found[0]:
+    row = sql.execute("SELECT pg_try_advisory_lock(%s::bigint)", key).fetchone()
+    if row is None or not row[0]:
         raise StoreBusy(f"another process is making or removing the index over {space.model}: try again later")
     try:
         yield
@@ -212,11 +212,11 @@ def _alone(sql: psycopg.Connection[Any], store: PostgresStore, space: Space) -> 
 
 
 def _recall_of(read: PostgresReading, space: Space, queries: int, k: int) -> Recall:
-    asked = _core.unit_rows(next(_pages(read, space, queries, queries), np.empty((0, space.dimensions), np.float32)))
-    best = _exact(read, space, asked, k)
+    drawn = _core.unit_rows(next(_pages(read, space, queries, queries), np.empty((0, space.dimensions), np.float32)))
+    best = _exact(read, space, drawn, k)
     condition = Condition(searched(memories=True), ())
     hit = wanted = 0
-    for query, cosines in zip(asked, best):
+    for query, cosines in zip(drawn, best):
         asking = nearest.nearest(read.vault, space, query, k, condition, indexed=True, narrowed=False)
         *_, rows = together(read, [*nearest.settings(read.vault, k), asking])
         if read.vault.distributed:
@@ -225,14 +225,14 @@ def _recall_of(read: PostgresReading, space: Space, queries: int, k: int) -> Rec
         there = _core.unit_rows(unpacked(read.vault.vectors, [row[0] for row in found_rows], space.dimensions)) @ query
         hit += int((np.sort(there)[::-1][: len(cosines)] >= cosines[-1] - _EQUAL).sum())
         wanted += len(cosines)
-    return Recall(space.model, space.dimensions, hit / wanted if wanted else 1.0, k, len(asked))
+    return Recall(space.model, space.dimensions, hit / wanted if wanted else 1.0, k, len(drawn))
 
 
-def _exact(read: PostgresReading, space: Space, asked: NDArray[np.float32], k: int) -> NDArray[np.float32]:
+def _exact(read: PostgresReading, space: Space, drawn: NDArray[np.float32], k: int) -> NDArray[np.float32]:
     """Return the ``k`` largest cosines of each of some unit vectors ``(q, d)`` with all of a space, descending."""
-    best = np.empty((len(asked), 0), dtype=np.float32)
+    best = np.empty((len(drawn), 0), dtype=np.float32)
     for page in _pages(read, space, _PAGE, None):
-        together = np.concatenate([best, asked @ _core.unit_rows(page).T], axis=1)
+        together = np.concatenate([best, drawn @ _core.unit_rows(page).T], axis=1)
         best = -np.partition(-together, min(k, together.shape[1]) - 1, axis=1)[:, :k]
     return -np.sort(-best, axis=1)
 

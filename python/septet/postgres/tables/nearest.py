@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from septet.postgres.store.packing import COLUMNS, asked, sent
+from septet.postgres.store.packing import COLUMNS, parameter_of, sent
 from septet.postgres.store.pipeline import Statement, together
 from septet.postgres.tables.fragments import searched, vector_key
 
@@ -136,7 +136,7 @@ def nearest(
         distance = f"(v.{indexed_expression(kind, space.dimensions)}) <=> %s::{kind}({int(space.dimensions)})"
     # Inlined numbers: the partial index of a space requires a constant, and a cached plan a known limit.
     numbers = {"vault": int(vault.number), "space": int(space.space)}
-    limit, text = int(most) + MORE, asked(query)
+    limit, text = int(most) + MORE, parameter_of(query)
     parameters = (text, *condition.parameters)
     if narrowed:
         sql = _JOINED

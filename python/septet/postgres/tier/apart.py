@@ -65,9 +65,9 @@ def ranked(plan: Plan, statistics: Statistics, terms: QueryTerms, holding: Mappi
 
 def term_counts(plan: Plan, statistics: Statistics, terms: QueryTerms, apart: Apart) -> TermCounts:
     """Return the number of entries, and how many hold each term; those of memories where no entry holds any."""
-    found = _of_entries(plan, statistics, terms)
-    if any(found.holding.values()):
-        return found
+    counts = _of_entries(plan, statistics, terms)
+    if any(counts.holding.values()):
+        return counts
     names = {term: terms.names.get(term, "") for term in plan.query.terms}
     return TermCounts(apart.rows, {term: apart.holding.get(name, 0) for term, name in names.items()})
 
@@ -81,17 +81,17 @@ def _of_entries(plan: Plan, statistics: Statistics, terms: QueryTerms) -> TermCo
     return TermCounts(alone.rows, held)
 
 
-def score(plan: Plan, one: CandidateRow, terms: QueryTerms, apart: Apart) -> float:
+def score(plan: Plan, entry: CandidateRow, terms: QueryTerms, apart: Apart) -> float:
     """Return the score of a memory, of a cascade by its one step; 0 of what is not found."""
-    texts, grams = columns_of(TEXTS, one.candidate, one.grams), columns_of(GRAMS, one.candidate, one.grams)
+    texts, grams = columns_of(TEXTS, entry.candidate, entry.grams), columns_of(GRAMS, entry.candidate, entry.grams)
     columns = [*texts, *grams]
     columns[3] = []
     length, total, own = sum(map(len, columns)) / apart.average, 0.0, weights(plan)
-    asked, every, begun = plan.query.terms, False, bool(plan.query.steps)
+    wanted, every, begun = plan.query.terms, False, bool(plan.query.steps)
     if begun:
         _, every, words = plan.query.steps[-1]
-        asked = tuple(plan.query.terms[at] for at in words)
-    for term in asked:
+        wanted = tuple(plan.query.terms[at] for at in words)
+    for term in wanted:
         tokens = terms.tokens[term]
         counts = [times(column, tokens, begun=begun) if tokens else 0 for column in columns]
         f = float(sum(weight * count for weight, count in zip(own, counts)))

@@ -79,7 +79,7 @@ def read_candidates(
     read: PostgresReading, plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms, space: Space | None
 ) -> Chosen:
     """Ask for the candidates of some queries: which there are, and then what scoring reads of them."""
-    asked: list[tuple[int, str, Statement]] = []
+    statements: list[tuple[int, str, Statement]] = []
     in_blocks: dict[int, TextLeg] = {}
     compared = [space is not None and plan.asks_vectors for plan in plans]
     legs = [plan._replace(candidates=plan.taken(compared=own)) for plan, own in zip(plans, compared)]
@@ -88,18 +88,19 @@ def read_candidates(
             leg = text_leg(legs[at], statistics, terms)
             if leg.condition is None or not plan.query.steps:
                 in_blocks[at] = leg
-            asked += [(at, *one) for one in _texts(read.vault, legs[at], statistics, terms, leg)]
+            statements += [(at, *item) for item in _texts(read.vault, legs[at], statistics, terms, leg)]
         if space is not None and compared[at]:
             indexed = space.space in statistics.indexed
             if indexed:
-                asked += [(at, "settings", setting) for setting in nearest.settings(read.vault, legs[at].candidates)]
-            asked.append((at, "vector", _nearest(read, legs[at], space, indexed=indexed)))
+                settings = nearest.settings(read.vault, legs[at].candidates)
+                statements += [(at, "settings", setting) for setting in settings]
+            statements.append((at, "vector", _nearest(read, legs[at], space, indexed=indexed)))
         if plan.asks_text and statistics.held_memories and not plan.scores_memories and not plan.query.steps:
-            asked += [(at, leg, statement) for leg, statement in memories_leg(read, plan, statistics, terms)]
+            statements += [(at, leg, statement) for leg, statement in memories_leg(read, plan, statistics, terms)]
     # One statement for all queries: they read the same changes.
     waiting = [blocks.changes(read.vault)] if any(not plans[at].query.steps for at in in_blocks) else []
-    answers = together(read, [*(statement for _, _, statement in asked), *waiting])
-    rows: dict[tuple[int, str], Any] = {(at, leg): answer for (at, leg, _), answer in zip(asked, answers)}
+    answers = together(read, [*(statement for _, _, statement in statements), *waiting])
+    rows: dict[tuple[int, str], Any] = {(at, leg): answer for (at, leg, _), answer in zip(statements, answers)}
     _rank(read, plans, statistics, terms, in_blocks, rows, answers[-1] if waiting else ())
     apart = _apart(plans, statistics, terms, rows)
     of_texts = [_of_texts(at, plan, rows, apart) for at, plan in enumerate(plans)]
@@ -112,9 +113,9 @@ def read_candidates(
 
         kept = cascades.memories_of(read, plans, [step for step, _, _ in of_texts], statistics, terms)
     ranked = {row[-1] for _, *both in of_texts for leg in both for row in leg}.union(*vectors)
-    wanted = [*ranked.union(*(one.rows for one in kept))]
+    wanted = [*ranked.union(*(item.rows for item in kept))]
     (entries,) = together(read, [fragments.of_rows(read.vault, wanted, space)]) if wanted else ((),)
-    known = {one.candidate.row: one for one in fragments.all_of(entries)}
+    known = {item.candidate.row: item for item in fragments.all_of(entries)}
 
     def answered(at: int) -> LegCandidates:
         """Return what the legs found of a query."""
@@ -134,9 +135,9 @@ def read_candidates(
             by_text, scores, matches, whole, by_vector, memories, kept[at].more, kept[at].left_out, step
         )
 
-    told = [answered(at) for at in range(len(plans))]
+    chosen = [answered(at) for at in range(len(plans))]
     # Those that have a fixed score are ranked with no other.
-    return Chosen({row: one for row, one in known.items() if row in ranked}, told, apart)
+    return Chosen({row: item for row, item in known.items() if row in ranked}, chosen, apart)
 
 
 def _rank(
@@ -164,9 +165,9 @@ def _rank(
             rows[at, "text"] = ranking.ranked(leg, ranking.TermBlocks(rows[at, "text"], changes, gone))
         else:
             matched[at] = ranking.matched(leg, ranking.TermBlocks(rows[at, "text"], changes))
-    passed = together(read, [one.passing(read.vault, _filter(legs[at])) for at, one in matched.items()])
-    for (at, one), answer in zip(matched.items(), passed):
-        rows[at, "text"] = one.filtered(answer).best(legs[at].most)
+    passed = together(read, [item.passing(read.vault, _filter(legs[at])) for at, item in matched.items()])
+    for (at, item), answer in zip(matched.items(), passed):
+        rows[at, "text"] = item.filtered(answer).best(legs[at].most)
 
 
 def _kept(at: int, rows: Mapping[tuple[int, str], Rows]) -> BestMemories:
@@ -187,8 +188,8 @@ def _texts(
         yield "outside", ranking.outside(vault, leg.now)
     if not are_apart(plan, statistics):
         return
-    asked = memories_apart(vault, plan, statistics, terms, leg)
-    yield from ((f"apart {number}", statement) for number, statement in enumerate(asked))
+    statements = memories_apart(vault, plan, statistics, terms, leg)
+    yield from ((f"apart {number}", statement) for number, statement in enumerate(statements))
     if not plan.query.steps:
         yield "holding", memories.holding(vault, [*dict.fromkeys(terms.of(plan.query.terms))], leg.phrases)
 
@@ -201,12 +202,12 @@ def _apart(
         from septet.postgres.tier import cascades
 
         return cascades.ranked_apart(plans, statistics, terms)
-    found = {}
+    by_plan = {}
     for (at, leg), answer in rows.items():
         if leg == "holding":
             names = [*dict.fromkeys(terms.of(plans[at].query.terms))]
-            found[at] = ranked(plans[at], statistics, terms, {names[place - 1]: count for place, count in answer})
-    return found
+            by_plan[at] = ranked(plans[at], statistics, terms, {names[place - 1]: count for place, count in answer})
+    return by_plan
 
 
 def _of_texts(
@@ -253,15 +254,15 @@ def _filter(leg: TextLeg) -> Condition:
 
 def _cascade(plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg, gone: Rows) -> list[Any]:
     """Return the best of a cascade, as the statement of `septet.postgres.tables.cascades.best` gives them."""
-    asked, ranks = _steps(plan, statistics, terms), leg.ranking
+    query, ranks = _steps(plan, statistics, terms), leg.ranking
     places, idf = statistics.places, [0.0] * len(statistics.places)
-    for name, weight in zip(asked.stems, asked.idf):
+    for name, weight in zip(query.stems, query.idf):
         idf[places[name]] = weight
     assert statistics.cascade is not None
     with blocks.checked():
         rows, scores, matches, step = statistics.cascade.best(
             leg.most,
-            [(every, [places[asked.stems[at]] for at in words]) for every, words in asked.steps],
+            [(every, [places[query.stems[at]] for at in words]) for every, words in query.steps],
             idf=idf,
             weights=ranks.weights,
             average=ranks.average[0],
@@ -313,7 +314,7 @@ def merged(
 ) -> list[tuple[int, float]]:
     """Return rows and their scores in the order of full text."""
     whole = {row: holds_all(plan, known[row], terms) for row, _ in scored} if plan.query.needed else {}
-    return sorted(scored, key=lambda one: (not whole.get(one[0], False), -one[1], one[0]))
+    return sorted(scored, key=lambda item: (not whole.get(item[0], False), -item[1], item[0]))
 
 
 def _asked(plan: Plan, statistics: Statistics, terms: QueryTerms) -> WeightedTerms:
@@ -375,8 +376,8 @@ def memories_leg(
     phrases = _phrases(plan, statistics, terms)
     if plan.include_memories:
         totals = statistics.held_memories, statistics.average_memory
-        asked = memories.scored(read.vault, names, _needed(plan, terms), totals, passing, plan.candidates, phrases)
-        return [("memories", asked)]
+        statement = memories.scored(read.vault, names, _needed(plan, terms), totals, passing, plan.candidates, phrases)
+        return [("memories", statement)]
     if "kinds" in plan.filters:
         return []
     return [("left out", memories.counted(read.vault, [*dict.fromkeys(names)], passing, MOST_MEMORIES, phrases))]

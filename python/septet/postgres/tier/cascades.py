@@ -39,9 +39,9 @@ def memories_of(
         steps: of each query the one that has an answer.
     """
     places = [at for at, plan in enumerate(plans) if _asks(plan)]
-    asked = [_question(read, plans[at], steps[at], statistics, terms) for at in places]
+    questions = [_question(read, plans[at], steps[at], statistics, terms) for at in places]
     kept = [BestMemories()] * len(plans)
-    for at, rows in zip(places, together(read, asked)):
+    for at, rows in zip(places, together(read, questions)):
         count = rows[0][0] if rows else 0
         if not plans[at].include_memories:
             kept[at] = BestMemories(left_out=min(count, MOST_MEMORIES))
@@ -63,7 +63,7 @@ def _question(
     totals = statistics.held_memories, statistics.average_memory
     passing = conjunction(conditions(plan, memories=True))
     most = plan.candidates if plan.include_memories else 1
-    phrases = [one for name in dict.fromkeys(stems) for one in statistics.phrases.postings.get(name, ())]
+    phrases = [posting for name in dict.fromkeys(stems) for posting in statistics.phrases.postings.get(name, ())]
     looked = [float(weight > 0) for weight in weights(plan)]
     return cascades.memories(read.vault, (every, stems), looked, totals, passing, most, phrases)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def ranked_by_phrases(
     plan: Plan,
     pool: Pool,
-    found: Sequence[CandidateRow],
+    entries: Sequence[CandidateRow],
     known: int,
     statistics: Statistics,
     terms: QueryTerms,
@@ -36,7 +36,7 @@ def ranked_by_phrases(
     """Return the candidates with their BM25 scores, and how much of the query they hold.
 
     Args:
-        found: the candidates ``(m,)``.
+        entries: the candidates ``(m,)``.
         known: the candidates whose score the server gave, the first ones.
         counts: how many entries hold each term of the query.
         memories: what these score by, where that is not what entries score by.
@@ -50,10 +50,10 @@ def ranked_by_phrases(
         score(plan, entry, statistics, terms)
         if memories is None or entry.candidate.kind != MEMORY
         else apart.score(plan, entry, terms, memories)
-        for entry in found[known:]
+        for entry in entries[known:]
     ]
     texts = [
-        _texts_in(entry, plan.query.columns) if begun else _texts(entry, grams=plan.query.grams) for entry in found
+        _texts_in(entry, plan.query.columns) if begun else _texts(entry, grams=plan.query.grams) for entry in entries
     ]
     holding = [counts.holding.get(word, 0) for word in words]
     own = len(dict.fromkeys(plan.query.terms[: plan.query.words]))
@@ -63,28 +63,28 @@ def ranked_by_phrases(
     columns = {"bm25": scores, "information": information, "matched": matched, "matched_title": title_share}
     columns["title"] = title
     if plan.query.needed:
-        columns["all_words"] = np.array([float(holds_all(plan, entry, terms)) for entry in found])
+        columns["all_words"] = np.array([float(holds_all(plan, entry, terms)) for entry in entries])
     return pool.with_columns({**columns, "reach": reach})
 
 
-def _texts(one: CandidateRow, *, grams: bool) -> tuple[str, str]:
-    c = one.candidate
-    everything = (c.id, c.title, c.description, c.context, tag_words(c.tags_json), one.grams if grams else "")
+def _texts(entry: CandidateRow, *, grams: bool) -> tuple[str, str]:
+    c = entry.candidate
+    everything = (c.id, c.title, c.description, c.context, tag_words(c.tags_json), entry.grams if grams else "")
     return c.title, " ".join(everything)
 
 
-def _texts_in(one: CandidateRow, columns: Sequence[str]) -> tuple[str, str]:
+def _texts_in(entry: CandidateRow, columns: Sequence[str]) -> tuple[str, str]:
     """Return the title, if it is among the columns, and the texts of these."""
-    c = one.candidate
+    c = entry.candidate
     names = ("id", "title", "description", "context", "tags")
     of_column = dict(zip(names, (c.id, c.title, c.description, c.context, tag_words(c.tags_json))))
     return c.title if "title" in columns else "", "\n".join(map(of_column.__getitem__, columns))
 
 
-def _score_at_step(plan: Plan, one: CandidateRow, statistics: Statistics, terms: QueryTerms) -> float:
+def _score_at_step(plan: Plan, entry: CandidateRow, statistics: Statistics, terms: QueryTerms) -> float:
     """Return the score by the one step of a cascade; 0 for what it does not find."""
     rules, (_, every, words) = plan.profile.text, plan.query.steps[-1]
-    columns, total, (k1, b) = columns_of(TEXTS, one.candidate, one.grams), 0.0, constants(plan)
+    columns, total, (k1, b) = columns_of(TEXTS, entry.candidate, entry.grams), 0.0, constants(plan)
     length = k1 * (1 - b + b * sum(map(len, columns)) / statistics.average(TEXTS))
     for term in (plan.query.terms[at] for at in words):
         counts = [times(column, terms.tokens[term], begun=True) for column in columns]
@@ -96,10 +96,13 @@ def _score_at_step(plan: Plan, one: CandidateRow, statistics: Statistics, terms:
     return total
 
 
-def _score(plan: Plan, one: CandidateRow, statistics: Statistics, terms: QueryTerms) -> float:
+def _score(plan: Plan, entry: CandidateRow, statistics: Statistics, terms: QueryTerms) -> float:
     rules, total, (k1, b) = plan.profile.text, 0.0, constants(plan)
     for part in (TEXTS, GRAMS) if plan.query.grams else (TEXTS,):
-        columns, weights = columns_of(part, one.candidate, one.grams), rules.weights.array if part == TEXTS else [1.0]
+        columns, weights = (
+            columns_of(part, entry.candidate, entry.grams),
+            rules.weights.array if part == TEXTS else [1.0],
+        )
         length = k1 * (1 - b + b * sum(map(len, columns)) / statistics.average(part))
         score = 0.0
         for term in plan.query.terms:
@@ -113,11 +116,11 @@ def _score(plan: Plan, one: CandidateRow, statistics: Statistics, terms: QueryTe
     return total
 
 
-def holds_all(plan: Plan, one: CandidateRow, terms: QueryTerms) -> bool:
+def holds_all(plan: Plan, entry: CandidateRow, terms: QueryTerms) -> bool:
     """Say whether an entry holds every word that a plan needs."""
     parts = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
-    columns = [column for part in parts for column in columns_of(part, one.candidate, one.grams)]
-    if plan.query.has_phrase and one.candidate.kind == MEMORY:
+    columns = [column for part in parts for column in columns_of(part, entry.candidate, entry.grams)]
+    if plan.query.has_phrase and entry.candidate.kind == MEMORY:
         # FTS5 has no context of memories.
         columns[3] = []
 

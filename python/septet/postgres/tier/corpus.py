@@ -43,23 +43,23 @@ class SmallCorpus(NamedTuple):
 
 
 def small_corpus(
-    found: Sequence[CandidateRow],
+    candidates: Sequence[CandidateRow],
     statistics: Statistics,
     terms: QueryTerms,
     *,
-    told: Mapping[bytes, str] | None = None,
+    terms_counted: Mapping[bytes, str] | None = None,
     columns: Collection[str] = (),
     space: Compared | None = None,
 ) -> SmallCorpus:
     """Return entries as a corpus, in the order of their rows, by which equals are ordered.
 
     Args:
-        told: terms beside those of the queries that were counted in the vault, and what stands for each there.
+        terms_counted: terms beside those of the queries that were counted in the vault, and what stands for each there.
         columns: those that are wanted; for TF-IDF the counts of all terms of the entries are among the statistics.
     """
-    found = sorted(found, key=lambda one: one.candidate.row)
+    candidates = sorted(candidates, key=lambda item: item.candidate.row)
     names = NameTable()
-    values = zip(*[entry.candidate for entry in found]) if found else ((),) * len(Candidate._fields)
+    values = zip(*[entry.candidate for entry in candidates]) if candidates else ((),) * len(Candidate._fields)
     facts: dict[str, Sequence[Any]] = dict(zip(Candidate._fields, values))
     arrays: dict[str, NDArray[Any]] = {
         "rows": np.array(facts["row"], dtype=np.int64),
@@ -72,19 +72,19 @@ def small_corpus(
         "domain": np.array(names.numbers(facts["domain"]), dtype=np.int32),
     }
     texts = list(zip(*[facts[name] for name in COLUMNS]))
-    searched = [] if {"trigram", "tfidf"}.isdisjoint(columns) else [searched_text(*one[1:]) for one in texts]
+    searched = [] if {"trigram", "tfidf"}.isdisjoint(columns) else [searched_text(*item[1:]) for item in texts]
     text = _full_text(
         texts,
-        [entry.grams for entry in found],
+        [entry.grams for entry in candidates],
         searched if "trigram" in columns else (),
         statistics,
-        {**terms.stored, **(told or {})},
+        {**terms.stored, **(terms_counted or {})},
         terms.trigrams,
     )
     counted = _terms(searched, statistics) if "tfidf" in columns else None
     corpus = _core.Corpus(arrays, names.native, text=text, terms=counted)
-    of_rows = dict(zip(facts["row"], range(len(found))))
-    return SmallCorpus(corpus, of_rows, None if space is None else _vectors(found, space))
+    of_rows = dict(zip(facts["row"], range(len(candidates))))
+    return SmallCorpus(corpus, of_rows, None if space is None else _vectors(candidates, space))
 
 
 def _full_text(
@@ -123,9 +123,11 @@ def _terms(searched: Sequence[str], statistics: Statistics) -> tuple[_core.TermI
     return index, index.frequencies_given(statistics.documents(), statistics.frequencies)
 
 
-def _vectors(found: Sequence[CandidateRow], space: Compared) -> tuple[Any, ...]:
-    rows = unpacked(space.stored, [entry.vector for entry in found if entry.vector is not None], space.space.dimensions)
-    slots = np.flatnonzero([entry.vector is not None for entry in found])
-    positions = np.full(len(found), -1, dtype=np.int32)
+def _vectors(candidates: Sequence[CandidateRow], space: Compared) -> tuple[Any, ...]:
+    rows = unpacked(
+        space.stored, [entry.vector for entry in candidates if entry.vector is not None], space.space.dimensions
+    )
+    slots = np.flatnonzero([entry.vector is not None for entry in candidates])
+    positions = np.full(len(candidates), -1, dtype=np.int32)
     positions[slots] = np.arange(len(slots), dtype=np.int32)
     return space.space.space, _core.unit_rows(rows), slots, None, positions, space.sample

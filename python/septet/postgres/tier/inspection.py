@@ -39,30 +39,30 @@ def inspected(view: PostgresView, entry_id: str) -> Inspected | None:
     candidate = view.read.tables.entries.find(view.read, [entry_id]).get(entry_id)
     if candidate is None:
         return None
-    (found,) = view.entries_at([candidate.row])
+    (entry,) = view.entries_at([candidate.row])
     as_memory = view.plan.include_memories and not view.plan.scores_memories and candidate.kind == MEMORY
     filters = filters_passed(view.read, view.plan, candidate.row, memories=as_memory)
-    return Inspected(candidate, filters, _legs(view, found, filters, as_memory=as_memory))
+    return Inspected(candidate, filters, _legs(view, entry, filters, as_memory=as_memory))
 
 
-def _legs(view: PostgresView, found: CandidateRow, filters: Mapping[str, bool], *, as_memory: bool) -> list[LegReport]:
+def _legs(view: PostgresView, entry: CandidateRow, filters: Mapping[str, bool], *, as_memory: bool) -> list[LegReport]:
     passes = all(filters.values())
     if as_memory:
-        return [_memory_place(view, found, passes)]
+        return [_memory_place(view, entry, passes)]
     legs = []
     if "text" in view.plan.legs:
-        legs.append(_text_place(view, found, passes))
+        legs.append(_text_place(view, entry, passes))
     if view.plan.asks_vectors:
-        legs.append(_vector_place(view, found, passes))
+        legs.append(_vector_place(view, entry, passes))
     return legs
 
 
-def _text_place(view: PostgresView, found: CandidateRow, passes: bool) -> LegReport:
+def _text_place(view: PostgresView, entry: CandidateRow, passes: bool) -> LegReport:
     plan = view.at_step(view.plan)
     if not plan.query.terms:
         return LegReport("text", False, None, 0, view.taken, None, "no term is left of the query")
-    every, row = matches(view, view.plan), found.candidate.row
-    own = next((one for one in every if one.row == row), None)
+    every, row = matches(view, view.plan), entry.candidate.row
+    own = next((match for match in every if match.row == row), None)
     in_memory = plan.scores_memories or plan.profile.text.constants is not None
     if own is None and (plan.query.has_phrase or not in_memory):
         # It is told what it scores, whether or not it passes the filters.
@@ -70,16 +70,16 @@ def _text_place(view: PostgresView, found: CandidateRow, passes: bool) -> LegRep
         own = one_alone[0] if one_alone else None
     rank = None if own is None else _place(every, own)
     terms = list(dict.fromkeys(plan.query.terms))
-    hit = [term for term in terms if _holds(view, plan, found, term)]
-    words = [term for term in hit if _holds(view, plan, found, term, grams=False)]
-    detail = matched(terms, hit, words, view.bm25_of_grams(found) if hit else 0.0)
-    whole = sum(one.whole for one in every)
+    hit = [term for term in terms if _holds(view, plan, entry, term)]
+    words = [term for term in hit if _holds(view, plan, entry, term, grams=False)]
+    detail = matched(terms, hit, words, view.bm25_of_grams(entry) if hit else 0.0)
+    whole = sum(match.whole for match in every)
     if hit and plan.query.needed:
-        said = "1 entry" if whole == 1 else f"{whole} entries"
+        count = "1 entry" if whole == 1 else f"{whole} entries"
         detail += (
             "; strict wave: every word"
-            if holds_all(plan, found, view.terms)
-            else f"; relaxed wave, behind {said} with every word"
+            if holds_all(plan, entry, view.terms)
+            else f"; relaxed wave, behind {count} with every word"
         )
     if plan.query.steps:
         detail += f"; {answering_step(view.plan.query, view.answered.get(id(view.plan)))}"
@@ -91,19 +91,19 @@ def _text_place(view: PostgresView, found: CandidateRow, passes: bool) -> LegRep
 
 def _place(every: Sequence[MatchedEntry], own: MatchedEntry) -> int:
     before = (not own.whole, -own.score, own.row)
-    return sum((not one.whole, -one.score, one.row) < before for one in every) + 1
+    return sum((not match.whole, -match.score, match.row) < before for match in every) + 1
 
 
-def _holds(view: PostgresView, plan: Plan, found: CandidateRow, term: str, *, grams: bool = True) -> bool:
+def _holds(view: PostgresView, plan: Plan, entry: CandidateRow, term: str, *, grams: bool = True) -> bool:
     """Return True if full text finds a term of the query in an entry, with grams or without."""
-    candidate = found.candidate
+    candidate = entry.candidate
     # No search finds one that is split into parts.
     if (candidate.kind == MEMORY and not plan.scores_memories) or candidate.parent == candidate.id:
         return False
     wanted, begun = _core.index_terms(term), bool(plan.query.steps)
     parts = (TEXTS, GRAMS) if plan.query.grams and grams else (TEXTS,)
-    columns = [column for part in parts for column in columns_of(part, found.candidate, found.grams)]
-    if plan.query.has_phrase and found.candidate.kind == MEMORY:
+    columns = [column for part in parts for column in columns_of(part, entry.candidate, entry.grams)]
+    if plan.query.has_phrase and entry.candidate.kind == MEMORY:
         # FTS5 has no context of memories.
         columns[3] = []
     if begun:
@@ -112,11 +112,11 @@ def _holds(view: PostgresView, plan: Plan, found: CandidateRow, term: str, *, gr
     return bool(wanted) and any(times(column, wanted, begun=begun) for column in columns)
 
 
-def _memory_place(view: PostgresView, found: CandidateRow, passes: bool) -> LegReport:
-    return memory_place(view.plan, memories_matching(view, view.plan), found.candidate.row, passes=passes)
+def _memory_place(view: PostgresView, entry: CandidateRow, passes: bool) -> LegReport:
+    return memory_place(view.plan, memories_matching(view, view.plan), entry.candidate.row, passes=passes)
 
 
-def _vector_place(view: PostgresView, found: CandidateRow, passes: bool) -> LegReport:
+def _vector_place(view: PostgresView, entry: CandidateRow, passes: bool) -> LegReport:
     plan, space = view.plan, view.space
     if plan.vector is None or space is None:
         return nothing_compared(plan, view.mismatch)
@@ -127,23 +127,23 @@ def _vector_place(view: PostgresView, found: CandidateRow, passes: bool) -> LegR
         units = _core.unit_rows(unpacked(vault.vectors, vectors, space.dimensions))
         return _core.cosine_at(exact, units, np.arange(len(units), dtype=np.int64))
 
-    own = None if found.vector is None else float(cosines_of([found.vector])[0])
+    own = None if entry.vector is None else float(cosines_of([entry.vector])[0])
     # Nothing is so far.
     distance = 10.0 if own is None else 1.0 - own
     ((of, nearer),), beside = together(view.read, around(vault, space, scan, distance, passing))
     if own is None:
         return LegReport("vector", False, None, of, view.taken, None, f"no vector of model {space.model!r}")
     cosines: list[float] = cosines_of([row[0] for row in beside]).tolist() if beside else []
-    row = found.candidate.row
-    before = sum((-cosine, one[1]) < (-own, row) for cosine, one in zip(cosines, beside) if one[1] != row)
+    row = entry.candidate.row
+    before = sum((-cosine, match[1]) < (-own, row) for cosine, match in zip(cosines, beside) if match[1] != row)
     return LegReport("vector", True, nearer + before + 1 if passes else None, of, view.taken, own, f"cosine {own:.4f}")
 
 
-def counted_matches(view: PostgresView, query: int, asked: Sequence[Faceted]) -> list[Counted]:
+def counted_matches(view: PostgresView, query: int, fields: Sequence[Faceted]) -> list[Counted]:
     """Return by values of fields how many entries match a query and pass the filters."""
     listed = ListingSelection({}, None, also=_matching(view, query))
-    found = [values(view.read, what.field, what.by, listed, None) for what in asked]
-    return [Counted(field.counts, field.total, field.missing, field.distinct) for field in found]
+    counts = [values(view.read, what.field, what.by, listed, None) for what in fields]
+    return [Counted(field.counts, field.total, field.missing, field.distinct) for field in counts]
 
 
 def _matching(view: PostgresView, query: int) -> Condition:
@@ -152,7 +152,7 @@ def _matching(view: PostgresView, query: int) -> Condition:
     if not plan.asks_text:
         compared = plan.asks_vectors and view.space is not None
         return conjunction(conditions(plan)) if compared else Condition("FALSE")
-    rows = [one.row for one in matches(view, plan)]
+    rows = [match.row for match in matches(view, plan)]
     if plan.include_memories and not plan.scores_memories:
         rows += memories_matching(view, plan)
     return among(rows)

@@ -18,7 +18,7 @@ from septet import _core
 from septet.postgres.store.pipeline import together
 from septet.postgres.tables.conditions import conditions, conjunction
 from septet.postgres.tables.fulltext import Shares, sharing
-from septet.postgres.tier.statistics import Told
+from septet.postgres.tier.statistics import CountedTerms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,9 +49,9 @@ class _View(Protocol):
 def nearest_by_words(view: _View, query: int) -> list[int]:
     """Return the rows that pass the filters with the highest TF-IDF cosines above 0 with a query's text, best first."""
     plan = view.plans[query]
-    told = Told(view.statistics)
-    told.add_tokens([plan.query.text])
-    told.ask(view.read)
+    counted = CountedTerms(view.statistics)
+    counted.add_tokens([plan.query.text])
+    counted.ask(view.read)
     shares = _shares(view, plan.query.text)
     if shares is None:
         return []
@@ -60,18 +60,18 @@ def nearest_by_words(view: _View, query: int) -> list[int]:
     for start in range(0, len(bounds), TEXTS_AT_ONCE):
         if len(best) == plan.candidates and bounds[start][1] ** 0.5 * ABOVE < -best[-1][0]:
             break
-        found = view.entries_at([row for row, _ in bounds[start : start + TEXTS_AT_ONCE]])
-        cosines = cosines_of(view, plan.query.text, found).tolist()
-        best += [(-cosine, entry.candidate.row) for cosine, entry in zip(cosines, found) if cosine > 0]
+        entries = view.entries_at([row for row, _ in bounds[start : start + TEXTS_AT_ONCE]])
+        cosines = cosines_of(view, plan.query.text, entries).tolist()
+        best += [(-cosine, entry.candidate.row) for cosine, entry in zip(cosines, entries) if cosine > 0]
         best = sorted(best)[: plan.candidates]
     return [row for _, row in best]
 
 
-def cosines_of(view: _View, text: str, found: Sequence[CandidateRow]) -> NDArray[np.float64]:
+def cosines_of(view: _View, text: str, entries: Sequence[CandidateRow]) -> NDArray[np.float64]:
     """Return the TF-IDF cosines of entries ``(m,)`` with a text, 0 to 1."""
-    texts, told = [entry.candidate.text for entry in found], Told(view.statistics)
-    told.add_tokens([text, *texts])
-    told.ask(view.read)
+    texts, counted = [entry.candidate.text for entry in entries], CountedTerms(view.statistics)
+    counted.add_tokens([text, *texts])
+    counted.ask(view.read)
     index = _core.TermIndex()
     index.append(texts)
     frequencies = index.frequencies_given(view.statistics.documents(), view.statistics.frequencies)

@@ -34,35 +34,35 @@ class PostgresListings:
         self._kept: tuple[str, ListingMirror] | None = None
 
     def answer(
-        self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+        self, query: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
     ) -> tuple[_Answer, Shadowing | None]:
         """Return what is asked of the listing; see `septet.federation.member.Member`."""
         with self._store.reading() as read:
-            if isinstance(asked, MirrorAsked):
+            if isinstance(query, MirrorAsked):
                 return cast(_Answer, self._mirrored(read)), None
             if hidden is None:
-                return cast(_Answer, _answered(read, asked, ())), None
+                return cast(_Answer, _answered(read, query, ())), None
             mirror = self._mirrored(read)
             mask = hidden(mirror)
             rows = [] if mask is None else mirror.rows[mask].tolist()
-            return cast(_Answer, _answered(read, asked, rows)), mirror
+            return cast(_Answer, _answered(read, query, rows)), mirror
 
     def _mirrored(self, read: PostgresReading) -> ListingMirror:
         state, kept = table.state(read), self._kept
         if kept is None or kept[0] != state:
-            found = table.every(read)
-            rows, ids, begins, ends = zip(*found) if found else ((), (), (), ())
+            entries = table.every(read)
+            rows, ids, begins, ends = zip(*entries) if entries else ((), (), (), ())
             known_ids = np.empty(len(ids), dtype=object)
             known_ids[:] = ids
-            made = ListingMirror(
+            mirror = ListingMirror(
                 state,
                 np.array(rows, dtype=np.int64),
                 known_ids,
                 _times(begins, -np.inf),
                 _times(ends, np.inf),
             )
-            same = kept is not None and all(map(np.array_equal, kept[1][1:], made[1:]))
-            kept = self._kept = (state, kept[1] if kept is not None and same else made)
+            same = kept is not None and all(map(np.array_equal, kept[1][1:], mirror[1:]))
+            kept = self._kept = (state, kept[1] if kept is not None and same else mirror)
         return kept[1]
 
 
@@ -70,19 +70,19 @@ def _times(values: tuple[float | None, ...], unset: float) -> Any:
     return np.array([unset if value is None else value for value in values], dtype=np.float64)
 
 
-def _answered(read: PostgresReading, asked: AskedListing[Any], hidden: list[int] | tuple[()]) -> Any:
-    if isinstance(asked, PageAsked):
-        return _placed(read, asked.request, _listed(asked.request, hidden))
-    if isinstance(asked, NumberAsked):
-        return table.number(read, _listed(asked.request, hidden))
-    if isinstance(asked, CountsAsked):
-        what = asked.what
+def _answered(read: PostgresReading, query: AskedListing[Any], hidden: list[int] | tuple[()]) -> Any:
+    if isinstance(query, PageAsked):
+        return _placed(read, query.request, _listed(query.request, hidden))
+    if isinstance(query, NumberAsked):
+        return table.number(read, _listed(query.request, hidden))
+    if isinstance(query, CountsAsked):
+        what = query.what
         # As in arrays, dates are cut when those of all tiers are together.
-        most = asked.limit if what.by is None else None
-        found = table.values(read, what.field, what.by, _listed(asked.request, hidden), most)
-        other = found.every - sum(count for _, count in found.counts)
-        return Counted(found.counts, found.total, found.missing, found.distinct, other)
-    raise TypeError(f"a listing on PostgreSQL is not asked for {type(asked).__name__}")
+        most = query.limit if what.by is None else None
+        counts = table.values(read, what.field, what.by, _listed(query.request, hidden), most)
+        other = counts.every - sum(count for _, count in counts.counts)
+        return Counted(counts.counts, counts.total, counts.missing, counts.distinct, other)
+    raise TypeError(f"a listing on PostgreSQL is not asked for {type(query).__name__}")
 
 
 def _listed(request: Request, hidden: list[int] | tuple[()]) -> ListingSelection:
@@ -91,5 +91,5 @@ def _listed(request: Request, hidden: list[int] | tuple[()]) -> ListingSelection
 
 def _placed(read: PostgresReading, request: Request, listed: ListingSelection) -> list[Placed]:
     most = None if request.limit is None else request.limit + 1
-    found = table.page(read, listed, request.keys, most, request.after)
-    return [Placed(entry.to_entry(), Cursor(values, entry.id)) for entry, values in found]
+    rows = table.page(read, listed, request.keys, most, request.after)
+    return [Placed(entry.to_entry(), Cursor(values, entry.id)) for entry, values in rows]

@@ -32,21 +32,21 @@ def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Se
     """
     if not (plan.asks_text and view.statistics.rows):
         return []
-    one = view.at_step(plan)
-    leg = text_leg(one, view.statistics, view.terms)._replace(most=MOST)
+    planned = view.at_step(plan)
+    leg = text_leg(planned, view.statistics, view.terms)._replace(most=MOST)
     if only is not None:
         leg = leg._replace(condition=only)
     vault, apart = view.read.vault, view.apart.get(id(plan))
-    more = memories_apart(vault, one, view.statistics, view.terms, leg, only) if apart is not None else []
-    if one.query.steps:
-        rows, *beside = together(view.read, [cascade(vault, one, view.statistics, view.terms, leg), *more])
+    more = memories_apart(vault, planned, view.statistics, view.terms, leg, only) if apart is not None else []
+    if planned.query.steps:
+        rows, *beside = together(view.read, [cascade(vault, planned, view.statistics, view.terms, leg), *more])
         ranked = [MatchedEntry(row, False, score) for *_, score, row in rows]
     else:
-        asked = [ranking.of_terms(vault, leg), blocks.changes(vault)]
+        statements = [ranking.of_terms(vault, leg), blocks.changes(vault)]
         if leg.condition is None and leg.now is not None:
-            asked.append(ranking.outside(vault, leg.now))
-        answers = together(view.read, [*asked, *more])
-        best, beside = ranking.matched(leg, ranking.TermBlocks(*answers[: len(asked)])), answers[len(asked) :]
+            statements.append(ranking.outside(vault, leg.now))
+        answers = together(view.read, [*statements, *more])
+        best, beside = ranking.matched(leg, ranking.TermBlocks(*answers[: len(statements)])), answers[len(statements) :]
         if leg.condition is not None:
             (passed,) = together(view.read, [best.passing(vault, leg.condition)])
             best = best.filtered(passed)
@@ -54,7 +54,7 @@ def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Se
         ranked = [MatchedEntry(row, at < best.whole, score) for at, (row, score) in enumerate(scored)]
     if apart is not None:
         ranked += [MatchedEntry(row, whole, apart.scale * score) for _, _, whole, score, row in beside[0]]
-        ranked.sort(key=lambda one: (not one.whole, -one.score, one.row))
+        ranked.sort(key=lambda match: (not match.whole, -match.score, match.row))
     return ranked
 
 
@@ -68,6 +68,6 @@ def memories_matching(view: PostgresView, plan: Plan) -> list[int]:
         step = view.answered.get(id(plan))
         (kept,) = memories_of(view.read, [plan._replace(candidates=MOST)], [step], view.statistics, view.terms)
         return [*kept.rows]
-    asked = memories_leg(view.read, view.at_step(plan)._replace(candidates=MOST), view.statistics, view.terms)
-    (rows,) = together(view.read, [statement for _, statement in asked])
+    statements = memories_leg(view.read, view.at_step(plan)._replace(candidates=MOST), view.statistics, view.terms)
+    (rows,) = together(view.read, [statement for _, statement in statements])
     return [row[-1] for row in rows]

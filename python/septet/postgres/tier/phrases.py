@@ -70,7 +70,7 @@ class Phrases:
 
     def holding(self, name: str, parts: Sequence[int], *, memories: bool) -> int:
         """Return how many entries hold a phrase in any of the parts."""
-        own = [one for one in self.postings.get(name, ()) if memories or not one.memory]
+        own = [place for place in self.postings.get(name, ()) if memories or not place.memory]
         return len({posting.row for posting in own if posting.part in parts})
 
 

@@ -63,10 +63,10 @@ class SpaceCache:
 
     def sample(self, space: int, has: SpaceCoverage) -> _core.Sample | None:
         """Return a sample of as many rows as there are, if its own are known."""
-        found = self._samples.get((space, has.digest))
-        if found is None or found.sample.population == has.population:
-            return None if found is None else found.sample
-        return self.remember(space, has, found.units, found.keys, found.sample)
+        sample = self._samples.get((space, has.digest))
+        if sample is None or sample.sample.population == has.population:
+            return None if sample is None else sample.sample
+        return self.remember(space, has, sample.units, sample.keys, sample.sample)
 
     def remember(
         self,
@@ -79,12 +79,12 @@ class SpaceCache:
         """Make a sample of its rows ``(v, d)`` and their keys ``(v,)``, and remember it."""
         slots, alive = np.arange(len(keys), dtype=np.int64), np.ones(len(keys), dtype=np.bool_)
         # On a cluster a row may be there before it is counted.
-        made = _core.Sample(units, keys, slots, alive, before, population=max(has.population, len(keys)))
+        sample = _core.Sample(units, keys, slots, alive, before, population=max(has.population, len(keys)))
         with self._lock:
             while len(self._samples) >= MOST_SAMPLES:
                 self._samples.pop(next(iter(self._samples)))
-            self._samples[space, has.digest] = _Sampled(units, keys, made)
-        return made
+            self._samples[space, has.digest] = _Sampled(units, keys, sample)
+        return sample
 
 
 def likely(plans: Sequence[Plan], known: Sequence[Space]) -> list[Space]:
@@ -96,12 +96,16 @@ def likely(plans: Sequence[Plan], known: Sequence[Space]) -> list[Space]:
 
 
 def compared(
-    read: PostgresReading, plans: Sequence[Plan], statistics: Statistics, asked: Sequence[Space], kept: SpaceCache
+    read: PostgresReading,
+    plans: Sequence[Plan],
+    statistics: Statistics,
+    covered_spaces: Sequence[Space],
+    kept: SpaceCache,
 ) -> tuple[Compared | None, VectorError | None]:
     """Return what query vectors are compared with; where none fits, None and why.
 
     Args:
-        asked: the spaces of which the statistics say what is covered.
+        covered_spaces: the spaces of which the statistics say what is covered.
     """
     plan = _with_vector(plans)
     if plan is None:
@@ -119,7 +123,7 @@ def compared(
                 return None, fault
     if space is None:
         return None, None
-    if space.space in {item.space for item in asked}:
+    if space.space in {item.space for item in covered_spaces}:
         has = covered.covered(statistics.counted, space, memories=statistics.memories)
     else:
         (has,) = covered.of(read, [space], memories=statistics.memories)
@@ -127,7 +131,7 @@ def compared(
 
 
 def _with_vector(plans: Sequence[Plan]) -> Plan | None:
-    plan = next((one for one in plans if one.vector is not None), None)
+    plan = next((item for item in plans if item.vector is not None), None)
     return plan if plan is not None and "vector" in plan.legs else None
 
 
@@ -138,9 +142,9 @@ def _fitting(plan: Plan, spaces: Sequence[Space]) -> list[Space]:
 
 
 def _sample(read: PostgresReading, space: Space, has: SpaceCoverage, kept: SpaceCache) -> _core.Sample:
-    found = kept.sample(space.space, has)
-    if found is not None:
-        return found
+    sample = kept.sample(space.space, has)
+    if sample is not None:
+        return sample
     (rows,) = together(read, [nearest.sampled(read.vault, space, covered.limit(has.shift), memories=has.memories)])
     vectors = unpacked(read.vault.vectors, [row[1] for row in rows], space.dimensions)
     return kept.remember(

@@ -53,8 +53,8 @@ class QueryTerms(NamedTuple):
 
     def stems(self, plans: Sequence[Plan]) -> list[bytes]:
         """Return what words are to begin with in cascades, each once."""
-        asked = dict.fromkeys(self.stem(term) for plan in plans if plan.query.steps for term in plan.query.terms)
-        return [stem for stem in asked if stem in self.stored]
+        stems = dict.fromkeys(self.stem(term) for plan in plans if plan.query.steps for term in plan.query.terms)
+        return [stem for stem in stems if stem in self.stored]
 
     def stem_of(self, name: str) -> bytes:
         """Return the stem of a phrase, given what stands for it."""
@@ -62,7 +62,7 @@ class QueryTerms(NamedTuple):
 
     def phrases(self) -> dict[str, Sequence[bytes]]:
         """Return the tokens of each phrase, by what stands for it."""
-        return {self.names[term]: found for term, found in self.tokens.items() if len(found) > 1}
+        return {self.names[term]: tokens for term, tokens in self.tokens.items() if len(tokens) > 1}
 
 
 class Statistics:
@@ -147,10 +147,10 @@ class Statistics:
 
     def take(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Take what a `question` was answered."""
-        found = PartCounts.read(rows)
-        for part, own in found.counts.items():
+        counts = PartCounts.read(rows)
+        for part, own in counts.counts.items():
             self.counted.counts.setdefault(part, {}).update(own)
-        self.counted.totals.update(found.totals)
+        self.counted.totals.update(counts.totals)
 
     def put(self, part: int, term: str, count: int) -> None:
         """Take a count that was made elsewhere; of memories by their own part."""
@@ -172,8 +172,8 @@ class Statistics:
 
     def count(self, part: int, term: str) -> int:
         """Return how many rows hold a term that was asked for."""
-        found = self.counted.counts.get(part, {}).get(term, 0)
-        return found + self.counted.counts.get(part + MEMORIES, {}).get(term, 0) if self.memories else found
+        counts = self.counted.counts.get(part, {}).get(term, 0)
+        return counts + self.counted.counts.get(part + MEMORIES, {}).get(term, 0) if self.memories else counts
 
     def holding(self, name: str | None, *, grams: bool) -> int:
         """Return how many rows hold a term that was asked for, among their grams too, if asked; of None none do."""
@@ -210,8 +210,8 @@ class Statistics:
 
 
 def _idf(rows: int, count: int) -> float:
-    found = log((max(rows - count, 0) + 0.5) / (count + 0.5))
-    return found if found > 0.0 else LEAST_IDF
+    value = log((max(rows - count, 0) + 0.5) / (count + 0.5))
+    return value if value > 0.0 else LEAST_IDF
 
 
 def terms_of(plans: Sequence[Plan]) -> QueryTerms:
@@ -223,10 +223,14 @@ def terms_of(plans: Sequence[Plan]) -> QueryTerms:
         for term in (*query.terms, *forms):
             if term not in texts:
                 texts[term] = _core.index_terms(term)
-    tokens = list(dict.fromkeys(token for found in texts.values() for token in found))
+    tokens = list(dict.fromkeys(token for tokens_of_term in texts.values() for token in tokens_of_term))
     stored = dict(zip(tokens, _core.stored_terms(tokens)))
     # No name in the database has a blank.
-    names = {term: " ".join(stored[token] for token in found) for term, found in texts.items() if found}
+    names = {
+        term: " ".join(stored[token] for token in tokens_of_term)
+        for term, tokens_of_term in texts.items()
+        if tokens_of_term
+    }
     trigrams: dict[int, None] = {}
     if "trigram" in plans[0].corpus_columns:
         trigrams = dict.fromkeys(n for plan in plans if plan.asks_text for n in _core.trigram_numbers(plan.query.text))
@@ -252,44 +256,46 @@ class Asking:
         if plan.query.grams:
             wanted += [(GRAMS, stored) for stored in terms.stored.values()]
         wanted += [(TRIGRAMS, str(number)) for number in terms.trigrams]
-        self._found = found = Statistics(plan.scores_memories)
-        self.statements = [found.question(vault, wanted, {FEEDBACK: ACTIONS}, spaces), *standing(vault)]
+        self._found = statistics = Statistics(plan.scores_memories)
+        self.statements = [statistics.question(vault, wanted, {FEEDBACK: ACTIONS}, spaces), *standing(vault)]
         self._outside = "tfidf" in plan.corpus_columns or plan.scans_words
         if self._outside:
             self.statements.append(outside(vault, plan.now, memories=plan.scores_memories))
         self._stems = terms.stems(plans)
         begun = plan.profile.text.match == "cascade"
-        self._begun = _of_begun(plans, found) if begun else []
+        self._begun = _of_begun(plans, statistics) if begun else []
         if self._stems:
             from septet.postgres.tables import blocks, ranking
 
             self.statements += [ranking.of_beginning(vault, terms.stored[stem]) for stem in self._stems]
             self.statements.append(blocks.changes(vault))
-        found.phrases = Phrases(terms.phrases(), begun=begun)
-        self.statements += found.phrases.questions(vault)
+        statistics.phrases = Phrases(terms.phrases(), begun=begun)
+        self.statements += statistics.phrases.questions(vault)
 
     def taken(self, answers: Iterable[Sequence[tuple[Any, ...]]]) -> Statistics:
         """Return what the statements were answered."""
-        found, left = self._found, iter(answers)
-        found.take(next(left))
-        found.linked, found.spaces, found.indexed = SpacesAndLinks.read(next(left), next(left), next(left))
+        statistics, left = self._found, iter(answers)
+        statistics.take(next(left))
+        statistics.linked, statistics.spaces, statistics.indexed = SpacesAndLinks.read(
+            next(left), next(left), next(left)
+        )
         if self._outside:
             ((entries, digest),) = next(left)
-            found.counted_outside = entries, digest
+            statistics.counted_outside = entries, digest
         words = {self.terms.stored[stem]: next(left) for stem in self._stems}
         changes = next(left) if words else ()
-        found.phrases.take([*left])
-        for part, name, count in found.phrases.counts():
-            found.put(part, name, count)
+        statistics.phrases.take([*left])
+        for part, name, count in statistics.phrases.counts():
+            statistics.put(part, name, count)
         if self._begun:
             self._count_begun(words, changes)
         for held, weights, of in self._begun:
-            for name, postings in found.phrases.postings.items():
+            for name, postings in statistics.phrases.postings.items():
                 held[self.terms.stem_of(name)] = sum(
                     posting.part == TEXTS and posting.memory in of and posting.weighed(weights) > 0
                     for posting in postings
                 )
-        return found
+        return statistics
 
     def _count_begun(self, words: dict[str, Sequence[tuple[Any, ...]]], changes: Sequence[tuple[Any, ...]]) -> None:
         """Count the rows that hold what begins with the words of a cascade, and keep these for its ranking."""
@@ -307,21 +313,25 @@ class Asking:
 
 
 def _of_begun(
-    plans: Sequence[Plan], found: Statistics
+    plans: Sequence[Plan], statistics: Statistics
 ) -> list[tuple[dict[bytes, int], Sequence[float], Sequence[bool]]]:
     """Return the counts of a cascade, each with the weights of the columns, and whether memories or others count."""
     plan = plans[0]
     weights = plan.profile.text.weights.array.tolist()
     if not plan.scores_memories:
-        return [(found.begun, weights, (False,))]
-    every = (found.begun, weights, (False, True))
-    if not any(one.query.has_phrase for one in plans):
+        return [(statistics.begun, weights, (False,))]
+    every = (statistics.begun, weights, (False, True))
+    if not any(item.query.has_phrase for item in plans):
         return [every]
     without_context = [*weights[:3], 0.0, *weights[4:]]
-    return [every, (found.begun_alone, weights, (False,)), (found.begun_in_memories, without_context, (True,))]
+    return [
+        every,
+        (statistics.begun_alone, weights, (False,)),
+        (statistics.begun_in_memories, without_context, (True,)),
+    ]
 
 
-class Told:
+class CountedTerms:
     """The third round trip: counts of the candidates' own terms, for profiles that need them."""
 
     def __init__(self, statistics: Statistics) -> None:
@@ -330,10 +340,10 @@ class Told:
         self.stored: dict[bytes, str] = {}
         self._tokens: dict[str, str] = {}
 
-    def add_text(self, found: Iterable[CandidateRow]) -> None:
+    def add_text(self, entries: Iterable[CandidateRow]) -> None:
         """Count the terms of full text that entries hold."""
         new: dict[bytes, None] = {}
-        for entry in found:
+        for entry in entries:
             c = entry.candidate
             for text in (c.id, c.title, c.description, c.context, c.tags_json):
                 new.update(dict.fromkeys(_core.index_terms(text)))

@@ -132,7 +132,7 @@ class PostgresSession:
     @_translated
     def _recall(self) -> Sequence[Recalled]:
         view = self.view
-        found = view.recall(self.place)
+        recalled = view.recall(self.place)
         self.recalled = True
         notes = self._notes()
         return [
@@ -149,18 +149,18 @@ class PostgresSession:
                 view.whole[id(plan)] if plan.query.needed else None,
                 view.answered.get(id(plan)) if plan.query.steps else None,
             )
-            for plan, (pool, matches) in zip(view.plans, found)
+            for plan, (pool, matches) in zip(view.plans, recalled)
         ]
 
     @_translated
     def ids(self, rows: Sequence[int]) -> Sequence[str]:
         """Return the ids of candidates."""
-        return [one.id for one in self.view.facts_at(rows)]
+        return [entry.id for entry in self.view.facts_at(rows)]
 
     @_translated
     def groups(self, rows: Sequence[int]) -> Sequence[str]:
         """Return the ids of the parents of candidates, their own where they have none."""
-        return [one.id if one.parent is None else one.parent for one in self.view.facts_at(rows)]
+        return [entry.id if entry.parent is None else entry.parent for entry in self.view.facts_at(rows)]
 
     @_translated
     def neighbours(self, query: int, anchors: Sequence[int], known: Pool) -> Neighbours:
@@ -172,8 +172,8 @@ class PostgresSession:
         from septet.tiers.protocol import rows_in
 
         rows = rows_in(known, self.place, lambda ids: rows_of(self.view.read, ids))
-        steps, found, more = near(self.view, [rows[at] for at in anchors], rows)
-        return Neighbours(steps, self.view.candidates_at(self.place, query, found), more)
+        steps, reached, more = near(self.view, [rows[at] for at in anchors], rows)
+        return Neighbours(steps, self.view.candidates_at(self.place, query, reached), more)
 
     @_translated
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
@@ -196,7 +196,7 @@ class PostgresSession:
     @_translated
     def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
         """Return for each path into attrs the numbers of candidates ``(m,)``, NaN where there is none."""
-        return numbers_of([one.attrs_json for one in self.view.facts_at(rows)], paths)
+        return numbers_of([entry.attrs_json for entry in self.view.facts_at(rows)], paths)
 
     @_translated
     def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
@@ -246,8 +246,8 @@ class PostgresSession:
             notes = [*notes, Note("phrase_cut", cause, "ask with rarer words, or narrow the search", name)]
         if plan.query.has_phrase and plan.asks_text and plan.profile.text.constants is not None:
             notes = [*notes, constants_of_fts5(name)]
-        found = view.left_out.get(id(plan), 0)
-        return [*notes, memories_left_out(found, name)] if found else notes
+        left_out = view.left_out.get(id(plan), 0)
+        return [*notes, memories_left_out(left_out, name)] if left_out else notes
 
     def _notes(self) -> list[Note]:
         name, view, plan = self.name, self.view, self.view.plan
@@ -273,12 +273,12 @@ class PostgresSession:
 def held(view: PostgresView, tier: int, query: int, ids: Sequence[str]) -> Overrides:
     """Say which of the ids the vault holds, and bring those that pass the filters."""
     plan = view.plans[query]
-    found = valid_ids(view.read, plan, ids)
-    if not found:
-        return Overrides(found, EMPTY)
-    rows = passing_rows(view.read, plan, [entry_id for entry_id in ids if entry_id in found])
+    existing = valid_ids(view.read, plan, ids)
+    if not existing:
+        return Overrides(existing, EMPTY)
+    rows = passing_rows(view.read, plan, [entry_id for entry_id in ids if entry_id in existing])
     pool = view.candidates_at(tier, query, rows)
-    return Overrides(found, pool if pool.ids is not None else pool.with_ids([c.id for c in view.facts_at(rows)]))
+    return Overrides(existing, pool if pool.ids is not None else pool.with_ids([c.id for c in view.facts_at(rows)]))
 
 
 class PostgresTier(NamedTuple):
@@ -336,8 +336,8 @@ def near(view: PostgresView, anchors: Sequence[int], known: Sequence[int]) -> tu
     depth, most = len(graph.proximity), graph.most_links
     # Candidates walk too where a walk from an anchor may miss them.
     starts = [row for row in (anchors if most is None else (*anchors, *known)) if row >= 0]
-    found = np.array(edges(view.read, starts, depth, most), dtype=np.int64).reshape(-1, 3)
-    source, target, age = (np.ascontiguousarray(found[:, at]) for at in range(3))
+    links_found = np.array(edges(view.read, starts, depth, most), dtype=np.int64).reshape(-1, 3)
+    source, target, age = (np.ascontiguousarray(links_found[:, at]) for at in range(3))
     links = _core.Links(source, target, age)
     steps, rows, more = links.near(_array(anchors), _array(known), depth, most)
     taken: list[int] = []

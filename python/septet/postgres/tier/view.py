@@ -21,7 +21,7 @@ from septet.postgres.tier.corpus import SmallCorpus, small_corpus
 from septet.postgres.tier.outside import outside_of
 from septet.postgres.tier.phrases import constants
 from septet.postgres.tier.spaces import Compared, SpaceCache, compared, likely
-from septet.postgres.tier.statistics import Asking, Told
+from septet.postgres.tier.statistics import Asking, CountedTerms
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import EMPTY, Pool
 from septet.store.rows import MissingRows
@@ -99,7 +99,7 @@ class PostgresView:
         self.left_out: dict[int, int] = {}
         self.apart: dict[int, Apart] = {}
         self.found: dict[int, CandidateRow] = {}
-        self._told, self._kept = Told(self.statistics), kept
+        self._terms_counted, self._kept = CountedTerms(self.statistics), kept
 
     def close(self) -> None:
         """End the transaction."""
@@ -132,8 +132,8 @@ class PostgresView:
         self._tell(chosen, feedback)
         small = self._corpus([*chosen.found.values()])
         cuts = plan.profile.cuts
-        found = small.corpus.recall(
-            [self._query(one, _given(one, small, answered)) for one, answered in zip(self.plans, chosen.answered)],
+        recalled = small.corpus.recall(
+            [self._query(item, _given(item, small, answered)) for item, answered in zip(self.plans, chosen.answered)],
             tier=tier,
             k=(plan.candidates, plan.taken(compared=True)),
             guard=None if plan.limit is not None else (cuts.guard_below, cuts.limit),
@@ -143,18 +143,18 @@ class PostgresView:
             constants=plan.profile.text.constants,
             feedback=feedback,
         )
-        for one, answered in zip(self.plans, chosen.answered):
-            self.memories[id(one)], self.more_memories[id(one)] = answered.memories, answered.more
-            self.left_out[id(one)] = answered.left_out
-            if one.query.steps:
-                self.answered[id(one)] = answered.step
-            if one.query.needed:
-                self.whole[id(one)] = answered.whole
-            if one.typos and one.asks_text and not one.query.has_phrase and self._lacks_any(one):
-                self.unknown.add(id(one))
+        for item, answered in zip(self.plans, chosen.answered):
+            self.memories[id(item)], self.more_memories[id(item)] = answered.memories, answered.more
+            self.left_out[id(item)] = answered.left_out
+            if item.query.steps:
+                self.answered[id(item)] = answered.step
+            if item.query.needed:
+                self.whole[id(item)] = answered.whole
+            if item.typos and item.asks_text and not item.query.has_phrase and self._lacks_any(item):
+                self.unknown.add(id(item))
         return [
-            (self._completed(one, pool, by_text), answered.matches)
-            for one, answered, (pool, _, by_text, *_) in zip(self.plans, chosen.answered, found)
+            (self._completed(item, pool, by_text), answered.matches)
+            for item, answered, (pool, _, by_text, *_) in zip(self.plans, chosen.answered, recalled)
         ]
 
     def candidates_at(self, tier: int, query: int, rows: Sequence[int]) -> Pool:
@@ -162,11 +162,11 @@ class PostgresView:
         if not rows:
             return EMPTY
         plan = self.at_step(self.plans[query])
-        found = self.entries_at(rows)
+        entries = self.entries_at(rows)
         if "tfidf" in plan.corpus_columns:
-            self._told.add_tokens([plan.query.text, *(entry.candidate.text for entry in found)])
-            self._told.ask(self.read)
-        small = self._corpus(found)
+            self._terms_counted.add_tokens([plan.query.text, *(entry.candidate.text for entry in entries)])
+            self._terms_counted.ask(self.read)
+        small = self._corpus(entries)
         pool = small.corpus.candidates_at(
             self._query(plan, _given(plan, small, LegCandidates())),
             small.slots_of(rows),
@@ -179,16 +179,16 @@ class PostgresView:
         if plan.scans_words:
             from septet.postgres.tier.likeness import cosines_of
 
-            of_rows = dict(zip(rows, cosines_of(self, plan.query.text, found)))
+            of_rows = dict(zip(rows, cosines_of(self, plan.query.text, entries)))
             pool = pool.with_columns({"tfidf": np.array([of_rows[row] for row in pool.rows])})
         return self._completed(self.plans[query], pool, 0)
 
-    def bm25_of_grams(self, found: CandidateRow) -> float:
+    def bm25_of_grams(self, entries: CandidateRow) -> float:
         """Return what parts of words and names add to the BM25 of an entry."""
-        plan, small = self.at_step(self.plan), self._corpus([found])
+        plan, small = self.at_step(self.plan), self._corpus([entries])
         pool = small.corpus.candidates_at(
             self._query(plan, _given(plan, small, LegCandidates())),
-            small.slots_of([found.candidate.row]),
+            small.slots_of([entries.candidate.row]),
             tier=0,
             weights=plan.profile.text.weights.array,
             columns={"bm25", "bm25_grams"},
@@ -201,7 +201,7 @@ class PostgresView:
         missing = [row for row in dict.fromkeys(rows) if row not in self.found]
         if missing:
             (more,) = together(self.read, [stored.of_rows(self.read.vault, missing, self.space)])
-            self.found.update((one.candidate.row, one) for one in stored.all_of(more))
+            self.found.update((plan.candidate.row, plan) for plan in stored.all_of(more))
         return [self.found[row] for row in rows if row in self.found]
 
     def facts_at(self, rows: Sequence[int]) -> list[Candidate]:
@@ -210,16 +210,16 @@ class PostgresView:
         Raises:
             MissingRows: one of them is not there.
         """
-        found = self.entries_at(rows)
-        if len(found) < len(rows):
-            raise MissingRows(f"{len(rows) - len(found)} of {len(rows)} rows are not in the vault")
-        return [entry.candidate for entry in found]
+        entries = self.entries_at(rows)
+        if len(entries) < len(rows):
+            raise MissingRows(f"{len(rows) - len(entries)} of {len(rows)} rows are not in the vault")
+        return [entry.candidate for entry in entries]
 
     def unit_rows(self, rows: Sequence[int]) -> NDArray[np.float64]:
         """Return the vectors of entries at unit length ``(m, d)``, NaN where there is none."""
         assert self.space is not None
         units = np.full((len(rows), self.space.dimensions), np.nan)
-        vectors = [one.vector for one in self.entries_at(rows)]
+        vectors = [plan.vector for plan in self.entries_at(rows)]
         at = [place for place, vector in enumerate(vectors) if vector is not None]
         if at:
             held = [vector for vector in vectors if vector is not None]
@@ -231,7 +231,7 @@ class PostgresView:
         space = self.space
         if space is None:
             return []
-        others = [one for one in self.statistics.spaces if one.dimensions == space.dimensions]
+        others = [plan for plan in self.statistics.spaces if plan.dimensions == space.dimensions]
         return sorted(other.model for other in others if other.model != space.model)
 
     def at_step(self, plan: Plan) -> Plan:
@@ -256,8 +256,8 @@ class PostgresView:
 
     def _measured_agreement(self, has: Compared) -> float:
         shift, memories = has.covered.shift, has.covered.memories
-        asked = nearest.drawn(self.read.vault, has.space, limit(shift), RULE.entries, memories=memories)
-        (rows,) = together(self.read, [asked])
+        statement = nearest.drawn(self.read.vault, has.space, limit(shift), RULE.entries, memories=memories)
+        (rows,) = together(self.read, [statement])
         agreement = measured(
             self.plan,
             self.facts_at([row for (row,) in rows]),
@@ -279,27 +279,27 @@ class PostgresView:
         """Count what the candidates themselves hold, where the profile needs it."""
         if "tfidf" in self.plan.corpus_columns:
             texts = [entry.candidate.text for entry in chosen.found.values()]
-            self._told.add_tokens([*(plan.query.text for plan in self.plans), *texts])
+            self._terms_counted.add_tokens([*(plan.query.text for plan in self.plans), *texts])
         if "feedback" in self.plan.corpus_columns and feedback is not None:
-            best = [row for one in chosen.answered for row in one.by_text[: feedback[0] + MORE_BEST]]
-            self._told.add_text([chosen.found[row] for row in dict.fromkeys(best)])
-        self._told.ask(self.read)
+            best = [row for item in chosen.answered for row in item.by_text[: feedback[0] + MORE_BEST]]
+            self._terms_counted.add_text([chosen.found[row] for row in dict.fromkeys(best)])
+        self._terms_counted.ask(self.read)
 
-    def _corpus(self, found: Sequence[CandidateRow]) -> SmallCorpus:
+    def _corpus(self, entries: Sequence[CandidateRow]) -> SmallCorpus:
         return small_corpus(
-            found,
+            entries,
             self.statistics,
             self.terms,
-            told=self._told.stored,
+            terms_counted=self._terms_counted.stored,
             columns=self.plan.corpus_columns,
             space=self._compared,
         )
 
-    def _query(self, plan: Plan, given: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
+    def _query(self, plan: Plan, ranked: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
         query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
         terms = query.terms if plan.asks_text else ()
         steps = [step[1:] for step in query.steps] if query.steps else ()
-        return query.text, terms, query.words, query.grams, vector, given, query.needed, steps
+        return query.text, terms, query.words, query.grams, vector, ranked, query.needed, steps
 
     def _feedback(self) -> tuple[int, int, int, float] | None:
         """Return how much feedback counts; None where most entries have vectors, or several tiers must compare."""
@@ -326,10 +326,10 @@ class PostgresView:
         if plan.query.has_phrase and plan.asks_text:
             from septet.postgres.tier.completion import ranked_by_phrases
 
-            found = [self.found[row] for row in pool.rows]
+            entries = [self.found[row] for row in pool.rows]
             counts, memories = self.term_counts(plan), self.apart.get(id(plan))
-            one = self.at_step(plan)
-            pool = ranked_by_phrases(one, pool, found, by_text, self.statistics, self.terms, counts, memories)
+            item = self.at_step(plan)
+            pool = ranked_by_phrases(item, pool, entries, by_text, self.statistics, self.terms, counts, memories)
         late = self.without_vectors[0] > 0 and plan.asks_text and plan.vector is not None
         if not plan.tags and not plan.needs_ids and not late:
             return pool

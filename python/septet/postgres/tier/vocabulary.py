@@ -35,16 +35,16 @@ def words_near(
     near: dict[str, dict[str, int]] = {}
     for word, edits in wanted.items():
         others = by_word[_core.fold(word)]
-        found = zip(others, _core.edits_between(word, others, edits))
-        near[word] = {other: away for other, away in found if away is not None}
-    rows = _rows_holding(read, [other for found in near.values() for other in found], memories=memories)
+        nearby = zip(others, _core.edits_between(word, others, edits))
+        near[word] = {other: away for other, away in nearby if away is not None}
+    rows = _rows_holding(read, [other for nearby in near.values() for other in nearby], memories=memories)
 
-    def nearest(found: Mapping[str, int]) -> list[tuple[str, int, int]]:
+    def nearest(nearby: Mapping[str, int]) -> list[tuple[str, int, int]]:
         """Return the best of the words that are near."""
-        held = sorted((edits, -rows[other], other) for other, edits in found.items() if rows.get(other))
+        held = sorted((edits, -rows[other], other) for other, edits in nearby.items() if rows.get(other))
         return [(other, edits, -count) for edits, count, other in held[:most]]
 
-    return {word: nearest(found) for word, found in near.items()}
+    return {word: nearest(nearby) for word, nearby in near.items()}
 
 
 def words_from(read: PostgresReading, beginnings: Sequence[str], most: int) -> dict[str, list[str]]:
@@ -61,26 +61,26 @@ def words_from(read: PostgresReading, beginnings: Sequence[str], most: int) -> d
     return {letters: best[_core.fold(letters)] for letters in beginnings}
 
 
-def _found(read: PostgresReading, asked: Statement, names: Sequence[str]) -> dict[str, list[str]]:
-    (answer,) = together(read, [asked])
-    found: dict[str, list[str]] = {name: [] for name in names}
+def _found(read: PostgresReading, statement: Statement, names: Sequence[str]) -> dict[str, list[str]]:
+    (answer,) = together(read, [statement])
+    by_name: dict[str, list[str]] = {name: [] for name in names}
     for place, word in answer:
-        found[names[place]].append(word)
-    return found
+        by_name[names[place]].append(word)
+    return by_name
 
 
 def _rows_holding(read: PostgresReading, words: Iterable[str], *, memories: bool) -> dict[str, int]:
     """Return how many entries hold words, in any form: in their texts or among their grams, whichever are more."""
     every = ((word, _core.index_terms(word)) for word in dict.fromkeys(words))
-    tokens = {word: made[0] for word, made in every if len(made) == 1}
+    tokens = {word: terms[0] for word, terms in every if len(terms) == 1}
     if not tokens:
         return {}
     names = dict(zip(tokens, _core.stored_terms(list(tokens.values()))))
     stored = list(dict.fromkeys(names.values()))
     parts = (TEXTS, GRAMS, TEXTS + MEMORIES, GRAMS + MEMORIES) if memories else (TEXTS, GRAMS)
     (answer,) = together(read, [Statement(*counts.question(read.vault, dict.fromkeys(parts, stored)))])
-    found = counts.PartCounts.read(answer)
-    texts, grams = (found.of_all(part, memories)[1] for part in (TEXTS, GRAMS))
+    counted = counts.PartCounts.read(answer)
+    texts, grams = (counted.of_all(part, memories)[1] for part in (TEXTS, GRAMS))
     return {word: max(texts.get(name, 0), grams.get(name, 0)) for word, name in names.items()}
 
 

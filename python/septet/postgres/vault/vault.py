@@ -70,8 +70,10 @@ def _held(value: Any) -> Any:
     """Return an argument that can be read twice: an iterator as a list of no more than a call takes."""
     if isinstance(value, Iterator):
         return list(islice(value, MOST_IDS + 1))
-    if type(value) is dict or (isinstance(value, Mapping) and any(isinstance(one, Iterator) for one in value.values())):
-        return {name: _held(one) for name, one in value.items()}
+    if type(value) is dict or (
+        isinstance(value, Mapping) and any(isinstance(item, Iterator) for item in value.values())
+    ):
+        return {name: _held(item) for name, item in value.items()}
     return value
 
 
@@ -213,7 +215,9 @@ class PostgresVault(AnyVault):
         self._check_writable("index_vectors")
         from septet.postgres.store.vector_index import index_vectors
 
-        return [one.model for one in index_vectors(self._store, how, model=model, m=m, ef_construction=ef_construction)]
+        return [
+            space.model for space in index_vectors(self._store, how, model=model, m=m, ef_construction=ef_construction)
+        ]
 
     @with_progress("entries", StoreError)
     def backup(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
@@ -294,8 +298,8 @@ def store_of(dsn: str, vault: str | None) -> tuple[Callable[..., PostgresStore],
         import septet.postgres.store.store  # noqa: F401
     except ImportError as fault:
         # psycopg without libpq fails so too.
-        said = str(fault).splitlines()[0]
-        raise StoreError(f"PostgresVault needs an extra: pip install 'septet[postgres]' ({said})") from None
+        message = str(fault).splitlines()[0]
+        raise StoreError(f"PostgresVault needs an extra: pip install 'septet[postgres]' ({message})") from None
     kept = HiddenText(address)
     return partial(_store, kept, name), Address.of(address, name).shown
 
