@@ -47,7 +47,9 @@ def by_sync(vault, folder):
 def searched_at_once(path):
     """Search as the first search of a process; it has to work with what lies there."""
     with Vault(path, read_only=True) as vault, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("septet.sqlite.snapshot.catch_up.loaded", lambda _read: pytest.fail("links are read one by one"))
+        patch.setattr(
+            "septet.sqlite.snapshot.catch_up.links_of", lambda _read: pytest.fail("links are read one by one")
+        )
         found = vault.search("ponds")
         assert found and not [note for note in found.notes if note.code == "index_building"]
         return restored(vault)

@@ -97,7 +97,7 @@ class SqliteStore:
         #: Connections of searches, with unsound rows hidden.
         kind: tuple[Callable[..., Connection] | None, type[SqliteReading]] = (None, SqliteReading)
         self._searched = self._readers, *kind
-        #: Rows hidden from searches and exports, see `septet.sqlite.store.mending`.
+        #: Rows hidden from searches and exports, see `septet.sqlite.store.aside`.
         self.left_out: Sequence[Unsound] = ()
         #: Translates SQLite's errors, and those caused by unsound rows.
         self._faults = traced(self._file).__exit__

@@ -96,7 +96,7 @@ class LocalTier(NamedTuple):
         """
         if isinstance(fault, SeptetError) and type(fault) is not StoreError:
             return False
-        from septet.sqlite.store.mending import set_aside  # imported here: a sound vault does not need it
+        from septet.sqlite.store.aside import set_aside  # imported here: a sound vault does not need it
 
         return set_aside(self.store, left_out)
 
