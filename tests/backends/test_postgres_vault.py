@@ -56,8 +56,8 @@ def test_what_only_a_file_can_do_is_not_there(name):
 def test_a_file_and_a_server_are_tiers_of_one_federation(team, tmp_path):
     with Vault(tmp_path / "agent.db") as agent, Federation({"agent": agent, "team": team}) as both:
         agent.add(id="mine", title="Retry twice")
-        both.add(id="ours", title="Retry at most three times", tier="team")
-        both.add(id="same", title="Retry never", tier="team")
+        both.tier("team").add(id="ours", title="Retry at most three times")
+        both.tier("team").add(id="same", title="Retry never")
         agent.add(id="same", title="Retry always")
         found = both.search("retry")
         assert {(hit.tier, hit.id) for hit in found} == {("agent", "mine"), ("team", "ours"), ("agent", "same")}
@@ -65,9 +65,9 @@ def test_a_file_and_a_server_are_tiers_of_one_federation(team, tmp_path):
         assert {hit.id for hit in both.similar("ours", limit=2)} == {"mine", "same"}
         both.feedback("retry", "ours", "accepted")
         assert [one["relevant"] for one in feedback_judgements(both)] == [{"ours": 2}]
-        assert both.purge(tier="team") == 0 and both.import_([{"title": "more"}], tier="team").entries == 1
+        assert both.tier("team").purge() == 0 and both.tier("team").import_([{"title": "more"}]).entries == 1
         with pytest.raises(TierError, match="is on a server"):
-            both.sync(tmp_path, tier="team")
+            Federation({"team": team}).sync(tmp_path)
 
 
 def test_a_write_that_met_a_deadlock_is_done_again_with_all_that_it_was_given(team, monkeypatch):

@@ -81,7 +81,6 @@ def used(value):
 READS = {
     "get": lambda v, _: [v.get(f"e{i}") for i in range(3)],
     "load": lambda v, _: v.load(["e0", "e1", "m1"]),
-    "get_many": lambda v, _: v.get_many(["e0", "nothing"]),
     "ids_beginning": lambda v, _: v.ids_beginning("e"),
     "entries": lambda v, _: v.entries(),
     "entries by title": lambda v, _: v.entries(order_by="title", limit=2),

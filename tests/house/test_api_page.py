@@ -18,10 +18,6 @@ SECTIONS = {m[1]: m[2] for m in re.finditer(r"^#+ (.+?)\n(.*?)(?=^#+ |\Z)", PAGE
 #: Code on the page, with line breaks as blanks.
 CODE = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", PAGE)]
 OF_A_VAULT = ("Searching", "Reading", "Writing", "Feedback", "Embedding", "Files and copies", "Folders")
-#: Arguments of a federation's methods that a vault's do not have.
-OF_TIERS = {"tier", "tiers"}
-#: Methods that concern all tiers.
-WITHOUT_TIER = {"weights", "retriever"}
 
 
 def rows(section):
@@ -83,17 +79,14 @@ def place_of(function):
     return place(Path(code.co_filename), code.co_firstlineno)
 
 
-def test_a_method_of_a_federation_takes_what_that_of_a_vault_takes_and_a_tier():
+def test_a_method_of_a_federation_takes_what_that_of_a_vault_takes():
     faults = []
     for name in sorted(public(septet.Vault).keys() & public(septet.Federation).keys() - {"close"}):
         method = getattr(septet.Federation, name)
         ours = [p.replace(annotation=Parameter.empty) for p in parameters(getattr(septet.Vault, name))]
         theirs = [p.replace(annotation=Parameter.empty) for p in parameters(method)]
-        own = [[p for p in ps if p.name not in OF_TIERS] for ps in (ours, theirs)]
-        if own[0] != own[1]:
-            faults.append(f"{place_of(method)}: {name} takes {[*map(str, own[1])]}, of a vault {[*map(str, own[0])]}")
-        if name not in WITHOUT_TIER and not {"options", "tier"} & {p.name for p in theirs}:
-            faults.append(f"{place_of(method)}: {name} has no tier=")
+        if ours != theirs:
+            faults.append(f"{place_of(method)}: {name} takes {[*map(str, theirs)]}, of a vault {[*map(str, ours)]}")
     assert_none(faults)
 
 

@@ -116,7 +116,7 @@ def test_the_beginnings_of_ids_are_looked_up_over_tiers_each_once(tmp_path):
         with Federation({"one": one, "two": two}) as both:
             assert both.ids_beginning("note") == ["note-a", "note-b", "note-c"]
             assert both.ids_beginning("note", limit=2) == ["note-a", "note-b"]
-            assert both.ids_beginning("note", tier="two") == ["note-a", "note-b"]
+            assert both.tier("two").ids_beginning("note") == ["note-a", "note-b"]
             one.close()
             assert both.ids_beginning("note") == ["note-a", "note-b"]
 

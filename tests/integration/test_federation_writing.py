@@ -28,10 +28,10 @@ def held(tiers):
 def test_what_is_new_goes_into_the_highest_tier_unless_one_is_named(both, tiers):
     assert both.add(id="a", title="over that of the team") == "a"
     assert both.get("a").title == "over that of the team" and tiers["team"].get("a").title == "word a"
-    both.add(tiers["team"].get("b"), tier="project")
-    both.add_many([{"id": "n", "title": "many"}], tier="team")
+    both.tier("project").add(tiers["team"].get("b"))
+    both.tier("team").add_many([{"id": "n", "title": "many"}])
     both.remember("Bob likes ducks", id="m1")
-    both.remember("Ann likes geese", id="m2", tier="team")
+    both.tier("team").remember("Ann likes geese", id="m2")
     assert held(tiers) == {"agent": "a", "project": "bcd", "team": "abcn"}
     assert [h.tier for h in both.recall("likes ducks").hits if h.id == "m1"] == ["agent"]
     assert "m2" in tiers["team"]
@@ -39,16 +39,16 @@ def test_what_is_new_goes_into_the_highest_tier_unless_one_is_named(both, tiers)
 
 def test_what_is_there_is_changed_in_the_highest_tier_that_has_it(both, tiers):
     both.update("b", severity="critical")
-    both.update("c", severity="warning", tier="team")
+    both.tier("team").update("c", severity="warning")
     assert [tiers[t].get(i).severity for t in ("project", "team") for i in "bc"] == [
         "critical", "suggestion", "suggestion", "warning",
     ]  # fmt: skip
-    assert [v.call for v in both.history("b")] == ["update"] and both.history("b", tier="team") == []
+    assert [v.call for v in both.history("b")] == ["update"] and both.tier("team").history("b") == []
     assert both.history("nobody") == []
     with pytest.raises(EntryNotFound):
         both.update("nobody", title="x")
     with pytest.raises(EntryNotFound):
-        both.update("d", title="x", tier="team")
+        both.tier("team").update("d", title="x")
 
 
 def test_what_is_deleted_uncovers_the_copy_below(both, tiers):
@@ -56,61 +56,40 @@ def test_what_is_deleted_uncovers_the_copy_below(both, tiers):
     assert both.delete("a", ["b", "nobody"]) == 2
     assert held(tiers) == {"agent": "", "project": "cd", "team": "bc"}
     assert both.get("b").title == "word b"
-    assert both.delete("c", tier="team") == 1 and both.get("c").title == "words c"
+    assert both.tier("team").delete("c") == 1 and both.get("c").title == "words c"
     assert both.delete() == both.forget("nobody") == 0
 
 
 def test_forget_deletes_the_highest_memory_and_no_other_entry(both, tiers):
     for tier in ("project", "team"):
-        both.remember(f"ducks of the {tier}", id="n", tier=tier)
+        both.tier(tier).remember(f"ducks of the {tier}", id="n")
     tiers["agent"].add(id="n", title="An entry that has the id of a memory")
     assert both.forget("a", ["b", "n"], dry_run=True) == both.forget("a", ["b", "n"]) == 1
     assert held(tiers) == {"agent": "n", "project": "bcd", "team": "abcn"}
-    assert both.forget("b", "n", tier="agent") == 0 == both.forget("b", tier="team")
+    assert both.tier("agent").forget("b", "n") == 0 == both.tier("team").forget("b")
     assert both.forget("n") == 1 and both.forget("n") == 0
     assert held(tiers) == {"agent": "n", "project": "bcd", "team": "abc"}
 
 
 def test_changes_by_filter_want_a_tier(both, tiers):
     for call in (both.delete, both.forget):
-        with pytest.raises(TierError, match="requires tier=; available: 'agent', 'project', 'team'"):
+        with pytest.raises(TierError, match="requires a tier; available: 'agent', 'project', 'team'"):
             call(where={"domain": "d"})
-    for call in (both.update_many, both.delete, both.purge):
-        with pytest.raises(TierError, match="no tier 'nobody'"):
-            call(**({} if call == both.purge else {"where": {"domain": "d"}}), tier="nobody")
+    with pytest.raises(TierError, match="no tier 'nobody'; available: 'agent', 'project', 'team'"):
+        both.tier("nobody")
     with pytest.raises(QueryError, match="every entry"):
-        both.delete(where={}, tier="team")
+        both.tier("team").delete(where={})
     with pytest.raises(EntryError, match="not both"):
-        both.delete("a", where={"domain": "d"}, tier="team")
-    assert both.update_many({"domain": "d"}, tier="project", severity="warning") == 3
-    assert both.rename_tag("t", "u", tier="team") == 3
-    assert both.merge_domains("d", "e", tier="team", dry_run=True) == 3
-    assert both.merge_domains("d", "e", tier="team") == 3
+        both.tier("team").delete("a", where={"domain": "d"})
+    assert both.tier("project").update_many({"domain": "d"}, severity="warning") == 3
+    assert both.tier("team").rename_tag("t", "u") == 3
+    assert both.tier("team").merge_domains("d", "e", dry_run=True) == 3
+    assert both.tier("team").merge_domains("d", "e") == 3
     assert {(e.severity, e.tags, e.domain) for e in tiers["team"].load(list("abc"))} == {("suggestion", ("u",), "e")}
     assert {(e.severity, e.tags, e.domain) for e in tiers["project"].load(list("bcd"))} == {("warning", ("t",), "d")}
-    assert both.delete(where={"domain": "d"}, tier="project", dry_run=True) == 3
-    assert both.delete(where={"domain": "d"}, tier="project") == 3 == both.purge(tier="project")
+    assert both.tier("project").delete(where={"domain": "d"}, dry_run=True) == 3
+    assert both.tier("project").delete(where={"domain": "d"}) == 3 == both.tier("project").purge()
     assert held(tiers) == {"agent": "", "project": "", "team": "abc"}
-
-
-@pytest.mark.parametrize(
-    ("method", "arguments"),
-    [
-        ("update_many", [{"domain": "d"}]),
-        ("rename_tag", ["t", "u"]),
-        ("merge_domains", ["d", "e"]),
-        ("purge", []),
-        ("link_many", [[("b", "c")]]),
-        ("reset_feedback", []),
-    ],
-)
-def test_what_concerns_many_entries_says_which_tiers_there_are(both, tiers, method, arguments):
-    for given in ({}, {"tier": None}):
-        with pytest.raises(TierError, match="requires tier=; available: 'agent', 'project', 'team'"):
-            getattr(both, method)(*arguments, **given)
-    with pytest.raises(TierError, match="no tier 'nobody'"):
-        getattr(both, method)(*arguments, tier="nobody")
-    assert [(e.domain, e.tags) for e in both.load(list("abcd"))] == [("d", ("t",))] * 4 and both.links("b") == []
 
 
 def test_links_join_entries_of_one_tier(both, tiers):
@@ -120,18 +99,18 @@ def test_links_join_entries_of_one_tier(both, tiers):
     assert tiers["team"].links("a")[0].type == "explains"
     with pytest.raises(EntryNotFound, match="no tier has both"):
         both.link("a", "d")
-    assert both.link_many([("a", "c")], tier="team") == 1
-    both.link("b", "c", tier="team")
+    assert both.tier("team").link_many([("a", "c")]) == 1
+    both.tier("team").link("b", "c")
     assert both.unlink("b", "c") is True and tiers["team"].links("b")[-1].target == "c"
     assert both.unlink("b", "c") is True and both.unlink("b", "c") is False
-    assert both.unlink("a", "b", tier="project") is False and both.unlink("a", "b", tier="team") is True
+    assert both.tier("project").unlink("a", "b") is False and both.tier("team").unlink("a", "b") is True
 
 
 def test_an_entry_is_superseded_in_its_tier(both, tiers):
     new = both.supersede("b", {"title": "words anew"}, "said so")
     assert new in tiers["project"] and tiers["project"].get("b").valid_until == 100.0
     assert both.reinstate("b") is True and tiers["project"].get("b").valid_until is None
-    assert both.supersede("a", "c", tier="team") == "c"
+    assert both.tier("team").supersede("a", "c") == "c"
 
 
 def test_a_tier_that_fails_is_passed_over_but_never_written_half(both, tiers):
@@ -149,4 +128,4 @@ def test_a_tier_that_fails_is_passed_over_but_never_written_half(both, tiers):
 
 def test_feedback_is_reset_in_a_tier(both, tiers):
     both.feedback("q", "a", "accepted")
-    assert both.reset_feedback(tier="project") == 0 and both.reset_feedback(tier="team") == 1
+    assert both.tier("project").reset_feedback() == 0 and both.tier("team").reset_feedback() == 1

@@ -305,7 +305,7 @@ def test_the_vaults_of_a_federation_look_too_and_notes_name_them(tmp_path):
         for folder in (first, second):
             (folder / "fresh.md").write_text(f"numbat {folder.name}\n", encoding="utf-8")
         assert len(both.search("numbat")) == 2
-        assert both.sync_status(tier="team").in_step
+        assert both.tier("team").sync_status().in_step
         shutil.rmtree(second)
         assert [(note.code, note.tier) for note in both.search("numbat").notes] == [("index_behind", "team")]
         assert not codes(both.search("numbat", tiers="agent"))

@@ -153,8 +153,8 @@ def test_every_method_that_writes_tells_once(vault, told, method, call, count):
 
 #: What neither searches nor writes entries; a new method belongs here, or to those that tell.
 SILENT = set(
-    "get load get_many ids_beginning history entries count facets vectors links stats weights path close optimize "
-    "backup restore export embed wait_embedded spaces embedding_status connect disconnect tiers search roots "
+    "get load ids_beginning history entries count facets vectors links stats weights path close optimize "
+    "backup restore export embed wait_embedded spaces embedding_status connect disconnect tier tiers search roots "
     "sync_status watch_files retriever".split()
 )
 

@@ -224,7 +224,7 @@ def test_blocks_of_plain_and_other_rows_are_stored_in_order(vault):
 def test_a_federation_imports_frames_into_the_tier_that_is_named(vault):
     with Vault(":memory:") as team:
         both = Federation({"agent": vault, "team": team})
-        both.import_([{"id": "a", "title": "t"}], vectors=[[1.0, 2.0]], tier="team")
+        both.tier("team").import_([{"id": "a", "title": "t"}], vectors=[[1.0, 2.0]])
         both.import_([{"id": "b", "title": "t"}])
         assert (len(vault), len(team), vault.get("b").title) == (1, 1, "t")
         both.close()

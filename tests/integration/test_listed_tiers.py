@@ -37,14 +37,14 @@ def test_a_federation_counts_and_lists_each_id_once(tiers):
     assert dict(both.facets("domain")) == {"low": 6, "high": 4}
     # The higher copy decides, also when it does not pass.
     assert both.count({"domain": "low"}) == 6
-    assert both.count({"domain": "low"}, tier="team") == 10
+    assert both.tier("team").count({"domain": "low"}) == 10
     assert sorted(i for page in pages(both, limit=3) for i in page) == [f"{n:03}" for n in range(10)]
     assert "003" in both and "x" not in both
-    assert both.get_many(["003", "x", "009"])[0].domain == "high"
-    assert both.get_many(["003"], tier="team")[0].domain == "low"
-    assert both.get("003", tier="team").domain == "low"
+    assert both.load(["003", "x", "009"])[0].domain == "high"
+    assert both.tier("team").load(["003"])[0].domain == "low"
+    assert both.tier("team").get("003").domain == "low"
     with pytest.raises(TierError, match="available: 'team', 'agent'"):
-        both.entries(tier="nobody")
+        both.tier("nobody").entries()
 
 
 def test_a_higher_copy_that_is_not_valid_then_hides_nothing(tiers):
@@ -102,7 +102,7 @@ def test_vectors_of_a_federation_are_those_of_the_highest_copy(tiers):
     found = both.vectors(["a", "b", "c"])
     assert found[0].tolist() == [1, 2]
     assert np.isnan(found[1:]).all()
-    assert both.vectors(["b"], tier="team").tolist() == [[3, 4]]
+    assert both.tier("team").vectors(["b"]).tolist() == [[3, 4]]
     high.add(id="c", title="c", vector=[5, 6])
     assert both.vectors("c").tolist() == [[5, 6]]
     with pytest.raises(VectorError, match="'given'"):
@@ -120,7 +120,7 @@ def test_links_of_all_tiers_are_seen_and_those_of_the_highest_count(tiers):
         ("000", "001", "new"),
         ("002", "000", "supports"),
     ]
-    assert [link.type for link in both.links("000", tier="team")] == ["old", "supports"]
+    assert [link.type for link in both.tier("team").links("000")] == ["old", "supports"]
 
 
 def test_figures_of_a_federation_count_each_id_once(tiers):
@@ -133,7 +133,7 @@ def test_figures_of_a_federation_count_each_id_once(tiers):
     assert (stats.entries, dict(stats.kinds), dict(stats.feedback)) == (6, {"entry": 5, "memory": 1}, {"accepted": 1})
     assert [(s.model, s.dimensions, s.entries) for s in stats.spaces] == [("given", 2, 1)]
     assert list(stats.tiers) == ["agent", "team"]
-    assert stats.tiers["team"] == low.stats() == both.stats(tier="team")
+    assert stats.tiers["team"] == low.stats() == both.tier("team").stats()
     assert stats.size_bytes == low.stats().size_bytes + high.stats().size_bytes
     assert stats.to_dict()["tiers"]["team"]["entries"] == 5
     assert "tiers" not in low.stats().to_dict()

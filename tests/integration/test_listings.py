@@ -204,13 +204,12 @@ def test_times_beyond_any_calendar_count_as_missing(vault):
     assert vault.entries(order_by="valid_until").ids == ["near", "far"]
 
 
-def test_get_many_keeps_positions_where_load_leaves_out(vault):
+def test_load_leaves_out_unknown_ids(vault):
     fill(vault, 3)
-    assert [e and e.id for e in vault.get_many(["002", "no", "000", "002"])] == ["002", None, "000", "002"]
-    assert [e.id for e in vault.load(["002", "no", "000"])] == ["002", "000"]
-    assert vault.get_many([]) == []
+    assert [e.id for e in vault.load(["002", "no", "000", "002"])] == ["002", "000", "002"]
+    assert vault.load([]) == []
     with pytest.raises(EntryError):
-        vault.get_many([3])
+        vault.load([3])
 
 
 def test_iteration_goes_in_the_order_of_storing_and_survives_writes(vault):

@@ -319,9 +319,9 @@ def test_of_two_writers_at_once_each_returns_an_id_that_is_there(tmp_path):
 
 def test_a_federation_compares_within_the_tier_that_is_written():
     with Vault(":memory:") as high, Vault(":memory:") as low, Federation({"agent": high, "team": low}) as both:
-        both.add(id="a", title="ducks swim", tier="team")
+        both.tier("team").add(id="a", title="ducks swim")
         assert both.add(id="b", title="ducks swim", on_similar="skip") == "b"
-        assert both.add(id="c", title="ducks swim", on_similar="skip", tier="team") == "a"
+        assert both.tier("team").add(id="c", title="ducks swim", on_similar="skip") == "a"
         assert both.add_many([{"id": "d", "title": "ducks swim"}], on_similar="skip") == ["b"]
         both.remember("geese fly", id="m")
         assert both.remember("geese fly", id="n", on_similar="merge", similarity=0.9) == "m"

@@ -47,7 +47,7 @@ def test_what_is_no_place_is_nothing(vault, missing):
 
 
 def test_an_id_that_exists_comes_first_and_contains_means_ids(vault):
-    assert "deep/a.md" not in vault and vault.load(["deep/a.md"]) == [] and vault.get_many(["deep/a.md"]) == [None]
+    assert "deep/a.md" not in vault and vault.load(["deep/a.md"]) == []
     vault.add(id="deep/a.md", title="An entry of its own")
     assert vault.get("deep/a.md").title == "An entry of its own" and vault.get("deep/a.md#L1").title == "Tea"
     assert "deep/a.md" in vault
@@ -67,8 +67,8 @@ def test_a_path_in_two_folders_is_refused_with_the_ids_that_it_may_be(vault, tmp
 def test_a_federation_finds_it_in_the_tier_that_has_it(vault):
     own = spans(vault)
     with Vault(":memory:") as other, Federation({"top": other, "files": vault}) as federation:
-        assert federation.get("deep/a.md").id == federation.get("deep/a.md", tier="files").id == own[0][2]
-        assert federation.get("deep/a.md", tier="top") is None and "deep/a.md" not in federation
+        assert federation.get("deep/a.md").id == federation.tier("files").get("deep/a.md").id == own[0][2]
+        assert federation.tier("top").get("deep/a.md") is None and "deep/a.md" not in federation
 
 
 def test_an_async_vault_finds_it(vault, tmp_path):

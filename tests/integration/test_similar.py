@@ -222,12 +222,12 @@ def test_a_federation_has_each_id_once_the_copy_of_the_highest_tier(federation, 
     assert by_vector.ids == ["b", "c"]
     assert {h.tier for h in by_vector} == {"agent"}
     assert [n.tier for n in by_vector.notes if n.code == "vector_mismatch"] == ["team"]
-    assert federation.similar("a", tier="team").ids == ["b"]
-    assert federation.similar("a", tier="team")[0].tier == "team"
+    assert federation.tier("team").similar("a").ids == ["b"]
+    assert federation._alone("team").similar("a")[0].tier == "team"
     with pytest.raises(TierError):
-        federation.similar("a", tier="nowhere")
+        federation.tier("nowhere").similar("a")
     with pytest.raises(EntryNotFound):
-        federation.similar("c", tier="team")
+        federation.tier("team").similar("c")
 
 
 def test_a_federation_of_words_scans_every_tier():

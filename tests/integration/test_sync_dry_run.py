@@ -153,5 +153,5 @@ def test_nothing_is_embedded(tmp_path, notes):
 
 def test_a_tier_of_a_federation_can_be_asked(vault, notes):
     with Federation({"one": vault}) as federation:
-        report = federation.sync(notes, dry_run=True, tier="one")
+        report = federation.tier("one").sync(notes, dry_run=True)
     assert report.dry_run and report.files_added == 5

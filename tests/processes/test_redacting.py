@@ -382,7 +382,7 @@ def test_a_tier_of_a_federation_is_redacted_by_its_name(home):
         both = Federation({"one": one, "two": two})
         with pytest.raises(TierError):
             both.redact()
-        assert both.redact(tier="one").entries == 1
+        assert both.tier("one").redact().entries == 1
         assert one.get("a").title == "***" and two.get("a").title == token
 
 

@@ -243,22 +243,22 @@ def test_a_federation_syncs_its_highest_tier_or_the_one_that_is_named(tmp_path, 
     with Vault(tmp_path / "a.db") as own, Vault(tmp_path / "b.db") as team:
         both = Federation({"team": team, "own": own}, weights={"own": 2.0})
         assert both.sync(notes).files_added == 40
-        assert both.sync(tmp_path / "team", tier="team").files_added == 3
-        assert ([root.name for root in both.roots()], [root.name for root in both.roots(tier="team")]) == (
+        assert both.tier("team").sync(tmp_path / "team").files_added == 3
+        assert ([root.name for root in both.roots()], [root.name for root in both.tier("team").roots()]) == (
             ["notes"],
             ["team"],
         )
         assert {hit.tier for hit in both.search("owl note").hits} >= {"team"}
-        assert both.sync(tier="team", timeout_s=5).complete
+        assert both.tier("team").sync(timeout_s=5).complete
         with pytest.raises(TierError):
-            both.sync(notes, tier="none")
-        assert both.forget_root("team", tier="team") == 3
+            both.tier("none").sync(notes)
+        assert both.tier("team").forget_root("team") == 3
         assert (len(own), len(team)) == (40, 0)
 
         async def ask():
             async with AsyncFederation.of(both) as waiting:
-                assert (await waiting.sync(tmp_path / "team", tier="team")).files_added == 3
-                assert len(await waiting.roots(tier="team")) == 1
+                assert (await waiting.tier("team").sync(tmp_path / "team")).files_added == 3
+                assert len(await waiting.tier("team").roots()) == 1
 
         asyncio.run(ask())
         assert picture(team) == fresh(tmp_path / "team")

@@ -167,4 +167,4 @@ def test_tiers_are_listed_as_one_with_the_copies_of_the_highest(writes, where, o
                 agrees(federation, held, where, order_by, as_of, facet, limit)
             assert {e.id: e for e in federation} == {**held_by(low), **held_by(high)}
             assert len(federation) == len(list(federation)) == len({*held_by(low), *held_by(high)})
-            assert federation.count(where, as_of=as_of, tier="team") == low.count(where, as_of=as_of)
+            assert federation.tier("team").count(where, as_of=as_of) == low.count(where, as_of=as_of)

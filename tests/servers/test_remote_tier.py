@@ -122,7 +122,7 @@ def test_listings_and_counts_are_the_same(pair):
     assert here.load(["e1", "e70", "e190"]) == there.load(["e1", "e70", "e190"])
     ids = ["e62", "e190", "none"]
     assert np.array_equal(here.vectors(ids), there.vectors(ids), equal_nan=True)
-    assert here.get("e190", tier="team") == there.get("e190", tier="team")
+    assert here.tier("team").get("e190") == there.tier("team").get("e190")
     assert ("e190" in there, "none" in there) == (True, False)
 
 
@@ -134,13 +134,13 @@ def test_a_remote_tier_is_written_by_its_name(tmp_path):
         Client(url) as client,
     ):
         both = Federation({"agent": agent, "team": client})
-        assert both.add(title="Rule", id="r", tier="team") == "r"
-        assert both.add_many([{"id": "s", "title": "Other"}, {"id": "t", "title": "Third"}], tier="team") == ["s", "t"]
-        assert both.remember("Bob owns billing", id="m", tier="team") == "m"
+        assert both.tier("team").add(title="Rule", id="r") == "r"
+        assert both.tier("team").add_many([{"id": "s", "title": "Other"}, {"id": "t", "title": "Third"}]) == ["s", "t"]
+        assert both.tier("team").remember("Bob owns billing", id="m") == "m"
         assert both.update("r", domain="web").domain == team.get("r").domain == "web"
-        assert both.update_many({"id": "s"}, domain="web", tier="team") == 1
+        assert both.tier("team").update_many({"id": "s"}, domain="web") == 1
         both.link("r", "s")
-        assert both.link_many([("s", "t")], tier="team") == 2 - 1
+        assert both.tier("team").link_many([("s", "t")]) == 2 - 1
         assert both.unlink("s", "t")
         both.feedback("rule", "r", "accepted")
         assert both.stats().feedback == {"accepted": 1}
@@ -149,14 +149,9 @@ def test_a_remote_tier_is_written_by_its_name(tmp_path):
         assert [one.call for one in both.history("r")] == ["update"]
         assert both.count() == 5
         assert (both.forget("m", "r"), both.delete("r", "t"), agent.count(), team.count()) == (1, 2, 0, 2)
-        for elsewhere in (
-            lambda: both.purge(tier="team", expired=True),
-            lambda: both.sync(tmp_path, tier="team"),
-            lambda: both.rename_tag("a", "b", tier="team"),
-            lambda: both.import_([], tier="team"),
-        ):
-            with pytest.raises(TierError, match="is on a server of Septet"):
-                elsewhere()
+        assert not any(hasattr(both.tier("team"), name) for name in ("purge", "sync", "rename_tag", "import_"))
+        with pytest.raises(TierError, match="is on a server of Septet"):
+            Federation({"team": client}).import_([])
 
 
 def test_a_server_embeds_the_query_for_its_own_tier(tmp_path):

@@ -41,7 +41,6 @@ CLIENT = {
     "weights": lambda c: c.weights(),
     "load": lambda c: c.load(["e31", "e35"]),
     "get": lambda c: c.get("e35"),
-    "get_many": lambda c: c.get_many(["e35", "none"]),
     "ids_beginning": lambda c: c.ids_beginning("e3"),
     "entries": lambda c: c.entries(limit=3),
     "all entries": lambda c: c.entries({"domain": "alpha"}, limit=None),

@@ -218,8 +218,8 @@ def ask(vault: Vault) -> Iterator[str]:
     yield from (entry.title for entry in (*page, *vault))
     facets: Facets = vault.facets("tags", as_of=datetime.now(timezone.utc), limit=5)
     yield from (f"{value}: {count} of {facets.total}" for value, count in facets.items())
-    known: list[Entry | None] = vault.get_many([*page.ids, "unknown"])
-    yield f"{vault.count({'tags': 'x'})} entries, {known.count(None)} unknown"
+    known: list[Entry] = vault.load([*page.ids, "unknown"])
+    yield f"{vault.count({'tags': 'x'})} entries, {len(page) + 1 - len(known)} unknown"
     stats: Stats = vault.stats()
     spaces: Sequence[Space] = stats.spaces
     yield f"{stats.entries} {[(space.model, space.dimensions) for space in spaces]}"

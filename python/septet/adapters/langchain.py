@@ -158,7 +158,7 @@ class SeptetVectorStore(VectorStore):
         vectors: dict[str, Any] = {}
         if self._embedder is not None:
             vectors = {"vectors": self._embedder.embed(checked), "model": self._model}
-        stored: list[str] = self.vault.add_many(items, **vectors, **self._memory.into)
+        stored: list[str] = self._memory.written.add_many(items, **vectors)
         return stored
 
     async def aadd_texts(
@@ -190,7 +190,7 @@ class SeptetVectorStore(VectorStore):
         condition = both(where, None if filter is None else where_of_metadata(filter))
         if ids is None and (condition is not None or self._kind is not None):
             kind = None if self._kind is None else {"kind": self._kind}
-            self.vault.delete(where=both(kind, condition), **self._memory.into, **kwargs)
+            self._memory.written.delete(where=both(kind, condition), **kwargs)
         elif ids is None or condition is not None:
             raise QueryError(
                 "delete requires either ids or a filter or where; where={'id': {'$exists': True}} deletes every entry"
@@ -198,9 +198,9 @@ class SeptetVectorStore(VectorStore):
         elif ids and self._kind is not None:
             # Another store of the vault may have a document of this id.
             matching = {"kind": self._kind, "id": {"$in": list(ids)}}
-            self.vault.delete(where=matching, **self._memory.into, **kwargs)
+            self._memory.written.delete(where=matching, **kwargs)
         elif ids:
-            self.vault.delete(*ids, **self._memory.into, **kwargs)
+            self._memory.written.delete(*ids, **kwargs)
         return True
 
     async def adelete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:

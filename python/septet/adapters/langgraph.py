@@ -166,7 +166,7 @@ class SeptetStore(BaseStore):
         for tier in self.vault.tiers():
             # The writers of a read-only tier sweep it.
             with suppress(ReadOnly):
-                count += self.vault.delete(where=expired, tier=tier)
+                count += self.vault.tier(tier).delete(where=expired)
         return count
 
     def _run(
@@ -232,7 +232,8 @@ class SeptetStore(BaseStore):
 
     def _refresh(self, entries: Sequence[Entry]) -> None:
         """Restart the time to live of entries that were read."""
-        tiers = [{"tier": name} for name in self.vault.tiers()] if isinstance(self.vault, Federation) else [{}]
+        vault = self.vault
+        tiers = [*map(vault.tier, vault.tiers())] if isinstance(vault, Federation) else [vault]
         for entry in entries:
             if (minutes := entry.attrs.get("ttl")) is None:
                 continue
@@ -241,7 +242,7 @@ class SeptetStore(BaseStore):
             until = self._clock() + minutes * 60
             for tier in tiers:
                 with suppress(ReadOnly):
-                    self.vault.update_many(same, valid_until=until, updated_at=entry.updated_at, **tier)
+                    tier.update_many(same, valid_until=until, updated_at=entry.updated_at)
 
     def _puts(self, ops: Sequence[Op]) -> list[_Put]:
         """Return the items to write; the last put of an item wins."""
@@ -272,7 +273,7 @@ class SeptetStore(BaseStore):
             first = (namespace_of(put.fields["kind"]) or ("",))[0]
             by_tier.setdefault(first if first in tiers else None, []).append(put.fields)
         for tier, items in by_tier.items():
-            self.vault.add_many(items, **({} if tier is None else {"tier": tier}))
+            (self.vault if tier is None else self.vault.tier(tier)).add_many(items)
         every = (self.ttl_config or {}).get("sweep_interval_minutes")
         if every is not None and self._clock() >= self._swept + every * 60:
             self.sweep_ttl()

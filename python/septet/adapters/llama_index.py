@@ -144,7 +144,7 @@ class SeptetVectorStore(BasePydanticVectorStore):
         """
         shared = add_kwargs if self.kind is None else {"kind": self.kind, **add_kwargs}
         items = [{**self._item(node), **shared} for node in nodes]
-        stored: list[str] = self.client.add_many(items, **self._memory.into)
+        stored: list[str] = self._memory.written.add_many(items)
         return stored
 
     async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
@@ -198,7 +198,7 @@ class SeptetVectorStore(BasePydanticVectorStore):
 
     def _delete(self, where: dict[str, Any], **kwargs: Any) -> None:
         nodes = both(self._of_kind(), {_NODE: {"$exists": True}}, where)
-        self.client.delete(where=nodes, **self._memory.into, **kwargs)
+        self._memory.written.delete(where=nodes, **kwargs)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 

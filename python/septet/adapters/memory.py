@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any, TypeVar, cast
 
 from septet.aio import AsyncFederation, AsyncVault
+from septet.aio.vault import AsyncAnyVault
 from septet.errors import StoreError
 from septet.federation import Federation
 from septet.inputs.arguments import shown
@@ -37,11 +38,11 @@ class Memory:
 
     def __init__(self, vault: Any, tier: str | None = None) -> None:
         self._opened: AnyVault | None = None
-        self._async: AsyncVault | AsyncFederation | None = None
+        self._async: AsyncAnyVault[Any] | AsyncFederation | None = None
         self._lock = Lock()
         if isinstance(vault, (str, os.PathLike)):
             vault = self._opened = Vault(vault)
-        elif isinstance(vault, (AsyncVault, AsyncFederation)):
+        elif isinstance(vault, (AsyncAnyVault, AsyncFederation)):
             self._async, vault = vault, vault.blocking
         methods = [getattr(vault, name, None) for name in ("search", "load", "add_many", "delete")]
         if not all(map(callable, methods)) or any(map(iscoroutinefunction, methods)):
@@ -53,9 +54,9 @@ class Memory:
         return repr(self.blocking)
 
     @property
-    def into(self) -> dict[str, str]:
-        """The ``tier`` argument of writes, if set."""
-        return {} if self._tier is None else {"tier": self._tier}
+    def written(self) -> Any:
+        """The object to write to: the tier, if one is set."""
+        return self.blocking if self._tier is None else self.blocking.tier(self._tier)
 
     async def on_thread(self, work: Callable[..., Result], *args: Any, **named: Any) -> Result:
         """Call ``work`` on a worker thread and return its result."""
@@ -84,7 +85,7 @@ class Memory:
         if self._opened is not None:
             self._opened.close()
 
-    def _async_face(self) -> AsyncVault | AsyncFederation | None:
+    def _async_face(self) -> AsyncAnyVault[Any] | AsyncFederation | None:
         with self._lock:
             if self._async is None and isinstance(self.blocking, AnyVault):
                 self._async = AsyncVault.of(cast("Vault", self.blocking))

@@ -7,7 +7,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from septet.aio.feeding import Feeding
-from septet.aio.mirror import Mirror, mirrored, signed_as
+from septet.aio.mirror import Mirror, mirrored, mirrored_add, signed_as
 from septet.aio.vault import AsyncAnyVault, AsyncVault, mirrored_retriever
 from septet.errors import TierError
 from septet.federation.federation import Federation
@@ -85,6 +85,17 @@ class AsyncFederation(Mirror[Federation], Feeding, of=Federation):
     disconnect = mirrored(Federation.disconnect)
     tiers = mirrored(Federation.tiers)
 
+    def tier(self, name: str) -> AsyncVault:
+        """Return the vault of a tier, for asyncio, on the threads of this federation; see `Federation.tier`.
+
+        It is not closed: its methods end with the federation. A client has fewer methods than a vault.
+
+        Raises:
+            TierError: there is no such tier.
+            Closed: the federation is not open.
+        """
+        return AsyncVault._on(self._workers, self.blocking.tier(name))
+
     # -- searching -----------------------------------------------------------------------------------------------------
 
     search = mirrored(Federation.search)
@@ -102,7 +113,6 @@ class AsyncFederation(Mirror[Federation], Feeding, of=Federation):
     links = mirrored(Federation.links)
     stats = mirrored(Federation.stats)
     vectors = mirrored(Federation.vectors)
-    get_many = mirrored(Federation.get_many)
     ids_beginning = mirrored(Federation.ids_beginning)
     entries = mirrored(Federation.entries)
     count = mirrored(Federation.count)
@@ -115,30 +125,23 @@ class AsyncFederation(Mirror[Federation], Feeding, of=Federation):
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
-    add = mirrored(Federation.add)
+    add = mirrored_add(Federation.add)
     _add_many = mirrored(Federation.add_many)
     update = mirrored(Federation.update)
-    update_many = mirrored(Federation.update_many)
-    rename_tag = mirrored(Federation.rename_tag)
-    merge_domains = mirrored(Federation.merge_domains)
     supersede = mirrored(Federation.supersede)
     reinstate = mirrored(Federation.reinstate)
     remember = mirrored(Federation.remember)
     forget = mirrored(Federation.forget)
     delete = mirrored(Federation.delete)
-    purge = mirrored(Federation.purge)
     link = mirrored(Federation.link)
-    link_many = mirrored(Federation.link_many)
     unlink = mirrored(Federation.unlink)
     feedback = mirrored(Federation.feedback)
-    reset_feedback = mirrored(Federation.reset_feedback)
     import_ = mirrored(Federation.import_)
     sync = mirrored(Federation.sync)
     roots = mirrored(Federation.roots)
     forget_root = mirrored(Federation.forget_root)
     sync_status = mirrored(Federation.sync_status)
     watch_files = mirrored(Federation.watch_files)
-    redact = mirrored(Federation.redact)
 
 
 def _plain(vault: Member | AsyncVault | AsyncPostgresVault) -> Member:

@@ -96,6 +96,8 @@ class Mirror(OfOneProcess, Generic[_Target]):
     """
 
     _elsewhere = "open it in the other process"
+    #: True if the threads belong to another mirror, which closes them.
+    _shares = False
 
     def __init_subclass__(cls, of: type | None = None) -> None:
         super().__init_subclass__()
@@ -181,7 +183,8 @@ class Mirror(OfOneProcess, Generic[_Target]):
         Queued calls raise `Closed`. Running calls have at most 10 seconds to finish. Closing continues if its await is
         cancelled.
         """
-        await ended(self._workers.close(self._finish))
+        if not self._shares:
+            await ended(self._workers.close(self._finish))
 
     async def _open(self) -> None:
         if self._target is not None or self._workers.closing is not None:

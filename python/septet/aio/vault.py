@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from septet.aio.retrieving import AsyncRetriever
+    from septet.aio.workers import Workers
     from septet.postgres.vault.vault import PostgresVault
     from septet.retrieval.retriever import Retriever
 
@@ -67,13 +68,22 @@ class AsyncAnyVault(Mirror[_Vault], Feeding):
         """
         return cls._of(vault, AnyVault, StoreError(f"vault is {shown(vault)}: wanted an open Vault"), max_workers)
 
+    @classmethod
+    def _on(cls, workers: Workers, vault: Any) -> Self:
+        """Wrap an open vault or client on the threads of another wrapper, which closes them."""
+        wrapper = cls.__new__(cls)
+        wrapper._begin(None, vault, workers)
+        wrapper._shares = True
+        return wrapper
+
     @property
     def path(self) -> str:
         """The path of the file, as passed, or the address on a server without the password."""
         return os.fspath(self._path) if self._target is None else self._target.path
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._path if self._target is None else self._target.path!r})"
+        place = self._path if self._target is None else getattr(self._target, "path", self._target)
+        return f"{type(self).__name__}({place!r})"
 
     # -- searching -----------------------------------------------------------------------------------------------------
 
@@ -90,7 +100,6 @@ class AsyncAnyVault(Mirror[_Vault], Feeding):
     get = mirrored(AnyVault.get)
     load = mirrored(AnyVault.load)
     vectors = mirrored(AnyVault.vectors)
-    get_many = mirrored(AnyVault.get_many)
     ids_beginning = mirrored(AnyVault.ids_beginning)
     entries = mirrored(AnyVault.entries)
     count = mirrored(AnyVault.count)

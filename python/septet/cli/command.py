@@ -74,7 +74,7 @@ class SharedOptions(NamedTuple):
     ) -> Iterator[Any]:
         """Open a `Vault`; or a `Federation`, with ``--config``, or with ``SEPTET_CONFIG`` if no vault is named.
 
-        With ``--tier``, calls of its methods apply to that tier.
+        With ``--tier``, the vault of that tier.
 
         Args:
             write: open for writing.
@@ -97,7 +97,7 @@ class SharedOptions(NamedTuple):
         if not file or (self.config is None and self.vault is not None):
             opening = writable if create else partial(existing, read_only=not write)
             with opening(self.vault, **embedder) as opened:
-                yield self._in_tier(opened)
+                yield self.in_tier(opened)
             return
         from septet.service.opening import opened as tiers_of
 
@@ -107,29 +107,15 @@ class SharedOptions(NamedTuple):
         with tiers_of(None, file, read_only=not write, **override) as served:
             for why in served.left_out:
                 say(f"skipped: {why}")
-            yield self._in_tier(served.blocking)
+            yield self.in_tier(served.blocking)
 
-    def _in_tier(self, opened: Any) -> Any:
+    def in_tier(self, opened: Any) -> Any:
+        """Return the vault of --tier; without it, what is open."""
         if self.tier is None:
             return opened
         if not hasattr(opened, "tiers"):
             raise TierError("--tier requires a configuration with tiers: name it with --config")
-        return OneTier(opened, self.tier)
-
-
-class OneTier:
-    """A federation whose methods apply to one tier."""
-
-    def __init__(self, federation: Any, tier: str) -> None:
-        self.federation, self.tier = federation, tier
-
-    def __getattr__(self, name: str) -> Any:
-        return partial(getattr(self.federation, name), tier=self.tier)
-
-    def tiers(self) -> Mapping[str, float]:
-        """Return the priorities of all tiers."""
-        priorities: Mapping[str, float] = self.federation.tiers()
-        return priorities
+        return opened.tier(self.tier)
 
 
 def command(

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from septet.cli.command import OneTier
-from septet.errors import EntryError, EntryNotFound, TierError
+from septet.errors import EntryError, EntryNotFound
 
 if TYPE_CHECKING:
     from septet.model.entry import Entry
@@ -53,7 +51,7 @@ class SourceFile(NamedTuple):
         file: the absolute path.
         line: the first line of the chunk.
         root: the folder or file that the vault follows.
-        tier: the name of the tier that follows it; None for a vault.
+        tier: the name of the tier that follows it; None for a vault, and for the tier that is open.
     """
 
     file: str
@@ -64,18 +62,16 @@ class SourceFile(NamedTuple):
 
 def source_file(opened: Any, entry: Entry) -> SourceFile | None:
     """Return the place of a chunk in a followed file; None for other entries."""
-    if entry.kind != "chunk" or entry.span is None or not hasattr(opened, "roots"):
+    if entry.kind != "chunk" or entry.span is None:
         return None
-    has_tiers = hasattr(opened, "tiers") and not isinstance(opened, OneTier)
-    for followed in [OneTier(opened, name) for name in opened.tiers()] if has_tiers else [opened]:
+    vaults = {name: opened.tier(name) for name in opened.tiers()} if hasattr(opened, "tiers") else {None: opened}
+    for name, vault in vaults.items():
         # A tier on a server has no folders.
-        with suppress(TierError):
-            for root in followed.roots():
-                if root.name == entry.source:
-                    folder = Path(root.path) if Path(root.path).is_dir() else Path(root.path).parent
-                    file = os.path.normpath(folder / entry.span.path)
-                    tier = followed.tier if isinstance(followed, OneTier) else None
-                    return SourceFile(file, entry.span.first_line, root.path, tier)
+        for root in vault.roots() if hasattr(vault, "roots") else ():
+            if root.name == entry.source:
+                folder = Path(root.path) if Path(root.path).is_dir() else Path(root.path).parent
+                file = os.path.normpath(folder / entry.span.path)
+                return SourceFile(file, entry.span.first_line, root.path, name)
     return None
 
 
@@ -101,7 +97,9 @@ def followed(entry: Entry, place: SourceFile, todo: str) -> EntryError:
 
 def place_of(opened: Any) -> str:
     """Return the path of a vault or the names of the tiers, for messages."""
-    return str(opened.path) if hasattr(opened, "path") else f"the tiers {', '.join(opened.tiers())}"
+    if hasattr(opened, "tiers"):
+        return f"the tiers {', '.join(opened.tiers())}"
+    return str(opened.path if hasattr(opened, "path") else opened.url)
 
 
 def _complete(opened: Any, text: str) -> str | None:

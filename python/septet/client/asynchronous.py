@@ -105,7 +105,6 @@ class AsyncSeptet(OfOneProcess):
     retrieve = awaited(Calls.retrieve)
     load = awaited(Calls.load)
     get = awaited(Calls.get)
-    get_many = awaited(Calls.get_many)
     ids_beginning = awaited(Calls.ids_beginning)
     entries = awaited(Calls.entries)
     count = awaited(Calls.count)

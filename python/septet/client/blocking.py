@@ -103,7 +103,6 @@ class Client(RemoteMember, OfOneProcess):
     retrieve = blocking(Calls.retrieve)
     load = blocking(Calls.load)
     get = blocking(Calls.get)
-    get_many = blocking(Calls.get_many)
     ids_beginning = blocking(Calls.ids_beginning)
     entries = blocking(Calls.entries)
     count = blocking(Calls.count)

@@ -211,16 +211,6 @@ class Reads:
             return None
         return next(map(entry_of, (yield ServerCall("load", {"ids": [id]}))["entries"]), None)
 
-    def get_many(self, ids: Iterable[str]) -> Steps[list[Entry | None]]:
-        """Return one entry for each id, None for ids that do not exist; see `Vault.get_many`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        entry_ids = ids_of([ids] if isinstance(ids, str) else ids)
-        known = {entry.id: entry for entry in (yield from self.load(entry_ids))}
-        return [known.get(id_) for id_ in entry_ids]
-
     def ids_beginning(self, text: str, *, limit: int = 20) -> Steps[list[str]]:
         """Return the ids that begin with a text, in order; see `Vault.ids_beginning`.
 

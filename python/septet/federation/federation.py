@@ -6,24 +6,26 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from septet.errors import SeptetError, TierError
-from septet.federation.copies import CopiedTiers
-from septet.federation.following import FollowingTiers
 from septet.federation.member import Member
 from septet.federation.reading import ReadableTiers
-from septet.federation.similar import SimilarInTiers
 from septet.federation.writing import WritableTiers
 from septet.inputs.arguments import called, clock_time, real, shown, utf8
 from septet.model.entry import MAX_ID_CHARS
 from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
+from septet.query.plan import Plan
+from septet.search.searchable import Searchable
 from septet.search.tier_threads import TierThreads
 from septet.system.forks import OfOneProcess
 from septet.tiers import Tier
 from septet.vault.anywhere import AnyVault, Retrievable
+from septet.vault.following import within
+from septet.vault.near import Similar
 from septet.vault.vault import Vault
 from septet.watch.hooks import watch_of
 from septet.watch.watched import watched
@@ -36,7 +38,7 @@ MAX_PRIORITY = 2.0
 
 
 @watched
-class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, FollowingTiers, Retrievable, OfOneProcess):
+class Federation(ReadableTiers, WritableTiers, Similar, Retrievable, OfOneProcess):
     """Several vaults, each a tier with a priority, searched together; slow ones in parallel on threads.
 
     If tiers have entries with the same id, the copy of the tier with the highest priority replaces the others before
@@ -137,6 +139,24 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
         self._vaults = {n: v for n, v in self._vaults.items() if n != name}
         return True
 
+    def tier(self, name: str) -> Member:
+        """Return the vault of a tier, to read or to write this tier alone: ``federation.tier("team").add(...)``.
+
+        Raises:
+            TierError: there is no such tier.
+        """
+        return self._named(name)
+
+    def _alone(self, name: str) -> Federation:
+        """Return a federation of one of the tiers, whose hits have its name.
+
+        Raises:
+            TierError: there is no such tier.
+        """
+        alone = Federation({name: self._named(name)}, clock=self._given_clock, profile=self._profile)
+        alone._watch = self._watch
+        return alone
+
     def tiers(self) -> dict[str, float]:
         """Return the priorities by tier name, highest first.
 
@@ -177,3 +197,28 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
 
     def _tier_threads(self) -> TierThreads:
         return self._threads
+
+    # -- sync before searches ----------------------------------------------------------------------------------------
+
+    def _look_first(self) -> None:
+        """Sync before searches, in tiers with ``sync_on_search``; federations without such tiers pay nothing."""
+        self.__dict__["_plan"] = self._plan_in_step
+
+    def _plan_in_step(self, query: str, options: Mapping[str, Any], method: str = "search") -> Plan:
+        plan = Searchable._plan(self, query, options, method)
+        following = [
+            (name, vault._on_search)
+            for name, vault in self._here().items()
+            if vault._on_search is not None and (plan.tiers is None or name in plan.tiers)
+        ]
+        if not following:
+            return plan
+        # Start all syncs before waiting for the first.
+        began = time.monotonic()
+        requests = [(name, looks, looks.ask(), within(plan, budget)) for name, (looks, budget) in following]
+        notes = [
+            replace(note, tier=name)
+            for name, looks, look, budget in requests
+            for note in looks.notes_of(look, max(0.0, began + budget - time.monotonic()))
+        ]
+        return plan._replace(notes=(*plan.notes, *notes))

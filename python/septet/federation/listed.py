@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from septet.errors import SeptetError
-from septet.federation.parts import TierMembers
+from septet.federation.member import TierMembers
 from septet.model.entry import Entry
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ class ListedTiers(TierMembers):
         limit: int | None = 100,
         after: str | None = None,
         as_of: Time | None = None,
-        tier: str | None = None,
     ) -> Page:
         """List entries without a query, page by page; see `Vault.entries`.
 
@@ -48,11 +47,9 @@ class ListedTiers(TierMembers):
             limit: as for a vault.
             after: as for a vault.
             as_of: as for a vault.
-            tier: only this tier; None for all.
 
         Raises:
             QueryError: an argument is malformed, or ``after`` belongs to another listing.
-            TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
         from septet.listing import Request
@@ -60,29 +57,25 @@ class ListedTiers(TierMembers):
         from septet.listing.paging import in_order, the_page
 
         request = Request.of(where, as_of).paged(order_by, limit, after)
-        pages = self._listings(tier, request.as_of, PageAsked(request))
+        pages = self._listings(request.as_of, PageAsked(request))
         return the_page(in_order([row for part in pages for row in part], request), request)
 
-    def count(
-        self, where: Mapping[str, Any] | None = None, *, as_of: Time | None = None, tier: str | None = None
-    ) -> int:
+    def count(self, where: Mapping[str, Any] | None = None, *, as_of: Time | None = None) -> int:
         """Return the number of entries that pass a filter, each id once; see `entries`.
 
         Args:
             where: as for a vault.
             as_of: as for a vault.
-            tier: only this tier; None for all.
 
         Raises:
             QueryError: an argument cannot be understood.
-            TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
         from septet.listing import Request
         from septet.listing.asked import NumberAsked
 
         request = Request.of(where, as_of)
-        return sum(self._listings(tier, request.as_of, NumberAsked(request)))
+        return sum(self._listings(request.as_of, NumberAsked(request)))
 
     def facets(
         self,
@@ -92,7 +85,6 @@ class ListedTiers(TierMembers):
         by: Bucket | None = None,
         limit: int | None = 100,
         as_of: Time | None = None,
-        tier: str | None = None,
     ) -> Facets:
         """Return the number of entries per value of a field, each id once; see `Vault.facets`.
 
@@ -102,11 +94,9 @@ class ListedTiers(TierMembers):
             by: as for a vault.
             limit: as for a vault.
             as_of: as for a vault.
-            tier: only this tier; None for all.
 
         Raises:
             QueryError: an argument cannot be understood.
-            TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
         from septet.listing import Request
@@ -117,8 +107,8 @@ class ListedTiers(TierMembers):
 
         what, request, most = Faceted.of(field, by), Request.of(where, as_of), limit_of(limit)
         # No limit per tier: a value rare in each of several tiers may be frequent in the sum.
-        tier_limit = most if tier is not None or len(self._vaults) == 1 else None
-        parts = self._listings(tier, request.as_of, CountsAsked(what, request, tier_limit))
+        tier_limit = most if len(self._vaults) == 1 else None
+        parts = self._listings(request.as_of, CountsAsked(what, request, tier_limit))
         return facets_of(what, parts, most)
 
     def __iter__(self) -> Iterator[Entry]:
@@ -149,15 +139,13 @@ class ListedTiers(TierMembers):
     def __contains__(self, id: object) -> bool:
         return any(has for _, has in self._each(lambda vault: id in vault))
 
-    def _listings(self, tier: str | None, as_of: float | None, query: AskedListing[_Answer]) -> list[_Answer]:
-        """Query the listing of one tier, or of all tiers from the highest down.
+    def _listings(self, as_of: float | None, query: AskedListing[_Answer]) -> list[_Answer]:
+        """Query the listings of all tiers, from the highest down.
 
         Args:
             as_of: copies that are not valid at this time hide no others.
             query: run on each listing without the entries hidden by higher tiers.
         """
-        if tier is not None:
-            return [self._named(tier)._listed(query, None)[0]]
         return [answer for _, answer in self._asked_listings(query, as_of, None)]
 
     def _asked_listings(

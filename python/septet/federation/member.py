@@ -1,9 +1,16 @@
-"""The interface of a tier of a federation."""
+"""The interface of a tier of a federation, its members by name, and the methods that call one of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload, runtime_checkable
+
+from septet.errors import EntryNotFound, SeptetError, TierError
+from septet.inputs.arguments import shown, utf8
+from septet.vault.alike import Adding
+from septet.vault.anywhere import AnyVault
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +27,9 @@ if TYPE_CHECKING:
     from septet.vault.reading import Layout
 
 _Answer = TypeVar("_Answer")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_S = TypeVar("_S")
 
 
 @runtime_checkable
@@ -133,3 +143,130 @@ class Member(Protocol):
 
     def feedback(self, query: str, id: str, action: Action) -> None:
         """See `Vault.feedback`."""
+
+
+class TierMembers:
+    """Members by tier name, each with its priority."""
+
+    _vaults: Mapping[str, tuple[Member, float]]
+
+    def _each(self, ask: Callable[[Member], _Answer]) -> Iterator[tuple[Member, _Answer]]:
+        """Call each member from the highest priority down; skip failures, unless all fail."""
+        failures: list[SeptetError] = []
+        for vault in self._by_priority():
+            try:
+                answer = ask(vault)
+            except SeptetError as fault:
+                failures.append(fault)
+                continue
+            yield vault, answer
+        if failures and len(failures) == len(self._vaults):
+            raise failures[0]
+
+    def _by_priority(self) -> list[Member]:
+        return [v for v, _ in sorted(self._vaults.values(), key=lambda vp: -vp[1])]
+
+    def _here(self) -> dict[str, AnyVault]:
+        """Return the vaults opened in this process by tier name, from the highest priority down."""
+        named = sorted(self._vaults.items(), key=lambda item: -item[1][1])
+        return {name: vault for name, (vault, _) in named if isinstance(vault, AnyVault)}
+
+    def _named(self, tier: str) -> Member:
+        """Return the vault of a tier.
+
+        Raises:
+            TierError: there is no such tier.
+        """
+        connected = self._vaults.get(tier) if isinstance(tier, str) else None
+        if connected is None:
+            known = ", ".join(map(shown, self._vaults)) or "none"
+            raise TierError(f"there is no tier {shown(tier)}; available: {known}")
+        return connected[0]
+
+    def _holding(self, id: str) -> Member:
+        """Return the vault of the highest tier that has an entry.
+
+        Raises:
+            EntryNotFound: no tier has the entry.
+            SeptetError: every tier failed; the first error.
+        """
+        for vault, has in self._each(lambda vault: id in vault):
+            if has:
+                return vault
+        raise EntryNotFound(f"no entry {shown(id)} in {', '.join(map(shown, self._vaults))}: check the id")
+
+    def _first(self) -> Member:
+        """Return the vault of the highest tier.
+
+        Raises:
+            TierError: there is no tier.
+        """
+        if not self._vaults:
+            raise TierError("the federation has no tier: connect a vault first")
+        return self._by_priority()[0]
+
+    def _one(self, tier: str | None) -> Member:
+        """Return the vault of a tier that must be named.
+
+        Raises:
+            TierError: it is not, or there is no such tier.
+        """
+        if tier is None:
+            known = ", ".join(map(shown, self._vaults)) or "none"
+            raise TierError(f"a call that changes many entries requires a tier; available: {known}")
+        return self._named(tier)
+
+    def _call(self, member: Member, method: str, args: Any, named: Any) -> Any:
+        """Call a method of a member.
+
+        Raises:
+            TierError: the member is a client, or a vault on a server, that does not have it.
+        """
+        if (call := getattr(member, method, None)) is None:
+            name = shown(next(name for name, (vault, _) in self._vaults.items() if vault is member))
+            if isinstance(member, AnyVault):
+                raise TierError(f"tier {name} is on a server, which does not support this: name a tier in a file")
+            raise TierError(f"tier {name} is on a server of Septet: run this on that machine")
+        return call(*args, **named)
+
+
+@overload
+def of_highest(method: Adding[str]) -> Adding[str]: ...  # type: ignore[overload-overlap]
+@overload
+def of_highest(method: Callable[Concatenate[_S, _P], _R]) -> Callable[Concatenate[Any, _P], _R]: ...
+def of_highest(method: Any) -> Any:
+    """Return the method of a federation that calls that of its highest tier."""
+
+    @wraps(method)
+    def call(self: TierMembers, *args: Any, **named: Any) -> Any:
+        return self._call(self._first(), method.__name__, args, named)
+
+    return _documented(call, "the highest tier", "there is no tier, or the highest does not have the method")
+
+
+def of_holder(method: Callable[Concatenate[_S, _P], _R], id: str = "id") -> Callable[Concatenate[Any, _P], _R]:
+    """Return the method of a federation that calls that of the highest tier that has an entry.
+
+    Args:
+        id: the argument with the id of the entry.
+    """
+    plain = cast("Callable[..., Any]", method)
+    arguments = signature(plain)
+
+    @wraps(plain)
+    def call(self: TierMembers, *args: Any, **named: Any) -> Any:
+        entry_id = utf8(arguments.bind(self, *args, **named).arguments[id], id)
+        return self._call(self._holding(entry_id), plain.__name__, args, named)
+
+    return cast(
+        "Callable[Concatenate[Any, _P], _R]",
+        _documented(call, "the highest tier that has the entry", "there is no tier"),
+    )
+
+
+def _documented(call: Any, tier: str, fault: str) -> Any:
+    call.__module__ = __name__
+    call.__doc__ = (
+        f"Call `Vault.{call.__name__}` of {tier}.\n\nRaises:\n    TierError: {fault}.\n    SeptetError: as that method."
+    )
+    return call

@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from septet.federation.listed import ListedTiers
-from septet.inputs.arguments import utf8
 from septet.model.entry import Entry
 from septet.model.links import Link
 from septet.model.spaces import Space
 from septet.vault.batch import ids_of
-from septet.vault.reading import asked_model, entry_at, fullest, is_like_place, rows_of
+from septet.vault.reading import ReadById, asked_model, fullest, rows_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,82 +21,42 @@ if TYPE_CHECKING:
     from septet.model.stats import Stats
 
 
-class ReadableTiers(ListedTiers):
+class ReadableTiers(ListedTiers, ReadById):
     """Tiers read as one store."""
 
-    def load(self, ids: Iterable[str], *, tier: str | None = None) -> list[Entry]:
+    def load(self, ids: Iterable[str]) -> list[Entry]:
         """Return whole entries in the order of the ids, each from the highest tier that has it.
 
         Unknown ids and failing tiers are skipped.
 
         Args:
             ids: of entries.
-            tier: only this tier; None for all.
 
         Raises:
             EntryError: an id is not text.
-            TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
         wanted_ids = ids_of([ids] if isinstance(ids, str) else ids)
-        if tier is not None:
-            return self._named(tier).load(wanted_ids)
         by_id: dict[str, Entry] = {}
         for _, entries in self._each(lambda vault: vault.load([i for i in wanted_ids if i not in by_id])):
             by_id.update((e.id, e) for e in entries)
         return [by_id[i] for i in wanted_ids if i in by_id]
 
-    def get(self, id: str, *, tier: str | None = None) -> Entry | None:
-        """Return the entry with this id from the highest tier that has it, or None; paths work as in `Vault.get`.
-
-        Args:
-            id: of an entry.
-            tier: only this tier; None for all.
-
-        Raises:
-            EntryError: no entry has the id, and several files have the path; the message lists their chunks.
-            TierError: there is no such tier.
-            SeptetError: every tier failed; the first error.
-        """
-        if entries := self.load([utf8(id, "id")], tier=tier):
-            return entries[0]
-        return entry_at(self, id, tier=tier) if is_like_place(id) else None
-
-    def get_many(self, ids: Iterable[str], *, tier: str | None = None) -> list[Entry | None]:
-        """Return one entry per id, from the highest tier that has it; None for unknown ids.
-
-        Args:
-            ids: of entries.
-            tier: only this tier; None for all.
-
-        Raises:
-            EntryError: an id is not text.
-            TierError: there is no such tier.
-            SeptetError: every tier failed; the first error.
-        """
-        wanted_ids = ids_of([ids] if isinstance(ids, str) else ids)
-        by_id = {entry.id: entry for entry in self.load(wanted_ids, tier=tier)}
-        return [by_id.get(i) for i in wanted_ids]
-
-    def ids_beginning(self, text: str, *, limit: int = 20, tier: str | None = None) -> list[str]:
+    def ids_beginning(self, text: str, *, limit: int = 20) -> list[str]:
         """Return the ids that begin with a text, in order, of all tiers.
 
         Args:
             text: the prefix; case-sensitive.
             limit: maximum number of ids, at least 1.
-            tier: only this tier; None for all.
 
         Raises:
             EntryError: an argument is malformed.
-            TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
-        if tier is not None:
-            return self._named(tier).ids_beginning(text, limit=limit)
         matching = {id for _, ids in self._each(lambda vault: vault.ids_beginning(text, limit=limit)) for id in ids}
         return sorted(matching)[:limit]
 
-    def vectors(self, ids: Iterable[str], model: str | None = None, *, tier: str | None = None) -> NDArray[np.float32]:
+    def vectors(self, ids: Iterable[str], model: str | None = None) -> NDArray[np.float32]:
         """Return the vectors of entries, one row per id, from the highest tier that has the entry.
 
         See `Vault.vectors`. A row is NaN if the highest copy has no vector, even if a lower one has.
@@ -105,16 +64,12 @@ class ReadableTiers(ListedTiers):
         Args:
             ids: of entries.
             model: as for a vault; None for the model with the most entries in all tiers.
-            tier: only this tier; None for all.
 
         Raises:
             EntryError: an id is not text.
             VectorError: no tier has vectors, or none of this model.
-            TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
-        if tier is not None:
-            return self._named(tier).vectors(ids, model)
         wanted_ids, name = ids_of([ids] if isinstance(ids, str) else ids), asked_model(model)
         layout = fullest([layouts for _, layouts in self._each(lambda vault: vault._layouts())], name, "the federation")
         blobs: dict[str, bytes] = {}
@@ -128,40 +83,30 @@ class ReadableTiers(ListedTiers):
             remaining = [i for i in remaining if i not in live]
         return rows_of(wanted_ids, layout, blobs)
 
-    def links(self, id: str, *, tier: str | None = None) -> list[Link]:
+    def links(self, id: str) -> list[Link]:
         """Return the links from and to an entry, in all tiers; a link in several tiers is that of the highest.
 
         Args:
             id: the entry.
-            tier: only this tier; None for all.
 
         Raises:
-            TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
-        if tier is not None:
-            return self._named(tier).links(id)
         by_ends: dict[tuple[str, str], Link] = {}
         for _, links in self._each(lambda vault: vault.links(id)):
             for link in links:
                 by_ends.setdefault((link.source, link.target), link)
         return [by_ends[ends] for ends in sorted(by_ends)]
 
-    def stats(self, *, tier: str | None = None) -> Stats:
+    def stats(self) -> Stats:
         """Return counts of the tiers' contents.
 
         Entries and kinds count each id once. Links, feedback, spaces, sizes and generations are sums over the tiers;
         ``tiers`` has the figures of each. Tiers that fail are skipped.
 
-        Args:
-            tier: only this tier; None for all.
-
         Raises:
-            TierError: there is no such tier.
             SeptetError: every tier failed; the first error.
         """
-        if tier is not None:
-            return self._named(tier).stats()
         from septet.model.stats import Stats
 
         every = dict(self._each(lambda vault: vault.stats()))

@@ -55,21 +55,18 @@ class FindsSimilar(Searchable):
         limit: object,
         least: object,
         options: Mapping[str, object],
-        tier: str | None,
     ) -> Results:
         """Check the arguments of `Vault.similar` and run it.
 
         Args:
             subject: ``id``, ``text`` and ``vector``, exactly one not None.
-            tier: search only this tier.
         """
         base = self._like_plan(limit, least, options)
         named = [name for name, value in subject.items() if value is not None]
         if len(named) != 1:
             seen = " and ".join(f"{name}=" for name in named) or "nothing"
             raise QueryError(f"similar() got {seen}: wanted exactly one of an id, text= and vector=")
-        tiers, embeddings = [t for t in self._tiers() if tier in (None, t.name)], self._embeddings_of()
-        embeddings = {name: embedder for name, embedder in embeddings.items() if tier in (None, name)}
+        tiers, embeddings = self._tiers(), self._embeddings_of()
         subject_text = ""
         if subject["text"] is not None:
             subject_text = utf8(subject["text"], "text", QueryError, MOST_QUERY_CHARS)

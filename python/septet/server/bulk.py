@@ -21,7 +21,7 @@ from septet.server.spool import Spool
 from septet.service.faults import CallerFault, fault_of
 from septet.service.operations import Operation
 from septet.service.requests import WireRequest
-from septet.service.running import Memory, arguments_of
+from septet.service.running import arguments_of, in_tier
 from septet.service.served import Served
 
 #: Operations of a line, by its ``op``.
@@ -38,7 +38,7 @@ MOST_AT_A_TURN = 25
 #: Fields of an operation's answer in the answer of its line.
 _ANSWER_FIELDS = ("id", "count", "changed")
 #: Arguments of `add_many` for all entries of a transaction.
-_TOGETHER = ("tier", "on_similar", "similarity")
+_TOGETHER = ("on_similar", "similarity")
 
 
 class _Add(NamedTuple):
@@ -65,6 +65,8 @@ class Bulk:
         self.error: RequestError | None = None
         self._adds: list[_Add] = []
         self._shared: dict[str, Any] = {}
+        #: The vault, federation or tier to write to.
+        self._into: Any = None
 
     async def run(self, scope: Any, receive: Receive) -> None:
         """Read the body, run its lines, and write the answers."""
@@ -100,7 +102,8 @@ class Bulk:
     async def _run_line(self, number: int, line: bytes) -> None:
         try:
             operation, request = _read(line)
-            fields = arguments_of(self._served.blocking, request)
+            into = in_tier(self._served, operation.name, request).blocking
+            fields = arguments_of(request)
         except Exception as error:  # noqa: BLE001 - becomes the answer
             await self._store()
             await self._fail(number, _fault(error))
@@ -110,9 +113,9 @@ class Bulk:
             await self._call(number, operation, request)
             return
         shared = {name: fields.pop(name) for name in _TOGETHER if name in fields}
-        if shared != self._shared or len(self._adds) >= MOST_TOGETHER:
+        if into is not self._into or shared != self._shared or len(self._adds) >= MOST_TOGETHER:
             await self._store()
-        self._shared = shared
+        self._into, self._shared = into, shared
         self._adds.append(_Add(number, fields))
 
     async def _call(self, number: int, operation: Operation, request: WireRequest) -> None:
@@ -126,10 +129,10 @@ class Bulk:
     async def _store(self) -> None:
         if not self._adds:
             return
-        adds, shared, self._adds = self._adds, self._shared, []
+        adds, into, shared, self._adds = self._adds, self._into, self._shared, []
         try:
             results = await self._admission.in_turn(
-                lambda: self._served.memory.on_thread(lambda memory: _store_all(memory, adds, shared))
+                lambda: self._served.memory.on_thread(lambda _: _store_all(into, adds, shared))
             )
         except RequestError as late:
             results = [late] * len(adds)
@@ -170,7 +173,7 @@ def _invalid(message: str) -> RequestError:
     return RequestError(CallerFault("invalid_request", message, 422))
 
 
-def _store_all(memory: Memory, adds: list[_Add], shared: dict[str, Any]) -> list[str | Exception]:
+def _store_all(memory: Any, adds: list[_Add], shared: dict[str, Any]) -> list[str | Exception]:
     """Return the id of each entry, or its error."""
     try:
         return [*memory.add_many([add.fields for add in adds], **shared)]
@@ -181,8 +184,8 @@ def _store_all(memory: Memory, adds: list[_Add], shared: dict[str, Any]) -> list
         return [error] * len(adds)
 
 
-def _store_one(memory: Memory, add: _Add, shared: dict[str, Any]) -> str | Exception:
+def _store_one(memory: Any, add: _Add, shared: dict[str, Any]) -> str | Exception:
     try:
-        return memory.add(**add.fields, **shared)
+        return str(memory.add(**add.fields, **shared))
     except SeptetError as error:
         return error

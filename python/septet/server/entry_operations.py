@@ -72,7 +72,7 @@ def _search(served: Serving, request: Any) -> dict[str, Any]:
 
 
 def _delete_entry(served: Serving, request: Any) -> dict[str, Any]:
-    count = served.blocking.delete(request.id, **arguments_of(served.blocking, request, "id"))
+    count = served.blocking.delete(request.id, **arguments_of(request, "id"))
     if not count:
         raise EntryNotFound(f"there is no entry {request.id!r}")
     return {"count": count}

@@ -159,30 +159,28 @@ class LearnedAnswer(TypedDict):
 MOST_OF_ONE = 6
 
 
-def neighbourhood(memory: Memory, id: str, *, limit: int = 40, tier: str | None = None) -> dict[str, Any]:
+def neighbourhood(memory: Memory, id: str, *, limit: int = 40) -> dict[str, Any]:
     """Return an entry, those within two links in either direction, and the links between them.
 
     Half of the places are for direct neighbours, more if those have few further ones. Links to missing entries are
     dropped.
 
     Args:
-        memory: the vault or federation.
+        memory: the vault or federation, or one of its tiers.
         id: the entry in the middle.
         limit: maximum number of entries.
-        tier: the tier to read; None for any.
 
     Raises:
         EntryNotFound: no entry has this id.
     """
-    named: Any = {} if tier is None else {"tier": tier}
-    if not memory.load([id], **named):
+    if not memory.load([id]):
         raise EntryNotFound(f"there is no entry {id!r}")
-    center_links = memory.links(id, **named)
+    center_links = memory.links(id)
     steps, links = {id: 0}, {id: center_links}
     first = _neighbours_of(id, center_links)
     second: list[str] = []
     for neighbour in first[: limit - 1]:
-        links[neighbour] = memory.links(neighbour, **named)
+        links[neighbour] = memory.links(neighbour)
     direct = first[: max(limit // 2, limit - 1 - sum(min(len(links[n]), MOST_OF_ONE) for n in first[: limit - 1]))]
     steps |= dict.fromkeys(direct, 1)
     for neighbour in direct:
@@ -190,8 +188,8 @@ def neighbourhood(memory: Memory, id: str, *, limit: int = 40, tier: str | None 
     steps |= dict.fromkeys([*dict.fromkeys(second)][: limit - len(steps)], 2)
     # Remaining direct neighbours fill the remaining places.
     steps |= dict.fromkeys([n for n in first if n not in steps][: limit - len(steps)], 1)
-    entries = {entry.id: entry for entry in memory.load(steps, **named)}
-    links |= {entry_id: memory.links(entry_id, **named) for entry_id in entries if entry_id not in links}
+    entries = {entry.id: entry for entry in memory.load(steps)}
+    links |= {entry_id: memory.links(entry_id) for entry_id in entries if entry_id not in links}
     between = {(link.source, link.target): link for entry_id in entries for link in links[entry_id]}
     shown = [link for ends, link in sorted(between.items()) if entries.keys() >= {*ends}]
     return {
@@ -278,11 +276,11 @@ def _vaults(memory: Memory) -> dict[str, Any]:
     """Return the vaults by tier, highest priority first; a remote tier may be no `Vault`."""
     if isinstance(memory, AnyVault):
         return {"vault": memory}
-    return {name: memory._named(name) for name in sorted(memory.tiers(), key=lambda name: -memory.tiers()[name])}
+    return {name: memory.tier(name) for name in sorted(memory.tiers(), key=lambda name: -memory.tiers()[name])}
 
 
 def _vault_of(memory: Memory, tier: str) -> Any:
-    return memory._named(tier) if isinstance(memory, Federation) else memory
+    return memory.tier(tier) if isinstance(memory, Federation) else memory
 
 
 def _tier_health(name: str, vault: Any, folders: bool) -> dict[str, Any]:

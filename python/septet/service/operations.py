@@ -66,7 +66,12 @@ def operation(
 
 def _function(function: Callable[..., dict[str, Any]]) -> Callable[[Serving, Any], dict[str, Any]]:
     """Return the `Operation.run` of a function of the memory and the fields of a request."""
-    return lambda served, request: function(served.blocking, **running.arguments_of(served.blocking, request))
+    return lambda served, request: function(served.blocking, **running.arguments_of(request))
+
+
+def _learned(served: Serving, request: Any) -> dict[str, Any]:
+    """See `septet.service.inspected.learned`."""
+    return inspected.learned(served.blocking, tier=request.tier, **running.arguments_of(request))
 
 
 def _slow_searches(served: Serving, request: Any) -> dict[str, Any]:
@@ -127,7 +132,7 @@ OPERATIONS: Mapping[str, Operation] = {
             "learned",
             "Return the weights after each day of feedback.",
             requests.LearnedRequest,
-            _function(inspected.learned),
+            _learned,
             OperationRoute("POST", "/v1/learned", inspected.LearnedAnswer),
         ),
         operation(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
@@ -12,7 +12,6 @@ from septet.inputs.arguments import shown
 from septet.model.codec import as_json
 from septet.model.results import Hit, Results
 from septet.profiles.builtin import BUILTIN
-from septet.vault.anywhere import AnyVault
 from septet.vault.reading import is_like_place
 
 if TYPE_CHECKING:
@@ -56,24 +55,43 @@ class Serving(Protocol):
         """Return the sessions of remote tiers."""
 
 
-def set_fields(request: Any, *without: str) -> dict[str, Any]:
-    """Return the fields that a request sets, as keyword arguments."""
-    return {name: getattr(request, name) for name in request.model_fields_set if name not in without}
+class InTier(NamedTuple):
+    """The context of an operation on one tier."""
+
+    served: Serving
+    blocking: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.served, name)
 
 
-def arguments_of(memory: Memory, request: Any, *without: str) -> dict[str, Any]:
-    """Return the fields of a request as arguments of a method.
+def in_tier(served: Serving, name: str, request: Any) -> Any:
+    """Return the context of an operation: that of the tier that the request names, if it names one.
 
     Raises:
-        TierError: a tier is named, but one vault is served.
+        TierError: there is no such tier; or none is named for a call that changes many entries.
     """
-    fields = {
-        name: value.model_dump() if isinstance(value, BaseModel) else value
-        for name, value in set_fields(request, *without).items()
-    }
-    if isinstance(memory, AnyVault) and (tier := fields.pop("tier", None)) is not None:
-        raise TierError(f"there is no tier {shown(tier)}: one vault is served, without tiers")
-    return fields
+    tier, memory = getattr(request, "tier", None), served.blocking
+    if not isinstance(memory, Federation):
+        if tier is not None:
+            raise TierError(f"there is no tier {shown(tier)}: one vault is served, without tiers")
+        return served
+    if tier is None and name in ("update_many", "link_many"):
+        memory._one(None)
+    if tier is None or name == "learned":
+        return served
+    return InTier(served, memory._alone(tier) if name == "similar" else memory.tier(tier))
+
+
+def set_fields(request: Any, *without: str) -> dict[str, Any]:
+    """Return the fields that a request sets, as keyword arguments."""
+    fields = {name: getattr(request, name) for name in request.model_fields_set if name not in without}
+    return {name: value.model_dump() if isinstance(value, BaseModel) else value for name, value in fields.items()}
+
+
+def arguments_of(request: Any, *without: str) -> dict[str, Any]:
+    """Return the fields of a request as arguments of a method of the vault, federation or tier."""
+    return set_fields(request, "tier", *without)
 
 
 def method(name: str, answer: Any) -> Callable[[Serving, Any], dict[str, Any]]:
@@ -87,7 +105,7 @@ def method(name: str, answer: Any) -> Callable[[Serving, Any], dict[str, Any]]:
 
     def run(served: Serving, request: Any) -> dict[str, Any]:
         called = getattr(served.blocking, name)
-        arguments = arguments_of(served.blocking, request)
+        arguments = arguments_of(request)
         # Methods take ids as positional arguments, or as one.
         ids = arguments.pop("ids", ()) if name in ("delete", "forget") else ()
         result = as_json(called(*ids, **arguments))
@@ -109,7 +127,7 @@ def retrieve(served: Serving, request: Any) -> dict[str, Any]:
 
 def stats(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.stats`; without the paths of the server."""
-    return _without_paths(served.blocking.stats(**arguments_of(served.blocking, request)).to_dict())
+    return _without_paths(served.blocking.stats(**arguments_of(request)).to_dict())
 
 
 def status(served: Serving, request: Any) -> dict[str, Any]:
@@ -135,7 +153,7 @@ def get(served: Serving, request: Any) -> dict[str, Any]:
     """
     from septet.errors import EntryNotFound
 
-    entry = served.blocking.get(**arguments_of(served.blocking, request))
+    entry = served.blocking.get(**arguments_of(request))
     if entry is None:
         raise EntryNotFound(f"there is no entry {request.id!r}")
     return entry.to_dict()
@@ -143,7 +161,7 @@ def get(served: Serving, request: Any) -> dict[str, Any]:
 
 def load(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.load`; an id without an entry may be a path, as in `Vault.get`."""
-    arguments = arguments_of(served.blocking, request)
+    arguments = arguments_of(request)
     entries = served.blocking.load(**arguments)
     known, missing = {entry.id for entry in entries}, []
     del arguments["ids"]
@@ -162,7 +180,8 @@ def load(served: Serving, request: Any) -> dict[str, Any]:
 def link_many(served: Serving, request: Any) -> dict[str, Any]:
     """See `Vault.link_many`."""
     links = [(link.source, link.target, link.type, link.note) for link in request.links]
-    return {"count": served.blocking.link_many(links, **arguments_of(served.blocking, request, "links"))}
+    vault: Any = served.blocking  # A federation has no such method; see `in_tier`.
+    return {"count": vault.link_many(links, **arguments_of(request, "links"))}
 
 
 def _without_paths(counted: dict[str, Any]) -> dict[str, Any]:

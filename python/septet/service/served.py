@@ -7,10 +7,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from septet.aio import AsyncFederation, AsyncVault
+from septet.aio.vault import AsyncAnyVault
 from septet.errors import ReadOnly, SeptetError
 from septet.service.operations import Operation
 from septet.service.requests import WireRequest
-from septet.service.running import Memory
+from septet.service.running import Memory, in_tier
 from septet.service.slow import SlowSearches
 from septet.system.threads import call_on_thread
 from septet.vault.anywhere import AnyVault
@@ -51,7 +52,7 @@ class Served:
         retrieval: RetrievalConfig | None = None,
         first: ExternalFirst | None = None,
     ) -> None:
-        if isinstance(memory, (AsyncVault, AsyncFederation)):
+        if isinstance(memory, (AsyncAnyVault, AsyncFederation)):
             self.memory: AsyncMemory = memory
         elif isinstance(memory, AnyVault):
             self.memory = AsyncVault.of(memory, max_workers=max_workers)
@@ -116,7 +117,9 @@ class Served:
         if operation.effect != "reads" and not self.writable:
             raise ReadOnly(f"{operation.name}: this memory is read-only")
         try:
-            answer = await self.memory.on_thread(lambda _: operation.run(self, request))
+            answer = await self.memory.on_thread(
+                lambda _: operation.run(in_tier(self, operation.name, request), request)
+            )
         except SeptetError as fault:
             self.hide_paths(fault)
             raise

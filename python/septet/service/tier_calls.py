@@ -111,7 +111,10 @@ def _vault_of(memory: Memory, call: Mapping[str, Any]) -> AnyVault:
         if tier is None:
             known = ", ".join(map(shown, memory.tiers()))
             raise TierError(f"this server has several tiers: choose one with Client(url, tier=...): {known}")
-        return memory._local(memory._named(str(tier)))
+        vault = memory.tier(str(tier))
+        if not isinstance(vault, AnyVault):
+            raise TierError(f"tier {shown(tier)} is on a server of Septet: run this on that machine")
+        return vault
     if tier is not None:
         raise TierError(f"there is no tier {shown(tier)}: this server has one vault, without tiers")
     return memory

@@ -93,7 +93,7 @@ class Similar(FindsSimilar):
             "model": model,
             "mode": mode,
         }
-        return self._similar({"id": id, "text": text, "vector": vector}, limit, min_similarity, options, None)
+        return self._similar({"id": id, "text": text, "vector": vector}, limit, min_similarity, options)
 
 
 #: The type of the link from an entry to its near-duplicate.

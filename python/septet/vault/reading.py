@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -119,7 +120,7 @@ def is_like_place(text: str) -> bool:
     return "\n" not in text and any(sign in text for sign in "./#")
 
 
-def entry_at(vault: Any, text: str, **tier: Any) -> Entry | None:
+def entry_at(vault: Any, text: str) -> Entry | None:
     """Return the first chunk of the file with a path, or, with a suffix ``#L10``, the chunk with that line.
 
     Args:
@@ -133,9 +134,9 @@ def entry_at(vault: Any, text: str, **tier: Any) -> Entry | None:
     if place is None:
         return None
     # A file name may itself end in #L10.
-    chunks, first_line = _chunks_at(vault, text, tier), None
+    chunks, first_line = _chunks_at(vault, text), None
     if not chunks and place[2] is not None:
-        chunks, first_line = _chunks_at(vault, place[1], tier), int(place[2])
+        chunks, first_line = _chunks_at(vault, place[1]), int(place[2])
     if not chunks:
         return None
     files = {(entry.source, entry.parent): entry for _, entry in reversed(chunks)}
@@ -151,17 +152,19 @@ def entry_at(vault: Any, text: str, **tier: Any) -> Entry | None:
     return holding[-1] if holding else None
 
 
-def _chunks_at(vault: Any, path: str, tier: dict[str, Any]) -> list[tuple[Span, Entry]]:
+def _chunks_at(vault: Any, path: str) -> list[tuple[Span, Entry]]:
     """Return the entries of a path with their spans, in the order of their lines."""
-    entries: Iterable[Entry] = vault.entries({"path": path}, limit=None, **tier)
+    entries: Iterable[Entry] = vault.entries({"path": path}, limit=None)
     with_spans = [(entry.span, entry) for entry in entries if entry.span is not None]
     return sorted(with_spans, key=lambda pair: (pair[0].first_line, pair[0].last_line))
 
 
-class Readable:
-    """A store with methods that read entries; each call reads one state."""
+class ReadById(ABC):
+    """A store whose entries can be read by id or by place."""
 
-    _store: Store
+    @abstractmethod
+    def load(self, ids: Iterable[str]) -> list[Entry]:
+        """Return whole entries in the order of the ids; unknown ids are skipped."""
 
     def get(self, id: str) -> Entry | None:
         """Return the entry with this id, or None.
@@ -177,6 +180,12 @@ class Readable:
             return entries[0]
         return entry_at(self, id) if is_like_place(id) else None
 
+
+class Readable(ReadById):
+    """A store with methods that read entries; each call reads one state."""
+
+    _store: Store
+
     def load(self, ids: Iterable[str]) -> list[Entry]:
         """Return whole entries in the order of the ids; unknown ids are skipped.
 
@@ -187,17 +196,6 @@ class Readable:
         with self._store.reading() as read:
             rows = read.tables.entries.find(read, wanted_ids)
         return [rows[i].to_entry() for i in wanted_ids if i in rows]
-
-    def get_many(self, ids: Iterable[str]) -> list[Entry | None]:
-        """Return one entry per id, in order; None for unknown ids, which `load` skips.
-
-        Raises:
-            EntryError: an id is not text.
-            StoreError: the vault cannot be read.
-        """
-        wanted_ids = ids_of([ids] if isinstance(ids, str) else ids)
-        entries = {entry.id: entry for entry in self.load(wanted_ids)}
-        return [entries.get(i) for i in wanted_ids]
 
     def ids_beginning(self, text: str, *, limit: int = 20) -> list[str]:
         """Return the ids that begin with a text, in order: the completions of a shortened id.

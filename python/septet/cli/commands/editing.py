@@ -105,7 +105,7 @@ def _edit_in_place(place: SourceFile, id: str, shared: SharedOptions) -> None:
     match = _LINE.search(id)
     if code := _run_editor(Path(place.file), int(match[1]) if match else place.line):
         end_with(f"the editor exited with {code}: `septet sync` reads what it saved")
-    with shared._replace(tier=place.tier).memory(write=True, embeds=True) as opened:
+    with shared._replace(tier=place.tier or shared.tier).memory(write=True, embeds=True) as opened:
         reports = sync_and_embed(opened, place.root)
     print_report(*reports)
 

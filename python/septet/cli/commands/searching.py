@@ -98,10 +98,13 @@ def similar(
     """Find entries similar to an entry or a text; scores are similarities from 0 to 1."""
     if (id is None) == (text is None):
         raise QueryError("wanted either ID or --text TEXT")
-    with shared.memory(embeds=True) as opened:
-        whole = None if id is None else whole_id(opened, id)
+    with shared._replace(tier=None).memory(embeds=True) as opened:
+        # Hits of a tier have its name.
+        vault = shared.in_tier(opened)
+        whole = None if id is None else whole_id(vault, id)
         filters = {} if where is None else {"where": filter_of(where)}
-        results = opened.similar(whole, text=text, limit=limit, **filters)
+        searched = opened if vault is opened else opened._alone(shared.tier)
+        results = searched.similar(whole, text=text, limit=limit, **filters)
     _show_results(results, shared.format)
 
 

@@ -118,7 +118,9 @@ def update(
     _one_of(ids, where)
     with shared.memory(write=not dry_run, embeds=True) as opened:
         if where is not None:
-            count = opened.update_many(filter_of(where), dry_run=dry_run, **changes)
+            # Without --tier, an error names the tiers.
+            vault = opened._one(None) if hasattr(opened, "tiers") else opened
+            count = vault.update_many(filter_of(where), dry_run=dry_run, **changes)
             say(f"{'would change' if dry_run else 'changed'} {_entries(count)}")
             return
         targets = _resolve(opened, ids or [])

@@ -235,18 +235,6 @@ class PostgresVault(AnyVault):
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _answers(self) -> PostgresListings:
-        from septet.postgres.tier.listing import PostgresListings
-
-        return PostgresListings(self._store)
-
-    def _listed(
-        self, query: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
-    ) -> tuple[_Answer, Shadowing | None]:
-        """Run a query on the listing; see `septet.federation.member.Member`."""
-        return self._answers.answer(query, hidden)
-
     def _loading(self) -> AbstractContextManager[None]:
         return self._store.loading()
 
