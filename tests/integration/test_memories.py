@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from septet import EntryError, Federation, QueryError, Vault
+from septet import Federation, QueryError, Vault
 
 NOW = 1.7e9
 
@@ -50,25 +50,9 @@ def test_recall_returns_as_many_memories_as_it_is_asked_for(vault, count, limit)
     assert found.ids == vault.recall("alpha", limit=limit).ids == vault.search("alpha", kinds="memory", limit=limit).ids
 
 
-def test_the_old_names_of_what_is_remembered_go_on(vault):
-    new = vault.remember("A title", details="more", topics=["t"])
-    for old in (
-        vault.remember(context="A title", summary="more", topics=["t"]),
-        vault.remember("A title", "more", ["t"]),
-        vault.remember("A title", summary="more", topics=["t"]),
-    ):
-        assert old == new
+def test_the_same_text_is_the_same_memory(vault):
+    assert vault.remember("A title", details="more", topics=["t"]) == vault.remember("A title", "more", ["t"])
     assert len(vault) == 1
-
-
-@pytest.mark.parametrize(
-    ("given", "named"),
-    [((), {}), (("a",), {"context": "b"}), (("a", "b"), {"summary": "c"}), ((), {"summary": "c"})],
-)
-def test_a_memory_has_one_text(vault, given, named):
-    with pytest.raises(EntryError, match="takes text"):
-        vault.remember(*given, **named)
-    assert len(vault) == 0
 
 
 def test_recall_takes_the_options_of_a_search(vault):

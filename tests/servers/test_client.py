@@ -101,13 +101,11 @@ def test_any_id_names_an_entry(memory, id):
 
 def test_memories_are_remembered_recalled_and_forgotten(memory):
     one = memory.remember("Bob owns billing", "since spring", ["team"], valid_until=2e9)
-    assert memory.remember(context="Ann knows Rust") != one
+    assert memory.remember("Ann knows Rust") != one
     assert memory.recall("billing").ids == [one]
     assert memory.search("billing").ids == []
     assert memory.forget(where={"tags": "team"}) == 1
     assert memory.forget("none") == 0
-    with pytest.raises(EntryError, match="each once"):
-        memory.remember("a", context="b")
 
 
 def test_entries_are_linked_superseded_and_judged(memory):

@@ -136,7 +136,7 @@ def write(vault: Vault, folder: Path) -> None:
     assert changed.severity == "critical" and change_many(vault, first) == "update_many"
     vault.remember("Cookie review", "Decided to rotate the id", ["cookies"], domain="auth")
     kept: str = vault.remember("Bob owns the billing service", details="Since May", topics={"billing"})
-    vault.remember(context="Cookie review", summary="The old names of text and details")
+    vault.remember("Cookie review", "Ann reviews them")
     told: RecallOptions = {"include_expired": True}
     recalled: list[str] = vault.recall("who owns billing", 3, **told).ids
     assert vault.forget(kept) == len(recalled[:1])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from septet.aio.feeding import add_many_from
+from septet.aio.feeding import Feeding
 from septet.client.blocking import MAX_BYTES, TIMEOUT_S, Calls
-from septet.client.steps import Steps, awaited
+from septet.client.steps import Steps, awaited, remote_async
 from septet.client.tier import answer_in, part_of
 from septet.client.transport import (
     LEAST_S,
@@ -23,24 +23,21 @@ from septet.client.transport import (
     outgoing,
     settings_of,
 )
-from septet.errors import Closed, EntryError
+from septet.errors import Closed
 from septet.model.entry import Entry
 from septet.net.calls import Answer
 from septet.system.forks import OfOneProcess
 from septet.tiers.remote.shapes import shape_of
-from septet.vault.alike import KEEP, SIMILARITY
+from septet.vault.anywhere import AnyVault
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from septet.model.fields import EntryItem, FrameLike, OnSimilar, Split
-    from septet.watch.progress import Progress
 
 _R = TypeVar("_R")
 
 
-class AsyncSeptet(OfOneProcess):
+class AsyncSeptet(Feeding, OfOneProcess):
     """A vault on a server, for asyncio: the methods of `Client` with the same arguments, awaited.
 
     Event loops of several threads may share it; each has connections of its own. Cancelling a call drops it: the server
@@ -100,62 +97,34 @@ class AsyncSeptet(OfOneProcess):
     search_many = awaited(Calls.search_many)
     recall = awaited(Calls.recall)
     explain = awaited(Calls.explain)
-    similar = awaited(Calls.similar)
-    weights = awaited(Calls.weights)
+    similar = remote_async(AnyVault.similar)
+    weights = remote_async(AnyVault.weights)
     retrieve = awaited(Calls.retrieve)
     load = awaited(Calls.load)
     get = awaited(Calls.get)
-    ids_beginning = awaited(Calls.ids_beginning)
+    ids_beginning = remote_async(AnyVault.ids_beginning)
     entries = awaited(Calls.entries)
-    count = awaited(Calls.count)
+    count = remote_async(AnyVault.count)
     facets = awaited(Calls.facets)
-    history = awaited(Calls.history)
-    links = awaited(Calls.links)
-    stats = awaited(Calls.stats)
+    history = remote_async(AnyVault.history)
+    links = remote_async(AnyVault.links)
+    stats = remote_async(AnyVault.stats)
     status = awaited(Calls.status)
 
-    add = awaited(Calls.add)
-
-    async def add_many(
-        self,
-        items: Iterable[Entry | EntryItem | Mapping[str, object]]
-        | AsyncIterable[Entry | EntryItem | Mapping[str, object]]
-        | FrameLike,
-        *,
-        vectors: ArrayLike | None = None,
-        model: str | None = None,
-        split: Split | None = None,
-        progress: Progress | None = None,
-        on_similar: OnSimilar = KEEP,
-        similarity: float = SIMILARITY,
-    ) -> list[str]:
-        """Store many entries; see `Client.add_many`. The items may come from an async iterable too.
-
-        Raises:
-            BatchError: an item could not be stored, or ``items`` raised; ``written`` is the number of stored entries.
-            EntryError: ``progress`` is no plain function, or ``vectors`` are combined with an async iterable.
-            Unreachable: the server did not answer; entries of earlier calls are stored.
-        """
-        near: Any = {"on_similar": on_similar, "similarity": similarity}
-        if isinstance(items, AsyncIterable):
-            if vectors is not None or model is not None:
-                raise EntryError("vectors= requires a list or a frame of items: make a list first")
-            return await add_many_from(items, self._add_many, progress, split=split, **near)
-        more: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress}
-        return await self._add_many(items, **more, **near)
+    add = remote_async(AnyVault.add)
 
     _add_many = awaited(Calls.add_many)
-    update = awaited(Calls.update)
-    update_many = awaited(Calls.update_many)
+    update = remote_async(AnyVault.update)
+    update_many = remote_async(AnyVault.update_many)
     delete = awaited(Calls.delete)
     forget = awaited(Calls.forget)
-    remember = awaited(Calls.remember)
-    supersede = awaited(Calls.supersede)
-    reinstate = awaited(Calls.reinstate)
-    link = awaited(Calls.link)
+    remember = remote_async(AnyVault.remember)
+    supersede = remote_async(AnyVault.supersede)
+    reinstate = remote_async(AnyVault.reinstate)
+    link = remote_async(AnyVault.link)
     link_many = awaited(Calls.link_many)
-    unlink = awaited(Calls.unlink)
-    feedback = awaited(Calls.feedback)
+    unlink = remote_async(AnyVault.unlink)
+    feedback = remote_async(AnyVault.feedback)
 
     async def __aiter__(self) -> AsyncIterator[Entry]:
         row, last = 0, None

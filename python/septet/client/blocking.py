@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from septet.client.reading import Reads
-from septet.client.steps import Steps, blocking
+from septet.client.steps import Steps, blocking, remote
 from septet.client.tier import RemoteMember
 from septet.client.transport import (
     LEAST_S,
@@ -27,6 +27,7 @@ from septet.errors import Closed
 from septet.model.entry import Entry
 from septet.net.calls import Answer
 from septet.system.forks import OfOneProcess
+from septet.vault.anywhere import AnyVault
 
 _R = TypeVar("_R")
 
@@ -98,33 +99,33 @@ class Client(RemoteMember, OfOneProcess):
     search_many = blocking(Calls.search_many)
     recall = blocking(Calls.recall)
     explain = blocking(Calls.explain)
-    similar = blocking(Calls.similar)
-    weights = blocking(Calls.weights)
+    similar = remote(AnyVault.similar)
+    weights = remote(AnyVault.weights)
     retrieve = blocking(Calls.retrieve)
     load = blocking(Calls.load)
     get = blocking(Calls.get)
-    ids_beginning = blocking(Calls.ids_beginning)
+    ids_beginning = remote(AnyVault.ids_beginning)
     entries = blocking(Calls.entries)
-    count = blocking(Calls.count)
+    count = remote(AnyVault.count)
     facets = blocking(Calls.facets)
-    history = blocking(Calls.history)
-    links = blocking(Calls.links)
-    stats = blocking(Calls.stats)
+    history = remote(AnyVault.history)
+    links = remote(AnyVault.links)
+    stats = remote(AnyVault.stats)
     status = blocking(Calls.status)
 
-    add = blocking(Calls.add)
+    add = remote(AnyVault.add)
     add_many = blocking(Calls.add_many)
-    update = blocking(Calls.update)
-    update_many = blocking(Calls.update_many)
+    update = remote(AnyVault.update)
+    update_many = remote(AnyVault.update_many)
     delete = blocking(Calls.delete)
     forget = blocking(Calls.forget)
-    remember = blocking(Calls.remember)
-    supersede = blocking(Calls.supersede)
-    reinstate = blocking(Calls.reinstate)
-    link = blocking(Calls.link)
+    remember = remote(AnyVault.remember)
+    supersede = remote(AnyVault.supersede)
+    reinstate = remote(AnyVault.reinstate)
+    link = remote(AnyVault.link)
     link_many = blocking(Calls.link_many)
-    unlink = blocking(Calls.unlink)
-    feedback = blocking(Calls.feedback)
+    unlink = remote(AnyVault.unlink)
+    feedback = remote(AnyVault.feedback)
 
     def __iter__(self) -> Iterator[Entry]:
         """Iterate over all entries in the order in which they were first stored; see `Vault.__iter__`."""

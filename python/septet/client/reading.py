@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,21 +11,16 @@ from septet.client.answers import (
     entry_of,
     explanation_of,
     facets_of,
-    link_of,
     page_of,
     results_of,
-    stats_of,
-    version_of,
-    weights_of,
 )
-from septet.client.steps import Steps
+from septet.client.steps import Steps, profile_data
 from septet.client.transport import GRACE_S, ConnectionSettings, ServerCall
 from septet.client.wire import present
-from septet.errors import EntryError, QueryError, Unreachable
-from septet.inputs.arguments import flag, listed, real, shown, utf8, whole
+from septet.errors import QueryError, Unreachable
+from septet.inputs.arguments import listed, real, shown, utf8, whole
 from septet.model.entry import Entry
 from septet.model.pages import Page
-from septet.profiles import resolve
 from septet.profiles.builtin import BUILTIN
 from septet.query.options import (
     DEFAULTS,
@@ -44,17 +39,12 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from septet.listing.request import OrderBy
-    from septet.model.entry import Version
     from septet.model.explanation import Explanation
     from septet.model.fields import Time
-    from septet.model.links import Link
     from septet.model.pages import Facets
     from septet.model.results import Results
-    from septet.model.stats import Stats
     from septet.profiles import ProfileLike
     from septet.query.facets import Bucket
-    from septet.query.options import Mode
-    from septet.ranking.adaptive import Weights
 
 #: Maximum number of ids, queries or entries per call; of results; of values of a field.
 MOST_AT_ONCE, MOST_RESULTS, MOST_VALUES = 500, 1_000, 1_000
@@ -147,43 +137,6 @@ class Reads:
         request = {"query": query, "id": utf8(id, "id", QueryError), **request}
         return explanation_of((yield ServerCall("explain", request, self._within(options))))
 
-    def similar(
-        self,
-        id: str | None = None,
-        *,
-        text: str | None = None,
-        vector: ArrayLike | None = None,
-        limit: int = 10,
-        min_similarity: float | None = None,
-        where: Mapping[str, object] | None = None,
-        kinds: str | Collection[str] | None = None,
-        include_expired: bool = False,
-        include_memories: bool = False,
-        model: str | None = None,
-        mode: Mode = "full",
-    ) -> Steps[Results]:
-        """Find entries like an entry, a text or a vector; see `Vault.similar`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        named = {"id": id, "text": text, "vector": vector, "min_similarity": min_similarity, "where": where}
-        fixed = {"limit": limit, "include_expired": include_expired, "include_memories": include_memories, "mode": mode}
-        more = present({**named, "kinds": kinds, "model": model})
-        return results_of((yield ServerCall("similar", {**fixed, **more})))
-
-    def weights(self, *, profile: ProfileLike | None = None, vectors: bool | None = None) -> Steps[Weights]:
-        """Return the weights that a search would use now; see `Vault.weights`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        request: dict[str, Any] = {} if profile is None else {"profile": _profile(profile)}
-        if vectors is not None:
-            flag(vectors, "vectors", QueryError)
-            request["vectors"] = vectors
-        return weights_of((yield ServerCall("weights", request)))
-
     # -- without a query -----------------------------------------------------------------------------------------------
 
     def load(self, ids: Iterable[str]) -> Steps[list[Entry]]:
@@ -210,15 +163,6 @@ class Reads:
         if not 0 < len(utf8(id, "id")) <= MOST_ID_CHARS:
             return None
         return next(map(entry_of, (yield ServerCall("load", {"ids": [id]}))["entries"]), None)
-
-    def ids_beginning(self, text: str, *, limit: int = 20) -> Steps[list[str]]:
-        """Return the ids that begin with a text, in order; see `Vault.ids_beginning`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        request = {"text": utf8(text, "text"), "limit": whole(limit, "limit", EntryError, 1)}
-        return list((yield ServerCall("ids_beginning", request))["ids"])
 
     def entries(
         self,
@@ -251,14 +195,6 @@ class Reads:
             if after is None or (most is not None and len(rows) >= most):
                 return Page(tuple(rows), after)
 
-    def count(self, where: Mapping[str, Any] | None = None, *, as_of: Time | None = None) -> Steps[int]:
-        """Return the number of entries that pass a filter; see `Vault.count`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        return int((yield ServerCall("count", present({"where": where, "as_of": as_of})))["count"])
-
     def facets(
         self,
         field: str,
@@ -276,31 +212,6 @@ class Reads:
         most = MOST_VALUES if limit is None else whole(limit, "limit", QueryError, 1)
         optional = present({"where": where, "by": by, "as_of": as_of})
         return facets_of((yield ServerCall("facets", {"field": field, "limit": min(most, MOST_VALUES), **optional})))
-
-    def history(self, id: str) -> Steps[list[Version]]:
-        """Return the earlier versions of an entry; see `Vault.history`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        return list(map(version_of, (yield ServerCall("history", {"id": utf8(id, "id")}))["versions"]))
-
-    def links(self, id: str) -> Steps[list[Link]]:
-        """Return the links from and to an entry; see `Vault.links`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        return list(map(link_of, (yield ServerCall("links", {"id": utf8(id, "id")}))["links"]))
-
-    def stats(self) -> Steps[Stats]:
-        """Return the counts of the server; ``path`` is its address. See `Vault.stats`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        request = present({"tier": self._settings.tier})
-        return stats_of((yield ServerCall("stats", request)), self._settings.url)
 
     def status(self) -> Steps[dict[str, Any]]:
         """Return version, tiers, profiles, counts, and whether the server accepts writes.
@@ -341,12 +252,6 @@ class Reads:
         return None if timeout_s is None else real(timeout_s, "timeout_s", QueryError) + GRACE_S
 
 
-def _profile(profile: ProfileLike) -> str | dict[str, Any]:
-    """Return a profile as a server accepts it: a built-in name, or the whole profile; files are read here."""
-    resolved = resolve(profile)
-    return resolved.name if BUILTIN.get(resolved.name) is resolved else resolved.to_dict()
-
-
 def _options(method: str, query: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a search that differ from the defaults, checked as by a vault.
 
@@ -363,7 +268,7 @@ def _options(method: str, query: str, options: Mapping[str, Any]) -> dict[str, A
     _plan(query, options, options.get("profile"))
     request = {name: value for name, value in options.items() if name not in _LOCAL and value is not DEFAULTS[name]}
     if request.get("profile") is not None:
-        request["profile"] = _profile(request["profile"])
+        request["profile"] = profile_data(request["profile"])
     if isinstance(limit := request.get("limit"), int) and limit > MOST_RESULTS:
         raise QueryError(
             f"limit is {shown(limit)}: a server returns at most {MOST_RESULTS:,} results; use offset= for more"

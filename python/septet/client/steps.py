@@ -1,13 +1,39 @@
-"""Calls as generators: the requests of a method step by step, shared by the blocking and the async client."""
+"""The methods of a client: calls as generators, shared by the blocking and the async client.
+
+`remote` and `remote_async` make a method from its declaration in `AnyVault`: the arguments are bound as Python binds
+them, those that were passed are the request, and the answer is read by the type of the result. The methods that page,
+chunk or check more are generators of their own, which `blocking` and `awaited` run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast, overload
 
 from septet.aio.mirror import Mirrored
-from septet.client.transport import ServerCall
+from septet.client.answers import (
+    entry_of,
+    link_of,
+    results_of,
+    stats_of,
+    version_of,
+    weights_of,
+)
+from septet.client.transport import ROUTES, ConnectionSettings, ServerCall
+from septet.client.wire import present
+from septet.errors import EntryError, QueryError
+from septet.inputs.arguments import flag, shown, utf8, whole
+from septet.model.entry import Entry
+from septet.profiles import ProfileLike, resolve
+from septet.profiles.builtin import BUILTIN
+from septet.vault.batch import fields_of, item_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from septet.vault.alike import Adding
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -15,6 +41,20 @@ _S = TypeVar("_S")
 
 #: Yields calls, receives their answers, and returns the result of the method.
 Steps: TypeAlias = Generator[ServerCall, Any, _R]
+
+#: Readers of answers by the type of the result; `Stats` has the address of the server too.
+_DECODERS: Mapping[str, Callable[[Any], Any]] = {
+    "None": lambda answer: None,
+    "str": lambda answer: str(answer["id"]),
+    "int": lambda answer: int(answer["count"]),
+    "bool": lambda answer: bool(answer["changed"]),
+    "Entry": entry_of,
+    "Results": results_of,
+    "Weights": weights_of,
+    "list[Link]": lambda answer: list(map(link_of, answer["links"])),
+    "list[Version]": lambda answer: list(map(version_of, answer["versions"])),
+    "list[str]": lambda answer: list(answer["ids"]),
+}
 
 
 def blocking(steps: Callable[Concatenate[_S, _P], Steps[_R]]) -> Callable[Concatenate[Any, _P], _R]:
@@ -43,3 +83,102 @@ def awaited(steps: Callable[Concatenate[_S, _P], Steps[_R]]) -> Mirrored[_P, _R]
 
     method.__module__ = __name__
     return cast("Mirrored[_P, _R]", method)
+
+
+@overload
+def remote(method: Adding[str]) -> Adding[str]: ...  # type: ignore[overload-overlap]
+@overload
+def remote(method: Callable[Concatenate[_S, _P], _R]) -> Callable[Concatenate[Any, _P], _R]: ...
+def remote(method: Any) -> Any:
+    """Return the method of a `Client` that calls a method of the vault on the server."""
+    return blocking(_steps_of(method))
+
+
+@overload
+def remote_async(method: Adding[str]) -> Adding[Coroutine[Any, Any, str]]: ...  # type: ignore[overload-overlap]
+@overload
+def remote_async(method: Callable[Concatenate[_S, _P], _R]) -> Mirrored[_P, _R]: ...
+def remote_async(method: Any) -> Any:
+    """Return the coroutine method of an `AsyncSeptet` that calls a method of the vault on the server."""
+    return awaited(_steps_of(method))
+
+
+def _steps_of(method: Any) -> Callable[..., Steps[Any]]:
+    """Return the steps of a method that is one call."""
+    name: str = method.__name__
+    parameters = signature(method)
+    prepare, result = _PREPARED.get(name), method.__annotations__["return"]
+
+    @wraps(method)
+    def steps(calls: Any, *args: Any, **named: Any) -> Steps[Any]:
+        settings: ConnectionSettings = calls._settings
+        request = _request(parameters, (calls, *args), named)
+        if prepare is not None:
+            prepare(request)
+        answer = yield ServerCall(name, with_tier(settings, name, request))
+        return stats_of(answer, settings.url) if result == "Stats" else _DECODERS[result](answer)
+
+    return steps
+
+
+def with_tier(settings: ConnectionSettings, name: str, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the request of an operation, with the tier of a client that names one, if it writes or counts."""
+    reads = ROUTES[name][2] and name != "stats"
+    return request if settings.tier is None or reads else {**request, "tier": settings.tier}
+
+
+def _request(parameters: Signature, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the passed arguments that are not None; changes of fields may be None.
+
+    Raises:
+        TypeError: the arguments are not those of the method.
+        EntryError: an argument is not text, and must be.
+    """
+    request: dict[str, Any] = {}
+    for name, value in list(parameters.bind(*args, **named).arguments.items())[1:]:
+        parameter = parameters.parameters[name]
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            request |= value
+        elif value is not None or parameter.annotation == "str":
+            request[name] = utf8(value, name) if parameter.annotation == "str" else value
+    return request
+
+
+def _prepare_add(request: dict[str, Any]) -> None:
+    entry = request.pop("entry", None)
+    if entry is not None and not isinstance(entry, Entry):
+        raise EntryError(f"add takes an Entry or keyword arguments, got {shown(entry)}: use add(**fields) for a dict")
+    if entry is not None:
+        request |= {**present(fields_of(entry)), **request}
+
+
+def _prepare_supersede(request: dict[str, Any]) -> None:
+    if not isinstance(request["new"], str):
+        request["new"] = item_fields(request["new"])
+
+
+def _prepare_ids(request: dict[str, Any]) -> None:
+    if "limit" in request:
+        request["limit"] = whole(request["limit"], "limit", EntryError, 1)
+
+
+def _prepare_weights(request: dict[str, Any]) -> None:
+    if "profile" in request:
+        request["profile"] = profile_data(request["profile"])
+    if "vectors" in request:
+        flag(request["vectors"], "vectors", QueryError)
+
+
+def profile_data(profile: ProfileLike) -> str | dict[str, Any]:
+    """Return a profile as a server accepts it: a built-in name, or the whole profile; files are read here."""
+    resolved = resolve(profile)
+    return resolved.name if BUILTIN.get(resolved.name) is resolved else resolved.to_dict()
+
+
+#: Checks and conversions of arguments that their types do not tell, by method.
+_PREPARED: Mapping[str, Callable[[dict[str, Any]], None]] = {
+    "add": _prepare_add,
+    "supersede": _prepare_supersede,
+    "ids_beginning": _prepare_ids,
+    "weights": _prepare_weights,
+}

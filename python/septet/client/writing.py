@@ -6,35 +6,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from septet.client import shapes
-from septet.client.answers import entry_of
 from septet.client.faults import error_of
-from septet.client.steps import Steps
+from septet.client.steps import Steps, with_tier
 from septet.client.transport import ConnectionSettings, ServerCall
 from septet.client.wire import encoded, present
 from septet.errors import BatchError, EntryError, SeptetError
-from septet.inputs.arguments import listed, shown, utf8
+from septet.inputs.arguments import listed, shown
 from septet.model.entry import Entry
 from septet.model.links import checked
 from septet.vault.alike import KEEP, SIMILARITY
-from septet.vault.batch import MOST_IDS, fields_of, ids_to_delete, item_fields, items_of, stopped
+from septet.vault.batch import MOST_IDS, ids_to_delete, item_fields, items_of, stopped
 from septet.watch.progress import Progress, shown_progress
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-    from typing_extensions import Unpack
 
     from septet.model.fields import (
-        Action,
-        BulkChanges,
-        EntryChanges,
         EntryItem,
-        EntryOverrides,
         FrameLike,
-        MemoryFields,
         OnSimilar,
         Split,
-        Strings,
-        VectorLike,
     )
     from septet.model.links import Link
 
@@ -49,26 +40,6 @@ class Writes:
 
     def __init__(self, settings: ConnectionSettings) -> None:
         self._settings = settings
-
-    def add(
-        self,
-        entry: Entry | None = None,
-        *,
-        vector: VectorLike | None = None,
-        model: str | None = None,
-        split: Split | None = None,
-        on_similar: OnSimilar = KEEP,
-        similarity: float = SIMILARITY,
-        **fields: Unpack[EntryOverrides],
-    ) -> Steps[str]:
-        """Store an entry and return its id; see `Vault.add`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer: the entry may be stored.
-        """
-        optional: dict[str, Any] = {"vector": vector, "model": model, "split": split}
-        named = {**_entry(entry), **fields, **present(optional), **_similar_options(on_similar, similarity)}
-        return str((yield ServerCall("add", self._named(named)))["id"])
 
     def add_many(
         self,
@@ -91,7 +62,9 @@ class Writes:
         """
         with shown_progress(progress, "add_many", "entries", EntryError) as report:
             rows, total = _items_and_count(items, vectors, model)
-            more = self._named({**present({"split": split}), **_similar_options(on_similar, similarity)})
+            near = {"on_similar": (on_similar, KEEP), "similarity": (similarity, SIMILARITY)}
+            changed = {name: value for name, (value, default) in near.items() if value is not default}
+            more = with_tier(self._settings, "bulk", {**present({"split": split}), **changed})
             ids: list[str] = []
             lines: list[bytes] = []
             size = 0
@@ -114,40 +87,6 @@ class Writes:
                 lines.append(line)
                 size += len(line)
 
-    def update(
-        self,
-        id: str,
-        *,
-        vector: VectorLike | None = None,
-        model: str | None = None,
-        split: Split | None = None,
-        merge_attrs: Mapping[str, object] | None = None,
-        **changes: Unpack[EntryChanges],
-    ) -> Steps[Entry]:
-        """Change some fields of an entry and return the changed entry; see `Vault.update`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        optional = present({"vector": vector, "model": model, "split": split, "merge_attrs": merge_attrs})
-        return entry_of((yield ServerCall("update", self._named({"id": id, **changes, **optional}))))
-
-    def update_many(
-        self,
-        where: Mapping[str, object],
-        *,
-        merge_attrs: Mapping[str, object] | None = None,
-        dry_run: bool = False,
-        **changes: Unpack[BulkChanges],
-    ) -> Steps[int]:
-        """Change every entry that passes a filter; return the number that passed; see `Vault.update_many`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        named = {"where": where, "dry_run": dry_run, **changes, **present({"merge_attrs": merge_attrs})}
-        return int((yield ServerCall("update_many", self._named(named)))["count"])
-
     def delete(
         self, *ids: str | Iterable[str], where: Mapping[str, object] | None = None, dry_run: bool = False
     ) -> Steps[int]:
@@ -168,62 +107,6 @@ class Writes:
         """
         return (yield from self._delete("forget", ids, where, dry_run))
 
-    def remember(
-        self,
-        text: str | None = None,
-        details: str = "",
-        topics: Strings = (),
-        *,
-        context: str | None = None,
-        summary: str | None = None,
-        id: str | None = None,
-        vector: VectorLike | None = None,
-        model: str | None = None,
-        on_similar: OnSimilar = KEEP,
-        similarity: float = SIMILARITY,
-        **fields: Unpack[MemoryFields],
-    ) -> Steps[str]:
-        """Store a memory and return its id; see `Vault.remember`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        texts = [part for part in (details, summary) if part is not None and not (isinstance(part, str) and part == "")]
-        if (text is None) == (context is None) or len(texts) > 1:
-            raise EntryError("remember() takes text (or context, its other name) and details (or summary), each once")
-        body = texts[0] if texts else ""
-        required = {"text": context if text is None else text, "details": body, "topics": topics}
-        more = present({"id": id, "vector": vector, "model": model})
-        named = {**required, **fields, **more, **_similar_options(on_similar, similarity)}
-        return str((yield ServerCall("remember", self._named(named)))["id"])
-
-    def supersede(self, old: str, new: str | Entry | EntryItem | Mapping[str, object], reason: str = "") -> Steps[str]:
-        """Replace an entry by another; see `Vault.supersede`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        replacement = new if isinstance(new, str) else item_fields(new)
-        return str(
-            (yield ServerCall("supersede", self._named({"old": old, "new": replacement, "reason": reason})))["id"]
-        )
-
-    def reinstate(self, id: str) -> Steps[bool]:
-        """Undo `supersede`; return whether the entry was superseded; see `Vault.reinstate`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        return bool((yield ServerCall("reinstate", {"id": id}))["changed"])
-
-    def link(self, source: str, target: str, type: str = "related", *, note: str = "") -> Steps[None]:
-        """Link two entries; see `Vault.link`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        yield ServerCall("link", self._named({"source": source, "target": target, "type": type, "note": note}))
-
     def link_many(
         self, items: Iterable[Link | tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str]]
     ) -> Steps[int]:
@@ -235,30 +118,12 @@ class Writes:
         pairs = listed(items, "items", EntryError, "a list of links (source, target[, type[, note]])", MOST_IDS)
         links = [checked(item)._asdict() for item in pairs]
         for start in range(0, len(links), MOST_AT_ONCE):
-            yield ServerCall("link_many", self._named({"links": links[start : start + MOST_AT_ONCE]}))
+            yield ServerCall(
+                "link_many", with_tier(self._settings, "link_many", {"links": links[start : start + MOST_AT_ONCE]})
+            )
         return len(links)
 
-    def unlink(self, source: str, target: str) -> Steps[bool]:
-        """Remove a link; return whether it existed; see `Vault.unlink`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        ends = {"source": utf8(source, "source"), "target": utf8(target, "target")}
-        return bool((yield ServerCall("unlink", self._named(ends)))["changed"])
-
-    def feedback(self, query: str, id: str, action: Action) -> Steps[None]:
-        """Record feedback on a result; see `Vault.feedback`.
-
-        Raises:
-            SeptetError: as that method; `Unreachable` when the server does not answer.
-        """
-        yield ServerCall("feedback", self._named({"query": query, "id": id, "action": action}))
-
     # -- inside ------------------------------------------------------------------------------------------------------
-
-    def _named(self, request: dict[str, Any]) -> dict[str, Any]:
-        return request if self._settings.tier is None else {**request, "tier": self._settings.tier}
 
     def _delete(
         self, method: str, ids: tuple[str | Iterable[str], ...], where: Mapping[str, object] | None, dry_run: bool
@@ -266,26 +131,15 @@ class Writes:
         if where is not None:
             if ids:
                 raise EntryError(f"{method}() takes ids or where=, not both")
-            named = self._named({"where": where, "dry_run": dry_run})
+            named = with_tier(self._settings, method, {"where": where, "dry_run": dry_run})
             return int((yield ServerCall(method, named))["count"])
         entry_ids, count = ids_to_delete(ids), 0
         for start in range(0, len(entry_ids), MOST_AT_ONCE):
-            named = self._named({"ids": entry_ids[start : start + MOST_AT_ONCE], "dry_run": dry_run})
+            named = with_tier(
+                self._settings, method, {"ids": entry_ids[start : start + MOST_AT_ONCE], "dry_run": dry_run}
+            )
             count += (yield ServerCall(method, named))["count"]
         return count
-
-
-def _similar_options(on_similar: object, similarity: object) -> dict[str, Any]:
-    named = {"on_similar": (on_similar, KEEP), "similarity": (similarity, SIMILARITY)}
-    return {name: value for name, (value, default) in named.items() if value is not default}
-
-
-def _entry(entry: Entry | None) -> dict[str, Any]:
-    if entry is None:
-        return {}
-    if not isinstance(entry, Entry):
-        raise EntryError(f"add takes an Entry or keyword arguments, got {shown(entry)}: use add(**fields) for a dict")
-    return present(fields_of(entry))
 
 
 def _items_and_count(items: Any, vectors: Any, model: object) -> tuple[Iterable[dict[str, Any]], int | None]:

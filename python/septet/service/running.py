@@ -72,6 +72,9 @@ def in_tier(served: Serving, name: str, request: Any) -> Any:
         TierError: there is no such tier; or none is named for a call that changes many entries.
     """
     tier, memory = getattr(request, "tier", None), served.blocking
+    if name == "tier":
+        # A call of a remote tier, which names the vault itself.
+        return served
     if not isinstance(memory, Federation):
         if tier is not None:
             raise TierError(f"there is no tier {shown(tier)}: one vault is served, without tiers")

@@ -241,12 +241,10 @@ class Writable(ABC):
 
     def remember(
         self,
-        text: str | None = None,
+        text: str,
         details: str = "",
         topics: Strings = (),
         *,
-        context: str | None = None,
-        summary: str | None = None,
         id: str | None = None,
         vector: VectorLike | None = None,
         model: str | None = None,
@@ -263,7 +261,6 @@ class Writable(ABC):
             text: the fact, such as "Bob owns the billing service"; the title of the entry.
             details: the description of the entry.
             topics: single words; the tags of the entry.
-            context, summary: other names of ``text`` and ``details``.
             id: derived from text and details if missing.
             vector, model: as for `add`.
             on_similar: as for `add`; only memories are compared.
@@ -271,16 +268,11 @@ class Writable(ABC):
             **fields: the other fields of `add`; ``trust`` is ``unverified`` unless given.
 
         Raises:
-            EntryError: a field cannot be stored, the text is missing, or an argument is passed by both of its names;
-                nothing was written.
+            EntryError: a field cannot be stored; nothing was written.
             VectorError: as for `add`.
             StoreError: the vault cannot be written.
         """
-        descriptions = [d for d in (details, summary) if d is not None and not (isinstance(d, str) and d == "")]
-        if (text is None) == (context is None) or len(descriptions) > 1:
-            raise EntryError("remember() takes text (or context, its other name) and details (or summary), each once")
-        title, description = context if text is None else text, descriptions[0] if descriptions else ""
-        memory = {"title": title, "description": description, "tags": topics, "kind": "memory", "type": "session"}
+        memory = {"title": text, "description": details, "tags": topics, "kind": "memory", "type": "session"}
         options = {name: value for name, value in fields.items() if value is not None}
         whole: Any = with_clean_id({**memory, "id": id, "trust": "unverified", **options})
         entry = draft(whole, now=self._clock()).entry
