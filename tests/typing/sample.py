@@ -260,6 +260,8 @@ def together(agent: Vault, folder: Path) -> None:
         team.add(title="On-call handover", description="Hand over open incidents and JWT rotations")
         with Federation({"agent": agent, "team": team}, {"team": 0.7}, profile=mine) as everything:
             priorities: dict[str, float] = everything.tiers()
+            shared: str = everything.tier("team").add(title="Keys are rotated together")
+            assert everything.tier("team").count() >= 1 and shared in everything
             first = ExternalFirst(lambda query, limit: [{"title": query}][:limit], everything, name="wiki")
             assert first.search("jwt", limit=3).ids and first.fault is None
             hits = everything.search("jwt", min_score=0.1, include_memories=True)

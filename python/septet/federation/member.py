@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from septet.model.entry import Entry, Version
     from septet.model.fields import Action
     from septet.model.links import Link
+    from septet.model.pages import Facets, Page
+    from septet.model.results import Results
     from septet.model.stats import Stats
     from septet.tiers import Tier
     from septet.vault.reading import Layout
@@ -57,7 +59,25 @@ class Member(Protocol):
     def _feedback_counts(self) -> Mapping[str, int]:
         """Return the number of feedback rows by action."""
 
+    def search(self, *args: Any, **named: Any) -> Results:
+        """See `Vault.search`."""
+
+    def similar(self, *args: Any, **named: Any) -> Results:
+        """See `Vault.similar`."""
+
     # -- reading -------------------------------------------------------------------------------------------------------
+
+    def get(self, id: str) -> Entry | None:
+        """See `Vault.get`."""
+
+    def entries(self, *args: Any, **named: Any) -> Page:
+        """See `Vault.entries`."""
+
+    def count(self, *args: Any, **named: Any) -> int:
+        """See `Vault.count`."""
+
+    def facets(self, *args: Any, **named: Any) -> Facets:
+        """See `Vault.facets`."""
 
     def load(self, ids: Iterable[str]) -> list[Entry]:
         """See `Vault.load`."""
