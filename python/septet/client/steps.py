@@ -21,7 +21,8 @@ from septet.client.answers import (
     version_of,
     weights_of,
 )
-from septet.client.transport import ROUTES, ConnectionSettings, ServerCall
+from septet.client.routes import ROUTES
+from septet.client.transport import ConnectionSettings, ServerCall
 from septet.client.wire import present
 from septet.errors import EntryError, QueryError
 from septet.inputs.arguments import flag, shown, utf8, whole
@@ -123,7 +124,7 @@ def _steps_of(method: Any) -> Callable[..., Steps[Any]]:
 
 def with_tier(settings: ConnectionSettings, name: str, request: dict[str, Any]) -> dict[str, Any]:
     """Return the request of an operation, with the tier of a client that names one, if it writes or counts."""
-    reads = ROUTES[name][2] and name != "stats"
+    reads = ROUTES[name].effect == "reads" and name != "stats"
     return request if settings.tier is None or reads else {**request, "tier": settings.tier}
 
 
