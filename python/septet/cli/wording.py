@@ -61,10 +61,10 @@ _PHRASES: tuple[tuple[str, str], ...] = (
     ("pass secrets=, or set", "set"),
     ("add session=, its name", "name it with --scope"),
     ("update_many() ", "an update by --where "),
-    ("restore(): ", ""),
     ("choose one with Client(url, tier=...)", "it must serve one of them alone"),
     ("and pass token=", "and name the token with token_env or token_file"),
     ("out of where", "out of --where"),
+    ("requires a tier; available", "requires --tier; available"),
 )  # fmt: skip
 #: The same with variable parts: a substring to test first, pattern and replacement.
 _PATTERNS: tuple[tuple[str, str, str], ...] = (

@@ -154,8 +154,8 @@ def _prepare_add(request: dict[str, Any]) -> None:
 
 
 def _prepare_supersede(request: dict[str, Any]) -> None:
-    if not isinstance(request["new"], str):
-        request["new"] = item_fields(request["new"])
+    if not isinstance(new := request.get("new"), str):
+        request["new"] = item_fields(new)
 
 
 def _prepare_ids(request: dict[str, Any]) -> None:
