@@ -102,6 +102,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "sources": lambda w: ["sky"],
     "into": lambda w: "air",
     "tier": lambda w: "agent",
+    "Federation.tier.name": lambda w: "agent",
     "queries": lambda w: ["ducks", "geese"],
     "id": lambda w: "a",
     "ids": lambda w: ["a", "b"],
@@ -217,12 +218,7 @@ def valid(name: str, parameter: str, world: World) -> Any:
 #: What a method needs beside what its signature says.
 BESIDE = {
     **{f"{owner}.add": ["title"] for owner in ("Vault", "Federation", "Client")},
-    **{f"{owner}.remember": ["text"] for owner in ("Vault", "Federation", "Client")},
     **{f"{owner}.sync": ["root"] for owner in ("Vault", "Federation")},
-    **{
-        f"Federation.{method}": ["tier"]
-        for method in ("update_many", "rename_tag", "merge_domains", "purge", "link_many", "reset_feedback")
-    },
     "OpenAICompatibleEmbedder": ["model", "base_url"],
     "OllamaEmbedder": ["model"],
     **{f"{name}Embedder": ["environment"] for name in ("OpenAI", "Voyage", "Gemini")},
