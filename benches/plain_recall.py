@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.retrieval.recall.wording import kept_words
+from septet.retrieval.recall.recalling import kept_words
 
 LIMIT, K, BOOST, KEPT = 10, 60, 1.5, 3
 #: The least number of words of a query that drops some.

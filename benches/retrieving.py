@@ -14,7 +14,7 @@ from race import Competitor, Run, medians, race
 from septet import Retrieval, Retriever, Vault
 from septet.profiles import ProfileLike
 from septet.retrieval.corpora.legs import leg_profile
-from septet.retrieval.recall.wording import kept_words
+from septet.retrieval.recall.recalling import kept_words
 from table import Row, faster, plain
 from vaults import Asked, warm
 

@@ -65,7 +65,6 @@ RELEVANT: dict[str, str] = {
     "sqlite/snapshot/snapshot": _SNAPSHOTS,
     "search/explain": _SEARCHES,
     "search/federated": _SEARCHES,
-    "search/graph": f"{_SEARCHES}",
     "search/merge": _SEARCHES,
     "search/run": f"{_SEARCHES} integration/test_search_many.py",
     "sqlite/tier/read_view": f"{_SEARCHES} property/test_recall.py integration/test_search_many.py",

@@ -103,7 +103,7 @@ PAGES = (
         "embedding",
         "Embedding",
         "What turns texts into vectors. [The guide](../embedding.md) explains chains and fallbacks.",
-        "embedding model.spaces",
+        "embedding model.vector",
         "embedding",
     ),
     Subject(

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from septet.model.matches import Match as Match
     from septet.model.pages import Facets as Facets, Page as Page
     from septet.model.results import Hit as Hit, Results as Results
-    from septet.model.spaces import Space as Space
+    from septet.model.vector import Space as Space
     from septet.model.stats import Stats as Stats
     from septet.notes import Note as Note, NoteCode as NoteCode
     from septet.postgres.aio import AsyncPostgresVault as AsyncPostgresVault
@@ -129,8 +129,8 @@ else:
         "model.matches": "Match",
         "model.pages": "Facets Page",
         "model.results": "Hit Results",
-        "model.spaces": "Space",
         "model.stats": "Stats",
+        "model.vector": "Space",
         "notes": "Note NoteCode",
         "postgres.aio": "AsyncPostgresVault",
         "postgres.vault.vault": "PostgresVault",

@@ -23,9 +23,9 @@ from septet.model.fields import (
 from septet.model.pages import FacetValue
 from septet.model.results import Reranker, TierReport
 from septet.model.stats import Optimized
-from septet.query.deadline import Deadline
 from septet.query.facets import Bucket
 from septet.query.options import Leg, Mode, RecallOptions, SearchOptions
+from septet.query.refine import Deadline
 
 __all__ = [
     "Action",

@@ -7,7 +7,7 @@ import pytest
 
 from retrieved import hit
 from septet import Vault, evaluate
-from septet.retrieval import confident, fusion
+from septet.retrieval import fusion, ordering
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_ways_are_those_of_the_package(benches, found):
     assert list(fusions.ACROSS["DBSF of all legs"](found)) == [one.key for one in fusion.dbsf(scores)]
     recall = [one.key for one in fusion.rrf([legs[at] for at in (0, 2, 4, 1, 3, 5)], [1, 1, 1, 1.5, 1.5, 1.5], k=60)]
     assert list(fusions.ACROSS["documented recall (RRF, k 60, vectors 1.5)"](found)) == recall
-    assert fusions.by_confidence is confident.by_confidence and fusions.fused_lists is fusion.fused_lists
+    assert fusions.by_confidence is ordering.by_confidence and fusions.fused_lists is fusion.fused_lists
 
 
 def test_nothing_is_fused_in_the_comparison_itself(benches):

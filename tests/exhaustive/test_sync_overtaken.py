@@ -4,11 +4,11 @@ import time
 
 from integration.test_sync_overtaken import fill
 from septet import Vault
-from septet.files import lease
+from septet.files import turns
 
 
 def test_nobody_syncs_while_a_redaction_reads_on_and_finds_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(lease, "LEASE_S", 1.5)
+    monkeypatch.setattr(turns, "LEASE_S", 1.5)
     fill(tmp_path / "notes", range(200), "no secret")
     reports = []
     with Vault(tmp_path / "v.db") as vault, Vault(tmp_path / "v.db") as other:

@@ -9,10 +9,9 @@ from golden.differences import differs
 from golden.loader import other_recording
 from septet import Vault
 from septet.retrieval.corpora.chunks import ChunkCorpus
+from septet.retrieval.corpora.folders import InventoryCorpus
 from septet.retrieval.corpora.graph import GraphCorpus
-from septet.retrieval.corpora.inventory import InventoryCorpus
 from septet.retrieval.corpora.memory import MemoryCorpus
-from septet.retrieval.corpora.renames import Renames
 from septet.retrieval.corpora.rules import (
     RuleDocument,
     heading_chunks,
@@ -22,6 +21,7 @@ from septet.retrieval.corpora.rules import (
     text_score,
     vector_score,
 )
+from septet.retrieval.corpora.symbols import Renames
 from septet.retrieval.corpus import Asked
 
 MEMORIES = other_recording("vox-memory-bm25")

@@ -17,7 +17,7 @@ from septet.errors import ProfileError
 from septet.files.chunking import Chunking
 from septet.files.documents import document_of
 from septet.profiles import resolve
-from septet.ranking.diversity import diversified, likeness_of_words, ranged, word_set
+from septet.ranking.cuts import diversified, likeness_of_words, ranged, word_set
 from septet.ranking.fusion import Columns, evaluate
 from septet.ranking.pool import Pool
 from septet.ranking.profile import Profile

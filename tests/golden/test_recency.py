@@ -17,8 +17,7 @@ from septet.errors import ProfileError
 from septet.files.chunking import Chunking
 from septet.files.documents import dated, document_of
 from septet.profiles import resolve
-from septet.ranking.facts import number_at
-from septet.ranking.pool import Pool
+from septet.ranking.pool import Pool, number_at
 from septet.ranking.score import rank
 
 RECORDED = other_recording("openclaw-temporal-decay")

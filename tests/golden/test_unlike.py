@@ -10,7 +10,7 @@ import pytest
 
 from golden.differences import differs
 from golden.loader import other_recording
-from septet.ranking.diversity import diversified, likeness_of_words, ranged, word_set
+from septet.ranking.cuts import diversified, likeness_of_words, ranged, word_set
 
 RECORDED = other_recording("openclaw-mmr")
 MID, NEWEST = RECORDED["versions"]

@@ -13,9 +13,16 @@ from golden.differences import differs
 from golden.loader import other_recording
 from retrieved import hit
 from septet.retrieval.corpus import Item, RankedList
-from septet.retrieval.recall.recalling import recall_lists
+from septet.retrieval.recall.recalling import (
+    STOP_WORDS,
+    age_spread,
+    exact_matches,
+    kept_words,
+    recall_lists,
+    title_overlap,
+    top_terms,
+)
 from septet.retrieval.recall.settings import settings_of
-from septet.retrieval.recall.wording import STOP_WORDS, age_spread, exact_matches, kept_words, title_overlap, top_terms
 
 EXACT = other_recording("lore-exact-match")
 SPREAD = other_recording("lore-temporal-cnorm")

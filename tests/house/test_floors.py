@@ -57,8 +57,8 @@ EMBEDDING_FLOORS = (
 RETRIEVAL_FLOORS = [
     {*floor.split()}
     for floor in (
-        "corpus, answers, fusion waves knowledge planning, confident corpora expansion, ordering recall, "
-        "judging config, rules, rounds planned, running account, building, retriever, making, __init__"
+        "corpus, fusion waves knowledge planning, corpora expansion, ordering recall, config rules, running account, "
+        "retriever, making, __init__"
     ).split(",")
 ]
 LADDERS = {"embedding": EMBEDDING_FLOORS, "retrieval": RETRIEVAL_FLOORS}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from doubles import Letters
 from septet import Federation, QueryError, Vault
-from septet.ranking.diversity import diversified, relevance_of
+from septet.ranking.cuts import diversified, relevance_of
 
 
 def twin(relevance, likeness, most, diversity):

@@ -8,9 +8,9 @@ import pytest
 from golden.loader import other_recording
 from septet import Federation, SeptetError, Vault
 from septet.model.links import Link
-from septet.query.deadline import deadline_of
+from septet.query.refine import deadline_of
 from septet.retrieval.corpora.chunks import ChunkCorpus, MirrorCorpus, fused_chunks
-from septet.retrieval.corpora.functions import MOST_HANGING, FunctionCorpus
+from septet.retrieval.corpora.given import MOST_HANGING, FunctionCorpus
 from septet.retrieval.corpora.graph import Edge, GraphCorpus, edge_weight, led_by
 from septet.retrieval.corpora.memory import MemoryCorpus
 from septet.retrieval.corpus import Asked

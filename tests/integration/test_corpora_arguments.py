@@ -6,14 +6,12 @@ import pytest
 
 from septet import SeptetError, Vault
 from septet.retrieval.corpora.chunks import ChunkCorpus, MirrorCorpus, fused_chunks
-from septet.retrieval.corpora.folders import Folder
-from septet.retrieval.corpora.functions import FunctionCorpus
+from septet.retrieval.corpora.folders import Folder, InventoryCorpus
+from septet.retrieval.corpora.given import FunctionCorpus
 from septet.retrieval.corpora.graph import GraphCorpus
-from septet.retrieval.corpora.inventory import InventoryCorpus
 from septet.retrieval.corpora.memory import MemoryCorpus
-from septet.retrieval.corpora.renames import Renames
 from septet.retrieval.corpora.semantic import SemanticFilesCorpus, discover_files_for_intent
-from septet.retrieval.corpora.symbols import SymbolCorpus
+from septet.retrieval.corpora.symbols import Renames, SymbolCorpus
 from septet.retrieval.corpus import Asked
 
 ODD = [None, 0, -1, 1.5, float("nan"), float("inf"), "", "x", "\ud800", "\0", b"x", [], {}, [1], ["a", None], {1: 2}]

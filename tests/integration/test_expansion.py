@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from septet.errors import QueryError
-from septet.query.deadline import deadline_of
+from septet.query.refine import deadline_of
 from septet.retrieval.expansion.expanding import MOST_CALLS, Expanding
 
 LONG_S = 30.0

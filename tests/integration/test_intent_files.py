@@ -6,8 +6,7 @@ import pytest
 
 from repositories import FILES, asked, rested, written
 from septet import QueryError, Vault
-from septet.retrieval.corpora.folders import Folder
-from septet.retrieval.corpora.inventory import InventoryCorpus
+from septet.retrieval.corpora.folders import Folder, InventoryCorpus
 from septet.retrieval.corpora.semantic import (
     SemanticFilesCorpus,
     discover_files_for_intent,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from septet import Closed, EntryError, QueryError, Vault, VectorError
-from septet.listing.names import Names
+from septet.listing.columns import Names
 
 NOW = 1_700_000_000.0
 

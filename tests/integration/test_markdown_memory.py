@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from examples import heavy
 from septet import Federation, Vault
 from septet.profiles import BUILTIN
-from septet.ranking.diversity import word_set
+from septet.ranking.cuts import word_set
 
 DAY = 86_400.0
 NOW = 1_760_000_000.0

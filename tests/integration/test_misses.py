@@ -5,8 +5,8 @@ import pytest
 from repositories import FILES, rested, written
 from septet import Vault
 from septet.retrieval.corpora.chunks import ChunkCorpus
+from septet.retrieval.corpora.folders import InventoryCorpus
 from septet.retrieval.corpora.graph import GraphCorpus
-from septet.retrieval.corpora.inventory import InventoryCorpus
 from septet.retrieval.corpora.memory import MemoryCorpus
 from septet.retrieval.corpus import Asked
 

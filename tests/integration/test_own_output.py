@@ -9,8 +9,7 @@ pytest.importorskip("typer")
 
 from commands import Commands
 from septet import Vault
-from septet.files.own_output import without_own_output
-from septet.files.transcripts import hear
+from septet.files.transcripts import hear, without_own_output
 from septet.service.operations import OPERATIONS
 from septet.service.running import load, search
 from septet.service.served import Served

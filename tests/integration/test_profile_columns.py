@@ -6,7 +6,7 @@ import pytest
 
 from septet import Federation, ProfileError, Vault
 from septet.profiles import BUILTIN
-from septet.ranking.facts import number_at
+from septet.ranking.pool import number_at
 
 NOW = 1_000.0 * 86_400
 DAY = 86_400.0

@@ -4,7 +4,7 @@ import pytest
 
 from septet import Federation, Vault
 from septet.errors import QueryError, TierError
-from septet.query.deadline import deadline_of
+from septet.query.refine import deadline_of
 from septet.retrieval.corpus import Asked
 from septet.retrieval.recall.settings import settings_of
 from septet.retrieval.recall.sources import VaultCorpus, corpora_of

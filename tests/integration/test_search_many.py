@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from septet import Federation, QueryError, Vault, VectorError
-from septet.search import parts
+from septet.search.threads import LEAST_AT_ONCE, MOST_AT_ONCE, parts_of
 
 NOW = 1_760_000_000.0
 WORDS = "alpha beta gamma delta kiwi plum quince retry policy token cache index".split()
@@ -180,19 +180,19 @@ def test_queries_are_cut_into_parts_of_at_most_64_that_get_smaller_and_keep_ever
     workers = min(workers, count)
     with Vault(":memory:") as vault:
         plans = [vault._plan(QUERIES[0], {})] * count
-    cut = parts.parts_of(plans, workers)
+    cut = parts_of(plans, workers)
     assert [i for part in cut for i in part] == list(range(count))
     sizes = [len(part) for part in cut]
-    assert max(sizes) <= parts.MOST_AT_ONCE
+    assert max(sizes) <= MOST_AT_ONCE
     assert len(sizes) >= workers
     # With one thread nothing waits for another, and few large parts cost least.
     assert sizes == sorted(sizes, reverse=True)
-    assert workers > 1 or len(sizes) == -(-count // parts.MOST_AT_ONCE)
-    assert workers == 1 or sizes[-1] <= parts.LEAST_AT_ONCE
+    assert workers > 1 or len(sizes) == -(-count // MOST_AT_ONCE)
+    assert workers == 1 or sizes[-1] <= LEAST_AT_ONCE
 
 
 def test_queries_with_vectors_of_different_dimensions_are_in_different_parts():
     vectors = [[1.0] * 8, None, [1.0] * 4, [1.0] * 8, None]
     with filled() as vault:
         plans = [vault._plan("alpha", {"query_vector": vector}) for vector in vectors]
-    assert parts.parts_of(plans, 1) == [[0, 3], [1, 4], [2]]
+    assert parts_of(plans, 1) == [[0, 3], [1, 4], [2]]

@@ -11,9 +11,8 @@ import pytest
 
 from septet import EntryError
 from septet._core import shown_path
-from septet.files.roots import CURATED, LAYOUTS, Root, root_at
+from septet.files.roots import CURATED, ENDINGS, LAYOUTS, Root, root_at
 from septet.files.sources import REASONS, RootFile, Skipped, found_at, path_in, places, scan
-from septet.files.trees import ENDINGS
 
 NAMES = (
     "a.md",

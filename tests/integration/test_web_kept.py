@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from septet import Federation, Vault
-from septet.query.deadline import deadline_of
+from septet.query.refine import deadline_of
 from septet.retrieval.corpora.memory import MemoryCorpus
 from septet.retrieval.corpora.web import WebCorpus
 from septet.retrieval.corpus import Answered, Asked

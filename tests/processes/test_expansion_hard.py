@@ -11,7 +11,7 @@ import pytest
 
 from interrupting import interrupted, on_a_thread
 from septet.errors import EmbeddingUnavailable
-from septet.query.deadline import deadline_of
+from septet.query.refine import deadline_of
 from septet.retrieval.expansion.expanding import Expanding
 
 LONG_S = 30.0

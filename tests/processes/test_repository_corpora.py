@@ -11,12 +11,10 @@ import pytest
 from golden.loader import other_recording
 from repositories import FILES, asked, codes, hits, rested, titles, written
 from septet import QueryError, Vault
-from septet.query.deadline import deadline_of
-from septet.retrieval.corpora.folders import Folder, natural_words
-from septet.retrieval.corpora.inventory import InventoryCorpus
-from septet.retrieval.corpora.renames import Renames
+from septet.query.refine import deadline_of
+from septet.retrieval.corpora.folders import Folder, InventoryCorpus, natural_words
 from septet.retrieval.corpora.rules import path_score
-from septet.retrieval.corpora.symbols import SymbolCorpus, names_in
+from septet.retrieval.corpora.symbols import Renames, SymbolCorpus, names_in
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from septet.search.tier_threads import TierThreads
+from septet.search.threads import TierThreads
 from unit.test_tier_threads import Tiers
 
 

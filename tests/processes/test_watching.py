@@ -190,7 +190,7 @@ def test_a_forked_child_has_no_watcher_and_its_parent_keeps_it(vault, notes):
 
 
 def test_closing_does_not_wait_for_another_process_that_syncs(tmp_path, notes):
-    from septet.files.lease import Lease
+    from septet.files.turns import Lease
 
     with Vault(tmp_path / "v.db") as other:
         other.sync(notes)

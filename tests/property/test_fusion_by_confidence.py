@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from retrieved import hit
 from septet.errors import QueryError
-from septet.retrieval.confident import by_confidence, confident
 from septet.retrieval.corpus import Item, RankedList
 from septet.retrieval.fusion import changed_hit, rrf
+from septet.retrieval.ordering import by_confidence, confident
 
 keys = st.sampled_from("abcdefgh")
 shares = st.integers(0, 20).map(lambda tenths: tenths / 20)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from embedding_server import Reply, Request
-from septet.query.deadline import deadline_of
+from septet.query.refine import deadline_of
 from septet.retrieval.corpora.web import WebCorpus
 from septet.retrieval.corpora.web.calls import WebFault
 from septet.retrieval.corpora.web.pages import PageReader, PageRules

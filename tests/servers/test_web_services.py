@@ -12,7 +12,7 @@ import pytest
 
 from embedding_server import Reply
 from septet.model.entry import Entry
-from septet.query.deadline import deadline_of
+from septet.query.refine import deadline_of
 from septet.retrieval.corpora.web import WebCorpus, WebOptions
 from septet.retrieval.corpora.web.credits import CreditBudget
 from septet.retrieval.corpus import Answered, Asked

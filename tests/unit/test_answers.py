@@ -10,8 +10,7 @@ from corpora_told import Told
 from retrieved import hit
 from septet import Vault
 from septet.notes import Note
-from septet.retrieval.answers import InvalidAnswer, checked_answer
-from septet.retrieval.corpus import Answered, Item, RankedList
+from septet.retrieval.corpus import Answered, InvalidAnswer, Item, RankedList, checked_answer
 
 ITEM = Item("own:a", hit("a"))
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from septet.files.paths import within
+from septet.files.roots import within
 
 NAMES = st.lists(st.sampled_from(["a", "ab", "b.md", ".."]), max_size=4).map("/".join)
 

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import ProfileError, QueryError
-from septet.retrieval.planning.environment import SECRETS
 from septet.retrieval.planning.feedback import recent_mean, tuned
-from septet.retrieval.planning.knobs import OURS, THEIRS
+from septet.retrieval.planning.knobs import OURS, SECRETS, THEIRS
 from septet.retrieval.planning.policy import PRESETS, Policy, knobs
 
 #: Two values other than the default, and as text, for each kind of knob; bounds are asked below.

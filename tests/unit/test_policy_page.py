@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from septet.retrieval.planning.environment import SECRETS
-from septet.retrieval.planning.knobs import THEIRS
+from septet.retrieval.planning.knobs import SECRETS, THEIRS
 from septet.retrieval.planning.policy import PRESETS, Policy, knobs
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")

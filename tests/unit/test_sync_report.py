@@ -1,7 +1,7 @@
 """The report of a sync: what is left out, and what is taken in with a remark."""
 
 from septet.files.report import SyncReport, SyncTally
-from septet.files.trees import kinds_said
+from septet.files.roots import kinds_text
 
 
 def test_a_file_that_was_read_with_a_remark_and_cannot_be_stored_is_not_taken():
@@ -28,5 +28,5 @@ def test_files_of_other_kinds_are_counted_the_most_first_and_the_rest_together()
     assert list(report.skipped_kinds.items())[:3] == [("pdf", 12), ("canvas", 3), ("html", 3)]
     assert sum(report.skipped_kinds.values()) == 12 + 6 + 5 + 30 and len(report.skipped_kinds) == 21
     assert list(report.skipped_kinds)[-1] == "other" and report.to_dict()["skipped_kinds"] == report.skipped_kinds
-    assert kinds_said(report.skipped_kinds).startswith("12 pdf, 3 canvas, 3 html, 1 x0, 1 x1, 33 other")
+    assert kinds_text(report.skipped_kinds).startswith("12 pdf, 3 canvas, 3 html, 1 x0, 1 x1, 33 other")
     assert ", skipped 12 pdf, " in str(report) and "skipped" not in str(SyncReport())

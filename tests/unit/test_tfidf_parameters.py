@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer as Theirs
 
 from septet import QueryError, TfidfVectorizer
 from septet.tfidf import SparseRows
-from septet.tfidf.english import ENGLISH
+from septet.tfidf.parameters import ENGLISH
 
 ODD = [
     "To be, or not to be: that is the question",

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from septet.search.tier_threads import MEASURED, TierThreads
+from septet.search.threads import MEASURED, TierThreads
 
 NAMES = ["a", "b", "c"]
 #: No test waits so long, unless it fails.

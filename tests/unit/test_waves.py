@@ -9,7 +9,7 @@ from corpora_told import LONG_S, Held, Phrased, Told, Until
 from septet import QueryError
 from septet.errors import Closed, EntryError
 from septet.notes import Note
-from septet.query.deadline import deadline_of
+from septet.query.refine import deadline_of
 from septet.retrieval.corpus import Asked
 from septet.retrieval.waves import MOST_LATE, CorpusThreads, ask
 

@@ -18,8 +18,8 @@ from septet.model.fields import Span
 from septet.model.links import Link
 from septet.model.pages import Facets, Page
 from septet.model.results import Hit, Results, SoughtParts, TierReport
-from septet.model.spaces import Space
 from septet.model.stats import Stats
+from septet.model.vector import Space
 from septet.ranking.adaptive import Weights
 from septet.tiers.remote.answers import note_of
 

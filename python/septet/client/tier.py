@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.listing.asked import AskedListing
+    from septet.listing.queries import AskedListing
     from septet.listing.shadows import ListingMirror, Shadowing
     from septet.model.arrays import Mask
     from septet.vault.reading import Layout

@@ -14,8 +14,8 @@ from septet.embedding.query.selection import SpaceSelection
 from septet.errors import SeptetError
 from septet.model.vector import QueryVector
 from septet.notes import Note
-from septet.query.deadline import Deadline
 from septet.query.plan import Plan, QueryEmbedding
+from septet.query.refine import Deadline
 
 
 def with_query_vectors(

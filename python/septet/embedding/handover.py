@@ -7,7 +7,7 @@ from typing import Protocol, cast
 
 from septet.embedding.embedder import Embedder, pooling_of, space_name
 from septet.errors import EmbeddingError
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.store.protocol import Store
 
 #: Rows per transaction.

@@ -18,7 +18,7 @@ from septet.embedding.handover import forget_long, hand_over, prune
 from septet.embedding.report import EmbedReport, Tally
 from septet.embedding.rows import BadVector, float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.notes import Note
 from septet.store.owners import new_owner
 from septet.store.protocol import Reading, Store, Writing

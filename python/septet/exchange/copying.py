@@ -21,7 +21,7 @@ from septet.model.codec import as_dict
 
 if TYPE_CHECKING:
     from septet.model.results import Results
-    from septet.model.spaces import Space
+    from septet.model.vector import Space
     from septet.ranking.pool import Candidate
     from septet.store.protocol import Reading
 

@@ -20,7 +20,7 @@ from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
 from septet.query.plan import Plan
 from septet.search.searchable import Searchable
-from septet.search.tier_threads import TierThreads
+from septet.search.threads import TierThreads
 from septet.system.forks import OfOneProcess
 from septet.tiers import Tier
 from septet.vault.anywhere import AnyVault, Retrievable

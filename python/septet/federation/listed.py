@@ -11,7 +11,7 @@ from septet.model.entry import Entry
 
 if TYPE_CHECKING:
     from septet.federation.member import Member
-    from septet.listing.asked import AskedListing
+    from septet.listing.queries import AskedListing
     from septet.listing.request import OrderBy
     from septet.listing.shadows import Shadowing, Shadows
     from septet.model.arrays import Mask
@@ -53,8 +53,7 @@ class ListedTiers(TierMembers):
             SeptetError: every tier failed; the first error.
         """
         from septet.listing import Request
-        from septet.listing.asked import PageAsked
-        from septet.listing.paging import in_order, the_page
+        from septet.listing.queries import PageAsked, in_order, the_page
 
         request = Request.of(where, as_of).paged(order_by, limit, after)
         pages = self._listings(request.as_of, PageAsked(request))
@@ -72,7 +71,7 @@ class ListedTiers(TierMembers):
             SeptetError: every tier failed; the first error.
         """
         from septet.listing import Request
-        from septet.listing.asked import NumberAsked
+        from septet.listing.queries import NumberAsked
 
         request = Request.of(where, as_of)
         return sum(self._listings(request.as_of, NumberAsked(request)))
@@ -100,8 +99,7 @@ class ListedTiers(TierMembers):
             SeptetError: every tier failed; the first error.
         """
         from septet.listing import Request
-        from septet.listing.asked import CountsAsked
-        from septet.listing.counting import facets_of
+        from septet.listing.queries import CountsAsked, facets_of
         from septet.listing.request import limit_of
         from septet.query.facets import Faceted
 

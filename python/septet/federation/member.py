@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.listing.asked import AskedListing
+    from septet.listing.queries import AskedListing
     from septet.listing.shadows import Shadowing
     from septet.model.arrays import Mask
     from septet.model.entry import Entry, Version

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from septet.federation.listed import ListedTiers
 from septet.model.entry import Entry
 from septet.model.links import Link
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.vault.batch import ids_of
 from septet.vault.reading import ReadById, asked_model, fullest, rows_of
 

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from septet.files.flush import flush_limits as flush_limits
     from septet.files.flush import flush_prompt as flush_prompt
     from septet.files.flush import should_flush as should_flush
-    from septet.files.redact_report import RedactReport as RedactReport
-    from septet.files.redact_report import SecretLeft as SecretLeft
     from septet.files.redaction import Redacted as Redacted
     from septet.files.report import PendingFile as PendingFile
+    from septet.files.report import RedactReport as RedactReport
     from septet.files.report import RootInfo as RootInfo
+    from septet.files.report import SecretLeft as SecretLeft
     from septet.files.report import SkippedFile as SkippedFile
     from septet.files.roots import Layout as Layout
     from septet.files.secrets import RedactionRule as RedactionRule
@@ -29,9 +29,8 @@ else:
     _NAMES = {
         "chunking": "Chunk",
         "flush": "FlushLimits flush_limits flush_prompt should_flush",
-        "redact_report": "RedactReport SecretLeft",
         "redaction": "Redacted",
-        "report": "PendingFile RootInfo SkippedFile",
+        "report": "PendingFile RedactReport RootInfo SecretLeft SkippedFile",
         "roots": "Layout",
         "secrets": "RedactionRule",
         "status": "RootStatus SyncStatus",

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet.errors import Closed, SeptetError
 from septet.files.matching import moved_meanwhile, near, why_unknown
-from septet.files.paths import within
 from septet.files.pending import is_due, pending_of
 from septet.files.report import PendingFile
+from septet.files.roots import UNKNOWN, within
 from septet.files.sources import RootFile, Scan, scan
 from septet.files.tracking import Followed, followed_of
-from septet.files.trees import UNKNOWN
 from septet.inputs.arguments import shown
 from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files

@@ -54,7 +54,7 @@ class _Late(Exception):
 
 
 def extracted(data: bytes, ending: str) -> Extracted | str:
-    """Return the text of a PDF or HTML file, or the reason (one of `trees.LEFT_OUT`) why there is none.
+    """Return the text of a PDF or HTML file, or the reason (one of `roots.LEFT_OUT`) why there is none.
 
     Exceptions of a reader on a damaged or hostile file become a reason too.
 

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from septet.files.paths import within
 from septet.files.pending import inode_of
 from septet.files.preparing import Task
+from septet.files.roots import UNKNOWN, within
 from septet.files.steady import print_of, read_steadily
-from septet.files.trees import UNKNOWN
 from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files
 from septet.sqlite.tables.files import FileRow

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from septet.errors import SeptetError
 from septet.files.mentions import stored_as
 from septet.files.planning import PlannedChunk, file_id
+from septet.files.roots import extracted_ending
 from septet.files.steady import decoded, print_of, read_steadily
-from septet.files.trees import extracted_ending
 from septet.sqlite.tables.files import FileRow
 from septet.sqlite.tables.marks import ALTERED
 

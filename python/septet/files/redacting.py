@@ -13,12 +13,11 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from septet.errors import StoreBusy
-from septet.files.lease import Lease
 from septet.files.masking import Counts, Masker, checked_texts, cut_texts, refreshed, runs_of
-from septet.files.redact_report import RedactReport, SecretLeft
 from septet.files.redaction import Redactor
+from septet.files.report import RedactReport, SecretLeft
 from septet.files.tracking import redact_from_now
-from septet.files.turns import alone
+from septet.files.turns import Lease, alone
 from septet.model.entry import json_of
 from septet.sqlite.store.store import SqliteStore, SqliteWriting
 from septet.sqlite.tables import entries, files, history, masking

@@ -6,14 +6,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from septet.files.lease import Lease
 from septet.files.matching import adopted
 from septet.files.planning import FilePlan
 from septet.files.preparing import Task
 from septet.files.report import SyncReport, SyncTally
 from septet.files.syncing import Run
 from septet.files.tracking import Followed
-from septet.files.turns import SyncRequest
+from septet.files.turns import Lease, SyncRequest
 from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files
 from septet.sqlite.tables.files import FileRow

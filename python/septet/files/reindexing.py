@@ -15,13 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from septet.files.lease import Lease
 from septet.files.mentions import link_mentions
 from septet.files.planning import FilePlan, plan_rows, rows_of_drafts
 from septet.files.preparing import PreparedFile, Preparer, Task, ahead
 from septet.files.report import SyncTally
 from septet.files.storing import in_order, store_plans
 from septet.files.tracking import Followed, still_followed
+from septet.files.turns import Lease
 from septet.sqlite.store.store import SqliteReading, SqliteStore, SqliteWriting
 from septet.sqlite.tables import entries, files, indexing, mentions, staged, vectors
 from septet.sqlite.tables.files import FileRow

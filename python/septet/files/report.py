@@ -1,4 +1,4 @@
-"""Reports of syncs, and the roots of a vault."""
+"""Reports of syncs and of redactions, and the roots of a vault."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from septet.files.trees import LEFT_OUT, kinds_said, merged
-from septet.model.codec import Plain
+from septet.files.roots import LEFT_OUT, kinds_merged, kinds_text
+from septet.model.codec import Plain, as_dict
 
 if TYPE_CHECKING:
     from septet.files.planning import FilePlan
@@ -146,7 +146,7 @@ class SyncReport(Plain):
         if odd := len({(file.root, file.path) for file in self.skipped if file.taken}):
             parts.append(f"{odd:,} with a remark")
         if self.skipped_kinds:
-            parts.append(f"skipped {kinds_said(self.skipped_kinds)}")
+            parts.append(f"skipped {kinds_text(self.skipped_kinds)}")
         if self.problems:
             parts.append(counted(len(self.problems), "problem"))
         if not self.complete:
@@ -195,7 +195,7 @@ class SyncTally:
 
     def skip_kinds(self, kinds: Mapping[str, int]) -> None:
         """Count the files of a root skipped for their suffix."""
-        self.skipped_kinds = merged([self.skipped_kinds, kinds])
+        self.skipped_kinds = kinds_merged([self.skipped_kinds, kinds])
 
     def report(self, roots: Sequence[str], took_s: float, *, dry_run: bool = False) -> SyncReport:
         """Return the report."""
@@ -222,3 +222,75 @@ def remarked(path: str, problem: str, root: str) -> SkippedFile:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural if needed."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+class SecretLeft(NamedTuple):
+    """A secret that cannot be masked because it is part of an identifier.
+
+    Attributes:
+        place: ``id`` or ``parent`` of an entry, ``link`` (an end without an entry), ``path`` of a file, ``root``.
+        name: the id, path or root name, with the secret.
+        cure: remedy, as a sentence.
+    """
+
+    place: str
+    name: str
+    cure: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactReport:
+    """The result of a redaction or of its dry run.
+
+    Attributes:
+        entries: number of masked entries.
+        versions: number of masked versions in the history.
+        links: number of links with a masked note or type.
+        feedback: number of masked queries of feedback.
+        files: number of files that the next sync reads again with redaction.
+        roots: names of roots whose redaction was extended, to all their files if needed.
+        vectors: number of removed vectors in all spaces; the next embedding replaces them.
+        cached: number of entries removed from the embedding cache.
+        redacted: number of masked secrets, by rule.
+        left: secrets that cannot be masked.
+        problems: other problems, as sentences.
+        took_s: duration of the call in seconds.
+        dry_run: True if nothing was changed; ``vectors`` and ``cached`` are not counted then.
+    """
+
+    entries: int = 0
+    versions: int = 0
+    links: int = 0
+    feedback: int = 0
+    files: int = 0
+    roots: tuple[str, ...] = ()
+    vectors: int = 0
+    cached: int = 0
+    redacted: Mapping[str, int] = field(default_factory=dict)
+    left: tuple[SecretLeft, ...] = ()
+    problems: tuple[str, ...] = ()
+    took_s: float = 0.0
+    dry_run: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """True if no secret found by the rules remains in the files of the vault."""
+        return not (self.left or self.problems or self.dry_run)
+
+    def __str__(self) -> str:
+        secrets = counted(sum(self.redacted.values()), "secret")
+        entries = "1 entry" if self.entries == 1 else f"{self.entries:,} entries"
+        parts = [f"{secrets} {'found' if self.dry_run else 'masked'} in {entries}"]
+        numbers = ((noun, getattr(self, f"{noun}s")) for noun in ("version", "link", "file", "vector"))
+        parts += (counted(number, noun) for noun, number in numbers if number)
+        if self.feedback:
+            parts.append(f"{self.feedback:,} of feedback")
+        if self.left:
+            parts.append(f"{len(self.left):,} left")
+        if self.problems:
+            parts.append(counted(len(self.problems), "problem"))
+        return f"{', '.join(parts)} in {self.took_s:.2f} s"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, JSON-ready."""
+        return {**as_dict(self), "complete": self.complete}

@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from septet._core import shown_path, walk_folder
-from septet.files import trees
-from septet.files.paths import below, can_be, resolved, unescaped
-from septet.files.roots import MEMORIES, Root, is_memory_path
+from septet.files import roots
+from septet.files.roots import MEMORIES, Root, below, can_be, is_memory_path, resolved, unescaped
 from septet.files.steady import mtime_ns_of
 
 Kind = Literal["text", "session"]
@@ -145,7 +144,7 @@ def unknown_at(root: Root, path: str) -> Skipped | None:
         path: as for `found_at`.
     """
     file, skipped = _look_at(root, path)
-    unknown = (entry for entry in skipped if entry.reason in trees.UNKNOWN)
+    unknown = (entry for entry in skipped if entry.reason in roots.UNKNOWN)
     return (
         None
         if file is not None
@@ -219,7 +218,7 @@ class _Search:
 
     def look(self, place: Place) -> int:
         """Scan a folder and the links below it; return the number of files and links."""
-        within: Sequence[str] = trees.TOPS if place.tree == "memory" else ()
+        within: Sequence[str] = roots.TOPS if place.tree == "memory" else ()
         if self._only is not None:
             inside = os.path.relpath(self._only, place.real)
             if within and not is_memory_path(inside):
@@ -233,17 +232,17 @@ class _Search:
             include=root.include,
             exclude=root.exclude,
             pattern=place.pattern,
-            **trees.TREES[place.tree],
+            **roots.TREES[place.tree],
         )
         # In the layout ``memory`` only this folder of the root is walked.
         walked = os.path.join(place.real, MEMORIES) if place.tree == "memory" else place.real
         self._others[walked, place.pattern] = others
         if place.tree == "memory":
             # Curated files come first.
-            files.sort(key=lambda file: trees.TOPS.index(file[0].partition("/")[0]))
+            files.sort(key=lambda file: roots.TOPS.index(file[0].partition("/")[0]))
         shown, ahead = _naming(root, place), place.real.rstrip(os.sep) + os.sep
         apart = self._seen or self._only is not None or root.paths or root.follow_symlinks
-        if apart or any(file[1] or trees.extracted_ending(file[0]) for file in files):
+        if apart or any(file[1] or roots.extracted_ending(file[0]) for file in files):
             for path, raw, size, mtime_ns, session in files:
                 self._take(RootFile(shown(path), ahead + (raw or path), size, mtime_ns, _KINDS[session]))
         else:
@@ -267,7 +266,7 @@ class _Search:
             for (place, pattern), counts in self._others.items()
             if not any(below(place, other) and (pattern is not None or place != other) for other in whole)
         )
-        return trees.merged([self._without_reader, *outermost])
+        return roots.kinds_merged([self._without_reader, *outermost])
 
     def extra(self, item: str) -> None:
         """Scan an item of ``paths``: a file, a folder or a glob."""
@@ -292,10 +291,10 @@ class _Search:
     def file(self, place: Place) -> None:
         """Add a file named explicitly, regardless of ignore files; a root may have any suffix."""
         folder, name = os.path.split(place.real)
-        rules = {**trees.TREES[place.tree], "ignore_files": (), "hidden": True}
+        rules = {**roots.TREES[place.tree], "ignore_files": (), "hidden": True}
         if place.real == self._root.path:
             rules["endings"] = ()
-        elif not (trees.is_session(name) or trees.ends(name, rules["endings"], any_case=rules["any_case"])):
+        elif not (roots.is_session(name) or roots.ends(name, rules["endings"], any_case=rules["any_case"])):
             self.skipped.append(Skipped(place.shown, "ending"))
             return
         shown, root = place.shown, self._root
@@ -320,10 +319,10 @@ class _Search:
             self.skipped.append(Skipped(shown, *why))
             return
         if stat.S_ISREG(about.st_mode):
-            rules = trees.TREES[tree]
-            if trees.is_session(shown) and rules["sessions"]:
+            rules = roots.TREES[tree]
+            if roots.is_session(shown) and rules["sessions"]:
                 self._take(RootFile(shown, real, about.st_size, mtime_ns_of(about), "session"))
-            elif trees.ends(shown, rules["endings"], any_case=rules["any_case"]):
+            elif roots.ends(shown, rules["endings"], any_case=rules["any_case"]):
                 self._take(RootFile(shown, real, about.st_size, mtime_ns_of(about), "text"))
             else:
                 self.skipped.append(Skipped(shown, "ending"))
@@ -351,13 +350,13 @@ class _Search:
 
     def _skip_unread(self, file: RootFile) -> bool:
         """Skip and count a file whose reader is not installed; return True if skipped."""
-        ending = trees.extracted_ending(file.path)
+        ending = roots.extracted_ending(file.path)
         if ending is None:
             return False
         if self._unread is None:
-            self._unread = trees.unread_endings()
+            self._unread = roots.unread_endings()
         if ending in self._unread:
-            self.skipped.append(Skipped(file.path, "unread", f"needs {trees.EXTRACTED[ending]}: {trees.FILES_EXTRA}"))
+            self.skipped.append(Skipped(file.path, "unread", f"needs {roots.EXTRACTED[ending]}: {roots.FILES_EXTRA}"))
             self._without_reader[ending[1:]] += 1
         return ending in self._unread
 

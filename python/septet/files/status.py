@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from septet.files.drift import drift_of, why_unknown_of
-from septet.files.lease import is_running
 from septet.files.report import PendingFile, SkippedFile, remarked
 from septet.files.sources import scan
 from septet.files.tracking import followed_of
+from septet.files.turns import is_running
 from septet.model.codec import as_dict, attributes
 from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files

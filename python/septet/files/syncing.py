@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.errors import StoreError
-from septet.files.lease import Lease
 from septet.files.matching import adopted, compared, device_at, moved_meanwhile, renamed, surely_gone, why_unknown
 from septet.files.mentions import link_mentions, mentioning
 from septet.files.planning import FilePlan, plan_of
@@ -21,7 +20,7 @@ from septet.files.reindexing import EmbedAhead, Rebuild, clean
 from septet.files.report import SyncReport, SyncTally
 from septet.files.storing import erase_files, in_order, store_plans
 from septet.files.tracking import Followed, followed_now, still_followed
-from septet.files.turns import SyncRequest
+from septet.files.turns import Lease, SyncRequest
 from septet.sqlite.store.store import SqliteStore, SqliteWriting
 from septet.sqlite.tables import files, mentions, staged
 from septet.sqlite.tables.files import FileRow

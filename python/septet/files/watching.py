@@ -18,9 +18,9 @@ from septet._core import shown_path
 from septet.errors import Closed, EntryError, SeptetError
 from septet.files.drift import CatchUp
 from septet.files.events import events_of_system
+from septet.files.roots import IGNORE_FILES, is_session
 from septet.files.sources import places
 from septet.files.tracking import Followed, followed_of
-from septet.files.trees import IGNORE_FILES, is_session
 from septet.inputs.arguments import called, real, shown
 from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.errors import StoreError, printable
 from septet.index.checks import LARGEST_ID, Metric, Rows
-from septet.index.names import VectorNames
-from septet.index.state import PAGE_ROWS, State
+from septet.index.state import PAGE_ROWS, State, VectorNames
 from septet.inputs.arguments import file_path, flag
 from septet.model.vector import MOST_DIMENSIONS
 from septet.system.filesystem import is_local

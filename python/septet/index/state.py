@@ -1,17 +1,195 @@
-"""Immutable state of an index, which searches read while the next one is built."""
+"""State of an index: ids, positions and vectors, immutable; searches read it while the next one is built."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.errors import StoreError
-from septet.index.checks import Metric, Rows
-from septet.index.names import VectorNames
+from septet.errors import StoreError, VectorError
+from septet.index.checks import LARGEST_ID, Metric, Rows
+from septet.inputs.arguments import shown
 from septet.model.arrays import AppendBuffer
+
+#: Maximum ids in an error message.
+SHOWN = 3
+
+
+class VectorNames(NamedTuple):
+    """Immutable ids of the vectors of an index by position, including removed ones.
+
+    Attributes:
+        n: number of positions.
+        stored: the ids, int64 or str objects, possibly followed by later ones; None while ids equal positions.
+        alive: False for removed positions; later positions are alive.
+        dead: number of removed positions.
+        fresh: next automatic id.
+    """
+
+    n: int = 0
+    stored: AppendBuffer | None = None
+    alive: NDArray[np.bool_] | None = None
+    dead: int = 0
+    fresh: int = 0
+
+    @classmethod
+    def of(cls, ids: NDArray[Any], fresh: int) -> VectorNames:
+        """Return names without removed positions."""
+        return cls(len(ids), AppendBuffer.of(ids), fresh=fresh)
+
+    @property
+    def size(self) -> int:
+        """Number of vectors."""
+        return self.n - self.dead
+
+    @property
+    def kind(self) -> type[int] | type[str] | None:
+        """Type of the ids; None if not decided yet."""
+        if self.stored is None:
+            return int if self.n else None
+        return str if self.stored.view().dtype == object else int
+
+    def living(self) -> NDArray[np.bool_]:
+        """Return a new mask of the live positions ``(n,)``."""
+        living = np.ones(self.n, np.bool_)
+        if self.alive is not None:
+            living[: len(self.alive)] = self.alive
+        return living
+
+    def positions(self) -> NDArray[np.int64]:
+        """Return the live positions, ascending."""
+        return np.flatnonzero(self.living()) if self.dead else np.arange(self.n)
+
+    def at(self, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the ids at positions of any shape."""
+        return positions if self.stored is None else self.stored.view()[positions]
+
+    def allowed(self, mask: NDArray[np.bool_] | None, at: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
+        """Return the mask of positions that a search may return; None for all.
+
+        Args:
+            mask: mask of the live positions, in order.
+            at: selected positions; -1 is ignored.
+        """
+        if at is None and not self.dead:
+            return mask
+        allowed = self.living()
+        if mask is not None:
+            allowed[allowed] = mask
+        if at is not None:
+            selected = np.zeros(self.n, np.bool_)
+            selected[at[at >= 0]] = True
+            allowed &= selected
+        return allowed
+
+    def fresh_ids(self, count: int) -> range:
+        """Return ids for new vectors.
+
+        Raises:
+            VectorError: the ids are texts, or the largest integer is used.
+        """
+        if self.kind is str:
+            raise VectorError("the ids of this index are texts: pass ids")
+        if self.fresh + count - 1 > LARGEST_ID:
+            raise VectorError(f"the ids of this index have reached {self.fresh - 1:,}: pass ids")
+        return range(self.fresh, self.fresh + count)
+
+    def checked(self, ids: Sequence[Any], count: int) -> None:
+        """Check ids for new vectors.
+
+        Raises:
+            VectorError: the number of ids differs from that of vectors, ids are repeated, or of another type.
+        """
+        if len(ids) != count:
+            raise VectorError(f"ids has {len(ids):,} ids for {count:,} vectors: wanted one for each")
+        if ids and self.kind not in (None, type(ids[0])):
+            kinds = {int: "numbers", str: "texts"}
+            raise VectorError(f"the ids of this index are {kinds[self.kind or int]}: got {shown(ids[0])}")
+        if len(set(ids)) != len(ids):
+            duplicate, _ = Counter(ids).most_common(1)[0]
+            raise VectorError(f"duplicate id {shown(duplicate)} in ids")
+
+    def added(self, ids: Sequence[Any]) -> VectorNames:
+        """Return names with ids appended."""
+        n = self.n + len(ids)
+        if self.stored is None and (not ids or ids == range(self.n, n)):
+            return self._replace(n=n, fresh=n)
+        stored = self.stored
+        if stored is None:
+            stored = AppendBuffer(object if isinstance(ids[0], str) else np.int64)
+            if self.n:
+                stored.append(np.arange(self.n))
+        # Drop the remains of an interrupted addition.
+        stored.cut(self.n)
+        new = np.empty(len(ids), stored.view().dtype)
+        new[:] = ids
+        stored.append(new)
+        fresh = max(self.fresh, max(ids) + 1) if ids and not isinstance(ids[0], str) else self.fresh
+        return self._replace(n=n, stored=stored, fresh=fresh)
+
+    def without(self, positions: NDArray[np.int64]) -> VectorNames:
+        """Return names with live positions removed."""
+        if not len(positions):
+            return self
+        alive = self.living()
+        alive[positions] = False
+        return self._replace(alive=alive, dead=self.dead + len(positions))
+
+
+class Places:
+    """Map from ids to positions, built on first use and updated with the names.
+
+    For one thread at a time. Rebuilt after an interrupted update.
+    """
+
+    def __init__(self) -> None:
+        self._of: VectorNames | None = None
+        self._at: dict[Any, int] = {}
+
+    def find(self, names: VectorNames, ids: Sequence[Any]) -> NDArray[np.int64]:
+        """Return the positions of ids, -1 for unknown ids."""
+        if not ids or names.kind is not type(ids[0]):
+            return np.full(len(ids), -1)
+        if names.stored is None:
+            at = np.array(ids, np.int64)
+            at[(at < 0) | (at >= names.n)] = -1
+            if names.alive is not None:
+                known = (at >= 0) & (at < len(names.alive))
+                at[known] = np.where(names.alive[at[known]], at[known], -1)
+            return at
+        places = self._all(names)
+        return np.array([places.get(value, -1) for value in ids], np.int64)
+
+    def moved(self, before: VectorNames, after: VectorNames, removed: Iterable[Any], ids: Sequence[Any]) -> None:
+        """Update the map for removed ids and for ids appended after ``before``."""
+        if after.stored is None or before.stored is None or self._of is not before:
+            self._of = None
+            return
+        self._of = None
+        for value in removed:
+            del self._at[value]
+        self._at.update(zip(ids, range(before.n, before.n + len(ids)), strict=True))
+        self._of = after
+
+    def _all(self, names: VectorNames) -> dict[Any, int]:
+        if self._of is not names:
+            self._of = None
+            positions = names.positions()
+            self._at = dict(zip(names.at(positions).tolist(), positions.tolist(), strict=True))
+            self._of = names
+        return self._at
+
+
+def shown_ids(ids: Iterable[Any]) -> str:
+    """Return the first ids for an error message."""
+    first = list(islice(ids, SHOWN + 1))
+    return ", ".join(map(shown, first[:SHOWN])) + (" and others" if len(first) > SHOWN else "")
+
 
 #: Rows per page when a file is opened or written.
 PAGE_ROWS = 8_192

@@ -13,8 +13,7 @@ from septet import _core
 from septet.errors import EntryNotFound, QueryError, VectorError
 from septet.index import checks, files
 from septet.index.checks import Metric, Nearest, VectorIds
-from septet.index.names import Places, VectorNames, shown_ids
-from septet.index.state import State
+from septet.index.state import Places, State, VectorNames, shown_ids
 from septet.inputs.arguments import exact, flag, real, shown, whole
 from septet.model.vector import MOST_DIMENSIONS
 

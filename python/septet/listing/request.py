@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from septet.errors import QueryError, printable
 from septet.inputs.arguments import as_epoch, exact, shown, utf8, whole
-from septet.listing.names import Value
+from septet.listing.columns import Value
 from septet.query.facets import field_of
 from septet.query.filters import Filter, parse_where
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from septet.model.codec import OMITTED, as_dict, attributes
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.notes import Note
 
 

@@ -1,4 +1,4 @@
-"""Vectors as callers pass them: anything that numpy reads as a row of numbers, checked."""
+"""Vectors as callers pass them, checked: anything that numpy reads as a row of numbers; and their space."""
 
 from __future__ import annotations
 
@@ -11,6 +11,23 @@ from numpy.typing import ArrayLike, NDArray
 from septet import _core
 from septet.errors import VectorError
 from septet.inputs.arguments import shown
+
+
+class Space(NamedTuple):
+    """A model with a dimension, and how many live entries have a vector in it.
+
+    Attributes:
+        space: the number of the space in its store.
+        keyed_by: what addresses a vector: ``text``, the text alone, or ``entry``, the text of one entry.
+        entries: 0 where they were not counted.
+    """
+
+    space: int
+    model: str
+    dimensions: int
+    keyed_by: str
+    entries: int
+
 
 #: Maximum components of a vector.
 MOST_DIMENSIONS = 65_536

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from septet.errors import QueryError
 from septet.inputs.arguments import as_epoch, exact, listed, real, shown, utf8, whole
-from septet.model.spaces import Space
-from septet.model.vector import QueryVector, query_vector
+from septet.model.vector import QueryVector, Space, query_vector
 from septet.notes import Note
 from septet.profiles.load import ProfileLike, resolve
 from septet.query.options import DEFAULTS, GroupBy, Leg, Mode
@@ -21,10 +20,9 @@ from septet.query.parse import TextQuery, parse, with_words
 from septet.ranking.profile import Profile
 
 if TYPE_CHECKING:
-    from septet.query.deadline import Deadline
     from septet.query.facets import Faceted
     from septet.query.filters import Filter
-    from septet.query.refine import Reranking
+    from septet.query.refine import Deadline, Reranking
     from septet.query.words import AskedWords, Web
 
 LEGS: tuple[Leg, ...] = ("text", "vector")

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from septet.errors import QueryError
 from septet.inputs.arguments import called, listed, real, utf8, whole
 from septet.model.results import Reranker
-from septet.query.deadline import deadline_of
 from septet.query.facets import facets_asked
+
+
+class Deadline(NamedTuple):
+    """A time by `time.monotonic`, and the timeout in seconds that set it."""
+
+    at: float
+    timeout_s: float
+
+    @property
+    def left_s(self) -> float:
+        """Remaining seconds, 0 after the deadline."""
+        return max(0.0, self.at - time.monotonic())
+
+    @property
+    def passed(self) -> bool:
+        """True after the deadline."""
+        return time.monotonic() >= self.at
+
+
+def deadline_of(timeout_s: float) -> Deadline:
+    """Return the deadline ``timeout_s`` seconds from now."""
+    return Deadline(time.monotonic() + timeout_s, timeout_s)
+
 
 #: Minimum and maximum timeout of a search or a reranker, in seconds.
 LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 0.01, 86_400.0

@@ -1,9 +1,19 @@
-"""Pool: the candidates of a search as parallel arrays."""
+"""Pool: the candidates of a search as parallel arrays; their facts as columns.
+
+``created_at``, ``updated_at``, ``valid_from`` and ``valid_until`` are epoch seconds. ``created_age``, ``updated_age``,
+``valid_from_age`` and ``valid_until_age`` are the days from these to the time of the search, negative for future times.
+``attrs.NAME`` and ``attrs.NAME.NAME`` are numbers in attrs; other values are unknown.
+"""
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from septet import _core
 from septet.model.entry import Entry, entries_of, tags_of
@@ -68,3 +78,49 @@ def searched_text(title: str, description: str, context: str, tags_json: str) ->
 def tag_words(tags_json: str) -> str:
     """Return tags as text. A JSON list without escapes is returned as is: its punctuation separates words."""
     return tags_json if "\\" not in tags_json else " ".join(json.loads(tags_json))
+
+
+TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
+#: Ages, and the times they are counted from.
+AGES: Mapping[str, str] = {f"{name.removesuffix('_at')}_age": name for name in sorted(TIMES)}
+SECONDS_A_DAY = 86_400.0
+#: Maximum characters of a column name.
+MOST_CHARS = 256
+#: Numbers are clipped to this magnitude, so that sums and products stay finite.
+LARGEST = 10.0**18
+
+
+def is_fact(name: str) -> bool:
+    """Return True if a column is a time, an age, or a path into attrs."""
+    if name in TIMES or name in AGES:
+        return True
+    first, *path = name.split(".")
+    return first == "attrs" and bool(path) and all(path) and len(name) <= MOST_CHARS
+
+
+def attrs_paths(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the columns that are paths into attrs, with their keys."""
+    return {name: tuple(name.split(".")[1:]) for name in sorted(columns) if name.startswith("attrs.")}
+
+
+def number_at(attrs: object, path: Sequence[str]) -> float:
+    """Return the number at a path into attrs, NaN if there is none: text, booleans and lists are not numbers."""
+    for name in path:
+        attrs = attrs.get(name) if isinstance(attrs, Mapping) else None
+    if isinstance(attrs, bool) or not isinstance(attrs, (int, float)):
+        return math.nan
+    return math.nan if attrs != attrs else float(max(-LARGEST, min(LARGEST, attrs)))
+
+
+def numbers_of(texts: Sequence[str], paths: Iterable[Sequence[str]]) -> list[NDArray[np.float64]]:
+    """Return for each path the numbers in JSON texts of attrs ``(m,)``."""
+    # Many entries have no attrs.
+    parsed = [json.loads(text) if text != "{}" else {} for text in texts]
+    return [np.array([number_at(attrs, path) for attrs in parsed], dtype=np.float64) for path in paths]
+
+
+def with_ages(
+    columns: Mapping[str, NDArray[np.float64]], ages: Iterable[str], now: float
+) -> dict[str, NDArray[np.float64]]:
+    """Return the ages in days ``(m,)`` at a time in epoch seconds, for times in ``columns``."""
+    return {name: (now - columns[AGES[name]]) / SECONDS_A_DAY for name in ages if AGES[name] in columns}

@@ -14,7 +14,6 @@ from septet import _core
 from septet.inputs.checked import Bounds, Checked
 from septet.model.entry import SNIPPET_CHARS
 from septet.ranking.bm25_scale import K1, B
-from septet.ranking.facts import AGES, TIMES, attrs_paths, is_fact
 from septet.ranking.fusion import Expression, Missing, estimates, formula, names, takes_top
 from septet.ranking.passes import (
     AtLeastOne,
@@ -28,12 +27,13 @@ from septet.ranking.passes import (
     Share,
     Smoothing,
 )
+from septet.ranking.pool import AGES, TIMES, attrs_paths, is_fact
 
 #: A profile's set of weights: ``text`` without vectors, ``hybrid`` with them.
 WeightSet: TypeAlias = Literal["text", "hybrid"]
 
 #: Columns for a profile's expressions, filled by legs, corpus scores and facts. Further columns are times, ages, and
-#: numbers in attrs by ``attrs.PATH`` (see `septet.ranking.facts`).
+#: numbers in attrs by ``attrs.PATH`` (see `septet.ranking.pool`).
 COLUMNS = frozenset(
     {"bm25", "title", "trigram", "tfidf", "feedback", "cosine", "path", "severity", "decay", "tags", "domain", "graph"}
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from septet._core import Pool, Ranking
-from septet.ranking.facts import with_ages
+from septet.ranking.pool import with_ages
 from septet.ranking.profile import Profile
 
 #: A ranked candidate: position in the pool, place of the tier, row, score, weight x signal, signals (None if unknown),

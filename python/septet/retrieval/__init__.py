@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from septet.retrieval.config import RetrievalConfig as RetrievalConfig
     from septet.retrieval.config import RetrievalConfigLike as RetrievalConfigLike
     from septet.retrieval.config import RetrievalProfile as RetrievalProfile
-    from septet.retrieval.corpora.functions import FunctionCorpus as FunctionCorpus
     from septet.retrieval.corpora.given import CorpusLike as CorpusLike
+    from septet.retrieval.corpora.given import FunctionCorpus as FunctionCorpus
     from septet.retrieval.corpora.given import Searches as Searches
     from septet.retrieval.corpora.web.backends import WebSearch as WebSearch
     from septet.retrieval.corpora.web.corpus import WebCorpus as WebCorpus
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from septet.retrieval.expansion.config import ExpansionConfig as ExpansionConfig
     from septet.retrieval.expansion.expanding import Expander as Expander
     from septet.retrieval.knowledge import Knowledge as Knowledge
-    from septet.retrieval.planning.environment import Resolver as Resolver
+    from septet.retrieval.planning.knobs import Resolver as Resolver
     from septet.retrieval.planning.plan import Intent as Intent
     from septet.retrieval.planning.plan import Override as Override
     from septet.retrieval.planning.plan import RetrievalPlan as RetrievalPlan
@@ -53,8 +53,7 @@ else:
         "account.envelope": "Envelope",
         "account.explaining": "CorpusReport ListReport RetrievalExplanation",
         "config": "FusionRule RetrievalConfig RetrievalConfigLike RetrievalProfile",
-        "corpora.functions": "FunctionCorpus",
-        "corpora.given": "CorpusLike Searches",
+        "corpora.given": "CorpusLike FunctionCorpus Searches",
         "corpora.web.backends": "WebSearch",
         "corpora.web.corpus": "WebCorpus WebOptions",
         "corpora.web.credits": "CreditBudget",
@@ -64,7 +63,7 @@ else:
         "expansion.config": "ExpansionConfig",
         "expansion.expanding": "Expander",
         "knowledge": "Knowledge",
-        "planning.environment": "Resolver",
+        "planning.knobs": "Resolver",
         "planning.plan": "Intent Override RetrievalPlan",
         "planning.policy": "Policy PolicyName",
         "recall.settings": "RecallSettings Role",

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from septet.errors import Closed, QueryError, SeptetError
 from septet.inputs.arguments import called, flag, real, shown, utf8, whole
 from septet.model.entry import Entry
-from septet.query.deadline import deadline_of
+from septet.query.refine import deadline_of
 from septet.retrieval.account.envelope import Envelope
-from septet.retrieval.account.retrieval import Retrieval
-from septet.retrieval.building import attributes_of, retrieval_of
+from septet.retrieval.account.retrieval import Retrieval, attributes_of, retrieval_of
 from septet.retrieval.config import MAX_LIMIT, MAX_TIMEOUT_S, RetrievalConfig
 from septet.retrieval.corpus import Asked, Corpus, RetrievalMode
 from septet.retrieval.planning.plan import RetrievalPlan
@@ -283,7 +282,7 @@ class Retriever(OfOneProcess):
         return new_plan if verification is None else replace(new_plan, allow_verification_pass=verification)
 
     def _replayed(self, query: str, plan: object) -> RetrievalPlan:
-        new_plan = plan if isinstance(plan, RetrievalPlan) else RetrievalPlan.from_dict(_mapping(plan))
+        new_plan = RetrievalPlan.from_dict(plan.to_dict() if isinstance(plan, RetrievalPlan) else _mapping(plan))
         if missing := [name for name in new_plan.corpora if name not in self.corpora]:
             known = ", ".join(self.corpora)
             raise QueryError(f"unknown corpus {shown(missing[0])} in plan; available: {known}")

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from septet.retrieval.corpus import Answered, Asked, Corpus
-from septet.retrieval.judging import Reason, Round
-from septet.retrieval.rules import Rules
+from septet.retrieval.rules import Reason, Round, Rules
 from septet.retrieval.waves import CorpusThreads, Wave, ask
 
 if TYPE_CHECKING:

@@ -13,16 +13,15 @@ from typing import Literal, NamedTuple, Protocol
 from septet._core import Lock
 from septet.errors import QueryError, SeptetError, StoreError
 from septet.notes import Note
-from septet.query.deadline import Deadline
-from septet.retrieval.answers import InvalidAnswer, checked_answer
-from septet.retrieval.corpus import Answered, Asked, Corpus
+from septet.query.refine import Deadline
+from septet.retrieval.corpus import Answered, Asked, Corpus, InvalidAnswer, checked_answer
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 from septet.watch import log
 
 #: Maximum abandoned calls of a corpus still running; at the maximum it is skipped until one ends.
 MOST_LATE = 4
-#: Local corpora run on threads if that hides at least this many milliseconds; see `septet.search.tier_threads`.
+#: Local corpora run on threads if that hides at least this many milliseconds; see `septet.search.threads`.
 LEAST_HIDDEN_MS = 2.0
 
 #: Codes of notes about the words of a query.

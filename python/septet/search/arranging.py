@@ -1,9 +1,11 @@
-"""Reorder the best results: by a reranker, then by diversity."""
+"""Arrange ranked results: by a reranker, by diversity, in groups of one parent, within a token budget."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import wait
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -13,11 +15,13 @@ from numpy.typing import NDArray
 from septet._core import tokenize
 from septet.errors import printable
 from septet.inputs.arguments import cut
+from septet.model.entry import CHARS_A_TOKEN
 from septet.model.results import Hit
 from septet.notes import Note
 from septet.query.plan import Plan
-from septet.ranking.diversity import diversified, likeness_of_words, ranged, relevance_of, word_set
-from septet.ranking.pool import Candidate
+from septet.ranking.cuts import budgeted, diversified, likeness_of_words, ranged, relevance_of, word_set
+from septet.ranking.pool import Candidate, json_text
+from septet.ranking.score import Placed
 from septet.search.federated import FederatedSearch
 from septet.system.threads import call_on_thread
 
@@ -166,3 +170,119 @@ def _reranked(plan: Plan, hits: Sequence[Hit]) -> Sequence[float] | Note:
 
 def _failed(cause: str) -> Note:
     return Note("reranker_failed", f"{cause}; results are ordered by score", "check the reranker")
+
+
+class GroupedResults(NamedTuple):
+    """The candidates of the best groups.
+
+    Attributes:
+        best: the best of each group, then all others, best first.
+        keys: group of each, the id of its parent or its own.
+        enough: True if more candidates would not yield more of the requested groups.
+    """
+
+    best: Sequence[Placed]
+    keys: Sequence[str]
+    enough: bool
+
+
+def grouped(
+    search: FederatedSearch,
+    query: int,
+    placed: Sequence[Placed],
+    memories: Sequence[tuple[int, Candidate]],
+    limit: int | None,
+    total: int,
+) -> GroupedResults:
+    """Return the best candidates by group.
+
+    Args:
+        placed: candidates above the minimum score, best first.
+        memories: candidates of fixed score, which have negative positions.
+        limit: maximum groups; None for all.
+        total: number of ranked candidates.
+    """
+    groups = _groups(search, placed, memories)
+    ordered = [*dict.fromkeys(groups)]
+    # One candidate below the minimum score means that all further ones are below it.
+    full = any(len(answer.recalled[query].pool) >= search.plans[query].taken() for answer in search.answers)
+    # A profile with `places` decides that many whatever the limit, so that results do not depend on it.
+    minimum = limit if limit is None else max(limit, search.plans[query].places or 0)
+    enough = minimum is None or len(ordered) >= minimum or not full or len(placed) < total
+    returned = frozenset(ordered[:limit])
+    seen: set[str] = set()
+    heads: list[int] = []
+    others: list[int] = []
+    for at, key in enumerate(groups):
+        if key in returned:
+            (others if key in seen else heads).append(at)
+            seen.add(key)
+    order = [*heads, *others]
+    return GroupedResults([placed[at] for at in order], [groups[at] for at in order], enough)
+
+
+def nested(hits: Sequence[Hit], keys: Sequence[str]) -> tuple[Hit, ...]:
+    """Return the best hit of each group with the others as its parts; groups by their best scores."""
+    groups: dict[str, list[Hit]] = {}
+    for hit, key in zip(hits, keys):
+        groups.setdefault(key, []).append(hit)
+    # The token budget may have dropped the best of a group.
+    ordered = sorted(groups.values(), key=lambda group: -group[0].score)
+    return tuple(group[0] if len(group) == 1 else replace(group[0], parts=tuple(group[1:])) for group in ordered)
+
+
+def _groups(search: FederatedSearch, placed: Sequence[Placed], memories: Sequence[tuple[int, Candidate]]) -> list[str]:
+    """Return the group of each candidate."""
+    rows: dict[int, list[int]] = {}
+    for at, tier, row, *_ in placed:
+        if at >= 0:
+            rows.setdefault(tier, []).append(row)
+    parents: dict[int, Mapping[int, str]] = {}
+    for answer in search.answers:
+        if tier_rows := rows.get(answer.place):
+            keys = search.or_degrade(answer.place, partial(answer.session.groups, tier_rows), [""] * len(tier_rows))
+            parents[answer.place] = dict(zip(tier_rows, keys))
+    return [
+        # A tier that failed has groups of one.
+        (parents[tier][row] or f"{tier}:{row}") if at >= 0 else memories[-at - 1][1].parent or memories[-at - 1][1].id
+        for at, tier, row, *_ in placed
+    ]
+
+
+class BudgetCut(NamedTuple):
+    """Ranked results cut by a token budget.
+
+    Attributes:
+        places: positions of the results that fit, best first.
+        left_out: positions of those that do not fit.
+        costs: tokens of each ranked result.
+        notes: a note if results do not fit.
+    """
+
+    places: Sequence[int]
+    left_out: Sequence[int]
+    costs: Sequence[int]
+    notes: Sequence[Note]
+
+
+def cost_of_scan(hit: Hit) -> int:
+    """Return the tokens of a light result: characters / 4 of the texts in `Hit.to_dict`, rounded up."""
+    texts = [value for value in hit.to_dict().values() if isinstance(value, str)]
+    return math.ceil((sum(map(len, texts)) + len(json_text(hit.tags))) / CHARS_A_TOKEN)
+
+
+def within_budget(plan: Plan, costs: Sequence[int], scores: Sequence[float]) -> BudgetCut:
+    """Cut ranked results by ``max_tokens`` of the plan, given the cost and the score of each."""
+    maximum = plan.max_tokens or 0
+    places, left_out = budgeted(plan.profile.cuts, costs, scores, maximum)
+    spent = sum(costs[place] for place in places)
+    if not left_out and spent <= maximum:
+        return BudgetCut(places, left_out, costs, ())
+    cause = f"max_tokens is {maximum}"
+    if spent > maximum:
+        cause += f", and the first result alone takes {spent}"
+    if left_out:
+        missing = sum(costs[place] for place in left_out)
+        cause += f": no room for {len(left_out)} of the best {len(costs)} results, which would take {missing} more"
+    cure = "raise max_tokens" if plan.mode == "scan" else "raise max_tokens, or ask with mode='scan' and load() fewer"
+    return BudgetCut(places, left_out, costs, (Note("over_budget", cause, cure),))

@@ -12,7 +12,7 @@ from septet.model.explanation import Explanation, LegReport
 from septet.query.plan import MEMORY, Plan
 from septet.ranking.fusion import estimates
 from septet.ranking.score import Placed
-from septet.search.budget import BudgetCut
+from septet.search.arranging import BudgetCut
 from septet.search.federated import FederatedSearch, next_attempt
 from septet.search.run import (
     NO_VALUES,

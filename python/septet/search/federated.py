@@ -16,10 +16,10 @@ from septet.watch.hooks import STAGES
 if TYPE_CHECKING:
     from septet._core import Ranking
     from septet.model.pages import Facets
-    from septet.query.deadline import Deadline
+    from septet.query.refine import Deadline
     from septet.ranking.pool import Candidate
     from septet.ranking.profile import WeightSet
-    from septet.search.tier_threads import TierThreads
+    from septet.search.threads import TierThreads
 
 _Answer = TypeVar("_Answer")
 _Nothing = TypeVar("_Nothing")
@@ -175,7 +175,7 @@ class FederatedSearch:
     def _recall_until(self, deadline: Deadline) -> None:
         """Open and search the tiers; skip those that miss the deadline."""
         # Imported here: most searches have no deadline.
-        from septet.search.in_time import LATE, no_candidates, recalled_until
+        from septet.search.threads import LATE, no_candidates, recalled_until
 
         for place, outcome in recalled_until(self.tiers, self.plans, deadline):
             if outcome is None:

@@ -6,17 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from septet.listing.asked import CountsAsked, NumberAsked, PageAsked
-from septet.listing.counting import facets_of
+from septet.listing.queries import CountsAsked, NumberAsked, PageAsked, facets_of
 from septet.listing.request import Key, Request
 from septet.model.results import Hit, Results, hits_of
 from septet.notes import Note
 from septet.query.filters import Compare, Filter
 from septet.query.plan import MEMORY, Plan
-from septet.search.facets import MOST_VALUES
+from septet.search.merge import MOST_VALUES
 
 if TYPE_CHECKING:
-    from septet.listing.paging import Placed
+    from septet.listing.queries import Placed
 
 #: Runs a listing: request, time at which entries must be valid, tiers; returns answers by tier name.
 Ask: TypeAlias = Callable[[Any, "float | None", "frozenset[str] | None"], "list[tuple[str, Any]]"]
@@ -40,7 +39,7 @@ def as_list(ask: Ask, plan: Plan, results: Results) -> Results:
     hits = _hits(plan, _page(ask, plan, request))
     budget_notes: tuple[Note, ...] = ()
     if plan.max_tokens is not None:
-        from septet.search.budget import cost_of_scan, within_budget
+        from septet.search.arranging import cost_of_scan, within_budget
 
         costs = [hit.token_estimate if plan.mode == "full" else cost_of_scan(hit) for hit in hits]
         budget = within_budget(plan, costs, [hit.score for hit in hits])
@@ -65,7 +64,7 @@ def _answers(ask: Ask, plan: Plan, request: Request, listing: Any) -> list[Any]:
 
 def _page(ask: Ask, plan: Plan, request: Request) -> list[tuple[str, Placed]]:
     """Return the entries of the page with their tiers: one per group, parts instead of split entries."""
-    from septet.listing.paging import in_order
+    from septet.listing.queries import in_order
 
     last = plan.offset + plan.most_hits
     limit = last

@@ -32,9 +32,8 @@ from septet.search.merge import completed, merged
 from septet.tiers.protocol import Recalled, SearchAgain, Tier, TierLost
 
 if TYPE_CHECKING:
-    from septet.search.arranging import Likenesses
-    from septet.search.budget import BudgetCut
-    from septet.search.tier_threads import TierThreads
+    from septet.search.arranging import BudgetCut, Likenesses
+    from septet.search.threads import TierThreads
 
 NOTHING: Sequence[Note] = ()
 NO_GUESSES: Mapping[str, str] = MappingProxyType({})
@@ -167,7 +166,7 @@ def results_of(search: FederatedSearch) -> list[Results]:
         candidates = read(search, all_ranked)
         if search.plan.facets:
             # Imported here: few searches count facets.
-            from septet.search.facets import facets_of_all
+            from septet.search.merge import facets_of_all
 
             search.facets = facets_of_all(search)
         if search.stages is not None:
@@ -253,7 +252,7 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
             late = (Note("deadline", "timeout_s ran out: links were not followed", "raise timeout_s"),)
         else:
             # Imported here: most vaults contain no links.
-            from septet.search.graph import with_graph
+            from septet.search.merge import with_graph
 
             ranking = with_graph(search, query, ranking, weights)
             if search.stages is not None:
@@ -276,7 +275,7 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
     result = RankedQuery(query, plan, ranking, best, memories, notes, mismatches(search, query, mode), guesses=guesses)
     if plan.group_by is not None:
         # Imported here: most searches have no groups.
-        from septet.search.groups import grouped
+        from septet.search.arranging import grouped
 
         most = most if page is None else page.most
         groups = grouped(search, query, best, memories, most, len(ranking.pool) + len(memories))
@@ -321,7 +320,7 @@ def budget_of(search: FederatedSearch, result: RankedQuery, candidates: Read) ->
     if plan.max_tokens is None:
         return None
     # Imported here: most searches have no budget.
-    from septet.search.budget import cost_of_scan, within_budget
+    from septet.search.arranging import cost_of_scan, within_budget
 
     whole = _whole(result, candidates)
     scores = [placed[3] for placed in result.best]
@@ -371,7 +370,7 @@ def _results(
         keys = None if keys is None else [keys[at] for at in budget.places]
     hits = _hits(search, result, best, whole)
     if keys is not None:
-        from septet.search.groups import nested
+        from septet.search.arranging import nested
 
         hits = nested(hits, keys)
     return Results(

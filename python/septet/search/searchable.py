@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from septet.embedding.embeddings import Embeddings
     from septet.model.explanation import Explanation
-    from septet.search.tier_threads import TierThreads
+    from septet.search.threads import TierThreads
     from septet.watch.hooks import Watch
 
 #: Maximum queries per call: their results are in memory together.
@@ -233,7 +233,7 @@ class Searchable(ABC):
         if base.reranking is not None or not all(tier.crosses_threads for tier in tiers):
             workers = 1
         # Imported late: single searches do not need it.
-        from septet.search.parts import parts_of
+        from septet.search.threads import parts_of
 
         parts = parts_of(plans, workers)
         tier_threads = self._tier_threads()

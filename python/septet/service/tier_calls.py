@@ -16,7 +16,7 @@ from septet.client.routes import ROUTES
 from septet.errors import QueryError, SeptetError, TierError
 from septet.federation import Federation
 from septet.inputs.arguments import listed, shown, utf8, whole
-from septet.listing.asked import MirrorAsked
+from septet.listing.queries import MirrorAsked
 from septet.listing.shadows import Shadowing
 from septet.model.arrays import Mask
 from septet.service.operations import operation

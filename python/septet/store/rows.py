@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.model.spaces import Space
+    from septet.model.entry import Entry
+    from septet.model.vector import Space
 
 
 #: The columns of a `Candidate`, in its order, and as an SQL list over ``entries e``.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from septet.errors import EntryError, VectorError
 from septet.inputs.arguments import exact, shown, utf8
 from septet.model.drafts import MOST_CHARS
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.store.rows import ACTIONS, EntryRow, FeedbackRow
 
 if TYPE_CHECKING:

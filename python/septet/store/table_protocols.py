@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from septet.model.links import Link
-    from septet.model.spaces import Space
+    from septet.model.vector import Space
     from septet.query.filters import Filter
     from septet.ranking.pool import Candidate
     from septet.store.rows import (

@@ -1,18 +1,114 @@
-"""The parameters of a vectorizer, checked when it is fitted."""
+"""The parameters of a vectorizer, checked when it is fitted; stop words, and the reading of documents."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sized
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from septet.errors import QueryError
-from septet.inputs.arguments import exact, flags, listed, real, shown, utf8, whole
+from septet.inputs.arguments import exact, file_path, flags, listed, real, shown, utf8, whole
 from septet.tfidf.analysis import analysis_of
-from septet.tfidf.english import ENGLISH
-from septet.tfidf.reading import DECODE_ERRORS, INPUTS, DocumentReading, checked_encoding
+
+#: The list of the Glasgow Information Retrieval Group, as in scikit-learn.
+ENGLISH = tuple(
+    """
+a about above across after afterwards again against all almost alone along already also although always am among
+amongst amoungst amount an and another any anyhow anyone anything anyway anywhere are around as at back be became
+because become becomes becoming been before beforehand behind being below beside besides between beyond bill both
+bottom but by call can cannot cant co con could couldnt cry de describe detail do done down due during each eg eight
+either eleven else elsewhere empty enough etc even ever every everyone everything everywhere except few fifteen fifty
+fill find fire first five for former formerly forty found four from front full further get give go had has hasnt have
+he hence her here hereafter hereby herein hereupon hers herself him himself his how however hundred i ie if in inc
+indeed interest into is it its itself keep last latter latterly least less ltd made many may me meanwhile might mill
+mine more moreover most mostly move much must my myself name namely neither never nevertheless next nine no nobody
+none noone nor not nothing now nowhere of off often on once one only onto or other others otherwise our ours ourselves
+out over own part per perhaps please put rather re same see seem seemed seeming seems serious several she should show
+side since sincere six sixty so some somehow someone something sometime sometimes somewhere still such system take ten
+than that the their them themselves then thence there thereafter thereby therefore therein thereupon these they thick
+thin third this those though three through throughout thru thus to together too top toward towards twelve twenty two
+un under until up upon us very via was we well were what whatever when whence whenever where whereafter whereas
+whereby wherein whereupon wherever whether which while whither who whoever whole whom whose why will with within
+without would yet you your yours yourself yourselves
+""".split()
+)
+
+
+_INPUTS = ("content", "filename", "file")
+_DECODE_ERRORS = ("strict", "ignore", "replace")
+#: Maximum documents per call.
+MOST_TEXTS = 100_000_000
+
+
+class DocumentReading(NamedTuple):
+    """Checked parameters for reading documents; see `septet.TfidfVectorizer`."""
+
+    input: str
+    encoding: str
+    decode_error: str
+    #: True if a function of the caller gets the documents, which may be of any type.
+    anything: bool = False
+
+    def texts(self, documents: Iterable[Any]) -> list[Any]:
+        """Return the documents as texts.
+
+        Raises:
+            QueryError: the documents are one text or cannot be listed, or a document does not fit ``input``, cannot be
+                read, or cannot be decoded.
+        """
+        if isinstance(documents, (str, bytes)):
+            raise QueryError(f"texts is one {type(documents).__name__}: wanted several, as in [text]")
+        if isinstance(documents, Sized):
+            documents = listed(documents, "texts", QueryError, "a list of texts", MOST_TEXTS)
+            if self.input == "content" and all(type(document) is str for document in documents):
+                return documents
+        try:
+            source = map(self._text, documents, count())
+        except TypeError:
+            raise QueryError(f"texts is {shown(documents)}: wanted a list of texts") from None
+        return listed(source, "texts", QueryError, "a list of texts", MOST_TEXTS)
+
+    def _text(self, document: Any, at: int) -> Any:
+        if self.input == "filename":
+            try:
+                document = Path(file_path(document, f"text {at}", QueryError)).read_bytes()
+            except OSError as error:
+                raise QueryError(f"text {at}, {shown(document)}, cannot be read: {error.strerror or error}") from error
+        elif self.input == "file":
+            read: Callable[[], Any] | None = getattr(document, "read", None)
+            if not callable(read):
+                raise QueryError(f"text {at} is {shown(document)}: wanted a file, with read(), for input='file'")
+            document = read()
+        if isinstance(document, bytes):
+            try:
+                return document.decode(self.encoding, self.decode_error)
+            except UnicodeError as error:
+                raise QueryError(
+                    f"text {at} is not {self.encoding} ({error}): name its encoding, or set decode_error='replace'"
+                ) from error
+        missing = isinstance(document, float) and document != document
+        if missing or not (self.anything or isinstance(document, str)):
+            raise QueryError(f"text {at} is {shown(document)}, of type {type(document).__name__}: wanted text")
+        return document
+
+
+def _checked_encoding(value: object) -> str:
+    """Check the name of a text encoding.
+
+    Raises:
+        QueryError: unknown encoding.
+    """
+    name = utf8(value, "encoding", QueryError)
+    try:
+        b"text".decode(name, "replace")
+    except (LookupError, ValueError, TypeError, AssertionError):
+        raise QueryError(f"encoding is {shown(name)}: wanted an encoding of text, such as 'utf-8'") from None
+    return name
+
 
 OUTPUTS = ("rows", "scipy")
 #: Cap of counts; larger ones mean all.
@@ -71,9 +167,9 @@ def reading_of(parameters: Mapping[str, Any]) -> DocumentReading:
     custom = callable(parameters["analyzer"]) or parameters["preprocessor"] is not None
     bare = parameters["tokenizer"] is not None and not parameters["lowercase"] and parameters["strip_accents"] is None
     return DocumentReading(
-        one_of(parameters["input"], "input", INPUTS),
-        checked_encoding(parameters["encoding"]),
-        one_of(parameters["decode_error"], "decode_error", DECODE_ERRORS),
+        one_of(parameters["input"], "input", _INPUTS),
+        _checked_encoding(parameters["encoding"]),
+        one_of(parameters["decode_error"], "decode_error", _DECODE_ERRORS),
         custom or (bare and parameters["analyzer"] == "word"),
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from septet.model.explanation import LegReport
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.store.protocol import Reading
 from septet.store.rules import joined
 from septet.tiers.protocol import Likeness

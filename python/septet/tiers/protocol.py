@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.listing.counting import Counted
+    from septet.listing.queries import Counted
     from septet.model.explanation import LegReport
     from septet.query.facets import Faceted
     from septet.query.filters import Filter

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from septet.retrieval.corpora.given import CorpusLike
     from septet.retrieval.expansion.expanding import Expander
     from septet.retrieval.knowledge import Knowledge
-    from septet.retrieval.planning.environment import Resolver
+    from septet.retrieval.planning.knobs import Resolver
     from septet.retrieval.planning.policy import Policy
     from septet.retrieval.retriever import Retriever
     from septet.tiers import Tier

@@ -11,7 +11,7 @@ from septet.store.protocol import Store
 
 if TYPE_CHECKING:
     from septet.listing import Listings
-    from septet.listing.asked import AskedListing
+    from septet.listing.queries import AskedListing
     from septet.listing.request import OrderBy
     from septet.listing.shadows import Shadowing
     from septet.model.arrays import Mask
@@ -61,8 +61,7 @@ class Listed(ABC):
             StoreError: the vault cannot be read.
         """
         from septet.listing import Request
-        from septet.listing.asked import PageAsked
-        from septet.listing.paging import the_page
+        from septet.listing.queries import PageAsked, the_page
 
         request = Request.of(where, as_of).paged(order_by, limit, after)
         return the_page(self._listed(PageAsked(request), None)[0], request)
@@ -79,7 +78,7 @@ class Listed(ABC):
             StoreError: the vault cannot be read.
         """
         from septet.listing import Request
-        from septet.listing.asked import NumberAsked
+        from septet.listing.queries import NumberAsked
 
         return self._listed(NumberAsked(Request.of(where, as_of)), None)[0]
 
@@ -109,8 +108,7 @@ class Listed(ABC):
             StoreError: the vault cannot be read.
         """
         from septet.listing import Request
-        from septet.listing.asked import CountsAsked
-        from septet.listing.counting import facets_of
+        from septet.listing.queries import CountsAsked, facets_of
         from septet.listing.request import limit_of
         from septet.query.facets import Faceted
 

@@ -24,8 +24,8 @@ from septet.watch.watched import watched
 if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
-    from septet.files.redact_report import RedactReport
     from septet.files.redaction import Redactor
+    from septet.files.report import RedactReport
     from septet.watch.events import SearchEvent, WriteEvent
 
 

@@ -310,7 +310,7 @@ def _print_sync(report: SyncReport) -> None:
 
 def _print_root(root: RootStatus) -> None:
     from septet.files.report import counted
-    from septet.files.trees import kinds_said
+    from septet.files.roots import kinds_text
 
     when = "never synced completely" if root.age_s is None else f"synced {_span(root.age_s)} ago"
     sizes = ", ".join(f"{_size(size)} of {kind}s" for kind, size in sorted(root.bytes.items())) or "nothing"
@@ -333,7 +333,7 @@ def _print_root(root: RootStatus) -> None:
     for line in skipped_lines((*root.problems, *root.skipped), SHOWN_PATHS):
         print(f"  {line}")
     if root.skipped_kinds:
-        print(f"  skipped {kinds_said(root.skipped_kinds)}")
+        print(f"  skipped {kinds_text(root.skipped_kinds)}")
     if root.problem:
         print(f"  problem: {sentence(root.problem)}")
 

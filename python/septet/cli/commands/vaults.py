@@ -19,8 +19,8 @@ from septet.cli.terminal import print_json, say
 from septet.errors import EntryError, SeptetError
 
 if TYPE_CHECKING:
-    from septet.files.redact_report import RedactReport
     from septet.files.redaction import Redactor
+    from septet.files.report import RedactReport
     from septet.service.configuration import Configuration
     from septet.service.vaults import VaultPlace
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.notes import Note
 from septet.store.protocol import Reading
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.errors import StoreBusy, StoreError, VectorError
 from septet.inputs.arguments import shown, whole
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.notes import Note
 from septet.postgres.store.locks import lock_key
 from septet.postgres.store.packing import sent, unpacked

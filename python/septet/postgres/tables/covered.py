@@ -27,7 +27,7 @@ from septet.postgres.tables.counts import NONE_NUMBERED, Numbered, PartCounts
 from septet.postgres.tables.fragments import FINDABLE
 
 if TYPE_CHECKING:
-    from septet.model.spaces import Space
+    from septet.model.vector import Space
     from septet.postgres.store.transactions import PostgresReading, PostgresWriting
     from septet.postgres.store.vaults import VaultRow
 

@@ -11,7 +11,7 @@ from septet.postgres.store.pipeline import Statement
 from septet.ranking.pool import Candidate
 
 if TYPE_CHECKING:
-    from septet.model.spaces import Space
+    from septet.model.vector import Space
     from septet.postgres.store.transactions import PostgresReading, PostgresWriting
     from septet.postgres.store.vaults import VaultRow
 

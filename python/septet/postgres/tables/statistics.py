@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.postgres.store.pipeline import Statement
 from septet.postgres.tables.fragments import searched, spaces_with_vectors
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.postgres.store.locks import hold_all
 from septet.postgres.store.packing import PackedVector, check_dimensions, copied, packed
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.errors import VectorError
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.postgres.store.packing import PackedVector, check_dimensions, copied, packed, sent, unpacked
 from septet.postgres.store.pipeline import Statement
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting

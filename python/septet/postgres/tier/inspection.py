@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from septet import _core
-from septet.listing.counting import Counted
+from septet.listing.queries import Counted
 from septet.model.explanation import LegReport
 from septet.postgres.store.analysis import GRAMS, TEXTS
 from septet.postgres.store.packing import unpacked

@@ -7,9 +7,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from septet.listing.asked import AskedListing, CountsAsked, MirrorAsked, NumberAsked, PageAsked
-from septet.listing.counting import Counted
-from septet.listing.paging import Placed
+from septet.listing.queries import AskedListing, Counted, CountsAsked, MirrorAsked, NumberAsked, PageAsked, Placed
 from septet.listing.request import Cursor, Request
 from septet.listing.shadows import ListingMirror, Shadowing
 from septet.model.arrays import Mask

@@ -17,7 +17,7 @@ from septet.postgres.tables import covered, nearest
 from septet.postgres.tables.covered import SpaceCoverage
 
 if TYPE_CHECKING:
-    from septet.model.spaces import Space
+    from septet.model.vector import Space
     from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.tier.outside import Outside
     from septet.postgres.tier.statistics import Statistics

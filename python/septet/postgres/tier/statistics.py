@@ -19,7 +19,7 @@ from septet.ranking.bm25_scale import LEAST_IDF
 from septet.store.rows import ACTIONS
 
 if TYPE_CHECKING:
-    from septet.model.spaces import Space
+    from septet.model.vector import Space
     from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables.fragments import CandidateRow

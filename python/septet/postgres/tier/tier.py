@@ -21,8 +21,7 @@ from septet.postgres.tier.phrases import MOST_ENTRIES
 from septet.postgres.tier.spaces import SpaceCache
 from septet.postgres.tier.view import PostgresView, asking_of
 from septet.postgres.tier.vocabulary import words_near
-from septet.ranking.facts import numbers_of
-from septet.ranking.pool import EMPTY, Candidate, Pool
+from septet.ranking.pool import EMPTY, Candidate, Pool, numbers_of
 from septet.tiers.notes import (
     constants_of_fts5,
     memories_left_out,
@@ -35,7 +34,7 @@ from septet.tiers.protocol import AT_ONCE, Inspected, Likeness, Neighbours, Over
 from septet.tiers.words import MOST_GUESSES, misspelt
 
 if TYPE_CHECKING:
-    from septet.listing.counting import Counted
+    from septet.listing.queries import Counted
     from septet.postgres.store.store import PostgresStore
     from septet.query.facets import Faceted
     from septet.query.filters import Filter

@@ -29,7 +29,7 @@ from septet.tiers.agreement import RULE, measured
 
 if TYPE_CHECKING:
     from septet.model.arrays import Slots
-    from septet.model.spaces import Space
+    from septet.model.vector import Space
     from septet.postgres.store.transactions import PostgresReadTransaction
     from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables.fragments import CandidateRow

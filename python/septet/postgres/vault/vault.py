@@ -25,7 +25,7 @@ from septet.watch.watched import watched
 if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
-    from septet.listing.asked import AskedListing
+    from septet.listing.queries import AskedListing
     from septet.listing.shadows import Shadowing
     from septet.model.arrays import Mask
     from septet.model.stats import Optimized

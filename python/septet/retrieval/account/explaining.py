@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from septet.retrieval.account.retrieval import Retrieval
     from septet.retrieval.corpora.misses import Miss
     from septet.retrieval.corpus import Asked, Corpus, RankedList
-    from septet.retrieval.judging import Round
+    from septet.retrieval.rules import Round
     from septet.retrieval.waves import Reply
 
 

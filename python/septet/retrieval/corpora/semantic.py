@@ -13,11 +13,10 @@ from septet.inputs.arguments import real, utf8, whole
 from septet.model.entry import Entry
 from septet.model.results import Hit
 from septet.profiles import ProfileLike
-from septet.query.deadline import deadline_of
+from septet.query.refine import deadline_of
 from septet.retrieval.corpora.chunks import CHUNK_WEIGHT, ChunkCorpus
 from septet.retrieval.corpora.entry_cache import EntryCache
-from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, natural_words
-from septet.retrieval.corpora.inventory import path_hits
+from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, natural_words, path_hits
 from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.fusion import Evidence, changed_hit, merged_evidence

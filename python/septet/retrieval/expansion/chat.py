@@ -19,7 +19,7 @@ from septet.net.exchange import exchange
 from septet.retrieval.expansion.config import ExpansionConfig, ExpansionLike, expansion_config
 from septet.retrieval.expansion.expanding import Expander, Expanding
 from septet.retrieval.expansion.phrasings import phrasings_in
-from septet.retrieval.planning.environment import Resolver
+from septet.retrieval.planning.knobs import Resolver
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

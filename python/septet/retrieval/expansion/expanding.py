@@ -12,7 +12,7 @@ from septet._core import Lock
 from septet.errors import EmbeddingError, QueryError, printable
 from septet.inputs.arguments import cut, real, shown, whole
 from septet.notes import Note
-from septet.query.deadline import Deadline
+from septet.query.refine import Deadline
 from septet.retrieval.expansion.phrasings import MOST_PHRASINGS, variants_of
 from septet.system.breaker import CircuitBreaker
 from septet.system.forks import renew_in_children

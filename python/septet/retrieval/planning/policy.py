@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from septet.errors import ProfileError, QueryError
 from septet.inputs.arguments import called, flag, shown
-from septet.retrieval.planning.environment import (
+from septet.retrieval.planning.knobs import (
     SECRETS,
+    Knob,
     Resolver,
     checked_keys,
     error_of,
+    expected_value,
+    knob,
     read_block,
     read_keys,
     read_values,
     read_variables,
     text_of,
 )
-from septet.retrieval.planning.knobs import Knob, expected_value, knob
 
 if TYPE_CHECKING:
     from pydantic import SecretStr

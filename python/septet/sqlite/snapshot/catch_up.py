@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.model.arrays import ColumnArrays, Slots
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.sqlite.snapshot.columns import Buffers
 from septet.sqlite.snapshot.postings import agrees
 from septet.sqlite.snapshot.snapshot import Snapshot, Terms, VectorRows

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.model.arrays import Mask, NameTable
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.sqlite.snapshot.columns import Buffers, FactColumn, facts_of
 from septet.sqlite.snapshot.postings import Postings, PostingsBuffers
 from septet.sqlite.snapshot.sidecar import Stamp

@@ -10,7 +10,7 @@ from typing import Literal
 
 from septet import _core
 from septet.errors import Closed
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.sqlite.snapshot.catch_up import caught_up, rebuilt, with_postings, with_terms, with_vectors
 from septet.sqlite.snapshot.checkpoint import Checkpoint, restored_postings, restored_terms, restored_vectors
 from septet.sqlite.snapshot.columns import COLUMNS, Buffers, FactColumn

@@ -21,7 +21,7 @@ from weakref import ref
 
 from septet import _core
 from septet.inputs.arguments import absolute
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.sqlite.store.store import SqliteReading, store_id, writer_at
 from septet.sqlite.tables.entries import purged_at
 from septet.system.forks import renew_in_children

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from septet import _core
 from septet.errors import StoreError
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.sqlite.snapshot.checkpoint import restore
 from septet.sqlite.snapshot.columns import Buffers, FactColumn
 from septet.sqlite.snapshot.sidecar import Sidecar

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.model.arrays import AppendBuffer, Mask, Slots
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.sqlite.snapshot.snapshot import Snapshot, VectorRows
 from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables import texts

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.store.rules import joined
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE, vector_key
 from septet.sqlite.tables.vectors import sized, typed_spaces

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from septet.errors import EntryError, StoreError, VectorError
 from septet.inputs.arguments import utf8
-from septet.model.spaces import Space
-from septet.model.vector import MOST_DIMENSIONS, entry_vector
+from septet.model.vector import MOST_DIMENSIONS, Space, entry_vector
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.fragments import listed, vector_key
 from septet.store.rows import GivenVectors, StoredVector

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.listing import Listings
-from septet.listing.counting import Counted, counted_in
+from septet.listing.queries import Counted, counted_in
 from septet.model.explanation import LegReport
 from septet.query.facets import Faceted
 from septet.query.parse import Step

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from septet import _core
 from septet._core import ReadTransaction
 from septet.errors import StoreBusy, StoreError, VectorError
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.query.plan import Plan
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import Pool

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.errors import SeptetError, StoreError
-from septet.model.spaces import Space
+from septet.model.vector import Space
 from septet.notes import Note
 from septet.query.plan import Plan
-from septet.ranking.facts import numbers_of
-from septet.ranking.pool import EMPTY, Candidate, Pool
+from septet.ranking.pool import EMPTY, Candidate, Pool, numbers_of
 from septet.sqlite.snapshot.manager import SnapshotManager
 from septet.sqlite.store.connection import SQLITE_FAULTS, store_error
 from septet.sqlite.store.store import SqliteStore
@@ -35,7 +34,7 @@ from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Re
 
 if TYPE_CHECKING:
     from septet.listing import Listings
-    from septet.listing.counting import Counted
+    from septet.listing.queries import Counted
     from septet.query.facets import Faceted
     from septet.query.filters import Filter
     from septet.sqlite.store.soundness import Unsound

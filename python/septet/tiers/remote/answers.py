@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.errors import QueryError, VectorError
-from septet.listing.counting import Counted
+from septet.listing.queries import Counted
 from septet.model.explanation import LegReport
 from septet.notes import Note
 from septet.query.facets import Faceted

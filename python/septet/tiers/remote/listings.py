@@ -9,9 +9,8 @@ import numpy as np
 
 from septet.errors import QueryError
 from septet.inputs.arguments import listed, real, shown, utf8
-from septet.listing.asked import AskedListing, CountsAsked, NumberAsked, PageAsked
-from septet.listing.names import Value
-from septet.listing.paging import Placed
+from septet.listing.columns import Value
+from septet.listing.queries import AskedListing, CountsAsked, NumberAsked, PageAsked, Placed
 from septet.listing.request import Cursor, Request, limit_of
 from septet.listing.shadows import ListingMirror
 from septet.model.arrays import Mask

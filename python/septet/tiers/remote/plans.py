@@ -16,10 +16,10 @@ from septet.inputs.arguments import flag, listed, real, shown, utf8, whole
 from septet.model.vector import query_vector
 from septet.profiles import resolve
 from septet.profiles.builtin import BUILTIN
-from septet.query.deadline import deadline_of
 from septet.query.filters import AllOf, AnyOf, Compare, Filter, Holds, Not, parse_where
 from septet.query.parse import TextQuery, parse, with_words
 from septet.query.plan import LEGS, MOST, MOST_QUERY_CHARS, MOST_TEXTS, Plan
+from septet.query.refine import deadline_of
 from septet.query.words import MOST_WORDS, AskedWords
 from septet.ranking.profile import Profile
 from septet.tiers.remote.packing import floats, floats_of

@@ -209,7 +209,7 @@ class LikenessAnswer(TypedDict):
 
 
 Value = str | bool | int | Finite
-#: The values of a field with their counts, and the numbers of `septet.listing.counting.Counted`.
+#: The values of a field with their counts, and the numbers of `septet.listing.queries.Counted`.
 CountedShape = tuple[Many[tuple[Value, Count]], Count, Count, Count, Count]
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from septet.errors import QueryError, SeptetError, Unreachable, printable
 from septet.inputs.arguments import cut
-from septet.listing.counting import Counted
+from septet.listing.queries import Counted
 from septet.notes import Note
 from septet.query.facets import Faceted
 from septet.query.filters import Filter
