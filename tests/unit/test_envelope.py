@@ -165,11 +165,8 @@ def test_the_query_can_be_left_out_with_all_that_quotes_it():
 
 
 def test_numbers_that_json_lacks_are_unknown():
-    odd = made(
-        confidence=math.nan,
-        took_ms=math.inf,
-        waves=[AskedWave(took_ms=math.nan, asked=(corpus("memory", 1, confidence=math.inf),))],
-    )
+    wave = AskedWave(took_ms=math.nan, asked=(corpus("memory", 1, confidence=math.inf),))
+    odd = Envelope.from_dict(made(confidence=math.nan, took_ms=math.inf, waves=[wave]).to_dict())
     assert (odd.confidence, odd.took_ms, odd.waves[0].took_ms, odd.waves[0].asked[0].confidence) == (
         None,
         0.0,
@@ -182,7 +179,9 @@ def test_numbers_that_json_lacks_are_unknown():
 
 
 def test_numbers_of_numpy_are_taken():
-    found = Envelope(top_score=np.float32(0.5), memory_hit_count=np.int64(3), took_ms=np.float64(1.5))
+    found = Envelope.from_dict(
+        {"top_score": np.float32(0.5), "memory_hit_count": np.int64(3), "took_ms": np.float64(1.5)}
+    )
     assert found == Envelope(top_score=0.5, memory_hit_count=3, took_ms=1.5)
     json.dumps(found.to_dict())
 

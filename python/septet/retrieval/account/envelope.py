@@ -114,10 +114,6 @@ class Envelope(Plain):
     notes: tuple[Note, ...] = ()
     took_ms: float = 0.0
 
-    def __post_init__(self) -> None:
-        for member in fields(self):
-            object.__setattr__(self, member.name, read_field(member.name, str(member.type), getattr(self, member.name)))
-
     @property
     def hit_count(self) -> int:
         """Hits of all corpora, each counted in its own."""
@@ -151,7 +147,8 @@ class Envelope(Plain):
         """
         if not isinstance(data, Mapping):
             raise QueryError(f"envelope is {shown(data)}: wanted what Envelope.to_dict returned")
-        return cls(**{member.name: data[member.name] for member in fields(cls) if member.name in data})  # type: ignore[arg-type]
+        known = [member for member in fields(cls) if member.name in data]
+        return cls(**{member.name: read_field(member.name, str(member.type), data[member.name]) for member in known})
 
     def without_query(self) -> Envelope:
         """Return the envelope without the query, its phrasings, and texts that may quote them."""
@@ -238,14 +235,14 @@ def envelope_of(
         used_bm25=used_bm25,
         used_lexical_fallback=evidence.used_lexical_fallback,
         contradiction_count=evidence.contradiction_count,
-        top_score=evidence.top_score,
+        top_score=as_number(evidence.top_score),
         confidence=confidence,
         search_intent=plan.intent,
         selected_mode=plan.mode,
         backend_mix=backends,
         source_diversity=evidence.source_diversity,
         evidence_kind=evidence.kind,
-        evidence_quality=evidence.evidence_quality,
+        evidence_quality=as_number(evidence.evidence_quality),
         citation_coverage=evidence.citation_coverage,
         verification_performed=verification is not None,
         verification_reason=None if verification is None else verification.why,

@@ -77,22 +77,6 @@ class RetrievalPlan:
     reasons: tuple[tuple[str, str], ...] = ()
     policy_version: int = 1
 
-    def __post_init__(self) -> None:
-        utf8(self.normalized_query, "normalized_query", QueryError)
-        if self.rewritten_query is not None:
-            utf8(self.rewritten_query, "rewritten_query", QueryError)
-        one_of(self.intent, "intent", INTENTS)
-        one_of(self.mode, "mode", MODES)
-        flag(self.allow_verification_pass, "allow_verification_pass", QueryError)
-        whole(self.policy_version, "policy_version", QueryError, 0)
-        set_ = object.__setattr__
-        for name in ("corpora", "preferred_backends", "rationale", "notes"):
-            set_(self, name, _texts(getattr(self, name), name))
-        # A repeated corpus is searched once.
-        set_(self, "corpora", tuple(dict.fromkeys(self.corpora)))
-        set_(self, "overrides", tuple(Override(*_texts(row, "overrides", 3)) for row in _rows(self.overrides)))
-        set_(self, "reasons", tuple((row[0], row[1]) for row in (_texts(r, "reasons", 2) for r in _rows(self.reasons))))
-
     @property
     def query(self) -> str:
         """The query to search: the rewritten one, if there is one."""
@@ -158,7 +142,28 @@ class RetrievalPlan:
         if isinstance(values.get("reasons"), Mapping):
             values["reasons"] = tuple(_rows(values["reasons"].items()))
         values["overrides"] = tuple(_override(member) for member in _rows(values.get("overrides", ())))
-        return cls(**values)
+        return cls(**values)._checked()
+
+    def _checked(self) -> RetrievalPlan:
+        """Return the plan with its fields checked and converted to plain values."""
+        utf8(self.normalized_query, "normalized_query", QueryError)
+        if self.rewritten_query is not None:
+            utf8(self.rewritten_query, "rewritten_query", QueryError)
+        one_of(self.intent, "intent", INTENTS)
+        one_of(self.mode, "mode", MODES)
+        flag(self.allow_verification_pass, "allow_verification_pass", QueryError)
+        whole(self.policy_version, "policy_version", QueryError, 0)
+        reasons = (_texts(row, "reasons", 2) for row in _rows(self.reasons))
+        return replace(
+            self,
+            # A repeated corpus is searched once.
+            corpora=tuple(dict.fromkeys(_texts(self.corpora, "corpora"))),
+            preferred_backends=_texts(self.preferred_backends, "preferred_backends"),
+            rationale=_texts(self.rationale, "rationale"),
+            notes=_texts(self.notes, "notes"),
+            overrides=tuple(Override(*_texts(row, "overrides", 3)) for row in _rows(self.overrides)),
+            reasons=tuple((name, reason) for name, reason in reasons),
+        )
 
     def __str__(self) -> str:
         lines = [f"{self.intent}, {self.mode}: {shown(self.query)}", f"asks {', '.join(self.corpora) or 'nothing'}"]
