@@ -27,7 +27,7 @@ from septet.evaluation.outcomes import Difference
 from septet.profiles import BUILTIN
 from septet.ranking.fusion import Col
 from septet.ranking.profile import Adaptive
-from septet.retrieval.corpus import Asked as Question
+from septet.retrieval.corpus import CorpusRequest as Question
 from septet.retrieval.corpus import Item, RankedList, RetrievalMode
 from septet.retrieval.fusion import calibrated, convex, dbsf, fused_lists
 from septet.retrieval.ordering import by_confidence

@@ -2,7 +2,7 @@
 
 import threading
 
-from septet.retrieval.corpus import Answered, Item, RankedList
+from septet.retrieval.corpus import CorpusAnswer, Item, RankedList
 
 LONG_S = 60.0
 
@@ -22,7 +22,9 @@ class Told:
         self.began.set()
         self.does(asked)
         items = [Item(f"{self.name}:{hit.id}", hit) for hit in self.finds(asked)]
-        return Answered([RankedList("text", self.name, items, variant=asked.variant)], notes=self.notes, **self.more)
+        return CorpusAnswer(
+            [RankedList("text", self.name, items, variant=asked.variant)], notes=self.notes, **self.more
+        )
 
     def get(self, entry_id):
         hits = (one for asked in (self.asked or [None]) for one in self.finds(asked))

@@ -2,7 +2,7 @@
 
 import os
 
-from septet.retrieval.corpus import Asked
+from septet.retrieval.corpus import CorpusRequest
 
 FILES = {
     "src/policy.py": "MOST_HOPS = 3\n\n\nclass Policy:\n    def from_env(self):\n        return 1\n",
@@ -30,7 +30,7 @@ def rested(root):
 
 
 def asked(query, limit=10, **more):
-    return Asked(query, limit, **more)
+    return CorpusRequest(query, limit, **more)
 
 
 def hits(answered, name):

@@ -157,7 +157,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "RedactionRule.name": lambda w: "badge",
     "RedactionRule.pattern": lambda w: "B-[0-9]+",
     "data": lambda w: {},
-    "asked": lambda w: septet.retrieval.Asked("ducks", 3),
+    "asked": lambda w: septet.retrieval.CorpusRequest("ducks", 3),
     "knowledge": lambda w: w.vault,
     "corpus": lambda w: "memory",
     "entry_id": lambda w: "a",

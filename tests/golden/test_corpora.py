@@ -22,7 +22,7 @@ from septet.retrieval.corpora.rules import (
     vector_score,
 )
 from septet.retrieval.corpora.symbols import Renames
-from septet.retrieval.corpus import Asked
+from septet.retrieval.corpus import CorpusRequest
 
 MEMORIES = other_recording("vox-memory-bm25")
 CHUNKS = other_recording("vox-markdown-chunks")["cases"]
@@ -66,7 +66,10 @@ def test_scores_of_both_legs_are_the_documented_ones():
 
 def found(corpus, query, name, **more):
     return [
-        i.hit for ranked in corpus.search(Asked(query, 10, **more)).lists if ranked.name == name for i in ranked.items
+        i.hit
+        for ranked in corpus.search(CorpusRequest(query, 10, **more)).lists
+        if ranked.name == name
+        for i in ranked.items
     ]
 
 

@@ -16,7 +16,7 @@ import pytest
 from golden.differences import differs
 from golden.loader import other_recording
 from septet import Vault
-from septet.retrieval.corpus import Answered, Asked, RankedList
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
 from septet.retrieval.recall.recalling import recall
 from septet.retrieval.recall.settings import RecallSettings, settings_of
 from septet.retrieval.recall.sources import VaultCorpus, corpora_of
@@ -100,7 +100,7 @@ def answered(case: Mapping[str, Any], vaults: Mapping[str, Vault]) -> list[Ranke
     return [one for answers in asked_of_all(case, vaults) for one in answers.lists]
 
 
-def asked_of_all(case: Mapping[str, Any], vaults: Mapping[str, Vault]) -> list[Answered]:
+def asked_of_all(case: Mapping[str, Any], vaults: Mapping[str, Vault]) -> list[CorpusAnswer]:
     settings = settings_for(case)
     corpora = corpora_of(settings, vaults["knowledge"], vaults, profile=MATCHING)
     scope = {"within": case["scope"], "project": "A"}
@@ -110,7 +110,7 @@ def asked_of_all(case: Mapping[str, Any], vaults: Mapping[str, Vault]) -> list[A
     for variant, query in enumerate([case["query"], *case.get("expansions", ())]):
         vector = np.array(embedded(query), dtype=np.float32)
         usable = case["vectors"] and not variant
-        asked = Asked(query, settings.limit, variant=variant, vector=vector if usable else None, scope=scope)
+        asked = CorpusRequest(query, settings.limit, variant=variant, vector=vector if usable else None, scope=scope)
         for corpus in corpora:
             by_words = not usable or corpus.name != "k"
             answers.append(corpus.search(asked._replace(mode="full_text") if by_words else asked))

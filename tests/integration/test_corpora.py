@@ -13,7 +13,7 @@ from septet.retrieval.corpora.chunks import ChunkCorpus, MirrorCorpus, fused_chu
 from septet.retrieval.corpora.given import MOST_HANGING, FunctionCorpus
 from septet.retrieval.corpora.graph import Edge, GraphCorpus, edge_weight, led_by
 from septet.retrieval.corpora.memory import MemoryCorpus
-from septet.retrieval.corpus import Asked
+from septet.retrieval.corpus import CorpusRequest
 from septet.retrieval.knowledge import store_of
 
 NOW = 1_760_000_000.0
@@ -27,7 +27,7 @@ def vault():
 
 
 def asked(query, limit=10, **more):
-    return Asked(query, limit, **more)
+    return CorpusRequest(query, limit, **more)
 
 
 def ids(answered, name):

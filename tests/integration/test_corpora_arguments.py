@@ -12,7 +12,7 @@ from septet.retrieval.corpora.graph import GraphCorpus
 from septet.retrieval.corpora.memory import MemoryCorpus
 from septet.retrieval.corpora.semantic import SemanticFilesCorpus, discover_files_for_intent
 from septet.retrieval.corpora.symbols import Renames, SymbolCorpus
-from septet.retrieval.corpus import Asked
+from septet.retrieval.corpus import CorpusRequest
 
 ODD = [None, 0, -1, 1.5, float("nan"), float("inf"), "", "x", "\ud800", "\0", b"x", [], {}, [1], ["a", None], {1: 2}]
 ODD += [object(), True, 10**30, [[]], {"a": float("nan")}, range(3), "a" * 100_000]
@@ -31,7 +31,7 @@ def test_odd_arguments_are_said_or_taken(made, tmp_path):
         right |= {"folder": tmp_path, "path": tmp_path, "contract": {"a": "b"}, "text": ["a"], "cosines": {"a": 0.5}}
         names = inspect.signature(made).parameters
         given = {name: value for name, value in right.items() if name in names}
-        asked = Asked("token of x", 3)
+        asked = CorpusRequest("token of x", 3)
         made(**given)
         for name in (name for name in names if name not in LEFT_OUT):
             for odd in ODD:

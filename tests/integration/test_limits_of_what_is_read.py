@@ -7,7 +7,7 @@ import pytest
 
 from septet import ProfileError, QueryError, SeptetError, Vault, evaluate
 from septet.evaluation import judgements
-from septet.retrieval import Asked, FunctionCorpus
+from septet.retrieval import CorpusRequest, FunctionCorpus
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_function_that_hangs_four_times_is_left_alone():
     try:
         for number in range(8):
             with suppress(SeptetError):
-                corpus.search(Asked(f"query {number}", 3))
+                corpus.search(CorpusRequest(f"query {number}", 3))
         assert len(calls) == 4
     finally:
         gate.set()

@@ -8,9 +8,9 @@ from septet.retrieval.corpora.chunks import ChunkCorpus
 from septet.retrieval.corpora.folders import InventoryCorpus
 from septet.retrieval.corpora.graph import GraphCorpus
 from septet.retrieval.corpora.memory import MemoryCorpus
-from septet.retrieval.corpus import Asked
+from septet.retrieval.corpus import CorpusRequest
 
-ASKED = Asked("tokens", 2, "full_text")
+ASKED = CorpusRequest("tokens", 2, "full_text")
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_an_entry_beyond_the_list_of_vectors_is_told_its_rank_there():
         for at in range(4):
             vault.add(id=f"c{at}", title=f"tokens {at}", kind="chunk", vector=[1.0, float(at)])
         corpus = ChunkCorpus(vault)
-        asked = Asked("ducks", 2, "hybrid", vector=[1.0, 0.0])
+        asked = CorpusRequest("ducks", 2, "hybrid", vector=[1.0, 0.0])
         told = corpus.explain(asked, "c3")
         assert told.reason == "by words: holds none of ducks; by vectors: rank 4 of 4, and 2 are listed"
         assert corpus.explain(asked._replace(mode="vector"), "c3").reason == "by vectors: rank 4 of 4, and 2 are listed"
@@ -109,17 +109,17 @@ class TestInventory:
         ],
     )
     def test_a_file_is_told_why_it_is_not_listed(self, repository, path, reason, holds):
-        told = InventoryCorpus(repository).explain(Asked("where is the policy?", 1), f"path:{path}")
+        told = InventoryCorpus(repository).explain(CorpusRequest("where is the policy?", 1), f"path:{path}")
         assert (told.reason, told.holds) == (reason, holds)
 
     def test_a_file_beyond_the_number_of_files_is_told_so(self, tmp_path):
         root = written(tmp_path / "many", {f"{at}.txt": "" for at in range(5)})
-        told = InventoryCorpus(root, most_files=3).explain(Asked("txt", 10), "path:4.txt")
+        told = InventoryCorpus(root, most_files=3).explain(CorpusRequest("txt", 10), "path:4.txt")
         assert "more files than the maximum" in told.reason
 
     @pytest.mark.parametrize("entry_id", ["entry-0", "path:a\0b"])
     def test_what_names_no_path_is_not_told_of(self, repository, entry_id):
-        assert InventoryCorpus(repository).explain(Asked("policy", 1), entry_id) is None
+        assert InventoryCorpus(repository).explain(CorpusRequest("policy", 1), entry_id) is None
 
     def test_a_retrieval_says_that_a_file_is_left_out(self, vault, repository):
         with vault.retriever({"corpora": {"repository": str(repository)}}) as retriever:

@@ -5,11 +5,11 @@ import pytest
 from septet import Federation, Vault
 from septet.errors import QueryError, TierError
 from septet.query.refine import deadline_of
-from septet.retrieval.corpus import Asked
+from septet.retrieval.corpus import CorpusRequest
 from septet.retrieval.recall.settings import settings_of
 from septet.retrieval.recall.sources import VaultCorpus, corpora_of
 
-ASKED = Asked("token", 10)
+ASKED = CorpusRequest("token", 10)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from retrieved import hit
 from septet import Federation, QueryError, Vault, VectorError
 from septet.errors import Closed, EntryError, ProfileError, StoreError
 from septet.retrieval.account.envelope import Envelope
-from septet.retrieval.corpus import Answered, Item, RankedList
+from septet.retrieval.corpus import CorpusAnswer, Item, RankedList
 from septet.retrieval.planning.plan import RetrievalPlan
 
 PROFILES = ["recall", "planned-retrieval", "septet"]
@@ -203,11 +203,11 @@ def test_what_fails_is_a_note_and_a_closed_vault_an_error(vault, tmp_path):
         None,
         {"hits": []},
         [hit("w1")],
-        Answered([[hit("w1")]]),
-        Answered([RankedList("text", "bad", [hit("w1")])]),
-        Answered([RankedList("text", "bad", [Item("k", {"id": "w1"})])]),
-        Answered([], notes=["late"]),
-        Answered(None),
+        CorpusAnswer([[hit("w1")]]),
+        CorpusAnswer([RankedList("text", "bad", [hit("w1")])]),
+        CorpusAnswer([RankedList("text", "bad", [Item("k", {"id": "w1"})])]),
+        CorpusAnswer([], notes=["late"]),
+        CorpusAnswer(None),
     ],
 )
 def test_a_corpus_that_answers_something_else_has_failed_and_the_others_answer(vault, answer):

@@ -13,7 +13,7 @@ from septet import Federation, Vault
 from septet.query.refine import deadline_of
 from septet.retrieval.corpora.memory import MemoryCorpus
 from septet.retrieval.corpora.web import WebCorpus
-from septet.retrieval.corpus import Answered, Asked
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
 from septet.retrieval.knowledge import Knowledge
 from septet.retrieval.planning.policy import Policy
 from septet.retrieval.waves import CorpusThreads
@@ -36,8 +36,8 @@ def corpus_of(knowledge: Knowledge | None, web: Any, **knobs: Any) -> WebCorpus:
     return WebCorpus(Policy(web_enabled=True, web_keep_days=7, **knobs), knowledge, web=web)
 
 
-def ask(corpus: WebCorpus, query: str = "doves") -> Answered:
-    found = corpus.search(Asked(query, 10))
+def ask(corpus: WebCorpus, query: str = "doves") -> CorpusAnswer:
+    found = corpus.search(CorpusRequest(query, 10))
     assert corpus.flush()
     return found
 
@@ -186,7 +186,7 @@ def test_a_retrieval_does_not_wait_until_hits_are_kept() -> None:
     slow = Slow()
     corpus = corpus_of(slow, found_of(*[(f"https://a.example/{number}", "doves") for number in range(3)]))  # type: ignore[arg-type]
     for number in range(5):
-        assert len(corpus.search(Asked(f"q{number}", 10)).lists[0].items) == 3
+        assert len(corpus.search(CorpusRequest(f"q{number}", 10)).lists[0].items) == 3
     assert not corpus.flush(0)
     slow.go_on.set()
     assert corpus.flush()
@@ -216,7 +216,7 @@ def test_a_wave_of_a_retrieval_asks_the_web_beside_the_vault(vault: Vault) -> No
         go_on.wait(60)
         return []
 
-    asked = Asked("doves coo", 5)
+    asked = CorpusRequest("doves coo", 5)
     for web, found in ((found_of(("https://a.example/1", "doves")), True), (hung, False)):
         corpora = [corpus_of(None, web), MemoryCorpus(vault)]
         wave = wave_of(corpora, asked._replace(deadline=deadline_of(30.0 if found else 1.0)), CorpusThreads())

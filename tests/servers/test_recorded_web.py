@@ -9,7 +9,7 @@ from golden.differences import differs
 from septet.retrieval.corpora.web import WebCorpus, WebOptions
 from septet.retrieval.corpora.web.calls import WebFault
 from septet.retrieval.corpora.web.pages import PageReader, PageRules
-from septet.retrieval.corpus import Asked
+from septet.retrieval.corpus import CorpusRequest
 from septet.retrieval.planning.policy import Policy
 from web_server import WebServer, urls_of
 
@@ -28,7 +28,10 @@ def test_what_is_read_of_the_web_is_asked_for_and_text() -> None:
         corpus = WebCorpus(policy, options=options)
         reader = PageReader(PageRules(timeout_s=20, robots=False, allow_private=True))
         try:
-            assert urls_of(corpus.search(Asked("dove", 5)).lists) == ["https://d.example/dove", "https://d.example/1"]
+            assert urls_of(corpus.search(CorpusRequest("dove", 5)).lists) == [
+                "https://d.example/dove",
+                "https://d.example/1",
+            ]
             with pytest.raises(WebFault, match="is text"):
                 reader.read(f"{server.url}/links", 20.0)
         finally:

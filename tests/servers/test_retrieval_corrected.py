@@ -10,7 +10,7 @@ from retrieved import hit
 from septet import Vault
 from septet.retrieval import Policy
 from septet.retrieval.corpora.web import WebCorpus, WebOptions
-from septet.retrieval.corpus import Answered
+from septet.retrieval.corpus import CorpusAnswer
 from web_server import TAVILY_KEY, WebServer, results
 
 QUERY = "flight of doves"
@@ -119,7 +119,7 @@ class Correcting(Told):
     def corrective(self, asked, *, local_empty, quality):
         self.does(asked)
         self.told = (local_empty, quality)
-        return Answered(self.search(asked).lists)
+        return CorpusAnswer(self.search(asked).lists)
 
 
 def test_a_correction_that_hangs_is_left_out_when_the_time_is_over(vault):

@@ -17,7 +17,7 @@ from septet.query.refine import deadline_of
 from septet.retrieval.corpora.web import WebCorpus
 from septet.retrieval.corpora.web.calls import WebFault
 from septet.retrieval.corpora.web.pages import PageReader, PageRules
-from septet.retrieval.corpus import Answered, Asked
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
 from septet.retrieval.planning.policy import Policy
 from web_server import WebServer, html, redirect, results, urls_of
 
@@ -51,11 +51,11 @@ def corpus_of(server: WebServer, **knobs: Any) -> WebCorpus:
     return OPENED[-1]
 
 
-def ask(corpus: WebCorpus, **rest: Any) -> Answered:
-    return corpus.search(Asked("doves", 10, **rest))
+def ask(corpus: WebCorpus, **rest: Any) -> CorpusAnswer:
+    return corpus.search(CorpusRequest("doves", 10, **rest))
 
 
-def texts(found: Answered) -> list[str]:
+def texts(found: CorpusAnswer) -> list[str]:
     return [item.hit.entry.description for one in found.lists for item in one.items if item.hit.entry is not None]
 
 

@@ -15,7 +15,7 @@ from septet.model.entry import Entry
 from septet.query.refine import deadline_of
 from septet.retrieval.corpora.web import WebCorpus, WebOptions
 from septet.retrieval.corpora.web.credits import CreditBudget
-from septet.retrieval.corpus import Answered, Asked
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
 from septet.retrieval.planning.policy import Policy
 from web_server import TAVILY_KEY, WebServer, query_of, results, urls_of, values_of
 
@@ -42,11 +42,11 @@ def corpus_of(server: WebServer, policy: Policy | None = None, **rest: Any) -> W
     return OPENED[-1]
 
 
-def ask(corpus: WebCorpus, query: str = "how do doves fly", limit: int = 10, **rest: Any) -> Answered:
-    return corpus.search(Asked(query, limit, **rest))
+def ask(corpus: WebCorpus, query: str = "how do doves fly", limit: int = 10, **rest: Any) -> CorpusAnswer:
+    return corpus.search(CorpusRequest(query, limit, **rest))
 
 
-def codes(found: Answered) -> list[str]:
+def codes(found: CorpusAnswer) -> list[str]:
     return [note.code for note in found.notes]
 
 
@@ -60,7 +60,7 @@ def test_nothing_is_sent_by_default(server: WebServer) -> None:
     for policy in (Policy(), policy_of(server, web_enabled=False), policy_of(server, web_enabled=False, **knobs)):
         corpus = corpus_of(server, policy)
         assert urls_of(ask(corpus).lists) == []
-        assert corpus.corrective(Asked("q", 5), local_empty=True, quality=0.0) is None
+        assert corpus.corrective(CorpusRequest("q", 5), local_empty=True, quality=0.0) is None
     for query in ("", "  \n"):
         assert urls_of(ask(corpus_of(server), query).lists) == []
     # Other phrasings would be as many requests more.
@@ -292,13 +292,13 @@ def test_few_credits_are_told_from_twenty_on(server: WebServer) -> None:
 
 def test_tavily_answers_after_the_others_when_the_policy_says_so(server: WebServer) -> None:
     server.found["tavily"] = results("https://t.example/")
-    asked = Asked("doves", 5)
+    asked = CorpusRequest("doves", 5)
     corpus = corpus_of(server, policy_of(server, tavily_enabled=True, tavily_fire_on_weak=True))
     assert corpus.corrective(asked, local_empty=False, quality=0.55) is None
     for rest in ({"local_empty": True, "quality": 1.0}, {"local_empty": False, "quality": 0.54}):
         found = corpus.corrective(asked, **rest)  # type: ignore[arg-type]
         assert found is not None and urls_of(found.lists) == ["https://t.example/"]
-    # Asked twice, answered once from memory.
+    # CorpusRequest twice, answered once from memory.
     assert services(server) == [0, 0, 1]
     spent = corpus_of(server, policy_of(server, tavily_enabled=True, tavily_credit_budget_per_session=0))
     found = spent.corrective(asked, local_empty=True, quality=0.0)

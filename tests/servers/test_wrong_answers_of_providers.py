@@ -20,7 +20,7 @@ from septet import SeptetError
 from septet.embedding import GeminiEmbedder, OllamaEmbedder, OpenAICompatibleEmbedder, OpenAIEmbedder, VoyageEmbedder
 from septet.net.client import IO
 from septet.retrieval.corpora.web import WebCorpus, WebOptions
-from septet.retrieval.corpus import Asked
+from septet.retrieval.corpus import CorpusRequest
 from septet.retrieval.expansion.chat import ChatExpander
 from septet.retrieval.planning.policy import Policy
 from web_server import WebServer, results
@@ -132,7 +132,7 @@ def test_search_services_give_hits_or_notes():
                     policy, options=WebOptions(duckduckgo_url=f"{server.url}/ddg", tavily_url=f"{server.url}/tavily")
                 )
             ) as corpus:
-                found = corpus.search(Asked("how do doves fly", 5))
+                found = corpus.search(CorpusRequest("how do doves fly", 5))
             return "\n".join(map(str, found.notes))
 
         tried(call, lies, "web", COUNT // 10)

@@ -9,15 +9,15 @@ import septet
 from septet import AsyncRetriever, AsyncVault, Entry, Hit, Note, Retrieval, Retriever, Vault
 from septet.client import ExternalFirst
 from septet.retrieval import (
-    Answered,
-    Asked,
-    AskedCorpus,
-    AskedWave,
     Corpus,
+    CorpusAnswer,
     CorpusLike,
     CorpusReport,
+    CorpusRequest,
+    CorpusTrace,
     CreditBudget,
     Envelope,
+    ExpansionTrace,
     FunctionCorpus,
     Intent,
     Item,
@@ -33,8 +33,8 @@ from septet.retrieval import (
     RetrievalPlan,
     RetrievalProfile,
     Searches,
-    Spoken,
     VaultCorpus,
+    WaveTrace,
     WebCorpus,
     WebOptions,
     WebResult,
@@ -51,11 +51,13 @@ class Wiki:
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
 
-    def search(self, asked: Asked) -> Answered:
-        left: Deadline | None = asked.deadline
-        hits = self._knowledge.search(asked.query, limit=asked.limit, timeout_s=None if left is None else left.left_s)
+    def search(self, request: CorpusRequest) -> CorpusAnswer:
+        left: Deadline | None = request.deadline
+        hits = self._knowledge.search(
+            request.query, limit=request.limit, timeout_s=None if left is None else left.left_s
+        )
         items = [Item(f"wiki:{hit.id}", hit) for hit in hits]
-        return Answered([RankedList("text", self.name, items)], backends=["wiki_fts"], confidence=hits.confidence)
+        return CorpusAnswer([RankedList("text", self.name, items)], backends=["wiki_fts"], confidence=hits.confidence)
 
     def get(self, entry_id: str) -> Entry | None:
         return self._knowledge.get(entry_id)
@@ -92,9 +94,9 @@ def retrieved(vault: Vault, profile: RetrievalProfile) -> Retrieval:
         corpora: Sequence[CorpusReport] = why.corpora
         assert (intent, mode, len(changed), bool(lists), bool(corpora)) and kept.get("a") is not None
     (envelope, _) = told
-    waves: Sequence[AskedWave] = envelope.waves
-    asked: Sequence[AskedCorpus] = waves[0].asked
-    spoken: Spoken | None = envelope.expansion
+    waves: Sequence[WaveTrace] = envelope.waves
+    asked: Sequence[CorpusTrace] = waves[0].asked
+    spoken: ExpansionTrace | None = envelope.expansion
     assert spoken is None and asked
     return found
 

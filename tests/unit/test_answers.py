@@ -10,7 +10,7 @@ from corpora_told import Told
 from retrieved import hit
 from septet import Vault
 from septet.notes import Note
-from septet.retrieval.corpus import Answered, InvalidAnswer, Item, RankedList, checked_answer
+from septet.retrieval.corpus import CorpusAnswer, InvalidAnswer, Item, RankedList, checked_answer
 
 ITEM = Item("own:a", hit("a"))
 
@@ -26,25 +26,25 @@ JUNK = {
     "nothing": None,
     "a number": 5,
     "hits": [hit("a")],
-    "no lists": Answered(None),
-    "letters": Answered("abc"),
-    "lists of hits": Answered([[hit("a")]]),
-    "no items": Answered([listed(items=None)]),
-    "hits for items": Answered([listed(hit("a"))]),
-    "no hit": Answered([listed(Item("a", None))]),
-    "a key of no text": Answered([listed(Item([], hit("a")))]),
-    "a score that is none": Answered([listed(Item("a", hit("a", math.nan)))]),
-    "an endless score": Answered([listed(Item("a", hit("a", math.inf)))]),
-    "a weight below none": Answered([listed(ITEM, weight=-1)]),
-    "half a character": Answered([listed(ITEM, name="\ud800")]),
-    "no backends": Answered([listed(ITEM)], None),
-    "numbers for backends": Answered([listed(ITEM)], [5]),
-    "texts for notes": Answered([listed(ITEM)], notes=["secret"]),
-    "half a character in a note": Answered([listed(ITEM)], notes=[Note("corpus_failed", "\ud800")]),
-    "a step of no text": Answered([listed(ITEM)], step=5),
-    "contradictions below none": Answered([listed(ITEM)], contradictions=-1),
-    "a confidence above one": Answered([listed(ITEM)], confidence=7.0),
-    "a confidence of no number": Answered([listed(ITEM)], confidence="sure"),
+    "no lists": CorpusAnswer(None),
+    "letters": CorpusAnswer("abc"),
+    "lists of hits": CorpusAnswer([[hit("a")]]),
+    "no items": CorpusAnswer([listed(items=None)]),
+    "hits for items": CorpusAnswer([listed(hit("a"))]),
+    "no hit": CorpusAnswer([listed(Item("a", None))]),
+    "a key of no text": CorpusAnswer([listed(Item([], hit("a")))]),
+    "a score that is none": CorpusAnswer([listed(Item("a", hit("a", math.nan)))]),
+    "an endless score": CorpusAnswer([listed(Item("a", hit("a", math.inf)))]),
+    "a weight below none": CorpusAnswer([listed(ITEM, weight=-1)]),
+    "half a character": CorpusAnswer([listed(ITEM, name="\ud800")]),
+    "no backends": CorpusAnswer([listed(ITEM)], None),
+    "numbers for backends": CorpusAnswer([listed(ITEM)], [5]),
+    "texts for notes": CorpusAnswer([listed(ITEM)], notes=["secret"]),
+    "half a character in a note": CorpusAnswer([listed(ITEM)], notes=[Note("corpus_failed", "\ud800")]),
+    "a step of no text": CorpusAnswer([listed(ITEM)], step=5),
+    "contradictions below none": CorpusAnswer([listed(ITEM)], contradictions=-1),
+    "a confidence above one": CorpusAnswer([listed(ITEM)], confidence=7.0),
+    "a confidence of no number": CorpusAnswer([listed(ITEM)], confidence="sure"),
 }
 
 
@@ -57,11 +57,13 @@ def test_what_is_no_answer_is_said_without_its_text(junk):
 
 def test_what_is_an_answer_is_taken_in_any_sequence():
     found = checked_answer(
-        Answered((one for one in [listed(items=(one for one in [ITEM]))]), iter(["own"]), confidence=np.float64(0.5))
+        CorpusAnswer(
+            (one for one in [listed(items=(one for one in [ITEM]))]), iter(["own"]), confidence=np.float64(0.5)
+        )
     )
     assert ([*found.lists[0].items], [*found.backends], found.confidence) == ([ITEM], ["own"], 0.5)
-    assert checked_answer(Answered(())) == Answered([], [], [])
-    assert checked_answer(Answered((), confidence=math.nan)).confidence is None
+    assert checked_answer(CorpusAnswer(())) == CorpusAnswer([], [], [])
+    assert checked_answer(CorpusAnswer((), confidence=math.nan)).confidence is None
 
 
 @pytest.mark.parametrize("profile", ["recall", "planned-retrieval", "septet"])

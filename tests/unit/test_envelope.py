@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from septet import QueryError
 from septet.notes import Note
-from septet.retrieval.account.accounts import AskedCorpus, AskedWave, Spoken
+from septet.retrieval.account.accounts import CorpusTrace, ExpansionTrace, WaveTrace
 from septet.retrieval.account.envelope import Envelope, envelope_of, retrieval_tier
 from septet.retrieval.planning.evidence import calibrated_evidence, evidence_of
 from septet.retrieval.planning.planner import plan
@@ -31,7 +31,7 @@ QUERY = f"Where is the {SECRET} function defined"
 
 
 def corpus(name, hits, *backends, variant=0, **rest):
-    return AskedCorpus(name, variant, hits=hits, lists={"text": hits}, backends=backends, took_ms=1.5, **rest)
+    return CorpusTrace(name, variant, hits=hits, lists={"text": hits}, backends=backends, took_ms=1.5, **rest)
 
 
 def made(**changes):
@@ -39,8 +39,8 @@ def made(**changes):
     first = {"memory": 2, "document_chunks": 3, "docs_mirror": 1, "web_research": 4, "symbol_proximity": 5, "wiki": 6}
     asked = tuple(corpus(name, count, "memory_bm25", "wiki") for name, count in first.items())
     waves = (
-        AskedWave("query", QUERY, "", True, 9.5, (*asked, corpus("memory", 9, "other", variant=1))),
-        AskedWave(
+        WaveTrace("query", QUERY, "", True, 9.5, (*asked, corpus("memory", 9, "other", variant=1))),
+        WaveTrace(
             "verification", f"{SECRET} function", "weak_evidence_quality", False, 3.0, (corpus("memory", 1, "x"),)
         ),
     )
@@ -55,7 +55,7 @@ def made(**changes):
         "fused": 12,
         "returned": 8,
         "confidence": 0.4,
-        "expansion": Spoken((QUERY, f"the {SECRET} definition"), 2.5),
+        "expansion": ExpansionTrace((QUERY, f"the {SECRET} definition"), 2.5),
         "took_ms": 20.0,
         **changes,
     }
@@ -89,7 +89,7 @@ def test_backends_are_those_that_found_something_in_the_waves_that_count():
     assert made().backend_mix == ("memory_bm25", "wiki", "other")
     assert made().used_bm25
     assert not made().used_vector
-    nothing = made(waves=[AskedWave(asked=(corpus("memory", 0, "memory_bm25", "memory_vector"),))])
+    nothing = made(waves=[WaveTrace(asked=(corpus("memory", 0, "memory_bm25", "memory_vector"),))])
     assert (nothing.backend_mix, nothing.retrieval_tier) == ((), "none")
 
 
@@ -105,7 +105,7 @@ def test_backends_are_those_that_found_something_in_the_waves_that_count():
     ],
 )
 def test_the_tier_says_what_the_hits_rest_on(backends, tier):
-    found = made(waves=[AskedWave(asked=(corpus("memory", 1, *backends),))])
+    found = made(waves=[WaveTrace(asked=(corpus("memory", 1, *backends),))])
     assert found.retrieval_tier == tier
     assert retrieval_tier(used_vector=True, used_bm25=False, lexical_fallback=True) == "lexical_fallback"
 
@@ -128,7 +128,7 @@ def test_a_verification_is_told_with_the_numbers_of_both_waves():
 
 
 def test_hops_are_counted():
-    hops = [AskedWave("query"), AskedWave("follow_up", kept=False), AskedWave("follow_up")]
+    hops = [WaveTrace("query"), WaveTrace("follow_up", kept=False), WaveTrace("follow_up")]
     assert made(waves=hops).hops == 2
 
 
@@ -165,7 +165,7 @@ def test_the_query_can_be_left_out_with_all_that_quotes_it():
 
 
 def test_numbers_that_json_lacks_are_unknown():
-    wave = AskedWave(took_ms=math.nan, asked=(corpus("memory", 1, confidence=math.inf),))
+    wave = WaveTrace(took_ms=math.nan, asked=(corpus("memory", 1, confidence=math.inf),))
     odd = Envelope.from_dict(made(confidence=math.nan, took_ms=math.inf, waves=[wave]).to_dict())
     assert (odd.confidence, odd.took_ms, odd.waves[0].took_ms, odd.waves[0].asked[0].confidence) == (
         None,

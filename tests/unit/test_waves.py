@@ -10,7 +10,7 @@ from septet import QueryError
 from septet.errors import Closed, EntryError
 from septet.notes import Note
 from septet.query.refine import deadline_of
-from septet.retrieval.corpus import Asked
+from septet.retrieval.corpus import CorpusRequest
 from septet.retrieval.waves import MOST_LATE, CorpusThreads, ask
 
 
@@ -21,7 +21,7 @@ def threads():
 
 def asking(within=None, **more):
     deadline = deadline_of(within) if isinstance(within, float) else within
-    return Asked("ducks", 10, deadline=deadline, **more)
+    return CorpusRequest("ducks", 10, deadline=deadline, **more)
 
 
 def states(wave):

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     # For type checkers and editors; a test compares these names with the table below.
-    from septet.retrieval.account.accounts import AskedCorpus as AskedCorpus
-    from septet.retrieval.account.accounts import AskedWave as AskedWave
-    from septet.retrieval.account.accounts import Spoken as Spoken
+    from septet.retrieval.account.accounts import CorpusTrace as CorpusTrace
+    from septet.retrieval.account.accounts import ExpansionTrace as ExpansionTrace
+    from septet.retrieval.account.accounts import WaveTrace as WaveTrace
     from septet.retrieval.account.envelope import Envelope as Envelope
     from septet.retrieval.account.explaining import CorpusReport as CorpusReport
     from septet.retrieval.account.explaining import ListReport as ListReport
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from septet.retrieval.corpora.web.corpus import WebOptions as WebOptions
     from septet.retrieval.corpora.web.credits import CreditBudget as CreditBudget
     from septet.retrieval.corpora.web.results import WebResult as WebResult
-    from septet.retrieval.corpus import Answered as Answered
-    from septet.retrieval.corpus import Asked as Asked
     from septet.retrieval.corpus import Corpus as Corpus
+    from septet.retrieval.corpus import CorpusAnswer as CorpusAnswer
+    from septet.retrieval.corpus import CorpusRequest as CorpusRequest
     from septet.retrieval.corpus import Item as Item
     from septet.retrieval.corpus import RankedList as RankedList
     from septet.retrieval.corpus import RetrievalMode as RetrievalMode
@@ -49,7 +49,7 @@ else:
 
     #: Loaded on first access.
     _NAMES = {
-        "account.accounts": "AskedCorpus AskedWave Spoken",
+        "account.accounts": "CorpusTrace ExpansionTrace WaveTrace",
         "account.envelope": "Envelope",
         "account.explaining": "CorpusReport ListReport RetrievalExplanation",
         "config": "FusionRule RetrievalConfig RetrievalConfigLike RetrievalProfile",
@@ -58,7 +58,7 @@ else:
         "corpora.web.corpus": "WebCorpus WebOptions",
         "corpora.web.credits": "CreditBudget",
         "corpora.web.results": "WebResult",
-        "corpus": "Answered Asked Corpus Item RankedList RetrievalMode",
+        "corpus": "Corpus CorpusAnswer CorpusRequest Item RankedList RetrievalMode",
         "expansion.chat": "ChatExpander",
         "expansion.config": "ExpansionConfig",
         "expansion.expanding": "Expander",

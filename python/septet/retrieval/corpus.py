@@ -51,7 +51,7 @@ class RankedList(NamedTuple):
     variant: int = 0
 
 
-class Asked(NamedTuple):
+class CorpusRequest(NamedTuple):
     """A request to a corpus: one phrasing of a query.
 
     Attributes:
@@ -75,7 +75,7 @@ class Asked(NamedTuple):
     deadline: Deadline | None = None
 
 
-class Answered(NamedTuple):
+class CorpusAnswer(NamedTuple):
     """The response of a corpus.
 
     Attributes:
@@ -109,7 +109,7 @@ class Corpus(Protocol):
     def name(self) -> str:
         """The name in lists, hits and plans."""
 
-    def search(self, asked: Asked) -> Answered:
+    def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Search for one phrasing.
 
         Raises:
@@ -126,21 +126,21 @@ MOST_NAME = 1_000
 
 
 class InvalidAnswer(Exception):
-    """A corpus returned something other than a valid `Answered`."""
+    """A corpus returned something other than a valid `CorpusAnswer`."""
 
 
-def checked_answer(answer: object) -> Answered:
+def checked_answer(answer: object) -> CorpusAnswer:
     """Return the answer with its lists checked; a NaN confidence becomes None. Nothing else is repaired.
 
     Raises:
         InvalidAnswer: the answer is invalid.
     """
     if answer is None:
-        raise InvalidAnswer("it returned None: return an Answered")
-    if not isinstance(answer, Answered):
-        raise InvalidAnswer(f"it returned {type(answer).__name__} instead of an Answered")
+        raise InvalidAnswer("it returned None: return a CorpusAnswer")
+    if not isinstance(answer, CorpusAnswer):
+        raise InvalidAnswer(f"it returned {type(answer).__name__} instead of a CorpusAnswer")
     try:
-        return Answered(
+        return CorpusAnswer(
             [_list(value) for value in answer.lists],
             [_name(value) for value in answer.backends],
             [_note(value) for value in answer.notes],
@@ -151,7 +151,7 @@ def checked_answer(answer: object) -> Answered:
         )
     except TypeError:
         raise InvalidAnswer(
-            "its Answered has fields of the wrong type: lists, backends and notes are sequences"
+            "its CorpusAnswer has fields of the wrong type: lists, backends and notes are sequences"
         ) from None
 
 

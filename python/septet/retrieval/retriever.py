@@ -16,7 +16,7 @@ from septet.query.refine import deadline_of
 from septet.retrieval.account.envelope import Envelope
 from septet.retrieval.account.retrieval import Retrieval, attributes_of, retrieval_of
 from septet.retrieval.config import MAX_LIMIT, MAX_TIMEOUT_S, RetrievalConfig
-from septet.retrieval.corpus import Asked, Corpus, RetrievalMode
+from septet.retrieval.corpus import Corpus, CorpusRequest, RetrievalMode
 from septet.retrieval.planning.plan import RetrievalPlan
 from septet.retrieval.planning.policy import Policy
 from septet.retrieval.planning.query_words import normalized
@@ -248,7 +248,7 @@ class Retriever(OfOneProcess):
         profile_name, shown = self.config.profile, self.config.search.recall
         return retrieval_of(query, plan, rounds, self._rules, most, profile_name, started, self._sqlite, shown)
 
-    def _request(self, query: str, options: Mapping[str, Any]) -> tuple[Asked, int, RetrievalPlan]:
+    def _request(self, query: str, options: Mapping[str, Any]) -> tuple[CorpusRequest, int, RetrievalPlan]:
         """Return the request, the maximum number of hits, and the plan."""
         text = _query(query)
         timeout_s = self._timeout_s if options["timeout_s"] is None else options["timeout_s"]
@@ -265,7 +265,7 @@ class Retriever(OfOneProcess):
             vector = query_vector(options["query_vector"]).scan
         model = None if options["model"] is None else utf8(options["model"], "model", QueryError)
         plan = self._planned(text, options)
-        request = Asked(plan.query, limit, plan.mode, 0, vector, model, _scope(options["scope"]), deadline)
+        request = CorpusRequest(plan.query, limit, plan.mode, 0, vector, model, _scope(options["scope"]), deadline)
         return request, most, plan
 
     def _planned(self, query: str, options: Mapping[str, Any]) -> RetrievalPlan:

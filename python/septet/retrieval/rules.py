@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
-from septet.retrieval.corpus import Asked, Item, RankedList, RetrievalMode
+from septet.retrieval.corpus import CorpusRequest, Item, RankedList, RetrievalMode
 from septet.retrieval.ordering import HYBRID, VECTOR, Ordered, answered_lists, by_rank
 from septet.retrieval.planning.evidence import Evidence, calibrated_evidence, evidence_of, is_better, wants_verification
 from septet.retrieval.planning.followups import Clue, continues, follow_up_queries, rewritten_query
@@ -17,7 +17,7 @@ from septet.retrieval.planning.policy import Policy
 from septet.retrieval.recall.recalling import recall_lists
 
 if TYPE_CHECKING:
-    from septet.retrieval.corpus import Answered
+    from septet.retrieval.corpus import CorpusAnswer
     from septet.retrieval.recall.settings import RecallSettings
     from septet.retrieval.waves import Reply, Wave
 
@@ -62,7 +62,7 @@ class Round(NamedTuple):
     ordered: Ordered
     judgement: Judgement
     used: bool
-    request: Asked
+    request: CorpusRequest
 
 
 def _judgement_of(query: str, answers: Sequence[Reply], policy: Policy, *, linked: int = 0) -> Judgement:
@@ -106,7 +106,7 @@ def _judgement_of(query: str, answers: Sequence[Reply], policy: Policy, *, linke
     return Judgement(evidence, len(counts), confidence)
 
 
-def used_backends(answer: Answered) -> tuple[str, ...]:
+def used_backends(answer: CorpusAnswer) -> tuple[str, ...]:
     """Return the backends that produced hits: none by words if vectors alone did, and the reverse."""
     lists = [ranked for ranked in answer.lists if ranked.items]
     by_vector = any(ranked.name == VECTOR or _has(ranked, "cosine") for ranked in lists)
@@ -148,10 +148,10 @@ class Rules(Protocol):
             QueryError: a corpus is unknown.
         """
 
-    def order(self, request: Asked, answers: Sequence[Reply]) -> Ordered:
+    def order(self, request: CorpusRequest, answers: Sequence[Reply]) -> Ordered:
         """Return the fused order of replies."""
 
-    def judge(self, request: Asked, answers: Sequence[Reply], ordered: Ordered) -> Judgement:
+    def judge(self, request: CorpusRequest, answers: Sequence[Reply], ordered: Ordered) -> Judgement:
         """Return the judgement of the order."""
 
     def verifies(self, plan: RetrievalPlan, judgement: Judgement) -> tuple[str, str] | None:
@@ -163,7 +163,7 @@ class Rules(Protocol):
     def hops(self, plan: RetrievalPlan) -> int:
         """Return the maximum number of follow-up hops."""
 
-    def follow_ups(self, request: Asked, judgement: Judgement, ordered: Ordered) -> Sequence[str]:
+    def follow_ups(self, request: CorpusRequest, judgement: Judgement, ordered: Ordered) -> Sequence[str]:
         """Return the follow-up queries of an order; empty if the evidence suffices."""
 
     def kept(self, ordered: Ordered) -> int:
@@ -215,14 +215,14 @@ class RecallRules:
             reasons=tuple((name, why) for name in available),
         )
 
-    def order(self, request: Asked, answers: Sequence[Reply]) -> Ordered:
+    def order(self, request: CorpusRequest, answers: Sequence[Reply]) -> Ordered:
         """Return the order of the lists that count."""
         settings = self._settings
         answered = answered_lists(answers)
         lists = recall_lists(answered, settings, query=request.query, now=self._clock(), scope=request.scope)
         return by_rank(lists, k=settings.rrf_k, first_rank=0)
 
-    def judge(self, request: Asked, answers: Sequence[Reply], ordered: Ordered) -> Judgement:
+    def judge(self, request: CorpusRequest, answers: Sequence[Reply], ordered: Ordered) -> Judgement:
         """Return the documented numbers, which a recall does not act on."""
         return _judgement_of(request.query, answers, self._policy)
 
@@ -238,7 +238,7 @@ class RecallRules:
         """Return 0."""
         return 0
 
-    def follow_ups(self, request: Asked, judgement: Judgement, ordered: Ordered) -> Sequence[str]:
+    def follow_ups(self, request: CorpusRequest, judgement: Judgement, ordered: Ordered) -> Sequence[str]:
         """Return none."""
         return ()
 
@@ -286,11 +286,11 @@ class PlannedRules:
         """
         return make_plan(query, policy=self._policy, mode=mode, corpora=corpora, available=available)
 
-    def order(self, request: Asked, answers: Sequence[Reply]) -> Ordered:
+    def order(self, request: CorpusRequest, answers: Sequence[Reply]) -> Ordered:
         """Return the order of all lists."""
         return self._order(answered_lists(answers))
 
-    def judge(self, request: Asked, answers: Sequence[Reply], ordered: Ordered) -> Judgement:
+    def judge(self, request: CorpusRequest, answers: Sequence[Reply], ordered: Ordered) -> Judgement:
         """Return the documented or calibrated judgement, by the policy."""
         linked = 0
         if self._contradicting is not None and not (request.deadline is not None and request.deadline.passed):
@@ -320,7 +320,7 @@ class PlannedRules:
             return self._hops
         return self._policy.web_search_max_hops if WEB in plan.corpora else 0
 
-    def follow_ups(self, request: Asked, judgement: Judgement, ordered: Ordered) -> Sequence[str]:
+    def follow_ups(self, request: CorpusRequest, judgement: Judgement, ordered: Ordered) -> Sequence[str]:
         """Return the next queries; empty if the quality reaches the policy's target."""
         if not continues(judgement.evidence.evidence_quality, 1, self._policy):
             return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from septet.retrieval.corpus import Answered, Asked, Corpus
+from septet.retrieval.corpus import Corpus, CorpusAnswer, CorpusRequest
 from septet.retrieval.rules import Reason, Round, Rules
 from septet.retrieval.waves import CorpusThreads, Wave, ask
 
@@ -25,7 +25,7 @@ EMPTY = "local_empty"
 class Correcting(Corpus, Protocol):
     """A corpus with a second, different search for when the others have little."""
 
-    def corrective(self, asked: Asked, *, local_empty: bool, quality: float) -> Answered | None:
+    def corrective(self, request: CorpusRequest, *, local_empty: bool, quality: float) -> CorpusAnswer | None:
         """Search again; None if the policy does not allow it."""
 
 
@@ -42,7 +42,7 @@ class Runner:
         self._corpora, self._rules, self._expanding = corpora, rules, expanding
         self._threads = CorpusThreads()
 
-    def rounds(self, plan: RetrievalPlan, request: Asked) -> list[Round]:
+    def rounds(self, plan: RetrievalPlan, request: CorpusRequest) -> list[Round]:
         """Return the waves of a plan; one of them is marked as used.
 
         Raises:
@@ -66,7 +66,7 @@ class Runner:
         self._hop(plan, request, corpora, rounds)
         return rounds
 
-    def _correct(self, request: Asked, corpora: Sequence[Corpus], rounds: list[Round]) -> None:
+    def _correct(self, request: CorpusRequest, corpora: Sequence[Corpus], rounds: list[Round]) -> None:
         """Run the corpora with a corrective search; their hits join the order."""
         for corpus in corpora:
             if _is_late(request) or not _corrects(corpus):
@@ -88,7 +88,7 @@ class Runner:
             rounds[rounds.index(best)] = best._replace(used=False)
             rounds.append(self._round("corrective", EMPTY if is_empty else WEAK, request, wave))
 
-    def _hop(self, plan: RetrievalPlan, request: Asked, corpora: Sequence[Corpus], rounds: list[Round]) -> None:
+    def _hop(self, plan: RetrievalPlan, request: CorpusRequest, corpora: Sequence[Corpus], rounds: list[Round]) -> None:
         """Search follow-up queries, hop by hop; their hits join the order as further phrasings."""
         known = {text.casefold() for entry in rounds for text in entry.wave.variants}
         for _ in range(self._rules.hops(plan)):
@@ -107,7 +107,7 @@ class Runner:
             rounds[rounds.index(best)] = best._replace(used=False)
             rounds.append(self._round("follow_up", WEAK, request, wave))
 
-    def _round(self, reason: Reason, why: str, request: Asked, wave: Wave) -> Round:
+    def _round(self, reason: Reason, why: str, request: CorpusRequest, wave: Wave) -> Round:
         ordered = self._rules.order(request, wave.answers)
         judgement = self._rules.judge(request, wave.answers, ordered)
         return Round(reason, request.query, why, wave, ordered, judgement, True, request)
@@ -123,10 +123,10 @@ class _Correction:
         #: True if the policy did not allow the search.
         self.is_needless = False
 
-    def search(self, asked: Asked) -> Answered:
-        answer = self._corpus.corrective(asked, local_empty=self._local_empty, quality=self._quality)
+    def search(self, request: CorpusRequest) -> CorpusAnswer:
+        answer = self._corpus.corrective(request, local_empty=self._local_empty, quality=self._quality)
         self.is_needless = answer is None
-        return answer or Answered(())
+        return answer or CorpusAnswer(())
 
     def get(self, entry_id: str) -> Entry | None:
         return self._corpus.get(entry_id)
@@ -156,5 +156,5 @@ def _joined(wave: Wave, again: Wave, query: str) -> Wave:
     )
 
 
-def _is_late(request: Asked) -> bool:
+def _is_late(request: CorpusRequest) -> bool:
     return request.deadline is not None and request.deadline.passed

@@ -14,7 +14,7 @@ from septet._core import Lock
 from septet.errors import QueryError, SeptetError, StoreError
 from septet.notes import Note
 from septet.query.refine import Deadline
-from septet.retrieval.corpus import Answered, Asked, Corpus, InvalidAnswer, checked_answer
+from septet.retrieval.corpus import Corpus, CorpusAnswer, CorpusRequest, InvalidAnswer, checked_answer
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 from septet.watch import log
@@ -48,7 +48,7 @@ class Reply(NamedTuple):
     variant: int
     query: str
     state: State
-    answered: Answered | None
+    answered: CorpusAnswer | None
     took_ms: float
 
 
@@ -149,7 +149,7 @@ class CorpusThreads:
 
 def ask(
     corpora: Sequence[Corpus],
-    request: Asked,
+    request: CorpusRequest,
     threads: CorpusThreads,
     phrasings: Phrasings | None = None,
     *,
@@ -203,7 +203,7 @@ class _CorpusTask(NamedTuple):
     """The phrasings for one corpus on a thread, and its replies so far."""
 
     corpus: Corpus
-    requests: Sequence[Asked]
+    requests: Sequence[CorpusRequest]
     #: Appended to by the thread; read after the deadline.
     answers: list[Reply]
     future: Future[None]
@@ -221,7 +221,7 @@ class _Asking:
         self.reasons: dict[str, str] = {}
         self.faults: list[SeptetError] = []
 
-    def ask(self, corpora: Sequence[Corpus], requests: Sequence[Asked]) -> None:
+    def ask(self, corpora: Sequence[Corpus], requests: Sequence[CorpusRequest]) -> None:
         """Start all phrasings on each corpus; those on the caller's thread are done on return."""
         here = self._threads.here(corpora, self._deadline)
         inline = []
@@ -255,7 +255,7 @@ class _Asking:
             self._answers += replies + rest
         return self._answers
 
-    def _begun(self, corpus: Corpus, requests: Sequence[Asked]) -> bool:
+    def _begun(self, corpus: Corpus, requests: Sequence[CorpusRequest]) -> bool:
         answers: list[Reply] = []
         began = time.perf_counter()
         try:
@@ -266,15 +266,15 @@ class _Asking:
         self._tasks.append(_CorpusTask(corpus, requests, answers, future, began))
         return True
 
-    def _serve(self, corpus: Corpus, requests: Sequence[Asked], answers: list[Reply]) -> None:
+    def _serve(self, corpus: Corpus, requests: Sequence[CorpusRequest], answers: list[Reply]) -> None:
         for request in requests:
             if self._deadline is not None and self._deadline.passed:
                 return
             answers.append(self._answer(corpus, request))
 
-    def _answer(self, corpus: Corpus, request: Asked) -> Reply:
+    def _answer(self, corpus: Corpus, request: CorpusRequest) -> Reply:
         started = time.perf_counter()
-        answer: Answered | None = None
+        answer: CorpusAnswer | None = None
         try:
             answer = checked_answer(corpus.search(request))
         except InvalidAnswer as wrong:
@@ -300,7 +300,7 @@ class _Asking:
             listener.debug("what a corpus raised", exc_info=fault)
 
 
-def _late(corpus: Corpus, requests: Sequence[Asked], waited_ms: float) -> list[Reply]:
+def _late(corpus: Corpus, requests: Sequence[CorpusRequest], waited_ms: float) -> list[Reply]:
     return [Reply(corpus.name, request.variant, request.query, "late", None, waited_ms) for request in requests]
 
 

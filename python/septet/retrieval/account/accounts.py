@@ -16,7 +16,7 @@ from septet.notes import Note
 MOST_DEPTH, MOST_TEXT = 32, 1_000_000
 
 
-class AskedCorpus(NamedTuple):
+class CorpusTrace(NamedTuple):
     """The result of one phrasing in one corpus.
 
     Attributes:
@@ -48,7 +48,7 @@ class AskedCorpus(NamedTuple):
         return as_dict(self)
 
 
-class AskedWave(NamedTuple):
+class WaveTrace(NamedTuple):
     """One round of requests.
 
     Attributes:
@@ -65,14 +65,14 @@ class AskedWave(NamedTuple):
     why: str = ""
     kept: bool = True
     took_ms: float = 0.0
-    asked: tuple[AskedCorpus, ...] = ()
+    asked: tuple[CorpusTrace, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it JSON-ready."""
         return as_dict(self)
 
 
-class Spoken(NamedTuple):
+class ExpansionTrace(NamedTuple):
     """The phrasings of a query.
 
     Attributes:
@@ -103,7 +103,7 @@ def read_field(name: str, declared: str, value: Any) -> Any:
 
     Args:
         name: for the error.
-        declared: the annotation: ``int``, ``str | None``, ``tuple[AskedWave, ...]``, …
+        declared: the annotation: ``int``, ``str | None``, ``tuple[WaveTrace, ...]``, …
         value: from the caller, or read from JSON.
 
     Raises:
@@ -167,14 +167,14 @@ def _counts(value: Mapping[str, Any]) -> Mapping[str, int]:
     return {_text(name): _whole(count) for name, count in value.items()}
 
 
-def _spoken(value: Any) -> Spoken:
-    phrasings = value if isinstance(value, Spoken) else _built(Spoken, value)
-    return Spoken(_all_texts(phrasings.variants), _known(phrasings.took_ms))
+def _spoken(value: Any) -> ExpansionTrace:
+    phrasings = value if isinstance(value, ExpansionTrace) else _built(ExpansionTrace, value)
+    return ExpansionTrace(_all_texts(phrasings.variants), _known(phrasings.took_ms))
 
 
-def _corpus(value: Any) -> AskedCorpus:
-    corpus = value if isinstance(value, AskedCorpus) else _built(AskedCorpus, value)
-    return AskedCorpus(
+def _corpus(value: Any) -> CorpusTrace:
+    corpus = value if isinstance(value, CorpusTrace) else _built(CorpusTrace, value)
+    return CorpusTrace(
         _text(corpus.corpus),
         _whole(corpus.variant),
         _text(corpus.state),
@@ -188,10 +188,10 @@ def _corpus(value: Any) -> AskedCorpus:
     )
 
 
-def _wave(value: Any) -> AskedWave:
-    wave = value if isinstance(value, AskedWave) else _built(AskedWave, value)
+def _wave(value: Any) -> WaveTrace:
+    wave = value if isinstance(value, WaveTrace) else _built(WaveTrace, value)
     corpora = tuple(_corpus(corpus) for corpus in _list(wave.asked))
-    return AskedWave(
+    return WaveTrace(
         _text(wave.reason), _text(wave.query), _text(wave.why), _flag(wave.kept), _known(wave.took_ms), corpora
     )
 
@@ -242,8 +242,8 @@ _READERS: Mapping[str, Any] = {
     "str": _text,
     "tuple[str, ...]": _all_texts,
     "Mapping[str, Any]": _mapping,
-    "Spoken": _spoken,
-    "tuple[AskedWave, ...]": lambda value: tuple(_wave(wave) for wave in _list(value)),
+    "ExpansionTrace": _spoken,
+    "tuple[WaveTrace, ...]": lambda value: tuple(_wave(wave) for wave in _list(value)),
     "tuple[Note, ...]": lambda value: tuple(_note(note) for note in _list(value)),
 }
 _EXPECTED = {
@@ -253,7 +253,7 @@ _EXPECTED = {
     "str": "text",
     "tuple[str, ...]": "a list of texts",
     "Mapping[str, Any]": "an object",
-    "Spoken": "an object with variants",
-    "tuple[AskedWave, ...]": "a list of waves",
+    "ExpansionTrace": "an object with variants",
+    "tuple[WaveTrace, ...]": "a list of waves",
     "tuple[Note, ...]": "a list of notes",
 }

@@ -10,7 +10,7 @@ from septet.errors import QueryError
 from septet.inputs.arguments import shown
 from septet.model.codec import Plain
 from septet.notes import Note
-from septet.retrieval.account.accounts import AskedWave, Spoken, as_number, as_texts, read_field
+from septet.retrieval.account.accounts import ExpansionTrace, WaveTrace, as_number, as_texts, read_field
 from septet.retrieval.planning.evidence import BUCKETS, Evidence
 from septet.retrieval.planning.plan import RetrievalPlan
 
@@ -109,8 +109,8 @@ class Envelope(Plain):
     profile: str = ""
     query: str | None = None
     hops: int = 0
-    expansion: Spoken | None = None
-    waves: tuple[AskedWave, ...] = ()
+    expansion: ExpansionTrace | None = None
+    waves: tuple[WaveTrace, ...] = ()
     notes: tuple[Note, ...] = ()
     took_ms: float = 0.0
 
@@ -184,14 +184,14 @@ def envelope_of(
     profile: str,
     plan: RetrievalPlan,
     evidence: Evidence,
-    waves: Sequence[AskedWave] = (),
+    waves: Sequence[WaveTrace] = (),
     initial: Evidence | None = None,
     verified: Evidence | None = None,
     notes: Iterable[Note] = (),
     fused: int = 0,
     returned: int = 0,
     confidence: float | None = None,
-    expansion: Spoken | None = None,
+    expansion: ExpansionTrace | None = None,
     trigger: str | None = None,
     took_ms: float = 0.0,
     **sqlite: Any,
@@ -266,7 +266,7 @@ def _diagnostics(
     plan: RetrievalPlan,
     initial: Evidence,
     verified: Evidence | None,
-    verification: AskedWave | None,
+    verification: WaveTrace | None,
     backends: Sequence[str],
     notes: Sequence[Note],
 ) -> dict[str, Any]:

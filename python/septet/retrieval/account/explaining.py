@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from septet.model.explanation import Explanation
     from septet.retrieval.account.retrieval import Retrieval
     from septet.retrieval.corpora.misses import Miss
-    from septet.retrieval.corpus import Asked, Corpus, RankedList
+    from septet.retrieval.corpus import Corpus, CorpusRequest, RankedList
     from septet.retrieval.rules import Round
     from septet.retrieval.waves import Reply
 
@@ -250,7 +250,7 @@ def _holds(corpus: Corpus | None, entry_id: str) -> bool | None:
         return None
 
 
-def _explanation(corpus: Corpus | None, request: Asked, entry_id: str) -> Explanation | Miss | None:
+def _explanation(corpus: Corpus | None, request: CorpusRequest, entry_id: str) -> Explanation | Miss | None:
     """Return the corpus's own explanation of a missing entry, if it has one."""
     explain = getattr(corpus, "explain", None)
     try:

@@ -10,7 +10,7 @@ from typing import Any
 from septet.model.codec import attributes
 from septet.model.results import Hit, Hits
 from septet.notes import Note, printed
-from septet.retrieval.account.accounts import AskedCorpus, AskedWave, Spoken
+from septet.retrieval.account.accounts import CorpusTrace, ExpansionTrace, WaveTrace
 from septet.retrieval.account.envelope import Envelope, envelope_of
 from septet.retrieval.corpus import RankedList
 from septet.retrieval.ordering import Ordered, hits_of
@@ -132,7 +132,9 @@ def retrieval_of(
         fused=len(best.ordered.items),
         returned=len(hits),
         confidence=best.judgement.confidence,
-        expansion=Spoken(first.wave.variants, first.wave.phrased_ms) if first.wave.phrased_ms is not None else None,
+        expansion=ExpansionTrace(first.wave.variants, first.wave.phrased_ms)
+        if first.wave.phrased_ms is not None
+        else None,
         took_ms=took_ms,
         **sqlite,
     )
@@ -172,16 +174,16 @@ def attributes_of(retrieval: Retrieval) -> dict[str, Any]:
     return values
 
 
-def _wave(entry: Round) -> AskedWave:
+def _wave(entry: Round) -> WaveTrace:
     corpora = tuple(_corpus(answer) for answer in entry.wave.answers)
-    return AskedWave(entry.reason, entry.query, entry.why, entry.used, entry.wave.took_ms, corpora)
+    return WaveTrace(entry.reason, entry.query, entry.why, entry.used, entry.wave.took_ms, corpora)
 
 
-def _corpus(reply: Reply) -> AskedCorpus:
+def _corpus(reply: Reply) -> CorpusTrace:
     answered = reply.answered
     if answered is None:
-        return AskedCorpus(reply.corpus, reply.variant, reply.state, reply.took_ms)
-    return AskedCorpus(
+        return CorpusTrace(reply.corpus, reply.variant, reply.state, reply.took_ms)
+    return CorpusTrace(
         reply.corpus,
         reply.variant,
         reply.state,

@@ -21,7 +21,7 @@ from septet.retrieval.corpora.legs import (
 )
 from septet.retrieval.corpora.misses import Miss, missed
 from septet.retrieval.corpora.rules import text_score, vector_score
-from septet.retrieval.corpus import Answered, Asked, RankedList
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
 from septet.retrieval.fusion import changed_hit, convex
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
 
@@ -105,7 +105,7 @@ class ChunkCorpus:
         self._weight = real(weight, "weight", QueryError, 0, 1)
         self._profile, self._together = profile, together
 
-    def search(self, asked: Asked) -> Answered:
+    def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the list ``hybrid``; or ``text`` or ``vector``, if only one leg was searched and no profile ranks
         both.
 
@@ -113,12 +113,12 @@ class ChunkCorpus:
             QueryError: the query is invalid.
             StoreError: the vault cannot be read.
         """
-        limit = max(1, min(asked.limit, MOST_ITEMS))
+        limit = max(1, min(request.limit, MOST_ITEMS))
         if self._together is not None:
-            return self._searched(asked, limit, self._together)
+            return self._searched(request, limit, self._together)
         legs = searched_legs(
             self._knowledge,
-            asked,
+            request,
             tier=self.name,
             limit=limit,
             kinds=self._kinds,
@@ -134,10 +134,10 @@ class ChunkCorpus:
         backends = [backend for backend, leg in zip(self._backends, (legs.text, legs.vector)) if leg is not None]
         hits = _fused(legs, self._weight)[:limit]
         items = items_of(store_of(self._knowledge), hits)
-        ranked = RankedList(name, self.name, items, variant=asked.variant)
-        return Answered([ranked], backends, legs.notes, confidence=legs.confidence)
+        ranked = RankedList(name, self.name, items, variant=request.variant)
+        return CorpusAnswer([ranked], backends, legs.notes, confidence=legs.confidence)
 
-    def _searched(self, request: Asked, limit: int, profile: ProfileLike) -> Answered:
+    def _searched(self, request: CorpusRequest, limit: int, profile: ProfileLike) -> CorpusAnswer:
         both = searched_together(
             self._knowledge,
             request,
@@ -151,9 +151,9 @@ class ChunkCorpus:
         items = items_of(store_of(self._knowledge), both.hits)
         backends = [name for name, leg in zip(self._backends, ("text", "vector")) if leg in both.legs]
         ranked = RankedList("hybrid", self.name, items, variant=request.variant)
-        return Answered([ranked], backends, both.notes, confidence=both.confidence)
+        return CorpusAnswer([ranked], backends, both.notes, confidence=both.confidence)
 
-    def explain(self, asked: Asked, entry_id: str) -> Miss | None:
+    def explain(self, request: CorpusRequest, entry_id: str) -> Miss | None:
         """Return why its lists lack an entry; None if unknown.
 
         Raises:
@@ -161,9 +161,9 @@ class ChunkCorpus:
         """
         return missed(
             self._knowledge,
-            asked,
+            request,
             entry_id,
-            limit=max(1, min(asked.limit, MOST_ITEMS)),
+            limit=max(1, min(request.limit, MOST_ITEMS)),
             kinds=self._kinds,
             where=self._where,
             profile=self._profile,

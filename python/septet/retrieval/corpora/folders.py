@@ -20,7 +20,7 @@ from septet.retrieval.corpora.entry_cache import EntryCache
 from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
 from septet.retrieval.corpora.misses import MOST_PATHS, Miss, missed_path
 from septet.retrieval.corpora.rules import path_words
-from septet.retrieval.corpus import Answered, Asked, RankedList
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
 from septet.retrieval.knowledge import items_of
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
@@ -207,28 +207,28 @@ class InventoryCorpus:
         self._natural = words == "natural"
         self._cache = EntryCache()
 
-    def search(self, asked: Asked) -> Answered:
+    def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the list ``paths``; nothing in mode ``vector``."""
-        if asked.mode == "vector":
-            return Answered(())
-        scan = self._folder.listed(time_left(asked))
-        scores = scan.repository.paths(self._words(asked.query), max(1, min(asked.limit, MOST_ITEMS)))
+        if request.mode == "vector":
+            return CorpusAnswer(())
+        scan = self._folder.listed(time_left(request))
+        scores = scan.repository.paths(self._words(request.query), max(1, min(request.limit, MOST_ITEMS)))
         hits = path_hits(dict(scores), self._folder.path, self.name)
         self._cache.keep(hits)
-        ranked = RankedList("paths", self.name, items_of(self._folder.path, hits), variant=asked.variant)
-        return Answered([ranked], ["repo_path"], scan.notes)
+        ranked = RankedList("paths", self.name, items_of(self._folder.path, hits), variant=request.variant)
+        return CorpusAnswer([ranked], ["repo_path"], scan.notes)
 
     def get(self, entry_id: str) -> Entry | None:
         """Return the entry of a recent hit; None for other ids."""
         return self._cache.get(entry_id)
 
-    def explain(self, asked: Asked, entry_id: str) -> Miss | None:
+    def explain(self, request: CorpusRequest, entry_id: str) -> Miss | None:
         """Return why the list lacks a file, by its id, ``path:`` and the path; None for other ids."""
-        if asked.mode == "vector":
+        if request.mode == "vector":
             return None
         known = self._folder.listed().repository
-        scores = dict(known.paths(self._words(asked.query), MOST_PATHS))
-        return missed_path(entry_id, self._folder.path, known, scores, max(1, min(asked.limit, MOST_ITEMS)))
+        scores = dict(known.paths(self._words(request.query), MOST_PATHS))
+        return missed_path(entry_id, self._folder.path, known, scores, max(1, min(request.limit, MOST_ITEMS)))
 
     def _words(self, query: str) -> list[str]:
         return natural_words(query) if self._natural else path_words(query)

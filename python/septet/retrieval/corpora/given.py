@@ -15,7 +15,7 @@ from septet.model.entry import Entry
 from septet.model.results import Hit, Results, hits_of
 from septet.retrieval.corpora.entry_cache import EntryCache
 from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
-from septet.retrieval.corpus import Answered, Asked, Corpus, RankedList
+from septet.retrieval.corpus import Corpus, CorpusAnswer, CorpusRequest, RankedList
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge, items_of
 from septet.search.searchable import Searchable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from septet.query.options import SearchOptions
 
 #: A function of a query and a maximum number of results; returns these, best first.
-Asks: TypeAlias = "Callable[[str, int], Iterable[Mapping[str, Any] | Hit]]"
+CorpusFunction: TypeAlias = "Callable[[str, int], Iterable[Mapping[str, Any] | Hit]]"
 TIMEOUT_S, MOST_WAIT_S = 4.0, 86_400.0
 #: Maximum hanging calls; at the maximum the function is skipped until one returns.
 MOST_HANGING = 4
@@ -80,7 +80,9 @@ class FunctionCorpus:
         QueryError: an argument is invalid.
     """
 
-    def __init__(self, name: str, function: Asks, *, timeout_s: float = TIMEOUT_S, backend: str | None = None) -> None:
+    def __init__(
+        self, name: str, function: CorpusFunction, *, timeout_s: float = TIMEOUT_S, backend: str | None = None
+    ) -> None:
         self.name = utf8(name, "name", QueryError, 256)
         if function is None:
             raise QueryError("function is None: wanted a function of the query and the number of results")
@@ -97,15 +99,15 @@ class FunctionCorpus:
         self._lock = Lock()
         self._running = []
 
-    def search(self, asked: Asked) -> Answered:
+    def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the results of the function as one list, ``external``.
 
         Raises:
             SeptetError: it raised, was late, or did not return a list of results; or too many calls hang.
         """
-        limit = max(1, min(asked.limit, MOST_ITEMS))
-        query, within_s = asked.query, self._timeout_s
-        if (left_s := time_left(asked)) is not None:
+        limit = max(1, min(request.limit, MOST_ITEMS))
+        query, within_s = request.query, self._timeout_s
+        if (left_s := time_left(request)) is not None:
             within_s = min(within_s, left_s)
         with self._lock.hold():
             self._running = [future for future in self._running if not future.done()]
@@ -122,8 +124,8 @@ class FunctionCorpus:
         if hits is None:
             raise SeptetError(f"{self.name} gave no answer within {within_s:.3g} s")
         self._cache.keep(hits)
-        ranked = RankedList("external", self.name, items_of(self.name, hits), variant=asked.variant)
-        return Answered([ranked], [self._backend])
+        ranked = RankedList("external", self.name, items_of(self.name, hits), variant=request.variant)
+        return CorpusAnswer([ranked], [self._backend])
 
     def get(self, entry_id: str) -> Entry | None:
         """Return the entry of a recent hit; None for other ids."""
@@ -148,7 +150,7 @@ class Searches(Protocol):
 
 
 #: A corpus for `Vault.retriever`: a `Corpus`, an object searched like a vault, or a function of a query and a number.
-CorpusLike: TypeAlias = "Corpus | Searches | Asks"
+CorpusLike: TypeAlias = "Corpus | Searches | CorpusFunction"
 
 
 def corpus_of(name: str, source: object, of_vault: Callable[[str, Knowledge], Corpus]) -> Corpus:
@@ -174,7 +176,11 @@ def corpus_of(name: str, source: object, of_vault: Callable[[str, Knowledge], Co
     if isinstance(source, type) or not (searches or callable(source)):
         expected = "an object with search, get and name, a vault, or a function of the query and a number"
         raise QueryError(f"corpora[{shown(name)}] is {shown(source)}: wanted {expected}")
-    return SearchedCorpus(name, cast("Searches", source)) if searches else FunctionCorpus(name, cast("Asks", source))
+    return (
+        SearchedCorpus(name, cast("Searches", source))
+        if searches
+        else FunctionCorpus(name, cast("CorpusFunction", source))
+    )
 
 
 class SearchedCorpus:
@@ -189,22 +195,22 @@ class SearchedCorpus:
         self.name, self._searches = name, searches
         self._cache = EntryCache()
 
-    def search(self, asked: Asked) -> Answered:
+    def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the list ``external``; nothing in mode ``vector``.
 
         Raises:
             Exception: any error of the search.
         """
-        if asked.mode == "vector":
-            return Answered(())
-        options: SearchOptions = {"limit": max(1, min(asked.limit, MOST_ITEMS)), "mode": "full"}
-        if (left_s := time_left(asked)) is not None:
+        if request.mode == "vector":
+            return CorpusAnswer(())
+        options: SearchOptions = {"limit": max(1, min(request.limit, MOST_ITEMS)), "mode": "full"}
+        if (left_s := time_left(request)) is not None:
             options["timeout_s"] = left_s
-        results = self._searches.search(asked.query, **options)
+        results = self._searches.search(request.query, **options)
         hits = [changed_hit(hit, tier=self.name) for hit in results.hits]
         self._cache.keep(hits)
-        ranked = RankedList("external", self.name, items_of(self.name, hits), variant=asked.variant)
-        return Answered([ranked], [self.name], results.notes, confidence=results.confidence or None)
+        ranked = RankedList("external", self.name, items_of(self.name, hits), variant=request.variant)
+        return CorpusAnswer([ranked], [self.name], results.notes, confidence=results.confidence or None)
 
     def get(self, entry_id: str) -> Entry | None:
         """Return the entry of a recent hit; None for other ids."""

@@ -21,7 +21,7 @@ from septet.retrieval.corpora.legs import (
     searched_together,
 )
 from septet.retrieval.corpora.misses import Miss, missed
-from septet.retrieval.corpus import Answered, Asked, RankedList
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
 
 #: Maximum anchors, the nodes whose neighbours are listed, and maximum neighbours of each.
@@ -112,26 +112,26 @@ class GraphCorpus:
         self._most_edges = whole(most_edges, "most_edges", QueryError, 1, 1000)
         self._profile, self._together = profile, together
 
-    def search(self, asked: Asked) -> Answered:
+    def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return ``text`` and ``vector``, or ``hybrid``, and ``neighbours``; no neighbours after the deadline.
 
         Raises:
             QueryError: the query is invalid.
             StoreError: the vault cannot be read.
         """
-        limit = max(1, min(asked.limit, MOST_ITEMS))
-        answer, anchors = self._nodes(asked, limit)
+        limit = max(1, min(request.limit, MOST_ITEMS))
+        answer, anchors = self._nodes(request, limit)
         if not anchors:
             return answer
         notes = list(answer.notes)
-        reached = self._neighbours(anchors, asked, notes)[:limit]
+        reached = self._neighbours(anchors, request, notes)[:limit]
         items = items_of(store_of(self._knowledge), reached)
         # A lower weight: a neighbour must not rank above its anchors.
-        ranked = RankedList("neighbours", self.name, items, NEIGHBOUR_WEIGHT, asked.variant)
+        ranked = RankedList("neighbours", self.name, items, NEIGHBOUR_WEIGHT, request.variant)
         backends = [*answer.backends, *(["knowledge_links"] if reached else [])]
         return answer._replace(lists=[*answer.lists, ranked], backends=backends, notes=notes)
 
-    def _nodes(self, request: Asked, limit: int) -> tuple[Answered, Sequence[Hit]]:
+    def _nodes(self, request: CorpusRequest, limit: int) -> tuple[CorpusAnswer, Sequence[Hit]]:
         """Return the text and vector lists, and the anchors."""
         if self._together is not None:
             both = searched_together(
@@ -164,9 +164,9 @@ class GraphCorpus:
         lists = [
             RankedList(name, self.name, items_of(store, leg), variant=request.variant) for name, leg in legs.items()
         ]
-        return Answered(lists, backends, notes, confidence=confidence), anchors[: self._anchors]
+        return CorpusAnswer(lists, backends, notes, confidence=confidence), anchors[: self._anchors]
 
-    def explain(self, asked: Asked, entry_id: str) -> Miss | None:
+    def explain(self, request: CorpusRequest, entry_id: str) -> Miss | None:
         """Return why words and vectors miss an entry that no edge reached; None if unknown.
 
         Raises:
@@ -174,9 +174,9 @@ class GraphCorpus:
         """
         return missed(
             self._knowledge,
-            asked,
+            request,
             entry_id,
-            limit=max(1, min(asked.limit, MOST_ITEMS)),
+            limit=max(1, min(request.limit, MOST_ITEMS)),
             kinds=self._kinds,
             where=self._where,
             profile=self._profile,
@@ -191,7 +191,7 @@ class GraphCorpus:
         """
         return self._knowledge.get(entry_id)
 
-    def _neighbours(self, anchors: Sequence[Hit], request: Asked, notes: list[Note]) -> list[Hit]:
+    def _neighbours(self, anchors: Sequence[Hit], request: CorpusRequest, notes: list[Note]) -> list[Hit]:
         reached: dict[str, dict[str, float]] = {}
         scores: dict[str, float] = {}
         for place, anchor in enumerate(anchors):

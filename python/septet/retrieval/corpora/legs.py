@@ -15,7 +15,7 @@ from septet.profiles.builtin import SEPTET
 from septet.query.options import Leg, SearchOptions
 from septet.ranking.fusion import Col
 from septet.ranking.profile import Cuts, Profile, TextRules
-from septet.retrieval.corpus import Asked
+from septet.retrieval.corpus import CorpusRequest
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge
 
@@ -80,7 +80,7 @@ def leg_profile(k1: float = 1.2, b: float = 0.75) -> Profile:
     )
 
 
-def time_left(request: Asked, share: float = SHARE) -> float | None:
+def time_left(request: CorpusRequest, share: float = SHARE) -> float | None:
     """Return the seconds for a search; None for no limit."""
     if request.deadline is None:
         return None
@@ -89,7 +89,7 @@ def time_left(request: Asked, share: float = SHARE) -> float | None:
 
 def searched_legs(
     knowledge: Knowledge,
-    request: Asked,
+    request: CorpusRequest,
     *,
     tier: str,
     limit: int,
@@ -142,7 +142,7 @@ def searched_legs(
 
 def searched_together(
     knowledge: Knowledge,
-    request: Asked,
+    request: CorpusRequest,
     *,
     tier: str,
     limit: int,
@@ -227,21 +227,21 @@ def _options(
     return options
 
 
-def _of_search(notes: Iterable[Note], request: Asked) -> list[Note]:
+def _of_search(notes: Iterable[Note], request: CorpusRequest) -> list[Note]:
     """Return the notes of a search; in hybrid mode without the one about a vault without vectors."""
     return [note for note in notes if request.mode != "hybrid" or note.code != "no_vectors"]
 
 
-def _without_vectors(request: Asked, fault: Exception, tier: str, by_words: bool) -> Note:
+def _without_vectors(request: CorpusRequest, fault: Exception, tier: str, by_words: bool) -> Note:
     code: NoteCode = "vector_mismatch" if request.vector is not None else "no_embedder"
     return Note(code, str(fault), "words were searched alone" if by_words else "", tier)
 
 
-def _leg(options: SearchOptions, leg: Leg, request: Asked) -> SearchOptions:
+def _leg(options: SearchOptions, leg: Leg, request: CorpusRequest) -> SearchOptions:
     return {**options, **_legs((leg,), request)}
 
 
-def _legs(legs: tuple[Leg, ...], request: Asked) -> SearchOptions:
+def _legs(legs: tuple[Leg, ...], request: CorpusRequest) -> SearchOptions:
     options: SearchOptions = {"timeout_s": time_left(request)}
     # Both legs are the default, which also works without vectors.
     if len(legs) == 1:

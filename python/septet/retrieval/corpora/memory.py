@@ -31,7 +31,7 @@ from septet.retrieval.corpora.rules import (
     status_factor,
     words_of,
 )
-from septet.retrieval.corpus import Answered, Asked, RankedList
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
 
@@ -117,25 +117,27 @@ class MemoryCorpus:
         self._stop_words = frozenset(checked_names(stop_words, "stop_words"))
         self._clock = clock
 
-    def search(self, asked: Asked) -> Answered:
+    def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the lists ``text`` and ``vector``, or ``hybrid``; and ``fallback`` if they are empty.
 
         Raises:
             QueryError: the query is invalid.
             StoreError: the vault cannot be read.
         """
-        limit = max(1, min(asked.limit, MOST_ITEMS))
-        answer = self._by_legs(asked, limit) if self._together is None else self._at_once(asked, limit, self._together)
-        if not self._fallback or asked.mode == "vector" or any(ranked.items for ranked in answer.lists):
+        limit = max(1, min(request.limit, MOST_ITEMS))
+        answer = (
+            self._by_legs(request, limit) if self._together is None else self._at_once(request, limit, self._together)
+        )
+        if not self._fallback or request.mode == "vector" or any(ranked.items for ranked in answer.lists):
             return answer
-        hits = self._by_parts(asked.query, limit)
+        hits = self._by_parts(request.query, limit)
         if not hits:
             return answer
         items = items_of(store_of(self._knowledge), hits)
-        lists = [*answer.lists, RankedList("fallback", self.name, items, variant=asked.variant)]
+        lists = [*answer.lists, RankedList("fallback", self.name, items, variant=request.variant)]
         return answer._replace(lists=lists, backends=[*answer.backends, "lexical_fallback"], fallback=True)
 
-    def _by_legs(self, request: Asked, limit: int) -> Answered:
+    def _by_legs(self, request: CorpusRequest, limit: int) -> CorpusAnswer:
         legs = searched_legs(
             self._knowledge,
             request,
@@ -156,9 +158,9 @@ class MemoryCorpus:
         if legs.vector is not None:
             lists.append(self._list("vector", request, legs.vector[:limit]))
             backends.append("memory_vector")
-        return Answered(lists, backends, legs.notes, contradictions=contradictions, confidence=legs.confidence)
+        return CorpusAnswer(lists, backends, legs.notes, contradictions=contradictions, confidence=legs.confidence)
 
-    def _at_once(self, request: Asked, limit: int, profile: ProfileLike) -> Answered:
+    def _at_once(self, request: CorpusRequest, limit: int, profile: ProfileLike) -> CorpusAnswer:
         both = searched_together(
             self._knowledge,
             request,
@@ -174,14 +176,14 @@ class MemoryCorpus:
             contradictions = len(contradicting([(hit.title, hit.score) for hit in both.hits]))
         backends = [name for name, leg in (("memory_bm25", "text"), ("memory_vector", "vector")) if leg in both.legs]
         lists = [self._list("hybrid", request, both.hits)]
-        return Answered(lists, backends, both.notes, contradictions=contradictions, confidence=both.confidence)
+        return CorpusAnswer(lists, backends, both.notes, contradictions=contradictions, confidence=both.confidence)
 
-    def _list(self, name: str, request: Asked, hits: Sequence[Hit]) -> RankedList:
+    def _list(self, name: str, request: CorpusRequest, hits: Sequence[Hit]) -> RankedList:
         words = words_of(request.query)
         passages = [changed_hit(hit, snippet=_passage(hit, words)) for hit in hits]
         return RankedList(name, self.name, items_of(store_of(self._knowledge), passages), variant=request.variant)
 
-    def explain(self, asked: Asked, entry_id: str) -> Miss | None:
+    def explain(self, request: CorpusRequest, entry_id: str) -> Miss | None:
         """Return why its lists lack an entry; None if unknown.
 
         Raises:
@@ -193,10 +195,10 @@ class MemoryCorpus:
         is_memory = entry.kind not in OTHER_KINDS if self._kinds is None else entry.kind in self._kinds
         if not is_memory and not (entry.kind == "chunk" and entry.source in self._roots):
             return missed_kind(entry)
-        limit = max(1, min(asked.limit, MOST_ITEMS))
+        limit = max(1, min(request.limit, MOST_ITEMS))
         return missed(
             self._knowledge,
-            asked,
+            request,
             entry_id,
             limit=limit if self._together is not None else CANDIDATES * limit,
             kinds=None,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from septet._core import Repository
     from septet.model.entry import Entry
     from septet.model.explanation import Explanation
-    from septet.retrieval.corpus import Asked
+    from septet.retrieval.corpus import CorpusRequest
     from septet.retrieval.knowledge import Knowledge
 
 #: The maximum paths of a folder.
@@ -46,7 +46,7 @@ def missed_kind(entry: Entry) -> Miss:
 
 def missed(
     knowledge: Knowledge,
-    request: Asked,
+    request: CorpusRequest,
     entry_id: str,
     *,
     limit: int,

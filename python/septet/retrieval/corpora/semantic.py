@@ -18,7 +18,7 @@ from septet.retrieval.corpora.chunks import CHUNK_WEIGHT, ChunkCorpus
 from septet.retrieval.corpora.entry_cache import EntryCache
 from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, natural_words, path_hits
 from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
-from septet.retrieval.corpus import Answered, Asked, RankedList
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
 from septet.retrieval.fusion import Evidence, changed_hit, merged_evidence
 from septet.retrieval.knowledge import Knowledge, items_of
 
@@ -94,35 +94,35 @@ class SemanticFilesCorpus:
         self._redactor = Redactor()
         self._cache = EntryCache()
 
-    def search(self, asked: Asked) -> Answered:
+    def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the list ``files``.
 
         Raises:
             QueryError: the query is invalid.
             StoreError: the vault cannot be read.
         """
-        files, notes, backends = self._ranked(asked)
+        files, notes, backends = self._ranked(request)
         texts = {file.path: file.snippet for file in files}
         hits = path_hits({file.path: file.score for file in files}, self._folder.path, self.name, texts)
         whole_hits = [changed_hit(hit, snippet=file.snippet) for hit, file in zip(hits, files)]
         self._cache.keep(whole_hits)
-        ranked = RankedList("files", self.name, items_of(self._folder.path, whole_hits), variant=asked.variant)
-        return Answered([ranked], backends, notes)
+        ranked = RankedList("files", self.name, items_of(self._folder.path, whole_hits), variant=request.variant)
+        return CorpusAnswer([ranked], backends, notes)
 
     def get(self, entry_id: str) -> Entry | None:
         """Return the entry of a recent hit; None for other ids."""
         return self._cache.get(entry_id)
 
-    def files(self, asked: Asked) -> list[FoundFile]:
+    def files(self, request: CorpusRequest) -> list[FoundFile]:
         """Return the files, best first.
 
         Raises:
             QueryError: the query is invalid.
             StoreError: the vault cannot be read.
         """
-        return self._ranked(asked)[0]
+        return self._ranked(request)[0]
 
-    def _ranked(self, request: Asked) -> tuple[list[FoundFile], list[Any], list[str]]:
+    def _ranked(self, request: CorpusRequest) -> tuple[list[FoundFile], list[Any], list[str]]:
         limit = max(1, min(request.limit, MOST_ITEMS))
         scan = self._folder.listed(time_left(request))
         notes, backends = list(scan.notes), ["repo_path"]
@@ -184,7 +184,7 @@ def discover_files_for_intent(
     most = whole(limit, "limit", QueryError, 1, MOST_FOUND)
     deadline = None if timeout_s is None else deadline_of(real(timeout_s, "timeout_s", QueryError, 0.01, 86_400.0))
     corpus = SemanticFilesCorpus(folder, knowledge, source=source)
-    return corpus.files(Asked(utf8(intent, "intent", QueryError, 100_000), most, deadline=deadline))
+    return corpus.files(CorpusRequest(utf8(intent, "intent", QueryError, 100_000), most, deadline=deadline))
 
 
 def retrieve_evidence_for_intent(

@@ -23,7 +23,7 @@ from septet.notes import Note
 from septet.retrieval.corpora.entry_cache import EntryCache
 from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, FolderScan, entry_id, natural_words
 from septet.retrieval.corpora.legs import MOST_ITEMS, searched_legs, time_left
-from septet.retrieval.corpus import Answered, Asked, RankedList
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge, items_of
 
@@ -204,37 +204,37 @@ class SymbolCorpus:
         self._knowledge = knowledge
         self._cache = EntryCache()
 
-    def search(self, asked: Asked) -> Answered:
+    def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the lists ``symbols``, with a contract ``renamed``, and with a vault ``vector``.
 
         Raises:
             StoreError: the vault cannot be read.
         """
-        limit = max(1, min(asked.limit, MOST_ITEMS))
+        limit = max(1, min(request.limit, MOST_ITEMS))
         lists: dict[str, list[Hit]] = {}
         notes: list[Note] = []
-        if asked.mode != "vector":
-            scan = self._folder.listed(time_left(asked), symbols=True)
+        if request.mode != "vector":
+            scan = self._folder.listed(time_left(request), symbols=True)
             notes += scan.notes
-            lists["symbols"] = self._near(scan, asked.query, limit)
+            lists["symbols"] = self._near(scan, request.query, limit)
             if self._renames is not None:
-                lists["renamed"] = self._renamed(scan, asked.query)[:limit]
+                lists["renamed"] = self._renamed(scan, request.query)[:limit]
                 if self._renames.fault is not None:
                     notes.append(Note("corpus_failed", self._renames.fault, "fix the file", self.name))
-        if self._knowledge is not None and asked.mode != "full_text" and asked.variant == 0:
-            vectors = asked._replace(mode="vector")
+        if self._knowledge is not None and request.mode != "full_text" and request.variant == 0:
+            vectors = request._replace(mode="vector")
             legs = searched_legs(self._knowledge, vectors, tier=self.name, limit=limit, kinds=["symbol"])
             lists["vector"] = list(legs.vector or ())
-            notes += [note for note in legs.notes if asked.mode == "vector" or note.code != "no_embedder"]
+            notes += [note for note in legs.notes if request.mode == "vector" or note.code != "no_embedder"]
             _average(lists)
         for hits in lists.values():
             self._cache.keep(hits)
         store = self._folder.path
         ranked = [
-            RankedList(name, self.name, items_of(store, hits), variant=asked.variant) for name, hits in lists.items()
+            RankedList(name, self.name, items_of(store, hits), variant=request.variant) for name, hits in lists.items()
         ]
         named = max((hit.confidence for hit in lists.get("symbols", ())), default=0.0)
-        return Answered(ranked, ["symbol_proximity"], notes, confidence=named or None)
+        return CorpusAnswer(ranked, ["symbol_proximity"], notes, confidence=named or None)
 
     def get(self, entry_id: str) -> Entry | None:
         """Return the definition of a recent hit or in the vault; None for other ids.

@@ -11,7 +11,7 @@ from septet.inputs.arguments import listed, real, shown, utf8, whole
 from septet.model.entry import Entry
 from septet.profiles import ProfileLike, resolve
 from septet.retrieval.corpora.legs import MOST_ITEMS, searched_legs
-from septet.retrieval.corpus import Answered, Asked, RankedList
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
 from septet.retrieval.recall.recalling import TEXT, VECTOR, within_of
 from septet.retrieval.recall.settings import BASE_PROFILE
@@ -102,7 +102,7 @@ class VaultCorpus:
         """The name that lists, hits and notes carry."""
         return self._name
 
-    def search(self, asked: Asked) -> Answered:
+    def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the lists ``text`` and ``vector``, by the mode; none if the scope excludes the source.
 
         Vectors are compared only for the original phrasing, and not within a session. The step gives the words that
@@ -112,44 +112,44 @@ class VaultCorpus:
             QueryError: the scope or a filter is invalid.
             StoreError: the vault cannot be read.
         """
-        within = within_of(asked.scope)
+        within = within_of(request.scope)
         if self._is_left_out(within):
-            return Answered(())
-        if within == "session" and asked.mode == "hybrid":
-            asked = asked._replace(mode="full_text")
-        filters = [*self._filters, *self._narrowed(asked.scope, within)]
+            return CorpusAnswer(())
+        if within == "session" and request.mode == "hybrid":
+            request = request._replace(mode="full_text")
+        filters = [*self._filters, *self._narrowed(request.scope, within)]
         legs = searched_legs(
             self._knowledge,
-            asked,
+            request,
             tier=self._name,
-            limit=asked.limit if self._limit is None else min(self._limit, asked.limit),
+            limit=request.limit if self._limit is None else min(self._limit, request.limit),
             kinds=self._kinds,
             where={"$and": filters} if filters else None,
             profile=self._profile,
         )
         lists = [
-            RankedList(name, self._name, items_of(self._store, hits), self._weight, asked.variant)
+            RankedList(name, self._name, items_of(self._store, hits), self._weight, request.variant)
             for name, hits in ((TEXT, legs.text), (VECTOR, legs.vector))
             if hits is not None
         ]
         backends = [f"{self._name}_{BACKENDS[ranked.name]}" for ranked in lists]
         # Memories belong to the sources of their kind: the note does not apply.
         notes = [note for note in legs.notes if note.code != "memories_left_out"]
-        return Answered(lists, backends, notes, legs.step, confidence=legs.confidence)
+        return CorpusAnswer(lists, backends, notes, legs.step, confidence=legs.confidence)
 
-    def explain(self, asked: Asked, entry_id: str) -> Explanation | None:
+    def explain(self, request: CorpusRequest, entry_id: str) -> Explanation | None:
         """Return why its words and filters miss an entry; None if unknown, or if the scope excludes the source.
 
         Raises:
             SeptetError: the entry does not exist, or the vault cannot be read.
         """
-        explain, within = getattr(self._knowledge, "explain", None), within_of(asked.scope)
+        explain, within = getattr(self._knowledge, "explain", None), within_of(request.scope)
         if explain is None or self._is_left_out(within):
             return None
-        where = _beside([*self._filters, *self._narrowed(asked.scope, within)])
+        where = _beside([*self._filters, *self._narrowed(request.scope, within)])
         options: dict[str, Any] = {"kinds": self._kinds, "where": where}
-        limit = asked.limit if self._limit is None else min(self._limit, asked.limit)
-        explanation: Explanation = explain(asked.query, entry_id, limit=limit, profile=self._profile, **options)
+        limit = request.limit if self._limit is None else min(self._limit, request.limit)
+        explanation: Explanation = explain(request.query, entry_id, limit=limit, profile=self._profile, **options)
         return _with_fields(explanation, where or {})
 
     def get(self, entry_id: str) -> Entry | None:

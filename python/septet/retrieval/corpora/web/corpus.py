@@ -34,7 +34,7 @@ from septet.retrieval.corpora.web.entries import KIND, TAVILY, entry_of
 from septet.retrieval.corpora.web.keeping import Keeper
 from septet.retrieval.corpora.web.pages import PageReader, PageRules, WebPage
 from septet.retrieval.corpora.web.results import WebResult, ranked, scored, searxng_engines, searxng_language
-from septet.retrieval.corpus import Answered, Asked, RankedList
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
 from septet.retrieval.planning.policy import Policy
@@ -135,18 +135,18 @@ class WebCorpus:
         """Reset the lock in a forked child."""
         self._lock = Lock()
 
-    def search(self, asked: Asked) -> Answered:
+    def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the web hits of a phrasing; empty, and nothing is sent, while the web is disabled."""
-        query = self._query(asked)
-        if not self._policy.web_enabled or not query or asked.variant:
-            return Answered([self._list("web", asked, [])])
+        query = self._query(request)
+        if not self._policy.web_enabled or not query or request.variant:
+            return CorpusAnswer([self._list("web", request, [])])
         if not self._services.names:
             cure = "set searxng_url, or switch duckduckgo_fallback_enabled or tavily_enabled on"
             note = Note("web_failed", "no search service is configured", cure)
-            return Answered([self._list("web", asked, [])], notes=[note])
-        return self._results_of(query, asked, None)
+            return CorpusAnswer([self._list("web", request, [])], notes=[note])
+        return self._results_of(query, request, None)
 
-    def corrective(self, asked: Asked, *, local_empty: bool, quality: float) -> Answered | None:
+    def corrective(self, request: CorpusRequest, *, local_empty: bool, quality: float) -> CorpusAnswer | None:
         """Return Tavily's hits if the policy uses it after the other corpora; else None.
 
         Args:
@@ -163,8 +163,8 @@ class WebCorpus:
             threshold=policy.verification_weak_evidence_threshold,
             budget_remaining=self.budget.left,
         )
-        query = self._query(asked)
-        return None if outcome == "off" or not query else self._results_of(query, asked, (TAVILY,))
+        query = self._query(request)
+        return None if outcome == "off" or not query else self._results_of(query, request, (TAVILY,))
 
     def get(self, entry_id: str) -> Entry | None:
         """Return the entry of a web hit, by its id."""
@@ -189,11 +189,11 @@ class WebCorpus:
         if self._reader is not None:
             self._reader.close()
 
-    def _query(self, request: Asked) -> str:
+    def _query(self, request: CorpusRequest) -> str:
         """Return the query to send, on one line, with secrets masked."""
         return " ".join(self._redactor.redact(request.query).text.split())
 
-    def _results_of(self, query: str, request: Asked, only: Sequence[str] | None) -> Answered:
+    def _results_of(self, query: str, request: CorpusRequest, only: Sequence[str] | None) -> CorpusAnswer:
         now = time.monotonic()
         left_s = self._options.timeout_s
         if request.deadline is not None:
@@ -212,9 +212,9 @@ class WebCorpus:
         if not hits:
             lists += self._stored_hits(query, request, now + left_s, notes)
         all_notes = [replace(note, tier=self.name) for note in (*web.notes, *notes)]
-        return Answered(lists, ["web"] if web.responded else [], all_notes)
+        return CorpusAnswer(lists, ["web"] if web.responded else [], all_notes)
 
-    def _stored_hits(self, query: str, request: Asked, ends_at: float, notes: list[Note]) -> list[RankedList]:
+    def _stored_hits(self, query: str, request: CorpusRequest, ends_at: float, notes: list[Note]) -> list[RankedList]:
         """Return stored hits of earlier searches, as a list; none without a vault."""
         if self._keeper is None or self._knowledge is None:
             return []
@@ -271,7 +271,7 @@ class WebCorpus:
             snippet_chars=SNIPPET_CHARS,
         )
 
-    def _list(self, name: str, request: Asked, hits: Sequence[Hit]) -> RankedList:
+    def _list(self, name: str, request: CorpusRequest, hits: Sequence[Hit]) -> RankedList:
         return RankedList(name, self.name, items_of(self._store, hits), variant=request.variant)
 
 
