@@ -2,26 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
 from septet._core import Pool, Ranking
 from septet.ranking.pool import with_ages
 from septet.ranking.profile import Profile
 
-#: A ranked candidate: position in the pool, place of the tier, row, score, weight x signal, signals (None if unknown),
-#: confidence, and raw values (cosine, bm25, tfidf; None if unknown). A memory of fixed score has position -1, -2, …,
-#: its score, and confidence 0. A plain tuple, as native code returns it.
-Placed: TypeAlias = tuple[
-    int,
-    int,
-    int,
-    float,
-    "dict[str, float] | None",
-    "dict[str, float | None] | None",
-    float,
-    "dict[str, float | None] | None",
-]
+
+class RankedCandidate(NamedTuple):
+    """A candidate with its score.
+
+    Attributes:
+        position: position in the pool; -1, -2, … for a memory of fixed score.
+        tier: place of its tier.
+        row: row in its tier.
+        score: sum of the breakdown; the fixed score of a memory.
+        breakdown: weight x signal by signal; None for a memory.
+        signals: values of the signals, None where unknown; None for a memory.
+        confidence: probability that it answers the query, 0 to 1; 0 for a memory.
+        raw: the raw values ``cosine``, ``bm25`` and ``tfidf``, None where unknown; None for a memory.
+    """
+
+    position: int
+    tier: int
+    row: int
+    score: float
+    breakdown: dict[str, float] | None
+    signals: dict[str, float | None] | None
+    confidence: float
+    raw: dict[str, float | None] | None
+
+
+#: Names the fields of a candidate as native code returns it, without a Python call for each.
+_named: Callable[[tuple[Any, ...]], RankedCandidate] = partial(tuple.__new__, RankedCandidate)
+
+
+def best_of(
+    ranking: Ranking,
+    limit: int | None = None,
+    *,
+    least: float | None = None,
+    least_confidence: float | None = None,
+    memories: int = 0,
+    memory_score: float = 0.0,
+) -> list[RankedCandidate]:
+    """Return the candidates of `Ranking.best`, best first."""
+    best = ranking.best(
+        limit, least=least, least_confidence=least_confidence, memories=memories, memory_score=memory_score
+    )
+    return [*map(_named, best)]
 
 
 def score(pool: Pool, profile: Profile, weights: Mapping[str, float]) -> Ranking:

@@ -21,7 +21,7 @@ from septet.notes import Note
 from septet.query.plan import Plan
 from septet.ranking.cuts import budgeted, diversified, likeness_of_words, ranged, relevance_of, word_set
 from septet.ranking.pool import Candidate, json_text
-from septet.ranking.score import Placed
+from septet.ranking.score import RankedCandidate
 from septet.search.federated import FederatedSearch
 from septet.system.threads import call_on_thread
 
@@ -181,7 +181,7 @@ class GroupedResults(NamedTuple):
         enough: True if more candidates would not yield more of the requested groups.
     """
 
-    best: Sequence[Placed]
+    best: Sequence[RankedCandidate]
     keys: Sequence[str]
     enough: bool
 
@@ -189,7 +189,7 @@ class GroupedResults(NamedTuple):
 def grouped(
     search: FederatedSearch,
     query: int,
-    placed: Sequence[Placed],
+    ranked: Sequence[RankedCandidate],
     memories: Sequence[tuple[int, Candidate]],
     limit: int | None,
     total: int,
@@ -197,18 +197,18 @@ def grouped(
     """Return the best candidates by group.
 
     Args:
-        placed: candidates above the minimum score, best first.
+        ranked: candidates above the minimum score, best first.
         memories: candidates of fixed score, which have negative positions.
         limit: maximum groups; None for all.
         total: number of ranked candidates.
     """
-    groups = _groups(search, placed, memories)
+    groups = _groups(search, ranked, memories)
     ordered = [*dict.fromkeys(groups)]
     # One candidate below the minimum score means that all further ones are below it.
     full = any(len(answer.recalled[query].pool) >= search.plans[query].taken() for answer in search.answers)
     # A profile with `places` decides that many whatever the limit, so that results do not depend on it.
     minimum = limit if limit is None else max(limit, search.plans[query].places or 0)
-    enough = minimum is None or len(ordered) >= minimum or not full or len(placed) < total
+    enough = minimum is None or len(ordered) >= minimum or not full or len(ranked) < total
     returned = frozenset(ordered[:limit])
     seen: set[str] = set()
     heads: list[int] = []
@@ -218,7 +218,7 @@ def grouped(
             (others if key in seen else heads).append(at)
             seen.add(key)
     order = [*heads, *others]
-    return GroupedResults([placed[at] for at in order], [groups[at] for at in order], enough)
+    return GroupedResults([ranked[at] for at in order], [groups[at] for at in order], enough)
 
 
 def nested(hits: Sequence[Hit], keys: Sequence[str]) -> tuple[Hit, ...]:
@@ -231,12 +231,14 @@ def nested(hits: Sequence[Hit], keys: Sequence[str]) -> tuple[Hit, ...]:
     return tuple(group[0] if len(group) == 1 else replace(group[0], parts=tuple(group[1:])) for group in ordered)
 
 
-def _groups(search: FederatedSearch, placed: Sequence[Placed], memories: Sequence[tuple[int, Candidate]]) -> list[str]:
+def _groups(
+    search: FederatedSearch, ranked: Sequence[RankedCandidate], memories: Sequence[tuple[int, Candidate]]
+) -> list[str]:
     """Return the group of each candidate."""
     rows: dict[int, list[int]] = {}
-    for at, tier, row, *_ in placed:
-        if at >= 0:
-            rows.setdefault(tier, []).append(row)
+    for candidate in ranked:
+        if candidate.position >= 0:
+            rows.setdefault(candidate.tier, []).append(candidate.row)
     parents: dict[int, Mapping[int, str]] = {}
     for answer in search.answers:
         if tier_rows := rows.get(answer.place):
@@ -244,8 +246,10 @@ def _groups(search: FederatedSearch, placed: Sequence[Placed], memories: Sequenc
             parents[answer.place] = dict(zip(tier_rows, keys))
     return [
         # A tier that failed has groups of one.
-        (parents[tier][row] or f"{tier}:{row}") if at >= 0 else memories[-at - 1][1].parent or memories[-at - 1][1].id
-        for at, tier, row, *_ in placed
+        parents[candidate.tier][candidate.row] or f"{candidate.tier}:{candidate.row}"
+        if candidate.position >= 0
+        else memories[-candidate.position - 1][1].parent or memories[-candidate.position - 1][1].id
+        for candidate in ranked
     ]
 
 

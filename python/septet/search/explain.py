@@ -11,7 +11,7 @@ from septet.inputs.arguments import shown
 from septet.model.explanation import Explanation, LegReport
 from septet.query.plan import MEMORY, Plan
 from septet.ranking.fusion import estimates
-from septet.ranking.score import Placed
+from septet.ranking.score import RankedCandidate, best_of
 from septet.search.arranging import BudgetCut
 from septet.search.federated import FederatedSearch, next_attempt
 from septet.search.run import (
@@ -53,19 +53,17 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         raise EntryNotFound(
             f"no entry {shown(entry_id)} in {', '.join(t.name for t in tiers)}: check the id, or `add` it first"
         )
-    ranking = result.ranking.best(memories=len(result.memories), memory_score=result.plan.profile.memory_score or 0.0)
+    fixed_score = result.plan.profile.memory_score or 0.0
+    ranking = best_of(result.ranking, memories=len(result.memories), memory_score=fixed_score)
     rank = _rank_of(result, ranking, inspected)
     tier, inspection = next(iter(inspected.items()))
-    placed = None if rank is None else ranking[rank]
-    if placed is not None:
-        tier = result.tier(placed)
+    candidate = None if rank is None else ranking[rank]
+    if candidate is not None:
+        tier = result.tier(candidate)
         inspection = inspected.get(tier, inspection)
-    breakdown, signals = ({}, {}) if placed is None else parts(result, placed)
+    breakdown, signals = ({}, {}) if candidate is None else parts(result, candidate)
     budget_notes = () if budget is None else budget.notes
-    score, confidence, raw = None, 0.0, NO_VALUES
-    if placed is not None:
-        _, _, _, score, _, _, confidence, values = placed
-        raw = values or raw
+    raw = NO_VALUES if candidate is None else candidate.raw or NO_VALUES
     expressions = plan.profile.signals if raw["cosine"] is None else {}
     return Explanation(
         id=entry_id,
@@ -74,13 +72,13 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         rank=None if rank is None else rank + 1,
         limit=plan.most_hits,
         candidates=search.plan.taken(),
-        score=score,
+        score=None if candidate is None else candidate.score,
         reason=_reason(entry_id, result, ranking, rank, budget, inspection),
         tier=tiers[tier].name,
         breakdown=breakdown,
         signals=signals,
         estimated=tuple(n for n, e in expressions.items() if estimates(e) and signals.get(n) is not None),
-        confidence=confidence,
+        confidence=0.0 if candidate is None else candidate.confidence,
         raw=raw,
         weights=result.ranking.named_weights(),
         filters=inspection.filters,
@@ -117,48 +115,47 @@ def _inspected(
     return result, candidates, likenesses, inspected
 
 
-def _rank_of(result: RankedQuery, ranking: Sequence[Placed], inspected: Mapping[int, Inspected]) -> int | None:
+def _rank_of(result: RankedQuery, ranking: Sequence[RankedCandidate], inspected: Mapping[int, Inspected]) -> int | None:
     """Return the 0-based rank of the entry among all candidates."""
     copies = {(tier, inspection.candidate.row) for tier, inspection in inspected.items()}
-    for rank, placed in enumerate(ranking):
-        position, _, row, *_ = placed
-        if position < 0:
-            row = result.memories[-position - 1][1].row
-        if (result.tier(placed), row) in copies:
+    for rank, candidate in enumerate(ranking):
+        row = candidate.row if candidate.position >= 0 else result.memories[-candidate.position - 1][1].row
+        if (result.tier(candidate), row) in copies:
             return rank
     return None
 
 
-def _returned(result: RankedQuery, ranking: Sequence[Placed], budget: BudgetCut | None) -> Sequence[int]:
+def _returned(result: RankedQuery, ranking: Sequence[RankedCandidate], budget: BudgetCut | None) -> Sequence[int]:
     """Return the 0-based ranks of the returned candidates."""
-    positions = [position for position, *_ in result.best]
+    positions = [candidate.position for candidate in result.best]
     returned = frozenset(positions if budget is None else [positions[place] for place in budget.places])
-    return [rank for rank, (position, *_) in enumerate(ranking) if position in returned]
+    return [rank for rank, candidate in enumerate(ranking) if candidate.position in returned]
 
 
 def _reason(
     entry_id: str,
     result: RankedQuery,
-    ranking: Sequence[Placed],
+    ranking: Sequence[RankedCandidate],
     rank: int | None,
     budget: BudgetCut | None,
     inspection: Inspected,
 ) -> str:
     if rank is None:
         return f"{entry_id} did not come back: {_why_no_candidate(result.plan, inspection)}."
-    position, _, _, score, _, _, confidence, _ = ranking[rank]
+    candidate = ranking[rank]
+    score, confidence = candidate.score, candidate.confidence
     plan = result.plan
     where = f"{entry_id} ranks {rank + 1} of {len(ranking)} candidates with {score:.4f}"
     returned = _returned(result, ranking, budget)
     if rank in returned:
-        breakdown, _ = parts(result, ranking[rank])
+        breakdown, _ = parts(result, candidate)
         top = sorted(breakdown.items(), key=lambda kv: -kv[1])[:2]
         return f"{where}; most of it from {' and '.join(f'{n} ({v:.3f})' for n, v in top if v > 0) or 'nothing'}."
     if plan.min_score is not None and score < plan.min_score:
         return f"{where}, under min_score {plan.min_score:g}."
     if plan.min_confidence is not None and confidence < plan.min_confidence:
         return f"{where} and confidence {confidence:.4f}, under min_confidence {plan.min_confidence:g}."
-    place = next((at for at, placed in enumerate(result.best) if placed[0] == position), None)
+    place = next((at for at, best in enumerate(result.best) if best.position == candidate.position), None)
     if result.keys is not None:
         if place is not None:
             return f"{where}, but it does not fit in max_tokens {plan.max_tokens}."

@@ -14,7 +14,7 @@ from septet.query.plan import Plan
 from septet.ranking.bm25_scale import factors
 from septet.ranking.pool import EMPTY, Pool
 from septet.ranking.profile import Profile
-from septet.ranking.score import rank
+from septet.ranking.score import best_of, rank
 from septet.search.federated import FederatedSearch
 from septet.tiers.protocol import Neighbours
 
@@ -133,10 +133,14 @@ def with_graph(search: FederatedSearch, query: int, first: Ranking, weights: Map
 
 def _anchors(plan: Plan, first: Ranking) -> list[int]:
     """Return the positions of the best candidates whose words match, or of the best if no words were searched."""
-    best = first.best(min(plan.profile.graph.anchors, len(first.pool)))
+    best = best_of(first, min(plan.profile.graph.anchors, len(first.pool)))
     if plan.asks_text and "semantic" in plan.profile.signals:
-        return [at for at, _, _, _, _, signals, *_ in best if signals is not None and (signals["semantic"] or 0) > 0]
-    return [placed[0] for placed in best]
+        return [
+            candidate.position
+            for candidate in best
+            if candidate.signals is not None and (candidate.signals["semantic"] or 0) > 0
+        ]
+    return [candidate.position for candidate in best]
 
 
 def _steps_by_id(neighbours: Sequence[Neighbours], ids: Sequence[str]) -> list[int]:

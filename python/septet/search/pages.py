@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from septet.query.plan import MOST, Plan
-from septet.ranking.score import Placed
+from septet.ranking.score import RankedCandidate
 from septet.search.federated import FederatedSearch, PageRange
 
 if TYPE_CHECKING:
@@ -23,8 +23,11 @@ GROWTH = 4
 
 
 def turned_to(
-    page: PageRange, best: Sequence[Placed], keys: Sequence[str] | None, memories: Sequence[tuple[int, Candidate]]
-) -> tuple[Sequence[Placed], Sequence[str] | None]:
+    page: PageRange,
+    best: Sequence[RankedCandidate],
+    keys: Sequence[str] | None,
+    memories: Sequence[tuple[int, Candidate]],
+) -> tuple[Sequence[RankedCandidate], Sequence[str] | None]:
     """Return the results of a page and their groups (see `septet.search.run.RankedQuery`)."""
     places: dict[Hashable, list[int]] = {}
     for place, name in enumerate(names_of(best, keys, memories)):
@@ -81,12 +84,15 @@ def _is_all(search: FederatedSearch) -> bool:
 
 
 def names_of(
-    best: Sequence[Placed], keys: Sequence[str] | None, memories: Sequence[tuple[int, Candidate]]
+    best: Sequence[RankedCandidate], keys: Sequence[str] | None, memories: Sequence[tuple[int, Candidate]]
 ) -> Sequence[Hashable]:
     """Return a name for each result that is the same in all stages: its group, or its tier and row."""
     if keys is not None:
         return keys
-    return [(tier, row) if at >= 0 else _memory_name(*memories[-at - 1]) for at, tier, row, *_ in best]
+    return [
+        (candidate.tier, candidate.row) if candidate.position >= 0 else _memory_name(*memories[-candidate.position - 1])
+        for candidate in best
+    ]
 
 
 def _memory_name(tier: int, memory: Candidate) -> Hashable:

@@ -17,7 +17,7 @@ from septet.ranking.adaptive import weights_of
 from septet.ranking.cuts import guarded, tokens_of
 from septet.ranking.pool import Candidate
 from septet.ranking.profile import WeightSet
-from septet.ranking.score import Placed, rank
+from septet.ranking.score import RankedCandidate, best_of, rank
 from septet.search.federated import (
     FederatedSearch,
     PageRange,
@@ -62,7 +62,7 @@ class RankedQuery(NamedTuple):
     query: int
     plan: Plan
     ranking: Ranking
-    best: Sequence[Placed]
+    best: Sequence[RankedCandidate]
     memories: Sequence[tuple[int, Candidate]]
     notes: Sequence[Note]
     mismatches: Sequence[Note]
@@ -70,9 +70,9 @@ class RankedQuery(NamedTuple):
     enough: bool = True
     guesses: Mapping[str, str] = NO_GUESSES
 
-    def tier(self, placed: Placed) -> int:
+    def tier(self, candidate: RankedCandidate) -> int:
         """Return the place of the tier of a candidate."""
-        return placed[1] if placed[0] >= 0 else self.memories[-placed[0] - 1][0]
+        return candidate.tier if candidate.position >= 0 else self.memories[-candidate.position - 1][0]
 
 
 def run(tiers: Sequence[Tier], plans: Sequence[Plan], threads: TierThreads | None = None) -> list[Results]:
@@ -202,7 +202,7 @@ def likenesses_of(search: FederatedSearch, result: RankedQuery, candidates: Read
     """Return the likenesses of the best, for a plan with a depth, while the search is open."""
     from septet.search.arranging import likenesses_of
 
-    tiers = [result.tier(placed) for placed in result.best]
+    tiers = [result.tier(candidate) for candidate in result.best]
     return likenesses_of(search, result.query, tiers, _whole(result, candidates))
 
 
@@ -213,11 +213,9 @@ def arranged(search: FederatedSearch, result: RankedQuery, candidates: Read, ali
     plan, best = result.plan, list(result.best)
     whole = result._replace(plan=plan._replace(mode="full"))
     hits = () if plan.reranking is None else _hits(search, whole, best, _whole(result, candidates))
-    arrangement = arranged(plan, [placed[3] for placed in best], hits, alike)
+    arrangement = arranged(plan, [candidate.score for candidate in best], hits, alike)
     for place, score in arrangement.reranked.items():
-        at, tier, row, fused, breakdown, signals, confidence, raw = best[place]
-        values = {**(raw or NO_VALUES), "reranker": score}
-        best[place] = at, tier, row, fused, breakdown, signals, confidence, values
+        best[place] = best[place]._replace(raw={**(best[place].raw or NO_VALUES), "reranker": score})
     notes = [*result.notes, *arrangement.notes]
     return result._replace(best=[best[place] for place in arrangement.places], notes=notes)
 
@@ -264,7 +262,8 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
         cuts = plan.profile.cuts
         most = None if guarded(cuts, limit=None, matches=matches) else cuts.limit
     page = search.page
-    best = ranking.best(
+    best = best_of(
+        ranking,
         None if plan.group_by is not None else plan.depth or most if page is None else page.most,
         least=plan.min_score,
         least_confidence=plan.min_confidence,
@@ -301,11 +300,11 @@ def read(search: FederatedSearch, all_ranked: Sequence[RankedQuery]) -> Read:
     """Read the ranked candidates in full, by place of tier and row."""
     rows: dict[int, dict[int, None]] = {}
     for result in all_ranked:
-        for at, tier, row, *_ in result.best:
-            if at >= 0:
-                if tier not in rows:
-                    rows[tier] = {}
-                rows[tier][row] = None
+        for candidate in result.best:
+            if candidate.position >= 0:
+                if candidate.tier not in rows:
+                    rows[candidate.tier] = {}
+                rows[candidate.tier][candidate.row] = None
     whole = {}
     for answer in search.answers:
         if answer.place in rows:
@@ -323,35 +322,37 @@ def budget_of(search: FederatedSearch, result: RankedQuery, candidates: Read) ->
     from septet.search.arranging import cost_of_scan, within_budget
 
     whole = _whole(result, candidates)
-    scores = [placed[3] for placed in result.best]
+    scores = [candidate.score for candidate in result.best]
     if plan.mode == "scan":
         return within_budget(plan, [cost_of_scan(hit) for hit in _hits(search, result, result.best, whole)], scores)
     return within_budget(plan, [tokens_of(candidate) for candidate in whole], scores)
 
 
-def parts(result: RankedQuery, placed: Placed) -> tuple[dict[str, float], dict[str, float | None]]:
+def parts(result: RankedQuery, candidate: RankedCandidate) -> tuple[dict[str, float], dict[str, float | None]]:
     """Return weight x signal and the signals of a candidate, by signal."""
-    score, breakdown, signals = placed[3:6]
-    if breakdown is None or signals is None:
-        return {"memory": score}, dict.fromkeys(result.ranking.names)
-    return breakdown, signals
+    if candidate.breakdown is None or candidate.signals is None:
+        return {"memory": candidate.score}, dict.fromkeys(result.ranking.names)
+    return candidate.breakdown, candidate.signals
 
 
 def _whole(result: RankedQuery, candidates: Read) -> list[Candidate]:
     memories = result.memories
-    return [candidates[tier][row] if at >= 0 else memories[-at - 1][1] for at, tier, row, *_ in result.best]
+    return [
+        candidates[best.tier][best.row] if best.position >= 0 else memories[-best.position - 1][1]
+        for best in result.best
+    ]
 
 
 def _hits(
-    search: FederatedSearch, result: RankedQuery, best: Sequence[Placed], whole: Sequence[Candidate]
+    search: FederatedSearch, result: RankedQuery, best: Sequence[RankedCandidate], whole: Sequence[Candidate]
 ) -> tuple[Hit, ...]:
     tiers = search.tiers
     scored = []
-    for placed in best:
-        _, tier, _, score, breakdown, signals, confidence, raw = placed
+    for candidate in best:
+        _, tier, _, score, breakdown, signals, confidence, raw = candidate
         if breakdown is None or signals is None:
-            tier = result.tier(placed)
-            breakdown, signals = parts(result, placed)
+            tier = result.tier(candidate)
+            breakdown, signals = parts(result, candidate)
         scored.append((score, tiers[tier].name, breakdown, signals, confidence, raw or NO_VALUES))
     query, rules = result.plan.query, result.plan.profile.text
     words = ((), query.terms, False) if query.steps else (query.terms, query.begun, query.grams)
