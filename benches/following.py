@@ -14,7 +14,7 @@ from statistics import median
 from race import Run, timed
 from septet import Vault
 from septet.files.roots import root_at
-from septet.files.sources import found_at, scan
+from septet.files.sources import file_at, scan
 from table import Row, at_most, plain
 
 TITLE = "Following folders"
@@ -32,9 +32,9 @@ def rows(run: Run) -> Iterator[Row]:
     n = run.entries(FILES)
     folder = _made(run.folder / f"following{n}", n)
     root, one = root_at(folder), f"d{n // 100}/note{n // 2}.md"
-    assert found_at(root, one) is not None
+    assert file_at(root, one) is not None
     yield at_most(f"scan of {n:,} files", _median(lambda: scan(root)), LIMIT)
-    yield plain(f"one of {n:,} files", _median(lambda: found_at(root, one)))
+    yield plain(f"one of {n:,} files", _median(lambda: file_at(root, one)))
     path = run.folder / f"following{n}.db"
     with Vault(path) as vault:
         vault.sync(folder)

@@ -55,7 +55,7 @@ def answering(vault, query="title 7"):
     """The model whose vectors answer a search; None for text alone."""
     found = vault.search(query, limit=3)
     assert found, "full text answers always"
-    plan = vault._asked(vault._plan(query, {}))
+    plan = vault._embedded(vault._plan(query, {}))
     used = {one.space.model for one in plan.embeddings.values()}
     assert len(used) <= 1 and bool(used) == (found.weights["vector"] > 0)
     return used.pop() if used else None

@@ -20,9 +20,9 @@ from septet.files.chunking import Chunking
 from septet.files.documents import document_of
 from septet.files.extracting import extracted
 from septet.files.front_matter import front_matter
-from septet.files.mentions import stored_as
 from septet.files.redaction import Redactor
 from septet.files.sessions import session_of
+from septet.files.storing import stored_as
 from septet.inputs.documents import Unreadable, parse_document
 from septet.profiles.load import resolve
 from septet.query.web import understood

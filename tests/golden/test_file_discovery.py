@@ -11,7 +11,7 @@ import pytest
 from golden.differences import differs
 from golden.loader import other_recording
 from septet.files.roots import CURATED, is_memory_path, root_at
-from septet.files.sources import RootFile, Scan, found_at, scan
+from septet.files.sources import RootFile, Scan, file_at, scan
 
 RECORDED = other_recording("openclaw-file-discovery")
 VERSIONS = RECORDED["versions"]
@@ -55,7 +55,7 @@ def named_otherwise(case: dict[str, list[str]]) -> set[str]:
 @pytest.mark.parametrize("case", RECORDED["cases"], ids=lambda c: ",".join(c["extraPaths"]) or "none")
 @differs("curated-files-of-both-versions")
 def test_the_recorded_files_are_found(tree, case, version):
-    found = sorted(file.path for file in scanned(tree, case["extraPaths"]).found)
+    found = sorted(file.path for file in scanned(tree, case["extraPaths"]).files)
     there = {name for name in CURATED if (tree / WORKSPACE / name).exists()}
     ours_alone = there - KNOWN[version] - named_otherwise(case)
     assert found == sorted({*case[version], *ours_alone})
@@ -78,12 +78,12 @@ def test_every_link_and_every_path_that_brings_nothing_is_told(tree, case):
         elif path.is_file() and path.suffix != ".md":
             assert (extra, "ending") in told
         else:
-            assert any(file.real.startswith(str(path.resolve())) for file in scan.found)
-    assert not {path for path, _ in told} & {file.path for file in scan.found}
+            assert any(file.real.startswith(str(path.resolve())) for file in scan.files)
+    assert not {path for path, _ in told} & {file.path for file in scan.files}
 
 
 def test_curated_files_come_first_then_the_folder_then_what_is_named(tree):
-    paths = [file.path for file in scanned(tree, ["docs", "../ext"]).found]
+    paths = [file.path for file in scanned(tree, ["docs", "../ext"]).files]
     groups = [
         CURATED.index(p) if p in CURATED else 3 if p.startswith("memory/") else 4 + p.startswith("..") for p in paths
     ]
@@ -94,13 +94,13 @@ def test_curated_files_come_first_then_the_folder_then_what_is_named(tree):
 @pytest.mark.parametrize("case", RECORDED["cases"], ids=lambda c: ",".join(c["extraPaths"]) or "none")
 def test_one_file_is_looked_up_as_all_are_listed(tree, case):
     root = root_at(tree / WORKSPACE, layout="memory", paths=case["extraPaths"])
-    listed = {file.path: file for file in scan(root).found}
+    listed = {file.path: file for file in scan(root).files}
     everything = [Path(folder, name) for folder, _, names in os.walk(tree) for name in names]
     for path in everything:
         shown = os.path.relpath(path, tree / WORKSPACE)
         expected: RootFile | None = listed.get(shown)
-        assert found_at(root, shown) == expected
-        assert found_at(root, str(path)) == expected
+        assert file_at(root, shown) == expected
+        assert file_at(root, str(path)) == expected
 
 
 def strict(path: str) -> bool:

@@ -13,9 +13,8 @@ from septet.evaluation.measures import groundedness, term_recall
 from septet.retrieval.account.envelope import retrieval_tier
 from septet.retrieval.planning.context import Passage, selected_passages
 from septet.retrieval.planning.evidence import BUCKETS, evidence_of, wants_verification
-from septet.retrieval.planning.followups import Clue, _names, follow_up_queries, rewritten_query, route
 from septet.retrieval.planning.policy import Policy
-from septet.retrieval.planning.query_words import found_in
+from septet.retrieval.planning.queries import Clue, _names, follow_up_queries, found_in, rewritten_query, route
 
 RECORDED = Policy(words="substring")
 #: The corpus of each recorded place; two corpora rank the same paths.

@@ -12,7 +12,7 @@ from golden.loader import other_recording
 from septet.retrieval.planning.plan import RetrievalPlan
 from septet.retrieval.planning.planner import looks_like_code, plan
 from septet.retrieval.planning.policy import Policy
-from septet.retrieval.planning.query_words import found_in, tokens_of
+from septet.retrieval.planning.queries import found_in, tokens_of
 
 PLANS = other_recording("vox-planner")["cases"]
 WORDS = other_recording("vox-query-tokens")["cases"]

@@ -70,7 +70,7 @@ def test_a_query_is_only_ever_compared_with_vectors_of_its_own_model(tmp_path):
         vault.embed()
         for fault in (None, down(), None, refused(), None):
             first.fault = fault
-            plan = vault._asked(vault._plan(f"title {fault}", {}))
+            plan = vault._embedded(vault._plan(f"title {fault}", {}))
             for one in plan.embeddings.values():
                 assert (
                     one.vector.scan.size
@@ -265,7 +265,7 @@ def test_each_tier_of_a_federation_follows_its_own_chain(tmp_path):
         both = Federation({"a": a, "b": b})
         found = both.search("title 7", limit=5)
         # One tier has vectors of the first model alone, whose query it cannot have now; the other goes on.
-        plan = both._asked(both._plan("title 7", {}))
+        plan = both._embedded(both._plan("title 7", {}))
         assert {name: one.space.model for name, one in plan.embeddings.items()} == {"b": "test/second"}
         assert {n.tier: n.code for n in found.notes if n.tier} == {"a": "embedding_refused", "b": "embedding_fallback"}
         assert "e7" in found.ids

@@ -116,5 +116,5 @@ def test_files_behind_a_link_that_was_named_have_one_path_however_they_are_asked
     (tmp_path / "link").symlink_to("real")
     for given in (["../link/out"], [str(tmp_path / "link" / "out")], ["../link/out/b.md", "../link/out/deep/*.md"]):
         root = root_at(ws, paths=given)
-        assert [file.path for file in scan(root).found] == ["a.md", "../link/out/b.md", "../link/out/deep/c.md"]
+        assert [file.path for file in scan(root).files] == ["a.md", "../link/out/b.md", "../link/out/deep/c.md"]
         agrees(root)

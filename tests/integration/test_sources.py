@@ -12,7 +12,7 @@ import pytest
 from septet import EntryError
 from septet._core import shown_path
 from septet.files.roots import CURATED, ENDINGS, LAYOUTS, Root, root_at
-from septet.files.sources import REASONS, RootFile, Skipped, found_at, path_in, places, scan
+from septet.files.sources import REASONS, RootFile, Skipped, file_at, path_in, places, scan
 
 NAMES = (
     "a.md",
@@ -37,7 +37,7 @@ def made(folder: Path, *paths: str) -> Path:
 
 
 def paths_of(root: Root) -> list[str]:
-    return [file.path for file in scan(root).found]
+    return [file.path for file in scan(root).files]
 
 
 def told(root: Root) -> set[tuple[str, str]]:
@@ -48,10 +48,10 @@ def told(root: Root) -> set[tuple[str, str]]:
 
 def agrees(root: Root) -> None:
     """Every file is found alone as it is found among all, by each of its names; what is not listed is not found."""
-    listed = {file.real: file for file in scan(root).found}
+    listed = {file.real: file for file in scan(root).files}
     for file in listed.values():
-        assert found_at(root, file.path) == file
-        assert found_at(root, file.real) == file
+        assert file_at(root, file.path) == file
+        assert file_at(root, file.real) == file
         if not root.follow_symlinks:
             assert shown_path(path_in(root, file.real))[0] == file.path
     base = Path(root.path)
@@ -59,14 +59,14 @@ def agrees(root: Root) -> None:
         for name in names:
             path = os.path.join(folder, name)  # noqa: PTH118 - any bytes
             if not os.path.islink(path):  # noqa: PTH114
-                assert found_at(root, path) == listed.get(path)
+                assert file_at(root, path) == listed.get(path)
 
 
 @pytest.mark.parametrize("depth", range(4))
 def test_texts_and_transcripts_are_found_at_any_depth_and_nothing_else(tmp_path, depth):
     inside = "/".join(["deep"] * depth)
     made(tmp_path, *(str(Path(inside, name)) for name in NAMES))
-    found = scan(root_at(tmp_path)).found
+    found = scan(root_at(tmp_path)).files
     wanted = [n for n in NAMES if not n.startswith(".") and n.lower().endswith((*ENDINGS, ".jsonl"))]
     assert [Path(file.path).name for file in found] == sorted(wanted)
     assert {file.kind for file in found if file.path.endswith("jsonl")} == {"session"}
@@ -136,7 +136,7 @@ def test_named_paths_add_files_folders_globs_and_sessions(tmp_path):
     given = ["docs", " logs ", "", "docs", "../out/*.md", "x.md", "../out/f.txt", "gone", "no/*.md", "memory/a.md"]
     root = root_at(ws, layout="memory", paths=given)
     assert root.paths == ("docs", "logs", "../out/*.md", "x.md", "../out/f.txt", "gone", "no/*.md", "memory/a.md")
-    found = scan(root).found
+    found = scan(root).files
     assert [file.path for file in found] == [
         "MEMORY.md", "memory/a.md", "docs/b.md", "logs/n.md", "logs/s.jsonl", "../out/d.md", "x.md",
     ]  # fmt: skip
@@ -162,7 +162,7 @@ def test_an_absolute_path_and_one_above_the_root_show_where_they_are(tmp_path):
 def test_a_root_may_be_one_file(tmp_path, layout):
     made(tmp_path, "notes", "other.md", "s.jsonl")
     assert paths_of(root_at(tmp_path / "notes", layout=layout)) == ["notes"]
-    assert [file.kind for file in scan(root_at(tmp_path / "s.jsonl", layout=layout)).found] == ["session"]
+    assert [file.kind for file in scan(root_at(tmp_path / "s.jsonl", layout=layout)).files] == ["session"]
     agrees(root_at(tmp_path / "notes", layout=layout))
     assert root_at(tmp_path / "notes").name == "notes"
 
@@ -223,7 +223,7 @@ def test_the_root_itself_may_be_behind_a_link(tmp_path):
     root = root_at(tmp_path / "link")
     assert root.path == str(tmp_path / "real")
     assert paths_of(root) == ["a.md"]
-    assert found_at(root, str(tmp_path / "link" / "a.md")) == scan(root).found[0]
+    assert file_at(root, str(tmp_path / "link" / "a.md")) == scan(root).files[0]
 
 
 @pytest.mark.parametrize("name", [
@@ -257,7 +257,7 @@ def test_names_that_are_no_utf8_are_found_under_a_path_with_escapes(tmp_path, ra
     with open(path, "wb") as file:  # noqa: PTH123
         file.write(b"text")
     root = root_at(tmp_path)
-    (found,) = scan(root).found
+    (found,) = scan(root).files
     found.path.encode("utf-8")
     assert "\\x" in found.path
     assert os.fsencode(found.real) == path
@@ -279,7 +279,7 @@ def test_a_root_that_is_not_there_is_missing_and_no_error(tmp_path, path, layout
     made(tmp_path, "a.md")
     root = root_at(tmp_path / path, layout=layout)
     assert scan(root) == ([], [], True, {})
-    assert found_at(root, "a.md") is None
+    assert file_at(root, "a.md") is None
     made(tmp_path / "gone", "MEMORY.md")
     if path == "gone":
         assert paths_of(root) == ["MEMORY.md"]
@@ -305,7 +305,7 @@ def test_what_goes_away_while_it_is_looked_at_is_at_worst_told(tmp_path):
         for _ in range(40):
             seen = scan(root)
             assert {one.reason for one in seen.skipped} <= {"vanished"}
-            assert {f"{i}/{j}.md" for i in range(1, 30, 2) for j in range(5)} <= {file.path for file in seen.found}
+            assert {f"{i}/{j}.md" for i in range(1, 30, 2) for j in range(5)} <= {file.path for file in seen.files}
     finally:
         done.set()
         thread.join()
@@ -359,5 +359,5 @@ def test_options_of_a_later_version_are_left_out(tmp_path):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_no_path_that_is_asked_for_is_an_error(tmp_path, path, layout):
     made(tmp_path, "a.md", "MEMORY.md")
-    assert found_at(root_at(tmp_path, layout=layout, paths=["../x"]), path) is None
-    assert isinstance(found_at(root_at(tmp_path, layout=layout), "./MEMORY.md"), RootFile)
+    assert file_at(root_at(tmp_path, layout=layout, paths=["../x"]), path) is None
+    assert isinstance(file_at(root_at(tmp_path, layout=layout), "./MEMORY.md"), RootFile)

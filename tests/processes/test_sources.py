@@ -6,7 +6,7 @@ from children import as_nobody, open_to_others
 from integration.test_sources import made, paths_of, told
 from processes.test_files import needs_root
 from septet.files.roots import root_at
-from septet.files.sources import found_at, scan
+from septet.files.sources import file_at, scan
 
 
 @needs_root
@@ -20,9 +20,9 @@ def test_a_folder_that_cannot_be_read_is_told_and_the_others_are_found(tmp_path,
         root = root_at(tmp_path)
         assert paths_of(root) == ["a/x.md", "c/z.md"]
         assert {path.split("/")[0] for path, reason in told(root) if reason == "unreadable"} == {"b"}
-        assert found_at(root, "b/y.md") is None
+        assert file_at(root, "b/y.md") is None
         scan_of_it = scan(root_at(tmp_path / "b"))
-        assert not scan_of_it.found
+        assert not scan_of_it.files
         assert not scan_of_it.missing
 
     assert as_nobody(task)

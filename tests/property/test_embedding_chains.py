@@ -66,7 +66,7 @@ def searched(vault, models, number):
     """A search answers; its vector is of one model that is there, compared with the vectors of that one alone."""
     found = vault.search(f"title {number}", limit=5)
     assert bool(found) is (len(vault) > 0)
-    plan = vault._asked(vault._plan(f"title {number}", {}))
+    plan = vault._embedded(vault._plan(f"title {number}", {}))
     for one in plan.embeddings.values():
         assert one.vector.scan.size == SIZES[one.space.model]
         if models[one.space.model].fault is not None:

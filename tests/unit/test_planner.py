@@ -11,7 +11,7 @@ from septet import QueryError
 from septet.retrieval.planning.plan import CORPORA, INTENTS, MODES, RetrievalPlan
 from septet.retrieval.planning.planner import looks_like_code, plan
 from septet.retrieval.planning.policy import Policy
-from septet.retrieval.planning.query_words import code_in, found_in, length_of, tokens_of
+from septet.retrieval.planning.queries import code_in, found_in, length_of, tokens_of
 
 SEPTET = Policy.named("septet")
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)

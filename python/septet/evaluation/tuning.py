@@ -286,7 +286,7 @@ def judged_pools(
         return
     base = vault._plan(queries[0].text, {**options, "query_vector": vectors.get(queries[0].id)}, "tune")
     for query in queries:
-        plan = vault._asked(base.of_query(query.text, vectors.get(query.id), vault._embeds()))
+        plan = vault._embedded(base.of_query(query.text, vectors.get(query.id), vault._embeds()))
         # Otherwise the ids of candidates are not read.
         plan, attempts = plan._replace(needs_ids=True), 1
         while True:

@@ -104,14 +104,14 @@ def renamed(tasks: Sequence[Task], missing: Sequence[FileRow]) -> tuple[list[Tas
     others: list[Task] = []
     matched: set[int] = set()
     for task in tasks:
-        if task.before is None and task.found.size in sizes:
-            digest = _hash_of(task.found)
+        if task.before is None and task.file.size in sizes:
+            digest = _hash_of(task.file)
             if digest is None:
                 # Unreadable: it may be any of these, so decide at the next sync.
-                matched.update(row.file for row in missing if row.size == task.found.size)
-            rows = by_hash.get((task.found.kind, digest), [])
+                matched.update(row.file for row in missing if row.size == task.file.size)
+            rows = by_hash.get((task.file.kind, digest), [])
             if rows:
-                name = task.found.path.rpartition("/")[2]
+                name = task.file.path.rpartition("/")[2]
                 row = min(rows, key=lambda old: (old.path.rpartition("/")[2] != name, old.path))
                 rows.remove(row)
                 matched.add(row.file)
@@ -120,18 +120,18 @@ def renamed(tasks: Sequence[Task], missing: Sequence[FileRow]) -> tuple[list[Tas
         others.append(task)
     set_aside = _set_aside(others, [row for row in missing if row.file not in matched])
     matched.update(row.file for row in set_aside.values())
-    moved += (task._replace(before=set_aside[task.found.path]) for task in others if task.found.path in set_aside)
+    moved += (task._replace(before=set_aside[task.file.path]) for task in others if task.file.path in set_aside)
     rest = [
         task._replace(before=None) if task.before is not None and task.before.file in matched else task
         for task in others
-        if task.found.path not in set_aside
+        if task.file.path not in set_aside
     ]
     return moved + rest, [row for row in missing if row.file not in matched]
 
 
 def _set_aside(tasks: Sequence[Task], missing: Sequence[FileRow]) -> dict[str, FileRow]:
     """Return the rows of transcripts set aside, by new path: the same inode, with the same beginning."""
-    new = [task.found for task in tasks if task.before is None and task.found.kind == "session"]
+    new = [task.file for task in tasks if task.before is None and task.file.kind == "session"]
     rows = [*missing, *(task.before for task in tasks if task.before is not None)]
     if not new or not rows:
         return {}

@@ -9,10 +9,10 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.errors import SeptetError
-from septet.files.mentions import stored_as
 from septet.files.planning import PlannedChunk, file_id
 from septet.files.roots import extracted_ending
 from septet.files.steady import decoded, print_of, read_steadily
+from septet.files.storing import stored_as
 from septet.sqlite.tables.files import FileRow
 from septet.sqlite.tables.marks import ALTERED
 
@@ -35,7 +35,7 @@ class Task(NamedTuple):
         rebuild: True to rebuild its chunks even if its bytes are unchanged.
     """
 
-    found: RootFile
+    file: RootFile
     before: FileRow | None
     rebuild: bool
 
@@ -73,14 +73,14 @@ class Preparer:
     def __call__(self, task: Task) -> PreparedFile:
         """Return a file as drafts; errors are returned as a reason."""
         try:
-            return self._session(task) if task.found.kind == "session" else self._text(task)
+            return self._session(task) if task.file.kind == "session" else self._text(task)
         except (SeptetError, ValueError, RecursionError, OSError) as fault:
             return PreparedFile(task, None, None, reason=str(fault) or type(fault).__name__)
         except Exception as fault:  # noqa: BLE001 - one file never costs the others
             return PreparedFile(task, None, None, reason=f"{type(fault).__name__}: {fault}")
 
     def _text(self, task: Task) -> PreparedFile:
-        file, before = task.found, task.before
+        file, before = task.file, task.before
         read = read_steadily(file.real)
         if isinstance(read, str):
             return PreparedFile(task, None, None, reason=read)
@@ -106,7 +106,7 @@ class Preparer:
         return PreparedFile(task, after, drafts, size=size, problems=problems, redacted=redacted)
 
     def _session(self, task: Task) -> PreparedFile:
-        file, before = task.found, task.before
+        file, before = task.file, task.before
         fingerprint = print_of(file.real)
         if isinstance(fingerprint, str):
             return PreparedFile(task, None, None, reason=fingerprint)
@@ -137,7 +137,7 @@ class Preparer:
         )
 
     def _file(self, task: Task, size: int, mtime_ns: int, digest: str) -> FileRow:
-        file, before = task.found, task.before
+        file, before = task.file, task.before
         number, id = (0, file_id(self._name, file.path, 0)) if before is None else (before.file, before.id)
         state = "{}" if before is None else before.state
         return FileRow(number, id, self._root, file.path, file.kind, size, mtime_ns, digest, state, self._now, None)
@@ -185,7 +185,7 @@ def ahead(
             for task in tasks:
                 if stop.is_set() or late():
                     break
-                room.wait(task.found.size, stop)
+                room.wait(task.file.size, stop)
                 done.put(prepare(task))
             done.put(None)
         except BaseException as fault:  # noqa: BLE001 - raised in the caller's thread, in order
@@ -196,7 +196,7 @@ def ahead(
         while (file := done.get()) is not None:
             if isinstance(file, BaseException):
                 raise file
-            room.free(file.task.found.size)
+            room.free(file.task.file.size)
             yield file
     finally:
         stop.set()

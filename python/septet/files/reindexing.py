@@ -15,11 +15,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from septet.files.mentions import link_mentions
 from septet.files.planning import FilePlan, plan_rows, rows_of_drafts
 from septet.files.preparing import PreparedFile, Preparer, Task, ahead
 from septet.files.report import SyncTally
-from septet.files.storing import in_order, store_plans
+from septet.files.storing import in_order, link_mentions, store_plans
 from septet.files.tracking import Followed, still_followed
 from septet.files.turns import Lease
 from septet.sqlite.store.store import SqliteReading, SqliteStore, SqliteWriting
@@ -114,19 +113,19 @@ class Rebuild:
 
     def step(
         self,
-        found: Mapping[str, RootFile],
+        on_disk: Mapping[str, RootFile],
         late: Callable[[], bool],
         progress: Callable[[int, int | None], object] | None,
     ) -> Progress:
         """Stage files, embed their texts, and switch after the last one.
 
         Args:
-            found: files on the disk, by path.
+            on_disk: files on the disk, by path.
             late: returns True if it is time to return; the switch is not interrupted.
             progress: called with the number of staged files and the total.
         """
         try:
-            if not self._stage(found, late, progress) or not self._embed(late):
+            if not self._stage(on_disk, late, progress) or not self._embed(late):
                 return "again"
             return "done" if self._switch() else "again"
         except StaleStaging:
@@ -136,15 +135,15 @@ class Rebuild:
 
     def _stage(
         self,
-        found: Mapping[str, RootFile],
+        on_disk: Mapping[str, RootFile],
         late: Callable[[], bool],
         progress: Callable[[int, int | None], object] | None,
     ) -> bool:
         """Stage files; return True if all are staged."""
         with self._store.reading() as read:
             lacking, every = self._lacking(read), files.count_files(read, self._of.number)
-        self._hopeless |= {row.file for row in lacking if row.path not in found}
-        tasks = [Task(found[row.path], row, True) for row in lacking if row.path in found]
+        self._hopeless |= {row.file for row in lacking if row.path not in on_disk}
+        tasks = [Task(on_disk[row.path], row, True) for row in lacking if row.path in on_disk]
         batch: list[PreparedFile] = []
         chunks, since, done = 0, time.monotonic(), 0
         for file in ahead(self._prepare, tasks, late):
@@ -182,7 +181,7 @@ class Rebuild:
             for reason in (*([file.reason] if file.reason else []), *file.problems):
                 self._say(before.path, reason, taken=file.after is not None)
             try:
-                staged_file, texts = _staged_of(file, self._of.given(before.kind))
+                staged_file, texts = _staged_of(file, self._of.fields(before.kind))
             except ValueError as fault:
                 # A value that an entry cannot hold, such as a title of control characters.
                 self._say(before.path, str(fault))
@@ -344,7 +343,7 @@ def _staged_of(file: PreparedFile, shared: Mapping[str, Any]) -> tuple[Staged | 
     after = file.after
     if after is None or file.drafts is None:
         return None, []
-    mtime = file.task.found.mtime_ns / 1e9
+    mtime = file.task.file.mtime_ns / 1e9
     rows = rows_of_drafts(file.drafts, shared, after, mtime)
     facts = {"path": after.path, "mtime": mtime, "state": after.state, "problem": after.problem}
     chunks = []

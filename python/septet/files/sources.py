@@ -1,4 +1,4 @@
-"""List the files of a root on the disk: `scan` returns all of them, `found_at` one."""
+"""List the files of a root on the disk: `scan` returns all of them, `file_at` one."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Skipped(NamedTuple):
     detail: str = ""
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The reason as shown in reports."""
         return self.detail if self.reason == "unread" else self.reason
 
@@ -80,7 +80,7 @@ class Scan(NamedTuple):
         others: number of files skipped for their suffix alone, by suffix.
     """
 
-    found: list[RootFile]
+    files: list[RootFile]
     skipped: list[Skipped]
     missing: bool = False
     others: Mapping[str, int] = {}
@@ -123,10 +123,10 @@ def scan(root: Root) -> Scan:
         search.file(Place(os.path.basename(root.path), root.path, "folder"))
     for extra in root.paths:
         search.extra(extra)
-    return Scan(search.found, search.skipped, others=search.others())
+    return Scan(search.files, search.skipped, others=search.others())
 
 
-def found_at(root: Root, path: str) -> RootFile | None:
+def file_at(root: Root, path: str) -> RootFile | None:
     """Return a file of a root as listed by `scan`; None if it is not listed or does not exist.
 
     Only the folders on its path are read, but with ``follow_symlinks`` the whole root.
@@ -138,10 +138,10 @@ def found_at(root: Root, path: str) -> RootFile | None:
 
 
 def unknown_at(root: Root, path: str) -> Skipped | None:
-    """Return why a file not returned by `found_at` may still exist; None if it is deleted or excluded.
+    """Return why a file not returned by `file_at` may still exist; None if it is deleted or excluded.
 
     Args:
-        path: as for `found_at`.
+        path: as for `file_at`.
     """
     file, skipped = _look_at(root, path)
     unknown = (entry for entry in skipped if entry.reason in roots.UNKNOWN)
@@ -162,7 +162,7 @@ def _look_at(root: Root, path: str) -> tuple[RootFile | None, list[Skipped]]:
     reals = dict.fromkeys(resolved(os.path.join(base, text)) for text in (path, unescaped(path)))
     if root.follow_symlinks:
         seen = scan(root)
-        return next((file for file in seen.found if file.path == path or file.real in reals), None), seen.skipped
+        return next((file for file in seen.files if file.path == path or file.real in reals), None), seen.skipped
     skipped: list[Skipped] = []
     for real in reals:
         search = _Search(root, real)
@@ -171,11 +171,11 @@ def _look_at(root: Root, path: str) -> tuple[RootFile | None, list[Skipped]]:
         elif real == root.path:
             search.file(Place(os.path.basename(real), real, "folder"))
         for extra in root.paths:
-            if not search.found:
+            if not search.files:
                 search.extra(extra)
         skipped += search.skipped
-        if search.found:
-            return search.found[0], skipped
+        if search.files:
+            return search.files[0], skipped
     return None, skipped
 
 
@@ -203,7 +203,7 @@ class _Search:
 
     def __init__(self, root: Root, only: str | None = None) -> None:
         self._root, self._only = root, only
-        self.found: list[RootFile] = []
+        self.files: list[RootFile] = []
         self.skipped: list[Skipped] = []
         #: Paths of listed files by real path, and the set of them.
         self._seen: dict[str, str] = {}
@@ -247,7 +247,7 @@ class _Search:
                 self._take(RootFile(shown(path), ahead + (raw or path), size, mtime_ns, _KINDS[session]))
         else:
             # Fast path: no file can be listed twice.
-            self.found += [
+            self.files += [
                 RootFile(path, ahead + path, size, mtime_ns, _KINDS[session])
                 for path, _, size, mtime_ns, session in files
             ]
@@ -343,7 +343,7 @@ class _Search:
             if self._only is not None and file.real != self._only:
                 return
             if not self._skip_unread(file):
-                self.found.append(file)
+                self.files.append(file)
         elif first != file.path:
             # The same file by another path, or a path equal to another one after escaping.
             self.skipped.append(Skipped(file.path, "duplicate", first or file.path))

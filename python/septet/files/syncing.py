@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet.errors import StoreError
 from septet.files.matching import adopted, compared, device_at, moved_meanwhile, renamed, surely_gone, why_unknown
-from septet.files.mentions import link_mentions, mentioning
 from septet.files.planning import FilePlan, plan_of
 from septet.files.preparing import PreparedFile, Preparer, Task, ahead
 from septet.files.reindexing import EmbedAhead, Rebuild, clean
 from septet.files.report import SyncReport, SyncTally
-from septet.files.storing import erase_files, in_order, store_plans
+from septet.files.storing import erase_files, in_order, link_mentions, mentioning, store_plans
 from septet.files.tracking import Followed, followed_now, still_followed
 from septet.files.turns import Lease, SyncRequest
 from septet.sqlite.store.store import SqliteStore, SqliteWriting
@@ -84,7 +83,7 @@ def sync_roots(
 class DiskState(NamedTuple):
     """The files of a root on the disk, the skipped ones, and why the root cannot be compared, if it cannot."""
 
-    found: Sequence[RootFile]
+    files: Sequence[RootFile]
     skipped: Sequence[Skipped]
     why: str | None
     others: Mapping[str, int]
@@ -134,7 +133,7 @@ class Run:
                 self._tally.complete = self._whole = False
                 break
             self._again = True
-            if not going_on or self._left or not self._read_otherwise(seen.found, time.monotonic() - looked):
+            if not going_on or self._left or not self._read_otherwise(seen.files, time.monotonic() - looked):
                 break
         self._tally.add("files_left", self._left)
         self._tally.complete &= self._whole and not self._left
@@ -145,25 +144,25 @@ class Run:
         # A rebuild reads all files by itself.
         reread = self._request.force and (paths is not None or not self._of.is_read_otherwise)
         seen = self._look(paths)
-        rows = [] if seen.why else self._known(seen.found, paths)
-        tasks, same, missing = compared(seen.found, seen.skipped, rows, reread=reread)
+        rows = [] if seen.why else self._known(seen.files, paths)
+        tasks, same, missing = compared(seen.files, seen.skipped, rows, reread=reread)
         first_scan, missing_first = seen, missing
         if missing_first or _moving(tasks, rows, seen):
             # A file moved during the scan may be listed twice or not at all: scan again.
             seen = self._look(paths)
-            tasks, same, missing = compared(seen.found, seen.skipped, rows, reread=reread)
+            tasks, same, missing = compared(seen.files, seen.skipped, rows, reread=reread)
             moving = _moving(tasks, rows, seen)
-            tasks = [task for task in tasks if task.found not in moving]
+            tasks = [task for task in tasks if task.file not in moving]
             self._left += len(moving)
         for entry in seen.skipped:
             if entry.reason != "unread" or paths is not None:
-                self._skip(entry.path, entry.said)
+                self._skip(entry.path, entry.text)
         if seen.why:
             return seen
         tasks, missing = renamed(tasks, missing)
-        missing = surely_gone(missing, missing_first, first_scan.found, seen.found) if missing else missing
+        missing = surely_gone(missing, missing_first, first_scan.files, seen.files) if missing else missing
         if not self._again:
-            self._tally.add("files_seen", len(seen.found))
+            self._tally.add("files_seen", len(seen.files))
             self._tally.add("files_unchanged", len(same))
             self._tally.skip_kinds(seen.others)
             self._begin_identity()
@@ -227,13 +226,13 @@ class Run:
 
     def _look(self, paths: Sequence[str] | None) -> DiskState:
         """Scan the disk."""
-        from septet.files.sources import found_at, scan, unknown_at
+        from septet.files.sources import file_at, scan, unknown_at
 
         root, others = self._of.root, _NO_OTHERS
         if paths is None:
             present, skipped, _, others = scan(root)
         else:
-            by_path = {path: found_at(root, path) for path in paths}
+            by_path = {path: file_at(root, path) for path in paths}
             present = [entry for entry in by_path.values() if entry is not None]
             absent = [path for path, entry in by_path.items() if entry is None]
             skipped = [reason for path in absent if (reason := unknown_at(root, path))]
@@ -300,8 +299,8 @@ class Run:
         for file in batch:
             tally.add("bytes", file.size)
             for reason in (*([file.reason] if file.reason else []), *file.problems):
-                self._skip(file.task.found.path, reason, taken=file.after is not None)
-            tally.add_redacted(file.redacted, file.task.found.path)
+                self._skip(file.task.file.path, reason, taken=file.after is not None)
+            tally.add_redacted(file.redacted, file.task.file.path)
         touched = [file for file in ready if file.drafts is None]
         plans = self._plans([file for file in ready if file.drafts is not None])
         if touched:
@@ -332,16 +331,16 @@ class Run:
                 # Chunks of the session, or their links, were deleted: read it from the start.
                 file = self._prepare(file.task._replace(rebuild=True))
             if file.after is None or file.drafts is None:
-                self._skip(file.task.found.path, file.reason)
+                self._skip(file.task.file.path, file.reason)
                 continue
             try:
                 plan = plan_of(
-                    file.task.before, file.after, chunks[file.keep :], file.drafts, self._of.given(file.after.kind),
+                    file.task.before, file.after, chunks[file.keep :], file.drafts, self._of.fields(file.after.kind),
                     mtime=file.after.mtime_ns / 1e9, leading=chunks[: file.keep],
                 )  # fmt: skip
             except ValueError as fault:
                 # A value that an entry cannot hold, such as a title of control characters.
-                self._skip(file.task.found.path, str(fault))
+                self._skip(file.task.file.path, str(fault))
                 continue
             plans.append(plan)
         return plans
@@ -394,4 +393,4 @@ class Run:
 
 
 def _moving(tasks: Iterable[Task], rows: Sequence[FileRow], seen: DiskState) -> list[RootFile]:
-    return moved_meanwhile([task.found for task in tasks if task.before is None], rows, seen.found, seen.skipped)
+    return moved_meanwhile([task.file for task in tasks if task.before is None], rows, seen.files, seen.skipped)

@@ -57,7 +57,7 @@ class Followed(NamedTuple):
         """The ``source`` of its chunks."""
         return self.root.name
 
-    def given(self, kind: str) -> dict[str, Any]:
+    def fields(self, kind: str) -> dict[str, Any]:
         """Return the fields shared by its chunks of a kind, ``text`` or ``session``."""
         trust = self.trust or (self.session_trust if kind == "session" else None)
         return {"source": self.root.name} | ({} if trust is None else {"trust": trust})

@@ -340,12 +340,12 @@ class FolderWatcher(Watcher):
     def _is_ours(self, path: str, followed: list[Followed]) -> bool:
         """Return True if a file is or was in a root, and is due for a sync."""
         from septet.files.drift import drift_of
-        from septet.files.sources import Scan, found_at
+        from septet.files.sources import Scan, file_at
 
         for root in followed:
             if (relative := root.below(path)) is None:
                 continue
-            file = found_at(root.root, relative)
+            file = file_at(root.root, relative)
             with self._store.reading() as read:
                 rows = list(files.at(read, root.number, [relative if file is None else file.path]).values())
             if drift_of(root, rows, Scan([] if file is None else [file], [])).due:

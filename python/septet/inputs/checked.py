@@ -60,8 +60,8 @@ class Checked:
         # Generating these methods would dominate the time to create the class.
         dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
 
-    def __init__(self, **given: Any) -> None:
-        self.__dict__.update(self.checked(given).__dict__)
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(self.checked(values).__dict__)
 
     @classmethod
     def checked(cls, data: Mapping[Any, Any]) -> Self:
@@ -78,7 +78,7 @@ class Checked:
             raise ProfileError(
                 f"{cls.__name__} is {shown(data)}: wanted a dict of {', '.join(cls.__dataclass_fields__)}"
             )
-        plain = _given(data, cls.__name__, 0)
+        plain = _converted(data, cls.__name__, 0)
         try:
             value: Self = _CHECKS[cls].validate_python(plain)
         except ValidationError as fault:
@@ -90,12 +90,12 @@ class Checked:
         return value
 
     @classmethod
-    def known(cls, **given: Any) -> Self:
+    def known(cls, **values: Any) -> Self:
         """Return a value from valid fields, without checking or copying them."""
         value = object.__new__(cls)
         for name, f in cls.__dataclass_fields__.items():
-            if name in given:
-                value.__dict__[name] = given[name]
+            if name in values:
+                value.__dict__[name] = values[name]
             else:
                 value.__dict__[name] = f.default if f.default_factory is MISSING else f.default_factory()
         return value
@@ -129,7 +129,7 @@ class Checked:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._fields())})"
 
 
-def _given(value: Any, where: str, depth: int) -> Any:
+def _converted(value: Any, where: str, depth: int) -> Any:
     """Convert data to plain dicts, tuples, text and numbers."""
     if value is None or isinstance(value, (bool, Checked)):
         return value
@@ -145,11 +145,11 @@ def _given(value: Any, where: str, depth: int) -> Any:
         for key, inner in value.items():
             if not isinstance(key, str):
                 raise ProfileError(f"{where} has the key {shown(key)}: wanted text")
-            members[utf8(key, f"a key of {where}", ProfileError, MOST_CHARS)] = _given(inner, where, depth + 1)
+            members[utf8(key, f"a key of {where}", ProfileError, MOST_CHARS)] = _converted(inner, where, depth + 1)
         return members
     if isinstance(value, (list, tuple)):
         items = listed(value, where, ProfileError, "a list", MOST_ITEMS)
-        return tuple([_given(inner, where, depth + 1) for inner in items])
+        return tuple([_converted(inner, where, depth + 1) for inner in items])
     raise ProfileError(f"{where} has {shown(value)}: wanted text, numbers, lists and dicts")
 
 

@@ -1,16 +1,20 @@
-"""Values of a field over all entries of a listing, as arrays: numbered in order of first occurrence."""
+"""Values of a field over all entries of a listing, as arrays, and filters evaluated on them.
+
+The values are numbered in order of first occurrence.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from septet.model.arrays import Mask
 from septet.model.entry import SEVERITIES, TRUSTS
+from septet.query.filters import AllOf, AnyOf, Compare, Filter, Not
 from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables import listings
 
@@ -170,7 +174,7 @@ class Column(NamedTuple):
         return Column(owners[order], numbers[order], self.names)
 
 
-def is_json(field: str) -> bool:
+def _is_json(field: str) -> bool:
     """Return True if a field may have several values."""
     return field == "tags" or field.startswith("attrs.")
 
@@ -195,7 +199,7 @@ def loaded(
     names = Names(field) if names is None else names
     only = None if at is None else rows[at].tolist()
     pairs = list(
-        listings.members(read, field, only, lists=lists) if is_json(field) else listings.values(read, field, only)
+        listings.members(read, field, only, lists=lists) if _is_json(field) else listings.values(read, field, only)
     )
     number: Callable[[Value], int] = names.number
     owners = np.searchsorted(rows, np.fromiter((row for row, _ in pairs), np.int64, len(pairs)))
@@ -203,3 +207,91 @@ def loaded(
     # Sort, and count a value that an entry has twice once.
     both = np.unique(owners * np.int64(1 << 31) + numbers)
     return Column(both >> 31, (both & ((1 << 31) - 1)).astype(np.int32), names)
+
+
+#: Fields with few distinct values, or that are filtered by value.
+_BY_VALUE = frozenset(
+    ["kind", "type", "domain", "severity", "source", "trust", "path", "parent", "first_line", "last_line", "tags"]
+)
+_ORDERED = {"$gt": np.greater, "$gte": np.greater_equal, "$lt": np.less, "$lte": np.less_equal}
+
+
+class Arrays(NamedTuple):
+    """The arrays that filters are evaluated on.
+
+    Attributes:
+        entries: number of entries, ``n``.
+        times: by name, epoch seconds ``(n,)``, infinite if not set.
+        column: returns the values of a field; None if the field is not worth reading.
+    """
+
+    entries: int
+    times: Mapping[str, NDArray[np.float64]]
+    column: Callable[[str], Column | None]
+
+
+def passing(arrays: Arrays, item: Filter) -> Mask | None:
+    """Return the mask of matching entries ``(n,)``; None if the arrays cannot answer the filter."""
+    if isinstance(item, Compare):
+        return _compared(arrays, item)
+    if isinstance(item, Not):
+        inner = passing(arrays, item.part)
+        return None if inner is None else ~inner
+    if not isinstance(item, (AllOf, AnyOf)):
+        return None
+    every = isinstance(item, AllOf)
+    mask: Mask = np.full(arrays.entries, every)
+    for part in item.parts:
+        matches = passing(arrays, part)
+        if matches is None:
+            return None
+        mask = mask & matches if every else mask | matches
+    return mask
+
+
+def _compared(arrays: Arrays, item: Compare) -> Mask | None:
+    field, operator = item.field, item.operator
+    if operator in ("$ne", "$nin"):
+        equal = _compared(arrays, Compare(field, "$eq" if operator == "$ne" else "$in", item.value))
+        return None if equal is None else ~equal
+    if field in arrays.times:
+        return _compared_times(arrays.times[field], operator, item.value)
+    if not (field in _BY_VALUE or _is_json(field)) or operator not in ("$eq", "$in", "$all", "$exists"):
+        return None
+    values = item.value if isinstance(item.value, tuple) else (item.value,)
+    if field.startswith("attrs.") and (operator == "$exists" or None in values):
+        # Columns do not distinguish null, an empty list and a missing key.
+        return None
+    column = arrays.column(field)
+    if column is None:
+        return None
+    n = arrays.entries
+    if operator == "$exists":
+        present = column.present(n)
+        return present if item.value else ~present
+    if operator != "$all":
+        return _with(values, column.having((v for v in values if v is not None), n), column.present(n), field)
+    mask = np.ones(n, dtype=bool)
+    for value in values:
+        mask &= _with((value,), column.having([] if value is None else [value], n), column.present(n), field)
+    return mask
+
+
+def _with(values: tuple[object, ...], having: Mask, present: Mask, field: str) -> Mask:
+    """Add entries without a value if None is among the values; ``tags`` is never null."""
+    return having | ~present if None in values and not _is_json(field) else having
+
+
+def _compared_times(times: NDArray[np.float64], operator: str, value: Any) -> Mask:
+    set_ = np.isfinite(times)
+    if operator in _ORDERED:
+        mask: Mask = set_ & _ORDERED[operator](times, value)
+        return mask
+    if operator == "$exists":
+        return set_ if value else ~set_
+    values = value if isinstance(value, tuple) else (value,)
+    matches: Mask = np.full(len(times), operator == "$all")
+    for moment in values:
+        equal = ~set_ if moment is None else set_ & (times == moment)
+        matches = matches & equal if operator == "$all" else matches | equal
+    return matches

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from septet._core import Lock
 from septet.errors import StoreBusy
-from septet.listing.columns import Column, Moved, Positions, loaded
-from septet.listing.filtering import Arrays, passing
+from septet.listing.columns import Arrays, Column, Moved, Positions, loaded, passing
 from septet.model.arrays import Mask
 from septet.query.filters import AllOf, Filter
 from septet.sqlite.store.store import SqliteReading, SqliteStore, writer_at

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from septet._core import cascade_words, needed_words, query_terms
 
 if TYPE_CHECKING:
-    from septet.query.words import AskedWords
+    from septet.query.words import RequiredWords
     from septet.ranking.profile import TextRules
 
 #: Maximum words of a cascade; longer queries match any word, as no entry contains all.
@@ -131,11 +131,11 @@ def _cascade(words: Sequence[str], min_terms: int | None) -> tuple[Step, ...]:
     return (*steps, Step("any", False, every))
 
 
-def with_words(query: TextQuery, asked: AskedWords, rules: TextRules) -> TextQuery:
+def with_words(query: TextQuery, required: RequiredWords, rules: TextRules) -> TextQuery:
     """Return the query with the words of options such as ``must`` added to its terms."""
-    added = parse(asked.text, rules)
+    added = parse(required.text, rules)
     if rules.match == "cascade":
-        words = dict.fromkeys((*query.terms, *added.terms, *asked.begun))
+        words = dict.fromkeys((*query.terms, *added.terms, *required.begun))
         terms = (*query.terms, *(word for word in words if word not in query.terms))
         counted, cut = terms[: rules.max_terms], query.cut + max(len(terms) - rules.max_terms, 0)
         phrase, steps = query.has_phrase or added.has_phrase, _cascade(counted, rules.min_terms)
@@ -144,6 +144,8 @@ def with_words(query: TextQuery, asked: AskedWords, rules: TextRules) -> TextQue
     cut = query.cut + max(len(terms) - rules.max_terms, 0)
     phrase = query.has_phrase or added.has_phrase
     # An unfinished last word is not needed as a word: the prefix filter covers it.
-    needed = tuple([word for word in query.needed if not asked.cut or word[0][:1] != asked.begun[-1:]])
+    needed = tuple([word for word in query.needed if not required.cut or word[0][:1] != required.begun[-1:]])
     used = terms[: rules.max_terms]
-    return query._replace(terms=used, cut=cut, has_phrase=phrase, begun=asked.begun, cuts_last=asked.cut, needed=needed)
+    return query._replace(
+        terms=used, cut=cut, has_phrase=phrase, begun=required.begun, cuts_last=required.cut, needed=needed
+    )

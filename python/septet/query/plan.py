@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from septet.query.facets import Faceted
     from septet.query.filters import Filter
     from septet.query.refine import Deadline, Reranking
-    from septet.query.words import AskedWords, Web
+    from septet.query.words import RequiredWords, Web
 
 LEGS: tuple[Leg, ...] = ("text", "vector")
 PLAIN = DEFAULTS["syntax"]
@@ -73,7 +73,7 @@ class Plan(NamedTuple):
         reranking: reranker of the best results.
         scans_words: True to recall by TF-IDF cosine with the query's whole text.
         offset: number of best results to skip.
-        asked: words of options such as ``must``.
+        required: words of options such as ``must``.
         tiers: tiers to search; None for all.
         typos: True to guess corrections of unknown words.
         facets: facets to count.
@@ -111,7 +111,7 @@ class Plan(NamedTuple):
     reranking: Reranking | None = None
     scans_words: bool = False
     offset: int = 0
-    asked: AskedWords | None = None
+    required: RequiredWords | None = None
     tiers: frozenset[str] | None = None
     typos: bool = False
     web: Web | None = None
@@ -161,7 +161,7 @@ class Plan(NamedTuple):
     @property
     def begins_words(self) -> bool:
         """True if the query has prefixes."""
-        return bool(self.query.begun or (self.asked is not None and self.asked.without))
+        return bool(self.query.begun or (self.required is not None and self.required.without))
 
     @property
     def asks_vectors(self) -> bool:
@@ -191,8 +191,8 @@ class Plan(NamedTuple):
         if vector is None and "text" not in self.legs and not embeds:
             raise QueryError(NO_VECTOR)
         parsed = parse(query, self.profile.text)
-        if self.asked is not None:
-            parsed = with_words(parsed, self.asked, self.profile.text)
+        if self.required is not None:
+            parsed = with_words(parsed, self.required, self.profile.text)
         return self._replace(query=parsed, vector=None if vector is None else query_vector(vector))
 
     @property
@@ -293,11 +293,11 @@ def _web(query: str, syntax: object) -> tuple[str, Web | None]:
 
 def _with_words(plan: Plan, options: Mapping[str, Any], web: Web | None) -> Plan:
     # Imported here: most searches have no such options.
-    from septet.query.words import asked_words
+    from septet.query.words import required_words
 
-    asked = asked_words(options, plan.query.text, web)
-    query = with_words(plan.query, asked, plan.profile.text)
-    return plan._replace(query=query, filters={**plan.filters, **asked.filters}, asked=asked, web=web)
+    required = required_words(options, plan.query.text, web)
+    query = with_words(plan.query, required, plan.profile.text)
+    return plan._replace(query=query, filters={**plan.filters, **required.filters}, required=required, web=web)
 
 
 def _offset(offset: object) -> int:

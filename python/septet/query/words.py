@@ -57,7 +57,7 @@ class Web(NamedTuple):
         return {"text": self.text, **{name: value for name, value in options.items() if value}}
 
 
-class AskedWords(NamedTuple):
+class RequiredWords(NamedTuple):
     """Words of the options ``must``, ``must_not``, ``phrase`` and ``prefix``.
 
     Attributes:
@@ -75,7 +75,7 @@ class AskedWords(NamedTuple):
     without: tuple[str, ...] = ()
 
 
-def asked_words(options: Mapping[str, Any], query: str, web: Web | None = None) -> AskedWords:
+def required_words(options: Mapping[str, Any], query: str, web: Web | None = None) -> RequiredWords:
     """Check the options with words.
 
     Args:
@@ -116,7 +116,7 @@ def asked_words(options: Mapping[str, Any], query: str, web: Web | None = None) 
     if without:
         filters["no prefix"] = Not(AnyOf(tuple(begins_with(word) for word in without)))
     cut = options["prefix"] is True and bool(texts["prefix"])
-    return AskedWords(filters, " ".join(query_texts), tuple(prefixes), cut, without)
+    return RequiredWords(filters, " ".join(query_texts), tuple(prefixes), cut, without)
 
 
 def holds(word: str) -> Filter:

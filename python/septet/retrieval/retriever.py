@@ -19,7 +19,7 @@ from septet.retrieval.config import MAX_LIMIT, MAX_TIMEOUT_S, RetrievalConfig
 from septet.retrieval.corpus import Corpus, CorpusRequest, RetrievalMode
 from septet.retrieval.planning.plan import RetrievalPlan
 from septet.retrieval.planning.policy import Policy
-from septet.retrieval.planning.query_words import normalized
+from septet.retrieval.planning.queries import normalized
 from septet.retrieval.rules import Rules
 from septet.retrieval.running import Runner
 from septet.system.forks import OfOneProcess

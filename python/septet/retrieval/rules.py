@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 from septet.retrieval.corpus import CorpusRequest, Item, RankedList, RetrievalMode
 from septet.retrieval.ordering import HYBRID, VECTOR, Ordered, answered_lists, by_rank
 from septet.retrieval.planning.evidence import Evidence, calibrated_evidence, evidence_of, is_better, wants_verification
-from septet.retrieval.planning.followups import Clue, continues, follow_up_queries, rewritten_query
 from septet.retrieval.planning.plan import RetrievalPlan
 from septet.retrieval.planning.planner import looks_like_code
 from septet.retrieval.planning.planner import plan as make_plan
 from septet.retrieval.planning.policy import Policy
+from septet.retrieval.planning.queries import Clue, continues, follow_up_queries, rewritten_query
 from septet.retrieval.recall.recalling import recall_lists
 
 if TYPE_CHECKING:

@@ -90,7 +90,7 @@ def _unknown_words(search: FederatedSearch) -> list[Note]:
     words: dict[str, Filter] = {}
     for name in ("must", "phrase"):
         item = search.plan.filters.get(name)
-        if search.plan.asked is not None and isinstance(item, AllOf):
+        if search.plan.required is not None and isinstance(item, AllOf):
             # In a script without spaces a phrase has alternatives; the first is the phrase as written.
             words.update((_text_of(part), part) for part in item.parts)
     passed = _any_passes(search, [*words.values()]) if words else []

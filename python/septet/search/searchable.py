@@ -143,7 +143,7 @@ class Searchable(ABC):
             return cast("Results", searched(self, "search", Searchable.search, (query,), options))
         plan = self._plan(query, options)
         tiers = self._tiers() if plan.tiers is None else self._named_tiers(plan.tiers)
-        results = run(tiers, [self._asked(plan)], self._tier_threads())[0]
+        results = run(tiers, [self._embedded(plan)], self._tier_threads())[0]
         if plan.web is not None and plan.filters_alone and not results.hits:
             from septet.search.listed import as_list
 
@@ -225,7 +225,7 @@ class Searchable(ABC):
             return [self.search(text, **{**options, "query_vector": v}) for text, v in zip(texts, vectors)]
         tiers = self._tiers() if base.tiers is None else self._named_tiers(base.tiers)
         embeds = self._embeds()
-        plans = [self._asked(base.of_query(text, vector, embeds)) for text, vector in zip(texts, vectors)]
+        plans = [self._embedded(base.of_query(text, vector, embeds)) for text, vector in zip(texts, vectors)]
         if base.alone:
             return run(tiers, plans, self._tier_threads())
         results_by_query = cast("list[Results]", [None] * len(plans))
@@ -283,7 +283,7 @@ class Searchable(ABC):
         entry_id = utf8(id, "id", QueryError)
         plan = self._plan(query, options, "explain")
         tiers = self._tiers() if plan.tiers is None else self._named_tiers(plan.tiers)
-        embedded = self._asked(plan)
+        embedded = self._embedded(plan)
         explanation = explain(tiers, embedded, entry_id)
         if explanation.found:
             return explanation
@@ -294,7 +294,7 @@ class Searchable(ABC):
             other = self._plan(changed.pop("query"), changed, "explain")
             # Reuse the embedding of an unchanged query.
             same = other.query.text == embedded.query.text and other.legs == embedded.legs
-            other = other._replace(embeddings=embedded.embeddings) if same else self._asked(other)
+            other = other._replace(embeddings=embedded.embeddings) if same else self._embedded(other)
             return Attempt(other, explain(tiers, other, entry_id))
 
         title = next((entry.title for entry in self.load([entry_id])), "")
@@ -377,7 +377,7 @@ class Searchable(ABC):
             stages.mark("plan")
         return plan
 
-    def _asked(self, plan: Plan) -> Plan:
+    def _embedded(self, plan: Plan) -> Plan:
         """Return the plan with the query embedded for every tier that has vectors."""
         if not self._embeds():
             return plan

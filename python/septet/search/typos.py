@@ -58,8 +58,8 @@ def corrected(
     """
     rules = plan.profile.text
     query = parse(" ".join(guesses.get(word, word) for word in words(plan.query.text)), rules)
-    if plan.asked is not None:
-        query = with_words(query, plan.asked, rules)
+    if plan.required is not None:
+        query = with_words(query, plan.required, rules)
     (corrected_results,) = run(tiers, [plan._replace(query=query, typos=False)])
     if not corrected_results.total:
         return results

@@ -119,7 +119,7 @@ MOST_TOKENS = 100
 
 
 def native_options(parameters: Mapping[str, Any], texts: int) -> dict[str, Any]:
-    """Return the options of `septet.tfidf.counted.core_of` for a corpus of ``texts`` texts.
+    """Return the options of `septet.tfidf.analysis.core_of` for a corpus of ``texts`` texts.
 
     With a vocabulary, document frequencies are not limited.
 

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from septet import _core
 from septet.errors import QueryError
 from septet.inputs.arguments import shown, whole
-from septet.tfidf.analysis import TOKEN_PATTERN
-from septet.tfidf.counted import TermCounter, called_with, core_of
+from septet.tfidf.analysis import TOKEN_PATTERN, TermCounter, called_with, core_of
 from septet.tfidf.parameters import OUTPUTS, fixed_vocabulary, native_options, one_of, reading_of
 from septet.tfidf.rows import SparseRows
 

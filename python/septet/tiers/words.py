@@ -77,7 +77,7 @@ def with_indexed_words(plans: Sequence[Plan], words_from: WordsFrom) -> list[Pla
     FTS5 stems what a word begins with like a word: of ``genera`` it finds no ``general``, whose stem is ``gener``.
     """
     begun = [word for plan in plans for word in plan.query.begun]
-    unwanted = [word for plan in plans if plan.asked is not None for word in plan.asked.without]
+    unwanted = [word for plan in plans if plan.required is not None for word in plan.required.without]
     known = words_from([*dict.fromkeys([*begun, *unwanted])])
     return [_completed(plan, known) for plan in plans]
 
@@ -89,8 +89,8 @@ def _completed(plan: Plan, known: Mapping[str, Sequence[str]]) -> Plan:
 
     query = plan.query
     filters = dict(plan.filters)
-    if plan.asked is not None and plan.asked.without:
-        filters["no prefix"] = Not(AnyOf(tuple(begins_with(begun, known[begun]) for begun in plan.asked.without)))
+    if plan.required is not None and plan.required.without:
+        filters["no prefix"] = Not(AnyOf(tuple(begins_with(begun, known[begun]) for begun in plan.required.without)))
     if not query.begun:
         return plan._replace(filters=filters)
     more = dict.fromkeys(word for begun in query.begun for word in known[begun])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from septet.embedding.embeddings import Embeddings
-    from septet.files.on_search import OnSearch
+    from septet.files.drift import OnSearch
     from septet.model.stats import Optimized
     from septet.retrieval.account.envelope import Envelope
     from septet.retrieval.config import RetrievalConfigLike

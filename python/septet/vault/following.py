@@ -19,7 +19,7 @@ from septet.watch.progress import Progress, reporter, with_progress
 if TYPE_CHECKING:
     from septet.embedding.report import Tally
     from septet.files.chunking import Chunking
-    from septet.files.on_search import OnSearch
+    from septet.files.drift import OnSearch
     from septet.files.report import RootInfo, SyncReport
     from septet.files.roots import Layout
     from septet.files.status import SyncStatus
@@ -140,7 +140,7 @@ class Synced:
         deadline = None if limit is None else time.monotonic() + limit
         request = SyncRequest(followed, files, force, deadline, reporter(progress))
         if dry_run:
-            from septet.files.rehearsing import rehearse_roots
+            from septet.files.status import rehearse_roots
 
             return rehearse_roots(self._store, request, clock=self._clock)
         with self._loading():
@@ -298,7 +298,7 @@ class Following(Synced, Searchable):
         """
         if sync_on_search is False:
             return None
-        from septet.files.on_search import budget_of
+        from septet.files.drift import budget_of
 
         return budget_of(sync_on_search)
 
@@ -308,7 +308,7 @@ class Following(Synced, Searchable):
         Raises:
             ReadOnly: the vault was opened for reading.
         """
-        from septet.files.on_search import OnSearch
+        from septet.files.drift import OnSearch
 
         if self._store.read_only:
             raise ReadOnly(f"{self._store.path} is opened with read_only=True: without sync_on_search and sync_on_open")

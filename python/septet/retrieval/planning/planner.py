@@ -21,7 +21,7 @@ from septet.retrieval.planning.plan import (
     one_of,
 )
 from septet.retrieval.planning.policy import Policy, policy_of
-from septet.retrieval.planning.query_words import code_in, found_in, length_of, normalized, tokens_of
+from septet.retrieval.planning.queries import code_in, found_in, length_of, normalized, tokens_of
 
 #: Corpora searched beside the document chunks, if available.
 BESIDE_CHUNKS = ("docs_mirror", "remote")

@@ -363,7 +363,7 @@ def open_read_view(store: SqliteStore, manager: SnapshotManager, *plans: Plan) -
                 if asks_text:
                     manager.schedule(store)
                 # `Plan.begins_words`, inlined.
-                if plan.query.begun or (plan.asked is not None and plan.asked.without):
+                if plan.query.begun or (plan.required is not None and plan.required.without):
                     from septet.sqlite.tier.completion import completed
 
                     plans = tuple(completed(plans, snapshot))

@@ -20,7 +20,7 @@ from septet.query.filters import AllOf, AnyOf, Compare, Filter, Holds, Not, pars
 from septet.query.parse import TextQuery, parse, with_words
 from septet.query.plan import LEGS, MOST, MOST_QUERY_CHARS, MOST_TEXTS, Plan
 from septet.query.refine import deadline_of
-from septet.query.words import MOST_WORDS, AskedWords
+from septet.query.words import MOST_WORDS, RequiredWords
 from septet.ranking.profile import Profile
 from septet.tiers.remote.packing import floats, floats_of
 
@@ -54,7 +54,7 @@ def plan_data(plans: Sequence[Plan]) -> dict[str, Any]:
         "scans_words": plan.scans_words,
         "typos": plan.typos,
         "needs_ids": plan.needs_ids,
-        "asked": None if plan.asked is None else _words_data(plan.asked),
+        "asked": None if plan.required is None else _words_data(plan.required),
         "queries": [_query_data(query) for query in plans],
     }
 
@@ -102,7 +102,7 @@ def _plans(data: Any) -> list[Plan]:
         typos=_flag(data, "typos"),
         needs_ids=_flag(data, "needs_ids"),
         corpus_columns=profile.corpus_columns,
-        asked=words,
+        required=words,
     )
     queries = listed(data["queries"], "queries", QueryError, "a list of queries", MOST_QUERIES)
     if not queries:
@@ -123,8 +123,8 @@ def _with_query(plan: Plan, data: Mapping[str, Any]) -> Plan:
     text = utf8(data["text"], "query", QueryError, MOST_QUERY_CHARS)
     plain = _flag(data, "plain")
     query = _plain(text) if plain else parse(text, plan.profile.text)
-    if not plain and plan.asked is not None:
-        query = with_words(query, plan.asked, plan.profile.text)
+    if not plain and plan.required is not None:
+        query = with_words(query, plan.required, plan.profile.text)
     vector = None if data["vector"] is None else query_vector(floats_of(data["vector"]))
     return plan._replace(query=query, vector=vector, comparable=_flag(data, "comparable"))
 
@@ -210,7 +210,7 @@ def _no_filter(data: object) -> NoReturn:
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
-def _words_data(words: AskedWords) -> dict[str, Any]:
+def _words_data(words: RequiredWords) -> dict[str, Any]:
     return {
         "filters": list(words.filters),
         "text": words.text,
@@ -220,8 +220,8 @@ def _words_data(words: AskedWords) -> dict[str, Any]:
     }
 
 
-def _words_of(data: Mapping[str, Any], filters: Mapping[str, Filter]) -> AskedWords:
-    return AskedWords(
+def _words_of(data: Mapping[str, Any], filters: Mapping[str, Filter]) -> RequiredWords:
+    return RequiredWords(
         {name: filters[name] for name in _texts(data["filters"], "filters")},
         utf8(data["text"], "words", QueryError, MOST_QUERY_CHARS),
         _texts(data["begun"], "begun"),
