@@ -104,9 +104,9 @@ def passage_of(
     weights = _weights(sought.all)
     first, second = (_best(places, weights, chars) for places in (of_description, of_context))
     text, places, best = texts[0], of_description, first
-    if second[0] > first[0]:
+    if second.score > first.score:
         text, places, best = texts[1], of_context, second
-    start, end = _around(text, best[1], best[2], chars)
+    start, end = _around(text, best.start, best.end, chars)
     return _written(text, start, end, places if marks else (), marks or ("", ""), escape)
 
 
@@ -115,11 +115,17 @@ def _weights(terms: Sequence[str]) -> Mapping[int, float]:
     return {number: STOP_WORD if term in common else 1.0 for number, term in enumerate(terms)}
 
 
-def _best(
-    places: Sequence[tuple[int, int, int]], weights: Mapping[int, float], chars: int
-) -> tuple[tuple[float, int], int, int]:
-    """Return the weight, number, start and end of the best window of matches; the first of equals."""
-    best = (0.0, 0), 0, 0
+class _Window(NamedTuple):
+    """A window of matches: its weight and their number, and its characters."""
+
+    score: tuple[float, int]
+    start: int
+    end: int
+
+
+def _best(places: Sequence[tuple[int, int, int]], weights: Mapping[int, float], chars: int) -> _Window:
+    """Return the best window of matches; the first of equals."""
+    best = _Window((0.0, 0), 0, 0)
     counts: dict[int, int] = {}
     weight, last = 0.0, 0
     for first, (start, end, term) in enumerate(places):
@@ -128,8 +134,8 @@ def _best(
             weight += 0.0 if counts.get(other) else weights[other]
             counts[other] = counts.get(other, 0) + 1
             last += 1
-        if (round(weight, 6), last - first) > best[0]:
-            best = (round(weight, 6), last - first), start, max(end, places[last - 1][1])
+        if (round(weight, 6), last - first) > best.score:
+            best = _Window((round(weight, 6), last - first), start, max(end, places[last - 1][1]))
         counts[term] -= 1
         weight -= 0.0 if counts[term] else weights[term]
     return best

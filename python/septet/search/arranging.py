@@ -22,7 +22,7 @@ from septet.query.plan import Plan
 from septet.ranking.cuts import budgeted, diversified, likeness_of_words, ranged, relevance_of, word_set
 from septet.ranking.pool import Candidate, json_text
 from septet.ranking.score import RankedCandidate
-from septet.search.federated import FederatedSearch
+from septet.search.federated import FederatedSearch, FixedMemory
 from septet.system.threads import call_on_thread
 
 
@@ -190,7 +190,7 @@ def grouped(
     search: FederatedSearch,
     query: int,
     ranked: Sequence[RankedCandidate],
-    memories: Sequence[tuple[int, Candidate]],
+    memories: Sequence[FixedMemory],
     limit: int | None,
     total: int,
 ) -> GroupedResults:
@@ -231,9 +231,7 @@ def nested(hits: Sequence[Hit], keys: Sequence[str]) -> tuple[Hit, ...]:
     return tuple(group[0] if len(group) == 1 else replace(group[0], parts=tuple(group[1:])) for group in ordered)
 
 
-def _groups(
-    search: FederatedSearch, ranked: Sequence[RankedCandidate], memories: Sequence[tuple[int, Candidate]]
-) -> list[str]:
+def _groups(search: FederatedSearch, ranked: Sequence[RankedCandidate], memories: Sequence[FixedMemory]) -> list[str]:
     """Return the group of each candidate."""
     rows: dict[int, list[int]] = {}
     for candidate in ranked:
@@ -248,7 +246,7 @@ def _groups(
         # A tier that failed has groups of one.
         parents[candidate.tier][candidate.row] or f"{candidate.tier}:{candidate.row}"
         if candidate.position >= 0
-        else memories[-candidate.position - 1][1].parent or memories[-candidate.position - 1][1].id
+        else memories[-candidate.position - 1].entry.parent or memories[-candidate.position - 1].entry.id
         for candidate in ranked
     ]
 

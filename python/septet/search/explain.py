@@ -119,7 +119,7 @@ def _rank_of(result: RankedQuery, ranking: Sequence[RankedCandidate], inspected:
     """Return the 0-based rank of the entry among all candidates."""
     copies = {(tier, inspection.candidate.row) for tier, inspection in inspected.items()}
     for rank, candidate in enumerate(ranking):
-        row = candidate.row if candidate.position >= 0 else result.memories[-candidate.position - 1][1].row
+        row = candidate.row if candidate.position >= 0 else result.memories[-candidate.position - 1].entry.row
         if (result.tier(candidate), row) in copies:
             return rank
     return None

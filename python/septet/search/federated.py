@@ -45,6 +45,13 @@ class TierReply(NamedTuple):
     standing: TierFacts
 
 
+class FixedMemory(NamedTuple):
+    """A memory of fixed score, with the place of its tier."""
+
+    tier: int
+    entry: Candidate
+
+
 class PageRange(NamedTuple):
     """The range of ranked results to return, for a search with an offset; see `septet.search.pages`.
 
@@ -303,7 +310,7 @@ def next_attempt(attempts: int, fault: SearchAgain) -> int:
     return attempts + 1
 
 
-def memories_of(search: FederatedSearch, query: int, ranking: Ranking) -> list[tuple[int, Candidate]]:
+def memories_of(search: FederatedSearch, query: int, ranking: Ranking) -> list[FixedMemory]:
     """Return the memories of all tiers; for equal ids, that of the highest tier."""
     seen = set(ranking.pool.ids or ())
     memories = []
@@ -311,7 +318,7 @@ def memories_of(search: FederatedSearch, query: int, ranking: Ranking) -> list[t
         for memory in answer.recalled[query].memories:
             if memory.id not in seen:
                 seen.add(memory.id)
-                memories.append((answer.place, memory))
+                memories.append(FixedMemory(answer.place, memory))
     return memories
 
 

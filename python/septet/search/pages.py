@@ -9,14 +9,10 @@ that no earlier stage decided. A place is the same on every page; the first page
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING
 
 from septet.query.plan import MOST, Plan
 from septet.ranking.score import RankedCandidate
-from septet.search.federated import FederatedSearch, PageRange
-
-if TYPE_CHECKING:
-    from septet.ranking.pool import Candidate
+from septet.search.federated import FederatedSearch, FixedMemory, PageRange
 
 #: Growth of candidates and of decided places per stage.
 GROWTH = 4
@@ -26,7 +22,7 @@ def turned_to(
     page: PageRange,
     best: Sequence[RankedCandidate],
     keys: Sequence[str] | None,
-    memories: Sequence[tuple[int, Candidate]],
+    memories: Sequence[FixedMemory],
 ) -> tuple[Sequence[RankedCandidate], Sequence[str] | None]:
     """Return the results of a page and their groups (see `septet.search.run.RankedQuery`)."""
     places: dict[Hashable, list[int]] = {}
@@ -84,16 +80,13 @@ def _is_all(search: FederatedSearch) -> bool:
 
 
 def names_of(
-    best: Sequence[RankedCandidate], keys: Sequence[str] | None, memories: Sequence[tuple[int, Candidate]]
+    best: Sequence[RankedCandidate], keys: Sequence[str] | None, memories: Sequence[FixedMemory]
 ) -> Sequence[Hashable]:
     """Return a name for each result that is the same in all stages: its group, or its tier and row."""
     if keys is not None:
         return keys
+    fixed = [(memory.tier, memory.entry.row) for memory in memories]
     return [
-        (candidate.tier, candidate.row) if candidate.position >= 0 else _memory_name(*memories[-candidate.position - 1])
+        (candidate.tier, candidate.row) if candidate.position >= 0 else fixed[-candidate.position - 1]
         for candidate in best
     ]
-
-
-def _memory_name(tier: int, memory: Candidate) -> Hashable:
-    return tier, memory.row

@@ -46,11 +46,11 @@ def remedy_of(first: Attempt, options: Changes, title: str, again: Callable[[Cha
     attempt = first
     try:
         for _ in range(MOST_STEPS):
-            step = _best_step(attempt, {**options, **changes}, title, lambda more: again({**changes, **more}))
+            step = _best_step(attempt, {**options, **changes}, title, lambda tried: again({**changes, **tried}))
             if step is None:
                 return None
-            changes.update(step[0])
-            attempt = step[1]
+            more, attempt = step
+            changes.update(more)
             if attempt.explanation.found:
                 return _remedy(_least(changes, attempt, again), options)
     except SeptetError:

@@ -20,6 +20,7 @@ from septet.ranking.profile import WeightSet
 from septet.ranking.score import RankedCandidate, best_of, rank
 from septet.search.federated import (
     FederatedSearch,
+    FixedMemory,
     PageRange,
     matched_by,
     memories_of,
@@ -63,7 +64,7 @@ class RankedQuery(NamedTuple):
     plan: Plan
     ranking: Ranking
     best: Sequence[RankedCandidate]
-    memories: Sequence[tuple[int, Candidate]]
+    memories: Sequence[FixedMemory]
     notes: Sequence[Note]
     mismatches: Sequence[Note]
     keys: Sequence[str] | None = None
@@ -72,7 +73,7 @@ class RankedQuery(NamedTuple):
 
     def tier(self, candidate: RankedCandidate) -> int:
         """Return the place of the tier of a candidate."""
-        return candidate.tier if candidate.position >= 0 else self.memories[-candidate.position - 1][0]
+        return candidate.tier if candidate.position >= 0 else self.memories[-candidate.position - 1].tier
 
 
 def run(tiers: Sequence[Tier], plans: Sequence[Plan], threads: TierThreads | None = None) -> list[Results]:
@@ -338,7 +339,7 @@ def parts(result: RankedQuery, candidate: RankedCandidate) -> tuple[dict[str, fl
 def _whole(result: RankedQuery, candidates: Read) -> list[Candidate]:
     memories = result.memories
     return [
-        candidates[best.tier][best.row] if best.position >= 0 else memories[-best.position - 1][1]
+        candidates[best.tier][best.row] if best.position >= 0 else memories[-best.position - 1].entry
         for best in result.best
     ]
 

@@ -267,16 +267,17 @@ class SymbolCorpus:
             last = re.split(r"::|\.|->|#", renamed.canonical)[-1]
             known = scan.repository.symbols([], [last], 1)
             # Only an exact name gives the place.
-            place = known[0] if known and known[0][2] == last else None
+            path, line, name, *_ = known[0] if known else ("", 0, "")
+            is_placed = name == last
             title = f"{renamed.retired} is now {renamed.canonical}"
             entry = Entry(
                 id=entry_id("renamed", f"{renamed.retired}:{renamed.canonical}"),
                 title=title,
-                description=f"{title}." + (f" It is defined in {place[0]}, line {place[1]}." if place else ""),
+                description=f"{title}." + (f" It is defined in {path}, line {line}." if is_placed else ""),
                 kind="symbol",
                 type="renamed",
                 attrs={"retired": renamed.retired, "canonical": renamed.canonical},
-                span=Span(place[0], place[1], place[1]) if place else None,
+                span=Span(path, line, line) if is_placed else None,
                 source=self._folder.path,
             )
             hits.append((entry, renamed.nearness, {"proximity": renamed.nearness}))
