@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.listing.queries import AskedListing
+    from septet.listing.queries import ListingQuery
     from septet.listing.shadows import ListingMirror, Shadowing
     from septet.model.arrays import Mask
     from septet.vault.reading import Layout
@@ -108,11 +108,11 @@ class RemoteMember(ABC):
         return blobs
 
     def _listed(
-        self, query: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+        self, query: ListingQuery[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
     ) -> tuple[_Answer, Shadowing | None]:
-        from septet.tiers.remote.listings import answer_of, asked_data, hidden_data
+        from septet.tiers.remote.listings import answer_of, hidden_data, query_data
 
-        call = {"asked": asked_data(query), "state": None, "hidden": None}
+        call = {"asked": query_data(query), "state": None, "hidden": None}
 
         def read(answer: Any) -> _Answer:
             try:

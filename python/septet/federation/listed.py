@@ -11,7 +11,7 @@ from septet.model.entry import Entry
 
 if TYPE_CHECKING:
     from septet.federation.member import Member
-    from septet.listing.queries import AskedListing
+    from septet.listing.queries import ListingQuery
     from septet.listing.request import OrderBy
     from septet.listing.shadows import Shadowing, Shadows
     from septet.model.arrays import Mask
@@ -53,10 +53,10 @@ class ListedTiers(TierMembers):
             SeptetError: every tier failed; the first error.
         """
         from septet.listing import Request
-        from septet.listing.queries import PageAsked, in_order, the_page
+        from septet.listing.queries import PageQuery, in_order, the_page
 
         request = Request.of(where, as_of).paged(order_by, limit, after)
-        pages = self._listings(request.as_of, PageAsked(request))
+        pages = self._listings(request.as_of, PageQuery(request))
         return the_page(in_order([row for part in pages for row in part], request), request)
 
     def count(self, where: Mapping[str, Any] | None = None, *, as_of: Time | None = None) -> int:
@@ -71,10 +71,10 @@ class ListedTiers(TierMembers):
             SeptetError: every tier failed; the first error.
         """
         from septet.listing import Request
-        from septet.listing.queries import NumberAsked
+        from septet.listing.queries import NumberQuery
 
         request = Request.of(where, as_of)
-        return sum(self._listings(request.as_of, NumberAsked(request)))
+        return sum(self._listings(request.as_of, NumberQuery(request)))
 
     def facets(
         self,
@@ -99,14 +99,14 @@ class ListedTiers(TierMembers):
             SeptetError: every tier failed; the first error.
         """
         from septet.listing import Request
-        from septet.listing.queries import CountsAsked, facets_of
+        from septet.listing.queries import CountsQuery, facets_of
         from septet.listing.request import limit_of
         from septet.query.facets import Faceted
 
         what, request, most = Faceted.of(field, by), Request.of(where, as_of), limit_of(limit)
         # No limit per tier: a value rare in each of several tiers may be frequent in the sum.
         tier_limit = most if len(self._vaults) == 1 else None
-        parts = self._listings(request.as_of, CountsAsked(what, request, tier_limit))
+        parts = self._listings(request.as_of, CountsQuery(what, request, tier_limit))
         return facets_of(what, parts, most)
 
     def __iter__(self) -> Iterator[Entry]:
@@ -137,7 +137,7 @@ class ListedTiers(TierMembers):
     def __contains__(self, id: object) -> bool:
         return any(has for _, has in self._each(lambda vault: id in vault))
 
-    def _listings(self, as_of: float | None, query: AskedListing[_Answer]) -> list[_Answer]:
+    def _listings(self, as_of: float | None, query: ListingQuery[_Answer]) -> list[_Answer]:
         """Query the listings of all tiers, from the highest down.
 
         Args:
@@ -147,7 +147,7 @@ class ListedTiers(TierMembers):
         return [answer for _, answer in self._asked_listings(query, as_of, None)]
 
     def _asked_listings(
-        self, query: AskedListing[_Answer], as_of: float | None, tiers: frozenset[str] | None
+        self, query: ListingQuery[_Answer], as_of: float | None, tiers: frozenset[str] | None
     ) -> list[tuple[str, _Answer]]:
         """Return the results with the names of the tiers; ``tiers`` limits the tiers, None for all."""
         from septet.listing.shadows import Shadows

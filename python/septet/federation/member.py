@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.listing.queries import AskedListing
+    from septet.listing.queries import ListingQuery
     from septet.listing.shadows import Shadowing
     from septet.model.arrays import Mask
     from septet.model.entry import Entry, Version
@@ -115,7 +115,7 @@ class Member(Protocol):
         """Return the vectors by id, little-endian float32."""
 
     def _listed(
-        self, query: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+        self, query: ListingQuery[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
     ) -> tuple[_Answer, Shadowing | None]:
         """Run a query on the listing; return the result, and the listing to compare those of lower tiers with.
 

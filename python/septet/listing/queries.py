@@ -247,14 +247,14 @@ def facets_of(what: Faceted, parts: Iterable[Counted], limit: int | None) -> Fac
 _Answer = TypeVar("_Answer", covariant=True)
 
 
-class AskedListing(Protocol[_Answer]):
+class ListingQuery(Protocol[_Answer]):
     """A query of a listing."""
 
     def __call__(self, view: View) -> _Answer:
         """Run the query."""
 
 
-class PageAsked(NamedTuple):
+class PageQuery(NamedTuple):
     """The entries of a page in order, plus the first of the next page."""
 
     request: Request
@@ -264,7 +264,7 @@ class PageAsked(NamedTuple):
         return _placed(view, self.request)
 
 
-class NumberAsked(NamedTuple):
+class NumberQuery(NamedTuple):
     """The number of entries that match."""
 
     request: Request
@@ -274,7 +274,7 @@ class NumberAsked(NamedTuple):
         return _number_of(view, self.request)
 
 
-class CountsAsked(NamedTuple):
+class CountsQuery(NamedTuple):
     """The number of matching entries per value of a field, of the ``limit`` most frequent values; None for all."""
 
     what: Faceted
@@ -286,7 +286,7 @@ class CountsAsked(NamedTuple):
         return _counted(view, self.what, self.request, self.limit)
 
 
-class MirrorAsked(NamedTuple):
+class MirrorQuery(NamedTuple):
     """Ids and validity of all entries, to compare with listings elsewhere."""
 
     def __call__(self, view: View) -> ListingMirror:

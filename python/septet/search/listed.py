@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from septet.listing.queries import CountsAsked, NumberAsked, PageAsked, facets_of
+from septet.listing.queries import CountsQuery, NumberQuery, PageQuery, facets_of
 from septet.listing.request import Key, Request
 from septet.model.results import Hit, Results, hits_of
 from septet.notes import Note
@@ -46,13 +46,13 @@ def as_list(ask: Ask, plan: Plan, results: Results) -> Results:
         hits, budget_notes = tuple(hits[at] for at in budget.places), tuple(budget.notes)
     note = Note("no_terms", CAUSE, "add a word to rank them")
     facets = {
-        field.field: facets_of(field, _answers(ask, plan, request, CountsAsked(field, request, None)), MOST_VALUES)
+        field.field: facets_of(field, _answers(ask, plan, request, CountsQuery(field, request, None)), MOST_VALUES)
         for field in plan.facets
     }
     return replace(
         results,
         hits=hits,
-        total=sum(_answers(ask, plan, request, NumberAsked(request))),
+        total=sum(_answers(ask, plan, request, NumberQuery(request))),
         facets=facets,
         notes=(note, *(other for other in results.notes if other.code != "no_terms"), *budget_notes),
     )
@@ -70,7 +70,7 @@ def _page(ask: Ask, plan: Plan, request: Request) -> list[tuple[str, Placed]]:
     limit = last
     while True:
         page = request._replace(limit=limit)
-        parts = ask(PageAsked(page), request.as_of, plan.tiers)
+        parts = ask(PageQuery(page), request.as_of, plan.tiers)
         tiers = {placed.entry.id: name for name, part in parts for placed in part}
         ordered = in_order([placed for _, part in parts for placed in part], page)
         groups: dict[str, tuple[str, Placed]] = {}

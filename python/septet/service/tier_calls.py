@@ -16,14 +16,14 @@ from septet.client.routes import ROUTES
 from septet.errors import QueryError, SeptetError, TierError
 from septet.federation import Federation
 from septet.inputs.arguments import listed, shown, utf8, whole
-from septet.listing.queries import MirrorAsked
+from septet.listing.queries import MirrorQuery
 from septet.listing.shadows import Shadowing
 from septet.model.arrays import Mask
 from septet.service.operations import operation
 from septet.service.requests import WireRequest
 from septet.service.running import Memory, Serving
 from septet.tiers.protocol import SearchAgain
-from septet.tiers.remote.listings import answer_data, asked_of, hidden_of, mirror_data
+from septet.tiers.remote.listings import answer_data, hidden_of, mirror_data, query_of
 from septet.tiers.remote.packing import packed
 from septet.tiers.remote.tier import PROTOCOL
 from septet.vault.anywhere import AnyVault
@@ -152,12 +152,12 @@ def _holds(vault: AnyVault, call: Mapping[str, Any]) -> list[str]:
 
 def _mirror(vault: AnyVault, call: Mapping[str, Any]) -> dict[str, Any]:
     """Return ids and validity of the listing; only its state if the client has the rest."""
-    mirror, _ = vault._listed(MirrorAsked(), None)
+    mirror, _ = vault._listed(MirrorQuery(), None)
     return {"state": mirror.state} if call["known"] == mirror.state else mirror_data(mirror)
 
 
 def _listed(vault: AnyVault, call: Mapping[str, Any]) -> Any:
-    listing, state = asked_of(call["asked"]), call["state"]
+    listing, state = query_of(call["asked"]), call["state"]
 
     def hidden(shadowing: Shadowing) -> Mask | None:
         if str(shadowing.state) != state:

@@ -11,7 +11,7 @@ from septet.store.protocol import Store
 
 if TYPE_CHECKING:
     from septet.listing import Listings
-    from septet.listing.queries import AskedListing
+    from septet.listing.queries import ListingQuery
     from septet.listing.request import OrderBy
     from septet.listing.shadows import Shadowing
     from septet.model.arrays import Mask
@@ -61,10 +61,10 @@ class Listed(ABC):
             StoreError: the vault cannot be read.
         """
         from septet.listing import Request
-        from septet.listing.queries import PageAsked, the_page
+        from septet.listing.queries import PageQuery, the_page
 
         request = Request.of(where, as_of).paged(order_by, limit, after)
-        return the_page(self._listed(PageAsked(request), None)[0], request)
+        return the_page(self._listed(PageQuery(request), None)[0], request)
 
     def count(self, where: Mapping[str, Any] | None = None, *, as_of: Time | None = None) -> int:
         """Return the number of entries that pass a filter, valid or not, including memories.
@@ -78,9 +78,9 @@ class Listed(ABC):
             StoreError: the vault cannot be read.
         """
         from septet.listing import Request
-        from septet.listing.queries import NumberAsked
+        from septet.listing.queries import NumberQuery
 
-        return self._listed(NumberAsked(Request.of(where, as_of)), None)[0]
+        return self._listed(NumberQuery(Request.of(where, as_of)), None)[0]
 
     def facets(
         self,
@@ -108,12 +108,12 @@ class Listed(ABC):
             StoreError: the vault cannot be read.
         """
         from septet.listing import Request
-        from septet.listing.queries import CountsAsked, facets_of
+        from septet.listing.queries import CountsQuery, facets_of
         from septet.listing.request import limit_of
         from septet.query.facets import Faceted
 
         what, request, most = Faceted.of(field, by), Request.of(where, as_of), limit_of(limit)
-        return facets_of(what, [self._listed(CountsAsked(what, request, most), None)[0]], most)
+        return facets_of(what, [self._listed(CountsQuery(what, request, most), None)[0]], most)
 
     def __iter__(self) -> Iterator[Entry]:
         """Iterate over all entries in the order in which they were first stored, some hundred in memory at a time.
@@ -144,12 +144,12 @@ class Listed(ABC):
 
     @abstractmethod
     def _listed(
-        self, query: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+        self, query: ListingQuery[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
     ) -> tuple[_Answer, Shadowing | None]:
         """Run a query on the listing; see `septet.federation.member.Member`."""
 
     def _asked_listings(
-        self, query: AskedListing[_Answer], as_of: float | None, tiers: frozenset[str] | None
+        self, query: ListingQuery[_Answer], as_of: float | None, tiers: frozenset[str] | None
     ) -> list[tuple[str, _Answer]]:
         """Return the results of each tier's listing with its name; a vault is the tier ``vault``."""
         return [("vault", self._listed(query, None)[0])]
@@ -173,7 +173,7 @@ class ListedByArrays(Listed):
         return self._tier.listings.made
 
     def _listed(
-        self, query: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+        self, query: ListingQuery[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
     ) -> tuple[_Answer, Shadowing | None]:
         """Run a query on the listing; see `septet.federation.member.Member`."""
         with self._listings.reading() as view:

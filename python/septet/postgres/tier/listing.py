@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from septet.listing.queries import AskedListing, Counted, CountsAsked, MirrorAsked, NumberAsked, PageAsked, Placed
+from septet.listing.queries import Counted, CountsQuery, ListingQuery, MirrorQuery, NumberQuery, PageQuery, Placed
 from septet.listing.request import Cursor, Request
 from septet.listing.shadows import ListingMirror, Shadowing
 from septet.model.arrays import Mask
@@ -32,11 +32,11 @@ class PostgresListings:
         self._kept: tuple[str, ListingMirror] | None = None
 
     def answer(
-        self, query: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+        self, query: ListingQuery[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
     ) -> tuple[_Answer, Shadowing | None]:
         """Return what is asked of the listing; see `septet.federation.member.Member`."""
         with self._store.reading() as read:
-            if isinstance(query, MirrorAsked):
+            if isinstance(query, MirrorQuery):
                 return cast(_Answer, self._mirrored(read)), None
             if hidden is None:
                 return cast(_Answer, _answered(read, query, ())), None
@@ -68,12 +68,12 @@ def _times(values: tuple[float | None, ...], unset: float) -> Any:
     return np.array([unset if value is None else value for value in values], dtype=np.float64)
 
 
-def _answered(read: PostgresReading, query: AskedListing[Any], hidden: list[int] | tuple[()]) -> Any:
-    if isinstance(query, PageAsked):
+def _answered(read: PostgresReading, query: ListingQuery[Any], hidden: list[int] | tuple[()]) -> Any:
+    if isinstance(query, PageQuery):
         return _placed(read, query.request, _listed(query.request, hidden))
-    if isinstance(query, NumberAsked):
+    if isinstance(query, NumberQuery):
         return table.number(read, _listed(query.request, hidden))
-    if isinstance(query, CountsAsked):
+    if isinstance(query, CountsQuery):
         what = query.what
         # As in arrays, dates are cut when those of all tiers are together.
         most = query.limit if what.by is None else None

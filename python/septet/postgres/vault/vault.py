@@ -25,7 +25,7 @@ from septet.watch.watched import watched
 if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
-    from septet.listing.queries import AskedListing
+    from septet.listing.queries import ListingQuery
     from septet.listing.shadows import Shadowing
     from septet.model.arrays import Mask
     from septet.model.stats import Optimized
@@ -245,7 +245,7 @@ class PostgresVault(AnyVault):
         return PostgresListings(self._store)
 
     def _listed(
-        self, query: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+        self, query: ListingQuery[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
     ) -> tuple[_Answer, Shadowing | None]:
         """Run a query on the listing; see `septet.federation.member.Member`."""
         return self._answers.answer(query, hidden)

@@ -10,7 +10,7 @@ import numpy as np
 from septet.errors import QueryError
 from septet.inputs.arguments import listed, real, shown, utf8
 from septet.listing.columns import Value
-from septet.listing.queries import AskedListing, CountsAsked, NumberAsked, PageAsked, Placed
+from septet.listing.queries import CountsQuery, ListingQuery, NumberQuery, PageQuery, Placed
 from septet.listing.request import Cursor, Request, limit_of
 from septet.listing.shadows import ListingMirror
 from septet.model.arrays import Mask
@@ -45,9 +45,9 @@ def mirror_data(mirror: ListingMirror) -> dict[str, Any]:
 # -- requests ----------------------------------------------------------------------------------------------------------
 
 
-def asked_data(call: AskedListing[Any]) -> dict[str, Any]:
+def query_data(call: ListingQuery[Any]) -> dict[str, Any]:
     """Return a request of a listing as a JSON-ready value."""
-    if isinstance(call, PageAsked):
+    if isinstance(call, PageQuery):
         keys = [[key.field, key.descending] for key in call.request.keys]
         after = call.request.after
         more = {"keys": keys, "limit": call.request.limit}
@@ -55,15 +55,15 @@ def asked_data(call: AskedListing[Any]) -> dict[str, Any]:
             "page": {**more, "after": None if after is None else [list(after.values), after.id]},
             **_request(call.request),
         }
-    if isinstance(call, NumberAsked):
+    if isinstance(call, NumberQuery):
         return {"number": True, **_request(call.request)}
-    if isinstance(call, CountsAsked):
+    if isinstance(call, CountsQuery):
         return {"counts": [call.what.field, call.what.by, call.limit], **_request(call.request)}
     raise TypeError(f"a remote listing has no request {type(call).__name__}")
 
 
-def asked_of(data: Mapping[str, Any]) -> AskedListing[Any]:
-    """Return the request of `asked_data`.
+def query_of(data: Mapping[str, Any]) -> ListingQuery[Any]:
+    """Return the request of `query_data`.
 
     Raises:
         QueryError: an unknown or invalid request.
@@ -71,11 +71,11 @@ def asked_of(data: Mapping[str, Any]) -> AskedListing[Any]:
     as_of = data["as_of"]
     request = Request(filters_of(data["filters"]), None if as_of is None else real(as_of, "as_of", QueryError))
     if "page" in data:
-        return PageAsked(_paged(request, data["page"]))
+        return PageQuery(_paged(request, data["page"]))
     if "counts" in data:
         field, by, limit = data["counts"]
-        return CountsAsked(Faceted.of(field, by), request, limit_of(limit))
-    return NumberAsked(request)
+        return CountsQuery(Faceted.of(field, by), request, limit_of(limit))
+    return NumberQuery(request)
 
 
 def _request(request: Request) -> dict[str, Any]:
@@ -118,22 +118,22 @@ def hidden_of(data: object, count: int) -> Mask | None:
 # -- answers -----------------------------------------------------------------------------------------------------------
 
 
-def answer_data(answer: Any, call: AskedListing[Any]) -> Any:
+def answer_data(answer: Any, call: ListingQuery[Any]) -> Any:
     """Return the answer of a listing as a JSON-ready value."""
-    if isinstance(call, PageAsked):
+    if isinstance(call, PageQuery):
         return [[list(_candidate(row.entry)), list(row.cursor.values)] for row in answer]
-    return counted_data(answer) if isinstance(call, CountsAsked) else answer
+    return counted_data(answer) if isinstance(call, CountsQuery) else answer
 
 
-def answer_of(data: Any, call: AskedListing[Any]) -> Any:
+def answer_of(data: Any, call: ListingQuery[Any]) -> Any:
     """Return the answer of `answer_data`.
 
     Raises:
         QueryError: the answer does not fit the request.
     """
-    if isinstance(call, PageAsked):
+    if isinstance(call, PageQuery):
         return [_placed(entry.to_entry(), values, call.request) for entry, values in data]
-    return counted_of(data, call.what) if isinstance(call, CountsAsked) else data
+    return counted_of(data, call.what) if isinstance(call, CountsQuery) else data
 
 
 def _placed(entry: Entry, values: Sequence[Value | None], request: Request) -> Placed:
