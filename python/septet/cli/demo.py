@@ -1,28 +1,55 @@
-"""The demo: index the documentation of this Python, ask six questions, and explain the ranking."""
+"""The demo: index the documentation of this Python or a folder, ask some questions, and explain the ranking."""
 
 from __future__ import annotations
 
 import os
 import platform
+import re
 import shlex
 import shutil
 import sys
 import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import septet
 from septet.cli import render
+from septet.cli.commands.syncing import skipped_lines
 from septet.cli.places import demo_vault, shown
 from septet.cli.screen import Screen, StyledLine, progress
 from septet.cli.stdlib_docs import PREFIX, collect
-from septet.errors import QueryError
+from septet.cli.terminal import flat, say, say_notes, sentence
+from septet.errors import EntryError, QueryError
+from septet.files.report import SyncReport, counted
+from septet.model.entry import Entry
+from septet.model.results import Results
 from septet.service.places import make_folder
 from septet.vault import Vault
 
 TOP = 5
 #: The id that marks a vault of the demo.
 MARK = f"{PREFIX}builtins"
+#: Number of suggested questions, and of answers to each.
+SUGGESTED, ANSWERS = 4, 3
+#: Maximum chunks to read for questions.
+READ = 5_000
+#: Maximum characters of a question.
+LONGEST = 72
+#: Maximum skipped files to print.
+SHOWN = 5
+
+_MARKUP = re.compile(r"[*_`#\[\]<>]+|\([^)]*\)|^[\d.]+\s+")
+_HEADING = re.compile(r"^#{2,6} +(.+)$", re.MULTILINE)
+_USER = re.compile(r"^User: (?P<text>.*\?)$", re.MULTILINE)
+#: Scripts without blanks between words need fewer characters.
+_DENSE = re.compile(r"[\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]{3}")
+_SENTENCE = re.compile(
+    r"(?:^|[.!?]\s+|[。？！])(?P<text>[^\W\d_][^.!?\n|<>{}=。？！]{7,})[.!?\n。？！]",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +164,177 @@ def command() -> str:
     if installed is not None and Path(installed).resolve() == program.resolve():
         return program.name
     return shlex.quote(str(program))
+
+
+def run_folder(
+    out: Screen,
+    folder: Path,
+    path: Path | None,
+    questions: Sequence[str],
+    *,
+    profile: str | None = None,
+    embedding: dict[str, Any] | None = None,
+) -> bool:
+    """Sync a folder, search it, and print the results; return False if it contains no text.
+
+    Args:
+        path: the vault file; None for a vault in memory.
+        questions: the queries; empty to suggest some.
+        profile: the ranking profile; None for the default.
+        embedding: the embedder arguments of `Vault`.
+
+    Raises:
+        EntryError: the folder does not exist.
+        StoreError: the vault cannot be written.
+    """
+    if not folder.exists():
+        raise EntryError(f"{folder} does not exist: name a folder of Markdown or text")
+    if path is not None:
+        make_folder(path)
+    with Vault(":memory:" if path is None else path, **embedding or {}) as vault:
+        with progress("syncing") as step:
+            report = vault.sync(folder, progress=step)
+        if embedding:
+            with progress("embedding") as step:
+                notes = vault.embed(progress=step).notes
+            say_notes(notes)
+        started = time.perf_counter()
+        vault.optimize()
+        _print_summary(out, vault, report, report.took_s + time.perf_counter() - started)
+        if not vault.stats().entries:
+            say(f"{folder} contains no Markdown, text or transcript")
+            return False
+        session = _Session(out, vault, report.roots[0], profile)
+        entries = () if questions else vault.entries({"source": report.roots[0]}, order_by="path", limit=READ)
+        questions = questions or suggest_questions(entries)
+        if questions:
+            session.answer(questions)
+        else:
+            say(f"{folder} suggests no question: ask one with --ask")
+        if sys.stdin.isatty() and out.is_terminal:
+            session.listen()
+    _print_next(out, folder, path, session.last)
+    return True
+
+
+def suggest_questions(entries: Iterable[Entry]) -> list[str]:
+    """Return some questions in the words of a folder, at first one per file, of long files first.
+
+    Prefers questions of users in transcripts, then headings that occur in one file only, then sentences.
+    """
+    files: dict[str, list[Entry]] = {}
+    for entry in entries:
+        files.setdefault(entry.parent or entry.id, []).append(entry)
+    by_file = [_candidates(chunks) for chunks in files.values()]
+    common = Counter(text.lower() for group in by_file for text in {candidate.text for candidate in group})
+    unique = [[candidate for candidate in group if common[candidate.text.lower()] == 1] for group in by_file]
+    best = sorted((min(group) for group in unique if group), key=lambda c: (c.rank, -c.chunks, c.text))
+    chosen = [candidate.text for candidate in best[:SUGGESTED]]
+    rest = sorted(candidate for group in by_file for candidate in group if candidate.text not in chosen)
+    return [*chosen, *list(dict.fromkeys(candidate.text for candidate in rest))[: SUGGESTED - len(chosen)]]
+
+
+class _Candidate(NamedTuple):
+    """A possible question; lower is better. ``chunks`` is the number of chunks of its file."""
+
+    rank: int
+    distance: int
+    text: str
+    chunks: int
+
+
+def _candidates(chunks: Sequence[Entry]) -> list[_Candidate]:
+    """Return the possible questions of a file."""
+    candidates = []
+    for entry in chunks:
+        headings = entry.attrs.get("headings") or []
+        # Lower headings are more specific than the title of the file. A single # may be a comment in code.
+        below = [*headings[1:], *_HEADING.findall(entry.description)]
+        for heading, more in [*((heading, 0) for heading in below), *((heading, 20) for heading in headings[:1])]:
+            if (text := _plain(str(heading))) and (" " in text or _DENSE.search(text)):
+                candidates.append(_Candidate(1, abs(len(text) - 30) + more, text, len(chunks)))
+        for rank, pattern in ((0, _USER), (2, _SENTENCE)):
+            texts = (_plain(match["text"]) for match in pattern.finditer(entry.description))
+            if text := next((text for text in texts if text and not text[0].islower() and _is_long(text)), ""):
+                candidates.append(_Candidate(rank, abs(len(text) - 45), text, len(chunks)))
+    return candidates
+
+
+def _is_long(text: str) -> bool:
+    return text.count(" ") >= 3 or _DENSE.search(text) is not None
+
+
+def _plain(text: str) -> str:
+    """Return a text without markup, on one line; empty if it is too short or too long for a question."""
+    line = " ".join(_MARKUP.sub(" ", text).split()).strip(" -:,;—")
+    letters = sum(map(str.isalpha, line))
+    least = 4 if _DENSE.search(line) else 6
+    return line if least <= len(line) <= LONGEST and letters > len(line) / 2 and "(" not in line else ""
+
+
+class _Session:
+    """Searches a vault and prints the results."""
+
+    def __init__(self, out: Screen, vault: Vault, source: str, profile: str | None) -> None:
+        self._out, self._vault = out, vault
+        self._options: dict[str, Any] = {"where": {"source": source}, "limit": ANSWERS, "group_by": "parent"}
+        if profile is not None:
+            self._options["profile"] = profile
+        self.last = ""
+
+    def answer(self, questions: Sequence[str]) -> None:
+        """Search for questions, and print a legend and the results."""
+        pages = [self._ask(text) for text in questions]
+        self._out.print("A score, from 0 to 1, is the sum of its bars; a bar is one signal times its weight:")
+        render.legend(self._out, pages, {})
+        for number, (text, results) in enumerate(zip(questions, pages)):
+            self._print(text, results, detail=not number)
+
+    def listen(self) -> None:
+        """Read and answer questions until an empty line."""
+        self._out.print(StyledLine("\nAsk something; an empty line ends.", "dim"))
+        while text := self._line():
+            self._print(text, self._ask(text), detail=True)
+
+    def _line(self) -> str:
+        self._out.print(StyledLine("> ", "bold"), end="")
+        try:
+            return sys.stdin.readline().strip()
+        except KeyboardInterrupt:
+            return ""
+
+    def _ask(self, text: str) -> Results:
+        self.last = text
+        return self._vault.search(text, **self._options)
+
+    def _print(self, text: str, results: Results, *, detail: bool) -> None:
+        head = StyledLine(f"\n{flat(text)}", "bold")
+        self._out.print(head.append(f"   {results.took_ms:.1f} ms", "dim"))
+        render.passages(self._out, results, detail=detail)
+        for note in results.notes:
+            self._out.print(StyledLine(f"       note {sentence(str(note))}", "dim"))
+        if not results:
+            self._out.print("       nothing found")
+
+
+def _print_summary(out: Screen, vault: Vault, report: SyncReport, took_s: float) -> None:
+    stats = vault.stats()
+    out.print(StyledLine(f"Septet {septet.__version__}", "bold").append(_FOLDER_TAGLINE))
+    out.print(
+        f"{counted(report.files_seen, 'file')} ({report.bytes / 1e6:.1f} MB) of {flat(report.roots[0])}, read and "
+        f"indexed in {took_s:.2f} s: {counted(stats.entries, 'chunk')} and {counted(stats.links, 'link')}.\n"
+    )
+    for line in skipped_lines(report.skipped, SHOWN):
+        out.print(StyledLine(line, "dim"))
+    if report.skipped:
+        out.print()
+
+
+_FOLDER_TAGLINE = " keeps a vault in sync with a folder, and shows why each passage ranks where it does."
+
+
+def _print_next(out: Screen, folder: Path, path: Path | None, question: str) -> None:
+    vault = "" if path is None else f" --vault {shown(path)}"
+    out.print("\nKeep it, and continue with:" if path is None else f"\nThe vault is {shown(path)}. Continue with:")
+    for arguments in (f"sync {shown(folder)}", f"search {shlex.quote(flat(question) or 'QUESTION')}"):
+        out.print(StyledLine(f"  {command()} {arguments}{vault}", "bold"))

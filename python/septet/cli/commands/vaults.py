@@ -218,11 +218,9 @@ def demo(
             raise EntryError("--ask, --profile and --embedding are options of a folder: septet demo DIR")
         demonstration.run(out, path)
         return
-    from septet.cli import demo_folder
     from septet.files.roots import root_at
 
     root_at(folder)
     embedder = shared.embedder() if shared.embedding else {}
-    options: dict[str, Any] = {"command": demonstration.command(), "profile": profile, "embedding": embedder}
-    if not demo_folder.run(out, Path(folder), path, question or [], **options):
+    if not demonstration.run_folder(out, Path(folder), path, question or [], profile=profile, embedding=embedder):
         raise typer.Exit(NOTHING)
