@@ -5,15 +5,14 @@ from importlib import import_module
 
 import pytest
 
-from septet.store import protocol, table_protocols
+from septet.store import protocol, table_protocols, vector_protocols
 
 
 def asked_of(table):
     """The functions that are asked of a table, by name."""
-    kind = getattr(protocol.Tables, table).fget.__annotations__["return"].removeprefix("of.")
-    return {
-        name: f for name, f in vars(getattr(table_protocols, kind)).items() if inspect.isfunction(f) and name[0] != "_"
-    }
+    kind = getattr(protocol.Tables, table).fget.__annotations__["return"].rpartition(".")[2]
+    protocols = vars(table_protocols) | vars(vector_protocols)
+    return {name: f for name, f in vars(protocols[kind]).items() if inspect.isfunction(f) and name[0] != "_"}
 
 
 def arguments_of(function):

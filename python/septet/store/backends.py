@@ -15,24 +15,25 @@ if TYPE_CHECKING:
     from septet.sqlite.store import store
     from septet.store import protocol
     from septet.store import table_protocols as of
+    from septet.store import vector_protocols as by_vector
 
     class _Given(NamedTuple):
         """`septet.store.protocol.Tables` as modules."""
 
         changing: of.Changing
-        claims: of.Claims
+        claims: by_vector.Claims
         entries: of.Entries
         feedback: of.FeedbackRows
         history: of.History
         indexing: of.Indexing
-        jobs: of.Jobs
+        jobs: by_vector.Jobs
         links: of.Links
         listings: of.Runs
         marks: of.Marks
         parts: of.Parts
-        texts: of.Texts
+        texts: by_vector.Texts
         unchanged: of.Unchanged
-        vectors: of.Vectors
+        vectors: by_vector.Vectors
 
     _Store: TypeAlias = tuple[protocol.Store, protocol.Reading, protocol.Writing]
 

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from septet.store import table_protocols as of
+from septet.store import vector_protocols as by_vector
 
 if TYPE_CHECKING:
     from septet.notes import Note
@@ -28,7 +29,7 @@ class Tables(Protocol):
         """Bulk changes and deletion of entries."""
 
     @property
-    def claims(self) -> of.Claims:
+    def claims(self) -> by_vector.Claims:
         """Claims of processes on texts to embed."""
 
     @property
@@ -48,7 +49,7 @@ class Tables(Protocol):
         """Writes to the full-text index."""
 
     @property
-    def jobs(self) -> of.Jobs:
+    def jobs(self) -> by_vector.Jobs:
         """Batch jobs of providers."""
 
     @property
@@ -68,7 +69,7 @@ class Tables(Protocol):
         """Parts of split entries."""
 
     @property
-    def texts(self) -> of.Texts:
+    def texts(self) -> by_vector.Texts:
         """Embedded vectors of texts."""
 
     @property
@@ -76,7 +77,7 @@ class Tables(Protocol):
         """Detection of unchanged entries in an import."""
 
     @property
-    def vectors(self) -> of.Vectors:
+    def vectors(self) -> by_vector.Vectors:
         """Vectors passed by callers, and the spaces of all vectors."""
 
 

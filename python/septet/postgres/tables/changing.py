@@ -50,40 +50,27 @@ _LARGE = f"SELECT e.id, {_SIZE} {_AT} WHERE {_SIZE} > %s ORDER BY e.row LIMIT 1"
 
 
 def rows_where(read: _Read, filters: Mapping[str, Filter]) -> list[int]:
-    """Return the rows of the live entries that pass all filters, ascending."""
     return _passing(read, filtered(filters))
 
 
 def count_where(read: _Read, filters: Mapping[str, Filter]) -> int:
-    """Return the number of live entries that pass all filters."""
     condition = filtered(filters)
     sql = f"SELECT count(*) FROM septet.entries e WHERE e.vault = %s AND e.live AND {condition.sql}"
     return scalar(read, sql, (read.vault.number, *condition.parameters))
 
 
 def expired(read: _Read, until: float, filters: Mapping[str, Filter]) -> list[int]:
-    """Return the rows of the live entries that pass all filters and expired at or before a time."""
     condition = filtered(filters)
     return _passing(read, Condition(f"e.valid_until <= %s::float8 AND {condition.sql}", (until, *condition.parameters)))
 
 
 def erased(read: _Read) -> int:
-    """Return the number of rows of deleted entries."""
     return scalar(read, "SELECT count(*) FROM septet.entries WHERE vault = %s AND NOT live", (read.vault.number,))
 
 
 def set_columns(
     write: PostgresWriting, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping, *, touch: bool
 ) -> None:
-    """Set columns of entries and their parts to the same values.
-
-    Args:
-        touch: also set ``updated_at`` to the time of the call, unless it is among the columns.
-
-    Raises:
-        EntryError: the times of an entry would contradict each other, or a value has a NUL character; roll the
-            transaction back.
-    """
     refuse_columns(columns)
     every = parts.with_parts(write, rows)
     history.keep(write, rows, columns, keeping)
@@ -105,17 +92,11 @@ def set_columns(
 
 
 def attrs_at(read: _Read, rows: Sequence[int]) -> list[tuple[int, str]]:
-    """Return row and attrs (JSON) of entries and their parts."""
     parameters = numbered(read.vault, parts.with_parts(read, rows))
     return [*read.sql.execute(f"SELECT e.row, e.attrs {_AT} ORDER BY w.place", parameters)]
 
 
 def set_attrs(write: PostgresWriting, attrs: Sequence[tuple[int, str]], keeping: Keeping) -> None:
-    """Set the attrs of each entry, and ``updated_at`` to the time of the call.
-
-    Raises:
-        EntryError: an entry would be too large, or has a NUL character; roll the transaction back.
-    """
     for _, text in attrs:
         refuse_columns({"attrs": text})
     rows = [row for row, _ in attrs]
@@ -128,11 +109,6 @@ def set_attrs(write: PostgresWriting, attrs: Sequence[tuple[int, str]], keeping:
 
 
 def set_tags(write: PostgresWriting, rows: Sequence[int], tags: Sequence[str], keeping: Keeping) -> None:
-    """Set the tags (JSON) of each entry. Retagging does not change the content, so ``updated_at`` stays.
-
-    Raises:
-        EntryError: a tag has a NUL character.
-    """
     for text in tags:
         refuse_columns({"tags": text})
     hold_rows(write, rows)
@@ -145,7 +121,6 @@ def set_tags(write: PostgresWriting, rows: Sequence[int], tags: Sequence[str], k
 
 
 def erase(write: PostgresWriting, rows: Sequence[int]) -> None:
-    """Clear entries and their parts, and remove their links, given vectors and earlier versions."""
     every = parts.with_parts(write, rows)
     if not every:
         return

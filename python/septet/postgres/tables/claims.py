@@ -28,12 +28,10 @@ _OWNERS = "SELECT DISTINCT owner FROM septet.claims WHERE vault = %s"
 
 
 def claimed(read: PostgresReading, model: str, owner: str, keys: Sequence[str], now: float) -> set[str]:
-    """Return the texts that other owners have claimed."""
     return {r[0] for r in read.sql.execute(_CLAIMED, (read.vault.number, model, list(keys), now, owner))}
 
 
 def claim(write: PostgresWriting, model: str, owner: str, keys: Sequence[str], now: float, until: float) -> list[str]:
-    """Claim texts until a time (epoch seconds); return those that no other owner has claimed."""
     vault = write.vault.number
     drop_expired(write, now)
     inserted = write.sql.execute(_CLAIM, (vault, model, owner, until, list(keys))).rowcount
@@ -44,17 +42,14 @@ def claim(write: PostgresWriting, model: str, owner: str, keys: Sequence[str], n
 
 
 def settle(write: PostgresWriting, model: str, keys: Sequence[str]) -> None:
-    """Remove the claims on texts whose vectors the same transaction stores."""
     write.sql.execute(_SETTLE, (write.vault.number, model, list(keys)))
 
 
 def release(write: PostgresWriting, owner: str) -> None:
-    """Release every claim of an owner."""
     write.sql.execute(_RELEASE, (write.vault.number, [owner]))
 
 
 def drop_dead(write: PostgresWriting) -> int:
-    """Remove the claims of this machine's dead processes and return their number; claims of other machines expire."""
     dead = [owner for (owner,) in write.sql.execute(_OWNERS, (write.vault.number,)) if is_dead(owner)]
     return write.sql.execute(_RELEASE, (write.vault.number, dead)).rowcount if dead else 0
 

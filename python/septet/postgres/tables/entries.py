@@ -60,14 +60,6 @@ _PURGE = "DELETE FROM septet.entries WHERE vault = %s AND NOT live AND id = ANY(
 
 
 def upsert(write: PostgresWriting, rows: Sequence[EntryRow], entries: Sequence[EntryRow], keeping: Keeping) -> None:
-    """Insert entries, or overwrite those with existing ids; these retain ``created_at`` unless given.
-
-    Args:
-        entries: those whose earlier versions are stored.
-
-    Raises:
-        EntryError: a text has a NUL character; nothing was written.
-    """
     refuse(rows)
     ids = list(dict.fromkeys(row.id for row in rows))
     prefetched, write.held.foreseen = write.held.foreseen, None
@@ -102,18 +94,12 @@ def upsert(write: PostgresWriting, rows: Sequence[EntryRow], entries: Sequence[E
 
 
 def find(read: _Read, ids: Sequence[str]) -> dict[str, Candidate]:
-    """Return the live entries with these ids, by id.
-
-    Raises:
-        EntryError: an id is not text.
-    """
     ids = [utf8(i, "id") for i in ids]
     hold(read, ids)
     return {c.id: c for c in map(Candidate._make, read.sql.execute(_FIND, named(read.vault, dict.fromkeys(ids))))}
 
 
 def ids_beginning(read: _Read, text: str, limit: int) -> list[str]:
-    """Return at most ``limit`` ids of live entries with a prefix, ascending. Uses the index of ids."""
     if "\0" in text:
         return []
     # U+10FFFF is the last code point.
@@ -122,7 +108,6 @@ def ids_beginning(read: _Read, text: str, limit: int) -> list[str]:
 
 
 def rows_of(read: _Read, ids: Sequence[str], kind: str | None = None) -> list[int]:
-    """Return the rows of live entries with these ids, and of this kind if given, ascending."""
     hold(read, ids)
     rows = sorted({row for (row,) in read.sql.execute(_ROWS_OF, (*named(read.vault, dict.fromkeys(ids)), kind, kind))})
     if isinstance(read, PostgresWriting):
@@ -131,7 +116,6 @@ def rows_of(read: _Read, ids: Sequence[str], kind: str | None = None) -> list[in
 
 
 def live(read: _Read) -> Iterator[Candidate]:
-    """Yield every live entry in the order of rows, those with another entry as parent last."""
     with read.sql.cursor(name="septet_live") as cursor:
         cursor.itersize = PAGE_ROWS
         cursor.execute(_LIVE, (read.vault.number,))
@@ -139,25 +123,14 @@ def live(read: _Read) -> Iterator[Candidate]:
 
 
 def ids_at(read: _Read, rows: Sequence[int]) -> list[str]:
-    """Return the ids of the entries at these rows.
-
-    Raises:
-        StoreError: a row is missing.
-    """
     return _at(read, "e.id", rows)
 
 
 def tags_at(read: _Read, rows: Sequence[int]) -> list[list[str]]:
-    """Return the tags of the entries at these rows.
-
-    Raises:
-        StoreError: a row is missing.
-    """
     return [tags_of(tags) for tags in _at(read, "e.tags", rows)]
 
 
 def purge(write: PostgresWriting) -> int:
-    """Remove deleted rows, and vectors of texts without entries; return the number of rows."""
     write.tables.texts.drop_orphans(write)
     dead = [entry_id for (entry_id,) in write.sql.execute(_DEAD, (write.vault.number,))]
     if not dead:
@@ -168,24 +141,20 @@ def purge(write: PostgresWriting) -> int:
 
 
 def count(read: _Read) -> int:
-    """Return the number of live entries, memories included."""
     return scalar(read, "SELECT count(*) FROM septet.entries WHERE vault = %s AND live", (read.vault.number,))
 
 
 def count_searchable(read: _Read, *, memories: bool = False) -> int:
-    """Return the number of searchable entries, with memories if ``memories``."""
     sql = f"SELECT count(*) FROM septet.entries e WHERE e.vault = %s AND {searched(memories)}"
     return scalar(read, sql, (read.vault.number,))
 
 
 def any_searchable(read: _Read, *, memories: bool) -> bool:
-    """Return True if there is a searchable entry, with memories if ``memories``."""
     first = f"SELECT 1 FROM septet.entries e WHERE e.vault = %s AND {searched(memories)} LIMIT 1"
     return scalar(read, f"SELECT count(*) FROM ({first}) AS found", (read.vault.number,)) > 0
 
 
 def kinds(read: _Read) -> dict[str, int]:
-    """Return the number of live entries by kind."""
     sql = 'SELECT kind, count(*) FROM septet.entries WHERE vault = %s AND live GROUP BY kind ORDER BY kind COLLATE "C"'
     return dict(read.sql.execute(sql, (read.vault.number,)).fetchall())
 

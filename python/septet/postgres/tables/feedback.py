@@ -30,46 +30,32 @@ _BY_DAY = (
 
 
 def all_rows(read: _Read) -> Iterator[FeedbackRow]:
-    """Yield every row in the order of insertion."""
     with read.sql.cursor(name="septet_feedback") as cursor:
         cursor.execute(_ALL, (read.vault.number,))
         yield from map(FeedbackRow._make, cursor)
 
 
 def record(write: PostgresWriting, row: FeedbackRow) -> None:
-    """Store one row.
-
-    Raises:
-        EntryError: the query has a NUL character.
-    """
     bucket = _bucket(write, row)
     write.sql.execute(_NEW, (write.vault.number, bucket, bucket, *row))
     counted.add(write, bucket, {FEEDBACK: {row.action: 1}}, {FEEDBACK: (1, 0)})
 
 
 def restore(write: PostgresWriting, row: FeedbackRow) -> None:
-    """Store a row of an export unless it exists, so that importing twice does not count twice.
-
-    Raises:
-        EntryError: the query has a NUL character.
-    """
     hold(write, [row.entry_id])
     if write.sql.execute(_THERE, (write.vault.number, _bucket(write, row), *row)).fetchone() is None:
         record(write, row)
 
 
 def counts(read: _Read) -> dict[str, int]:
-    """Return the number of rows by action, sorted."""
     return dict(sorted(counted.of(read, FEEDBACK, ACTIONS).items()))
 
 
 def by_day(read: _Read) -> list[tuple[int, str, int]]:
-    """Return the number of rows by day (days since 1970, UTC) and action, sorted."""
     return [(day, action, number) for day, action, number in read.sql.execute(_BY_DAY, (read.vault.number,))]
 
 
 def clear(write: PostgresWriting) -> int:
-    """Delete all feedback and return the number of rows."""
     sql = "DELETE FROM septet.feedback WHERE vault = %s RETURNING action"
     deleted = Counter(action for (action,) in write.sql.execute(sql, (write.vault.number,)))
     if deleted:

@@ -94,7 +94,6 @@ def keep_replaced(
 
 
 def of_entry(read: _Read, entry_id: str) -> list[Stored]:
-    """Return the earlier versions of a live entry, newest first."""
     if "\0" in entry_id:
         return []
     place = read.vault.number, read.vault.bucket_of(entry_id)
@@ -103,7 +102,6 @@ def of_entry(read: _Read, entry_id: str) -> list[Stored]:
 
 
 def was(read: _Read, row: int, call: str, column: str) -> Any:
-    """Return a column's value before the last such call that changed it; None if not stored."""
     rows = read.sql.execute(_WAS, (read.vault.number, read.vault.bucket_of_row(row), row, call))
     stored = (columns_of(text) for (text,) in rows)
     return next((columns[column] for columns in stored if column in columns), None)
@@ -115,12 +113,10 @@ def erase(write: PostgresWriting, rows: Sequence[int]) -> None:
 
 
 def count_older(read: _Read, until: float, rows: Sequence[int] | None) -> int:
-    """Return the number of versions replaced at or before a time, of all entries if ``rows`` is None."""
     return scalar(read, f"SELECT count(*) {_OLDER}", _older_parameters(read, until, rows))
 
 
 def drop_older(write: PostgresWriting, until: float, rows: Sequence[int] | None) -> int:
-    """Remove the versions that `count_older` counts, and return their number."""
     return write.sql.execute(f"DELETE {_OLDER}", _older_parameters(write, until, rows)).rowcount
 
 

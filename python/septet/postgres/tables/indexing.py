@@ -54,12 +54,10 @@ def prepared(vault: VaultRow, rows: Sequence[EntryRow]) -> Prepared:
 
 
 def take(write: PostgresWriting, prepared: object) -> None:
-    """Let the next write of entries use the result of `prepared`, if it has the same texts."""
     write.held.prepared = prepared if isinstance(prepared, Prepared) else None
 
 
 def rows_of(write: PostgresWriting, ids: Iterable[str]) -> list[int]:
-    """Return the rows of ids, live or deleted, in ascending order."""
     names = list(dict.fromkeys(ids))
     hold(write, names)
     parameters = ([*map(write.vault.bucket_of, names)], names, write.vault.number)

@@ -31,24 +31,16 @@ _COUNT = "SELECT count(*) FROM septet.claims WHERE vault = %s AND model = %s::te
 
 
 def make(write: PostgresWriting, model: str, address: str, name: str, owner: str, now: float, until: float) -> int:
-    """Store a job before it is submitted and return its number.
-
-    Args:
-        address: address of the provider; the job exists only there.
-        owner: process responsible for the job until ``until`` (epoch seconds).
-    """
     result = write.sql.execute(_MAKE, (write.vault.number, model, address, name, owner, until, now)).fetchone()
     assert result is not None
     return int(result[0])
 
 
 def submitted(write: PostgresWriting, job: int, batch: str) -> None:
-    """Store the provider's id of a job."""
     write.sql.execute(_SUBMITTED, (batch, write.vault.number, job))
 
 
 def take(write: PostgresWriting, model: str, address: str, owner: str, now: float, until: float) -> list[Job]:
-    """Take over the jobs of a model without a living owner, oldest first."""
     vault = write.vault.number
     dead = [other for (other,) in write.sql.execute(_OWNERS, (vault, now)) if is_dead(other)]
     if dead:
@@ -58,26 +50,21 @@ def take(write: PostgresWriting, model: str, address: str, owner: str, now: floa
 
 
 def renew(write: PostgresWriting, owner: str, until: float) -> None:
-    """Extend the ownership of an owner's jobs until a time (epoch seconds)."""
     write.sql.execute(_RENEW, (until, write.vault.number, owner))
 
 
 def let_go(write: PostgresWriting, owner: str) -> None:
-    """Release an owner's jobs; their texts stay claimed."""
     write.sql.execute(_LET_GO, (write.vault.number, [owner]))
 
 
 def drop(write: PostgresWriting, job: int) -> None:
-    """Delete a finished job and release its remaining texts."""
     write.sql.execute(_DROP, (write.vault.number, job))
     release(write, owner_of(job))
 
 
 def keys(read: PostgresReading, job: int) -> set[str]:
-    """Return the hashes of a job's texts that still lack vectors."""
     return {r[0] for r in read.sql.execute(_KEYS, (read.vault.number, owner_of(job)))}
 
 
 def count_texts(read: PostgresReading, model: str) -> int:
-    """Return the number of a model's texts in jobs."""
     return scalar(read, _COUNT, (read.vault.number, model, f"{OWNERS} "))

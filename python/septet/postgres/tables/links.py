@@ -51,11 +51,6 @@ _ALL = "SELECT node, other, type, note FROM septet.links WHERE vault = %s AND ou
 
 
 def put(write: PostgresWriting, links: Iterable[Link]) -> None:
-    """Insert or overwrite links between entries; an overwritten link counts as new.
-
-    Raises:
-        EntryError: a note or a type has a NUL character.
-    """
     stored = {link[:2]: link for link in links}
     for link in stored.values():
         refuse_texts("a link", *link)
@@ -78,7 +73,6 @@ def put(write: PostgresWriting, links: Iterable[Link]) -> None:
 
 
 def remove(write: PostgresWriting, source: str, target: str) -> bool:
-    """Remove a link; return True if it existed."""
     if "\0" in source + target:
         return False
     hold(write, (source, target))
@@ -97,7 +91,6 @@ def remove_of_rows(write: PostgresWriting, rows: Sequence[int]) -> None:
 
 
 def linked_by(read: _Read, target: str, type: str) -> str | None:
-    """Return the id of an entry with a link of this type to ``target``, or None."""
     if "\0" in target:
         return None
     hold(read, [target])
@@ -107,7 +100,6 @@ def linked_by(read: _Read, target: str, type: str) -> str | None:
 
 
 def links_of(read: _Read, entry_id: str) -> list[Link]:
-    """Return the links from and to an entry."""
     if "\0" in entry_id:
         return []
     links = read.sql.execute(_OF, (read.vault.number, read.vault.bucket_of(entry_id), entry_id))
@@ -115,7 +107,6 @@ def links_of(read: _Read, entry_id: str) -> list[Link]:
 
 
 def all_links(read: _Read) -> Iterator[Link]:
-    """Yield every link."""
     with read.sql.cursor(name="septet_links") as cursor:
         cursor.itersize = PAGE_ROWS
         cursor.execute(_ALL, (read.vault.number,))
@@ -123,5 +114,4 @@ def all_links(read: _Read) -> Iterator[Link]:
 
 
 def count(read: _Read) -> int:
-    """Return the number of links."""
     return scalar(read, "SELECT count(*) FROM septet.links WHERE vault = %s AND outgoing", (read.vault.number,))

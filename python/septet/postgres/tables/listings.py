@@ -26,23 +26,15 @@ _RUN = (
 
 
 def held(read: _Read, entry_ids: Sequence[str]) -> frozenset[str]:
-    """Return the live ids."""
     rows = read.sql.execute(_HELD, named(read.vault, dict.fromkeys(entry_ids)))
     return frozenset(entry_id for (entry_id,) in rows)
 
 
 def last_row(read: _Read) -> int:
-    """Return the highest row, 0 if there are none."""
     return scalar(read, "SELECT coalesce(max(row), 0) FROM septet.entries WHERE vault = %s", (read.vault.number,))
 
 
 def run(read: _Read, after: int, last: int) -> list[Candidate]:
-    """Return the next live entries in the order of rows, at most `RUN_ROWS` or about `RUN_CHARS` characters.
-
-    Args:
-        after: the row before the first.
-        last: the last row.
-    """
     entries, chars = [], 0
     with read.sql.cursor(name="septet_run") as cursor:
         cursor.itersize = PAGE_ROWS

@@ -7,12 +7,10 @@ from septet.postgres.tables import settings
 
 
 def get(read: PostgresReading | PostgresWriting, name: str) -> str | None:
-    """Return the mark of a name, or None."""
     return settings.get(read, f"mark:{name}")
 
 
 def put(write: PostgresWriting, name: str, value: str | None) -> None:
-    """Set the mark of a name; None removes it."""
     if value is None:
         settings.remove(write, f"mark:{name}")
     else:

@@ -28,7 +28,6 @@ _TAKEN = (
 
 
 def of(read: _Read, ids: Sequence[str]) -> list[str]:
-    """Return the ids of the parts of split entries; an entry that merely names a parent is not its part."""
     # The first read of a write, so prefetch the rest.
     if not (prefetch(read, ids).split if isinstance(read, PostgresWriting) else _any_parts(read)):
         return []
@@ -36,7 +35,6 @@ def of(read: _Read, ids: Sequence[str]) -> list[str]:
 
 
 def with_parts(read: _Read, rows: Sequence[int]) -> list[int]:
-    """Return the rows and those of the entries' parts, ascending."""
     hold_rows(read, rows)
     if not rows or not _any_parts(read):
         return [*rows]
@@ -50,7 +48,6 @@ def with_parts(read: _Read, rows: Sequence[int]) -> list[int]:
 
 
 def taken(read: _Read, parents: Mapping[str, str]) -> list[str]:
-    """Return the ids of live entries that are not parts of the parent mapped to the id."""
     hold(read, parents)
     rows = read.sql.execute(_TAKEN, named(read.vault, parents))
     return [entry_id for entry_id, parent in rows if parent != parents[entry_id]]

@@ -87,26 +87,16 @@ _EMBEDDED = (
 
 
 def text_spaces(read: PostgresReading | PostgresWriting) -> list[TextSpace]:
-    """Return every space keyed by text, newest first."""
     rows = read.sql.execute(_SPACES.format(has_vectors=has_vectors(read.vault)), (read.vault.number,))
     return [TextSpace(Space._make(space), state, filled) for *space, state, filled in rows]
 
 
 def find_space(read: PostgresReading | PostgresWriting, model: str, dimensions: int | None = None) -> Space | None:
-    """Return the newest space of a model, of a dimension if given; None if there is none."""
     result = read.sql.execute(_SPACE, (read.vault.number, model, dimensions, dimensions)).fetchone()
     return None if result is None else Space._make(result)
 
 
 def make_space(write: PostgresWriting, model: str, dimensions: int, now: float, pooling: str | None = None) -> Space:
-    """Return the space of a model and dimension; create it if it does not exist.
-
-    Args:
-        pooling: pooling of long texts in a new space.
-
-    Raises:
-        VectorError: the server cannot store vectors of this dimension.
-    """
     space = find_space(write, model, dimensions)
     if space is None:
         check_dimensions(dimensions, f"a vector of {model}")
@@ -122,7 +112,6 @@ def make_space(write: PostgresWriting, model: str, dimensions: int, now: float, 
 
 
 def begin(write: PostgresWriting, space: Space) -> None:
-    """Reuse a left or standby space: it becomes active if no other space with vectors is, else filling."""
     spaces = text_spaces(write)
     if any(t.space == space and t.state in ("left", "standby") for t in spaces):
         others = any(t.state == "active" and t.has_vectors for t in spaces)
@@ -134,20 +123,15 @@ def add_index(write: PostgresWriting) -> None:
 
 
 def is_left(read: PostgresReading | PostgresWriting, space: Space) -> bool:
-    """Return True if a space belongs to a model that is no longer used."""
     return any(t.space == space and t.state == "left" for t in text_spaces(read))
 
 
 def move(write: PostgresWriting, space: Space, state: State) -> None:
-    """Set the state of a space."""
     write.sql.execute(_MOVE, (state, write.vault.number, space.space))
 
 
 def put(write: PostgresWriting, space: Space, keys: Sequence[str], vectors: NDArray[np.float32]) -> int:
-    """Store missing vectors ``(n, d)`` of texts by their hashes; return the number of new texts.
-
-    A vector is stored in the buckets of all entries with its text, or in the bucket of the hash if there are none.
-    """
+    """A vector is stored in the buckets of all entries with its text, or in the bucket of the hash without one."""
     first = {key: at for at, key in reversed([*enumerate(keys)])}
     # Prevents the insertion of entries with these texts.
     hold_all(write)
@@ -176,15 +160,6 @@ def missing(
     after: str,
     limit: int,
 ) -> list[tuple[str, str]]:
-    """Return hash and text of live texts without a vector in a space, sorted by hash.
-
-    Args:
-        space: None for a space that does not exist yet, in which all texts are missing.
-        memories: include texts of memories.
-        beside: exclude texts with a vector in any of these spaces.
-        after: only hashes greater than this one.
-        limit: maximum texts.
-    """
     if space is not None and not coverage(read, space, memories=memories)[1]:
         return []
     condition, numbers = _without_vectors(space, memories, beside)
@@ -193,7 +168,6 @@ def missing(
 
 
 def lacking(read: PostgresReading | PostgresWriting, space: Space | None, keys: Sequence[str]) -> list[str]:
-    """Return the texts that lack a vector in a space, or in the bucket of any entry, in their order."""
     if space is None:
         return list(keys)
     present = _with_vectors(read, space, keys)
@@ -202,7 +176,6 @@ def lacking(read: PostgresReading | PostgresWriting, space: Space | None, keys: 
 
 
 def of_keys(read: PostgresReading, keys: Sequence[str], *, memories: bool = False) -> dict[str, str]:
-    """Return the texts of live entries by their hashes."""
     rows = read.sql.execute(_OF_KEYS.format(asked=searched(memories)), (read.vault.number, list(keys)))
     return {key: joined(parts) for key, *parts in rows}
 
@@ -214,7 +187,6 @@ def count_missing(
     memories: bool = False,
     beside: Sequence[Space] = (),
 ) -> int:
-    """Return the number of texts that `missing` returns without a limit; arguments as there."""
     if space is not None and not coverage(read, space, memories=memories)[1]:
         return 0
     condition, numbers = _without_vectors(space, memories, beside)
@@ -222,13 +194,11 @@ def count_missing(
 
 
 def coverage(read: PostgresReading | PostgresWriting, space: Space, *, memories: bool = False) -> tuple[int, int]:
-    """Return the numbers of live entries with and without a vector in a space, with memories if ``memories``."""
     (counts,) = covered.of(read, [space], memories=memories)
     return counts.entries, counts.missing
 
 
 def empty(write: PostgresWriting, space: Space, most: int) -> int:
-    """Remove at most ``most`` vectors of a space and return their number."""
     hold_all(write)
     page = write.sql.execute(_SOME, (write.vault.number, space.space, most)).fetchall()
     if page:
@@ -240,25 +210,21 @@ def empty(write: PostgresWriting, space: Space, most: int) -> int:
 
 
 def pooling(read: PostgresReading | PostgresWriting, space: Space) -> str | None:
-    """Return the pooling of long texts in a space; None if unknown."""
     result = read.sql.execute(_POOLING, (read.vault.number, space.space)).fetchone()
     return None if result is None or result[0] is None else str(result[0])
 
 
 def set_pooling(write: PostgresWriting, space: Space, name: str) -> None:
-    """Set the pooling of long texts in a space."""
     write.sql.execute(_SET_POOLING, (name, write.vault.number, space.space))
 
 
 def embedded(read: PostgresReading, space: Space, *, over_bytes: int, after: str, limit: int) -> list[tuple[str, str]]:
-    """Return hash and text of live texts over ``over_bytes`` with a vector in a space, sorted by hash."""
     # Up to two line ends join the three columns.
     rows = read.sql.execute(_EMBEDDED, (space.space, read.vault.number, after, over_bytes - 2, limit))
     return [(key, joined(parts)) for key, *parts in rows]
 
 
 def forget(write: PostgresWriting, space: Space, keys: Sequence[str]) -> None:
-    """Remove the vectors of texts, and of texts without entries, from a space."""
     hold_all(write)
     removed = write.sql.execute(_FORGET, (write.vault.number, space.space, list(keys)))
     covered.note(write, [*map(Change._make, removed)], -1)
@@ -271,7 +237,6 @@ def emptied_at(read: PostgresReading, space: Space) -> int:
 
 
 def left_spaces(read: PostgresReading) -> list[Space]:
-    """Return the nonempty spaces of models that are no longer used."""
     return [t.space for t in text_spaces(read) if t.state == "left" and t.has_vectors]
 
 

@@ -27,18 +27,12 @@ _VECTORS = (
 
 
 def rows_stored(read: _Read, rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
-    """Return for each row whether a live entry has the same values.
-
-    Args:
-        timed: True for rows with times from the caller; times of other rows are not compared.
-    """
     buckets, ids, vault = named(read.vault, dict.fromkeys(row.id for row in rows))
     hold(read, ids)
     return same(read.sql.execute(_ROWS, (buckets, ids, vault)), rows, timed)
 
 
 def vectors_stored(read: _Read, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
-    """Return the stored given vectors of these entries and texts, as little-endian float32 by id and model."""
     keys = [f"{item.text_hash}:{item.entry_id}" for item in vectors]
     buckets = [read.vault.bucket_of(item.entry_id) for item in vectors]
     kind, stored = read.vault.vectors, dict[str, dict[str, bytes]]()

@@ -70,14 +70,6 @@ _GIVEN = (
 
 
 def put(write: PostgresWriting, vectors: Sequence[GivenVectors], *, one_per_entry: bool, now: float) -> None:
-    """Store the given vectors of written entries.
-
-    Args:
-        one_per_entry: remove an entry's given vectors of other models.
-
-    Raises:
-        VectorError: stored vectors of the model have another dimension.
-    """
     before = _given_spaces(write)
     known = {s.model: s for s in before}
     batch = _Batch(write)
@@ -95,11 +87,6 @@ def put(write: PostgresWriting, vectors: Sequence[GivenVectors], *, one_per_entr
 
 
 def drop_stale(write: PostgresWriting, hashes: Mapping[str, str]) -> None:
-    """Remove the given vectors of entries whose text is about to change.
-
-    Args:
-        hashes: new text hash of each entry to be written, by id.
-    """
     prefetched = write.held.foreseen
     if prefetched is not None and (
         "entry" not in prefetched.spaces.values() or (not prefetched.stored and hashes.keys() <= {*prefetched.ids})
@@ -117,12 +104,10 @@ def drop_given(write: PostgresWriting, rows: Sequence[int]) -> None:
 
 
 def all_spaces(read: PostgresReading | PostgresWriting) -> list[Space]:
-    """Return every space in the order of creation, without counting entries."""
     return [Space._make(row) for row in read.sql.execute(f"{_SPACE} ORDER BY s.space", (read.vault.number,))]
 
 
 def spaces(read: PostgresReading) -> list[Space]:
-    """Return the spaces with vectors of live entries, those with most entries first."""
     every_space = all_spaces(read)
     counted = covered.of(read, every_space, memories=True) if every_space else []
     filled = [space._replace(entries=has.entries) for space, has in zip(every_space, counted) if has.entries]
@@ -151,7 +136,6 @@ def choose(read: PostgresReading, model: str | None, dimensions: int) -> Space |
 
 
 def of_rows(read: PostgresReading, space: Space, rows: Sequence[int]) -> list[StoredVector]:
-    """Return the vectors of the entries at these rows in a space, each with the position of its row, in order."""
     sql = _AT_ROWS.format(sent=sent(read.vault.vectors), key=vector_key(space.keyed_by))
     vectors = read.sql.execute(sql, (*numbered(read.vault, rows), space.space), binary=True).fetchall()
     blobs = _blobs(read, space, [vector for _, vector in vectors])
@@ -159,7 +143,6 @@ def of_rows(read: PostgresReading, space: Space, rows: Sequence[int]) -> list[St
 
 
 def of_ids(read: PostgresReading, model: str, dimensions: int, ids: Sequence[str]) -> dict[str, bytes]:
-    """Return the vectors (little-endian float32) of live entries by id; given vectors precede those of providers."""
     vectors: dict[str, bytes] = {}
     # Given vectors last, so that they overwrite those of providers.
     for space in sorted(all_spaces(read), key=lambda s: s.keyed_by, reverse=True):
@@ -172,7 +155,6 @@ def of_ids(read: PostgresReading, model: str, dimensions: int, ids: Sequence[str
 
 
 def given(read: PostgresReading) -> Iterator[tuple[str, str, bytes]]:
-    """Yield id, model and vector (little-endian float32) of all given vectors of live entries."""
     sql = _GIVEN.format(sent=sent(read.vault.vectors))
     with read.sql.cursor("septet_given_vectors") as cursor:
         cursor.execute(sql, (read.vault.number,), binary=True)

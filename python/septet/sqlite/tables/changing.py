@@ -24,42 +24,30 @@ _THESE = "row IN (SELECT value FROM json_each(?))"
 
 
 def rows_where(read: SqliteReading | SqliteWriting, filters: Mapping[str, Filter]) -> list[int]:
-    """Return the rows of live entries that pass all filters, ascending."""
     condition = filtered(filters)
     sql = f"SELECT e.row FROM entries e WHERE e.live AND {condition.sql}"
     return sorted(row for (row,) in read.sql.execute(sql, condition.parameters))
 
 
 def count_where(read: SqliteReading | SqliteWriting, filters: Mapping[str, Filter]) -> int:
-    """Return the number of live entries that pass all filters."""
     condition = filtered(filters)
     sql = f"SELECT count(*) FROM entries e WHERE e.live AND {condition.sql}"
     return int(read.sql.execute(sql, condition.parameters).fetchone()[0])
 
 
 def expired(read: SqliteReading | SqliteWriting, until: float, filters: Mapping[str, Filter]) -> list[int]:
-    """Return the rows of live entries that pass all filters and whose validity ended at or before a time."""
     condition = filtered(filters)
     sql = f"SELECT e.row FROM entries e WHERE e.live AND e.valid_until <= ? AND {condition.sql}"
     return sorted(row for (row,) in read.sql.execute(sql, (until, *condition.parameters)))
 
 
 def erased(read: SqliteReading | SqliteWriting) -> int:
-    """Return the number of empty rows of deleted entries."""
     return int(read.sql.execute("SELECT count(*) FROM entries WHERE NOT live").fetchone()[0])
 
 
 def set_columns(
     write: SqliteWriting, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping, *, touch: bool
 ) -> None:
-    """Set columns of entries and their parts.
-
-    Args:
-        touch: also set ``updated_at`` to the time of the call, unless it is among the columns.
-
-    Raises:
-        EntryError: the times of an entry would contradict each other; roll the transaction back.
-    """
     history.keep(write, rows, columns, keeping)
     note_altered(write, rows)
     every = parts.with_parts(write, rows)
@@ -84,17 +72,11 @@ def set_columns(
 
 
 def attrs_at(read: SqliteReading | SqliteWriting, rows: Sequence[int]) -> list[tuple[int, str]]:
-    """Return ``(row, attrs as JSON)`` of entries and their parts."""
     sql = "SELECT e.row, e.attrs FROM json_each(?) j JOIN entries e ON e.row = j.value"
     return read.sql.execute(sql, (json.dumps(parts.with_parts(read, rows)),)).fetchall()
 
 
 def set_attrs(write: SqliteWriting, attrs: Sequence[tuple[int, str]], keeping: Keeping) -> None:
-    """Set each entry's attrs (JSON), and ``updated_at`` to the time of the call.
-
-    Raises:
-        EntryError: an entry would be too large; roll the transaction back.
-    """
     note_altered(write, [row for row, _ in attrs])
     if keeping.most:
         before = dict(attrs_at(write, [row for row, _ in attrs]))
@@ -107,7 +89,6 @@ def set_attrs(write: SqliteWriting, attrs: Sequence[tuple[int, str]], keeping: K
 
 
 def set_tags(write: SqliteWriting, rows: Sequence[int], tags: Sequence[str], keeping: Keeping) -> None:
-    """Set each entry's tags (JSON). Keeps ``updated_at``: retagging does not change the content."""
     note_altered(write, rows)
     indexing.unindex(write, rows)
     history.keep(write, rows, {"tags": ""}, keeping)
@@ -120,7 +101,6 @@ def set_tags(write: SqliteWriting, rows: Sequence[int], tags: Sequence[str], kee
 
 
 def erase(write: SqliteWriting, rows: Sequence[int]) -> None:
-    """Empty entries and their parts; remove their links, stored vectors and earlier versions."""
     every = parts.with_parts(write, rows)
     if not every:
         return

@@ -15,13 +15,11 @@ _THESE = "model = ? AND key IN (SELECT value FROM json_each(?))"
 
 
 def claimed(read: SqliteReading | SqliteWriting, model: str, owner: str, keys: Sequence[str], now: float) -> set[str]:
-    """Return the texts claimed by others."""
     sql = f"SELECT key FROM claims WHERE {_THESE} AND until > ? AND until <= ? AND owner <> ?"
     return {r[0] for r in read.sql.execute(sql, (model, json.dumps(list(keys)), now, now + LONGEST_S, owner))}
 
 
 def claim(write: SqliteWriting, model: str, owner: str, keys: Sequence[str], now: float, until: float) -> list[str]:
-    """Claim texts until a time (epoch seconds); return those that no other owner has claimed."""
     drop_expired(write, now)
     write.sql.executemany(
         "INSERT INTO claims (model, key, owner, until) VALUES (?, ?, ?, ?) ON CONFLICT (model, key) "
@@ -34,20 +32,14 @@ def claim(write: SqliteWriting, model: str, owner: str, keys: Sequence[str], now
 
 
 def settle(write: SqliteWriting, model: str, keys: Sequence[str]) -> None:
-    """Remove the claims on texts whose vectors are stored in the same transaction."""
     write.sql.execute(f"DELETE FROM claims WHERE {_THESE}", (model, json.dumps(list(keys))))
 
 
 def release(write: SqliteWriting, owner: str) -> None:
-    """Release every claim of an owner."""
     write.sql.execute("DELETE FROM claims WHERE owner = ?", (owner,))
 
 
 def drop_dead(write: SqliteWriting) -> int:
-    """Remove the claims of dead processes of this machine; return the number of freed texts.
-
-    Claims of other machines expire.
-    """
     owners = [r[0] for r in write.sql.execute("SELECT DISTINCT owner FROM claims")]
     dead = [(owner,) for owner in owners if is_dead(owner)]
     return write.sql.executemany("DELETE FROM claims WHERE owner = ?", dead).rowcount if dead else 0

@@ -90,11 +90,6 @@ def row_of(draft: Draft) -> EntryRow:
 
 
 def upsert(write: SqliteWriting, rows: Sequence[EntryRow], entries: Sequence[EntryRow], keeping: Keeping) -> None:
-    """Insert entries, or overwrite those whose id exists, keeping ``created_at`` unless it is set.
-
-    Args:
-        entries: the rows with earlier versions; parts have none.
-    """
     known = indexing.rows_of(write, [row.id for row in rows])
     last = indexing.last_row(write)
     if known:
@@ -105,11 +100,6 @@ def upsert(write: SqliteWriting, rows: Sequence[EntryRow], entries: Sequence[Ent
 
 
 def find(read: SqliteReading | SqliteWriting, ids: Sequence[str]) -> dict[str, Candidate]:
-    """Return live entries by id.
-
-    Raises:
-        EntryError: an id is not text.
-    """
     wanted_ids = [utf8(i, "id") for i in ids]
     source, parameter = listed(wanted_ids)
     sql = f"SELECT {CANDIDATE} FROM {source} j JOIN entries e ON e.id = j.value WHERE e.live"
@@ -118,14 +108,12 @@ def find(read: SqliteReading | SqliteWriting, ids: Sequence[str]) -> dict[str, C
 
 
 def ids_beginning(read: SqliteReading, text: str, limit: int) -> list[str]:
-    """Return at most ``limit`` ids of live entries that begin with a text, ascending; uses the index of ids."""
     sql = "SELECT id FROM entries WHERE id >= ? AND id < ? AND live ORDER BY id LIMIT ?"
     # U+10FFFF is the last character.
     return [id for (id,) in read.sql.execute(sql, (text, f"{text}\U0010ffff", limit))]
 
 
 def rows_of(read: SqliteReading | SqliteWriting, ids: Sequence[str], kind: str | None = None) -> list[int]:
-    """Return the rows of live entries with these ids, optionally of one kind, ascending."""
     source, parameter = listed(ids)
     which = "e.live" if kind is None else "e.live AND e.kind = ?"
     sql = f"SELECT DISTINCT e.row FROM {source} j JOIN entries e ON e.id = j.value WHERE {which} ORDER BY e.row"
@@ -133,7 +121,6 @@ def rows_of(read: SqliteReading | SqliteWriting, ids: Sequence[str], kind: str |
 
 
 def live(read: SqliteReading) -> Iterator[Candidate]:
-    """Yield every live entry in the order of rows, children after all others."""
     for condition in ("e.parent IS NULL OR e.parent = e.id", "e.parent <> e.id"):
         sql = f"SELECT {CANDIDATE} FROM entries e WHERE e.live AND ({condition}) ORDER BY e.row"
         yield from typed_pages(Candidate, read.sql.execute(sql))
@@ -194,11 +181,6 @@ def texts_at(read: SqliteReading, rows: Sequence[int]) -> list[str]:
 
 
 def ids_at(read: SqliteReading, rows: Sequence[int]) -> list[str]:
-    """Return the ids of the entries at the given rows.
-
-    Raises:
-        StoreError: a row is missing.
-    """
     return [entry_id for (entry_id,) in facts_at(read, ("e.id",), rows)]
 
 
@@ -222,11 +204,6 @@ def places_at(read: SqliteReading, rows: Sequence[int]) -> list[tuple[str, int, 
 
 
 def tags_at(read: SqliteReading, rows: Sequence[int]) -> list[list[str]]:
-    """Return the tags of the entries at the given rows.
-
-    Raises:
-        StoreError: a row is missing.
-    """
     return [tags_of(tags) for (tags,) in facts_at(read, ("e.tags",), rows)]
 
 
@@ -249,7 +226,6 @@ def titles_at(read: SqliteReading, rows: Sequence[int]) -> list[str]:
 
 
 def purge(write: SqliteWriting) -> int:
-    """Remove deleted rows, and vectors of deleted texts; return the number of rows."""
     texts.drop_orphans(write)
     latest = write.sql.execute("SELECT max(generation) FROM entries WHERE NOT live").fetchone()[0]
     if latest is None:
@@ -278,24 +254,20 @@ def last_row(read: SqliteReading) -> int:
 
 
 def count(read: SqliteReading) -> int:
-    """Return the number of live entries, memories included."""
     return int(read.sql.execute("SELECT count(*) FROM entries WHERE live").fetchone()[0])
 
 
 def count_searchable(read: SqliteReading, *, memories: bool = False) -> int:
-    """Return the number of searchable entries, including memories if ``memories``."""
     condition = FINDABLE if memories else f"e.live AND {SEARCHABLE}"
     return int(read.sql.execute(f"SELECT count(*) FROM entries e WHERE {condition}").fetchone()[0])
 
 
 def any_searchable(read: SqliteReading, *, memories: bool) -> bool:
-    """Return True if there is a live entry; memories count if ``memories``."""
     condition = FINDABLE if memories else f"e.live AND {SEARCHABLE}"
     return read.sql.execute(f"SELECT 1 FROM entries e WHERE {condition} LIMIT 1").fetchone() is not None
 
 
 def kinds(read: SqliteReading) -> dict[str, int]:
-    """Return the number of live entries by kind."""
     sql = "SELECT kind, count(*) FROM entries WHERE live GROUP BY kind ORDER BY kind"
     return dict(typed(TextCount, read.sql.execute(sql)))
 

@@ -12,18 +12,15 @@ _DAY_S = 86_400.0
 
 
 def all_rows(read: SqliteReading) -> Iterator[FeedbackRow]:
-    """Yield every row in insertion order."""
     sql = "SELECT query, entry_id, action, created_at FROM feedback ORDER BY row"
     return typed_pages(FeedbackRow, read.sql.execute(sql))
 
 
 def record(write: SqliteWriting, row: FeedbackRow) -> None:
-    """Store one row."""
     write.sql.execute("INSERT INTO feedback (query, entry_id, action, created_at) VALUES (?, ?, ?, ?)", row)
 
 
 def restore(write: SqliteWriting, row: FeedbackRow) -> None:
-    """Store a row of an export unless it exists: importing twice must not count twice."""
     write.sql.execute(
         "INSERT INTO feedback (query, entry_id, action, created_at) SELECT ?, ?, ?, ? WHERE NOT EXISTS ("
         "SELECT 1 FROM feedback WHERE query = ? AND entry_id = ? AND action = ? AND created_at = ?)",
@@ -32,13 +29,11 @@ def restore(write: SqliteWriting, row: FeedbackRow) -> None:
 
 
 def counts(read: SqliteReading) -> dict[str, int]:
-    """Return the number of rows by action, in the order of actions."""
     sql = "SELECT action, count(*) FROM feedback GROUP BY action ORDER BY action"
     return dict(typed(TextCount, read.sql.execute(sql)))
 
 
 def by_day(read: SqliteReading) -> list[tuple[int, str, int]]:
-    """Return the number of rows by day (whole days since 1970, UTC) and action, in the order of days."""
     sql = (
         f"SELECT CAST(created_at / {_DAY_S} AS INTEGER) - (created_at < 0) AS day, action, count(*) FROM feedback "
         "GROUP BY day, action ORDER BY day"
@@ -47,5 +42,4 @@ def by_day(read: SqliteReading) -> list[tuple[int, str, int]]:
 
 
 def clear(write: SqliteWriting) -> int:
-    """Delete all feedback; return the number of rows."""
     return write.sql.execute("DELETE FROM feedback").rowcount

@@ -68,7 +68,6 @@ def keep_replaced(write: SqliteWriting, rows: Sequence[Any], keeping: Keeping) -
 
 
 def of_entry(read: SqliteReading, entry_id: str) -> list[Stored]:
-    """Return the earlier versions of a live entry, the latest first."""
     now = read.sql.execute(
         f"SELECT e.row, e.id, {', '.join(f'e.{name}' for name in COLUMNS)} FROM entries e WHERE e.id = ? AND e.live",
         (entry_id,),
@@ -80,7 +79,6 @@ def of_entry(read: SqliteReading, entry_id: str) -> list[Stored]:
 
 
 def was(read: SqliteReading | SqliteWriting, row: int, call: str, column: str) -> Any:
-    """Return the value of a column before the last such call that changed it; None if unknown."""
     sql = (
         "SELECT columns FROM history WHERE entry = ? AND call = ? AND json_type(columns, '$.' || ?) IS NOT NULL "
         "ORDER BY version DESC LIMIT 1"
@@ -95,7 +93,6 @@ def erase(write: SqliteWriting, rows: Sequence[int]) -> None:
 
 
 def count_older(read: SqliteReading, until: float, rows: Sequence[int] | None) -> int:
-    """Return the number of versions replaced at or before a time, of all entries or some."""
     if not _exists(read):
         return 0
     condition, parameters = _older(until, rows)
@@ -103,7 +100,6 @@ def count_older(read: SqliteReading, until: float, rows: Sequence[int] | None) -
 
 
 def drop_older(write: SqliteWriting, until: float, rows: Sequence[int] | None) -> int:
-    """Remove the versions replaced at or before a time, of all entries or some; return their number."""
     condition, parameters = _older(until, rows)
     return write.sql.execute(f"DELETE FROM history WHERE {condition}", parameters).rowcount
 

@@ -52,7 +52,6 @@ _TABLES = (
 
 
 def rows_of(write: SqliteWriting, ids: Sequence[str]) -> list[int]:
-    """Return the rows of existing ids, live or not, ascending."""
     sql = "SELECT DISTINCT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value ORDER BY e.row"
     return [row for (row,) in write.sql.execute(sql, (json.dumps(list(ids)),))]
 
@@ -151,10 +150,7 @@ def take(write: SqliteWriting, prepared: object) -> None:
 
 
 def merge(write: SqliteWriting) -> None:
-    """Merge the full-text index, dropping terms of deleted rows. No-op if none were deleted.
-
-    FTS5 keeps the words of removed rows, with their positions, until it merges their segments.
-    """
+    """FTS5 keeps the words of removed rows, with their positions, until it merges their segments."""
     for t in _TABLES:
         write.sql.execute(f"INSERT INTO {t.name} ({t.name}) VALUES ('optimize')")
 

@@ -13,12 +13,6 @@ from septet.store.typed import typed
 
 
 def make(write: SqliteWriting, model: str, address: str, name: str, owner: str, now: float, until: float) -> int:
-    """Record a job before its submission; return its number.
-
-    Args:
-        address: of the provider; no other address has the job.
-        owner: the process that polls it, until a time (epoch seconds).
-    """
     cursor = write.sql.execute(
         "INSERT INTO jobs (model, place, name, owner, until, created_at) VALUES (?, ?, ?, ?, ?, ?)",
         (model, address, name, owner, until, now),
@@ -28,12 +22,10 @@ def make(write: SqliteWriting, model: str, address: str, name: str, owner: str, 
 
 
 def submitted(write: SqliteWriting, job: int, batch: str) -> None:
-    """Store the provider's id of a job."""
     write.sql.execute("UPDATE jobs SET batch = ? WHERE job = ?", (batch, job))
 
 
 def take(write: SqliteWriting, model: str, address: str, owner: str, now: float, until: float) -> list[Job]:
-    """Take over the jobs of a model whose owners are dead, the oldest first."""
     sql = "SELECT DISTINCT owner FROM jobs WHERE until > ? AND owner <> ''"
     owners = [r[0] for r in write.sql.execute(sql, (now,))]
     write.sql.executemany(
@@ -46,27 +38,22 @@ def take(write: SqliteWriting, model: str, address: str, owner: str, now: float,
 
 
 def renew(write: SqliteWriting, owner: str, until: float) -> None:
-    """Extend the ownership of jobs."""
     write.sql.execute("UPDATE jobs SET until = ? WHERE owner = ?", (until, owner))
 
 
 def let_go(write: SqliteWriting, owner: str) -> None:
-    """Release jobs to the next process; their texts stay claimed."""
     write.sql.execute("UPDATE jobs SET owner = '' WHERE owner = ?", (owner,))
 
 
 def drop(write: SqliteWriting, job: int) -> None:
-    """Delete a finished job, and release its texts without vectors."""
     write.sql.execute("DELETE FROM jobs WHERE job = ?", (job,))
     claims.release(write, owner_of(job))
 
 
 def keys(read: SqliteReading, job: int) -> set[str]:
-    """Return the hashes of a job's pending texts."""
     return {r[0] for r in read.sql.execute("SELECT key FROM claims WHERE owner = ?", (owner_of(job),))}
 
 
 def count_texts(read: SqliteReading, model: str) -> int:
-    """Return the number of texts of a model in jobs."""
     sql = "SELECT count(*) FROM claims WHERE model = ? AND owner GLOB ?"
     return int(read.sql.execute(sql, (model, f"{OWNERS} *")).fetchone()[0])

@@ -15,7 +15,6 @@ _WALKED = f"(l.type <> '{NEXT}' OR s.kind <> 'chunk' OR t.kind <> 'chunk' OR t.p
 
 
 def put(write: SqliteWriting, links: Iterable[Link]) -> None:
-    """Store links; a link that exists gets the new type and note, and counts as new."""
     stored = list(links)
     write.sql.executemany(
         "INSERT INTO links VALUES (?, ?, ?, ?) "
@@ -26,7 +25,6 @@ def put(write: SqliteWriting, links: Iterable[Link]) -> None:
 
 
 def remove(write: SqliteWriting, source: str, target: str) -> bool:
-    """Remove a link; return True if it existed."""
     there = write.sql.execute("DELETE FROM links WHERE source = ? AND target = ?", (source, target)).rowcount > 0
     if there:
         _note_changes(write, [(source, target)])
@@ -48,7 +46,6 @@ def remove_of_rows(write: SqliteWriting, rows: Sequence[int]) -> None:
 
 
 def linked_by(read: SqliteReading | SqliteWriting, target: str, type: str) -> str | None:
-    """Return an entry that links to another one by a type, or None."""
     row = read.sql.execute("SELECT source FROM links WHERE target = ? AND type = ?", (target, type)).fetchone()
     return None if row is None else str(row[0])
 
@@ -88,18 +85,15 @@ def changed_row_links(read: SqliteReading, since: int) -> list[tuple[int, int, i
 
 
 def links_of(read: SqliteReading, entry_id: str) -> list[Link]:
-    """Return the links from and to an entry."""
     sql = "SELECT source, target, type, note FROM links WHERE source = ? OR target = ? ORDER BY source, target"
     return typed(Link, read.sql.execute(sql, (entry_id, entry_id)))
 
 
 def all_links(read: SqliteReading) -> Iterator[Link]:
-    """Yield every link."""
     return typed_pages(Link, read.sql.execute("SELECT source, target, type, note FROM links"))
 
 
 def count(read: SqliteReading) -> int:
-    """Return the number of links."""
     return int(read.sql.execute("SELECT count(*) FROM links").fetchone()[0])
 
 

@@ -109,24 +109,16 @@ def ids(read: SqliteReading, rows: Sequence[int] | None = None) -> Iterator[tupl
 
 
 def held(read: SqliteReading, entry_ids: Sequence[str]) -> frozenset[str]:
-    """Return the ids of live entries."""
     source, parameter = listed(list(entry_ids))
     sql = f"SELECT e.id FROM {source} j CROSS JOIN entries e ON e.id = j.value WHERE e.live"
     return frozenset(id for (id,) in read.sql.execute(sql, (parameter,)))
 
 
 def last_row(read: SqliteReading) -> int:
-    """Return the highest row; 0 if empty."""
     return int(read.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
 
 
 def run(read: SqliteReading, after: int, last: int) -> list[Candidate]:
-    """Return the next live entries in the order of rows: some hundred, or a few megabytes; empty at the end.
-
-    Args:
-        after: the row before the first.
-        last: the last row to include.
-    """
     sql = f"SELECT {CANDIDATE} FROM entries e WHERE e.row > ? AND e.row <= ? AND e.live ORDER BY e.row LIMIT {RUN_ROWS}"
     candidates, chars = [], 0
     for entry in typed_pages(Candidate, read.sql.execute(sql, (after, last))):

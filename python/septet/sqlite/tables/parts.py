@@ -20,7 +20,6 @@ _ANY = "SELECT 1 FROM entries WHERE parent IS NOT NULL LIMIT 1"
 
 
 def of(read: SqliteReading | SqliteWriting, ids: Sequence[str]) -> list[str]:
-    """Return the ids of the parts of split entries; other children are not parts."""
     # Most vaults have no parts, and every write calls this.
     if read.sql.execute(_ANY).fetchone() is None:
         return []
@@ -32,7 +31,6 @@ def of(read: SqliteReading | SqliteWriting, ids: Sequence[str]) -> list[str]:
 
 
 def with_parts(read: SqliteReading | SqliteWriting, rows: Sequence[int]) -> list[int]:
-    """Return rows together with those of their parts, ascending."""
     if not rows or read.sql.execute(_ANY).fetchone() is None:
         return [*rows]
     sql = (
@@ -43,7 +41,6 @@ def with_parts(read: SqliteReading | SqliteWriting, rows: Sequence[int]) -> list
 
 
 def taken(read: SqliteReading | SqliteWriting, parents: Mapping[str, str]) -> list[str]:
-    """Return the ids that exist and are not parts of the given parent."""
     sql = "SELECT e.id, e.parent FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live ORDER BY j.key"
     rows = read.sql.execute(sql, (json.dumps(list(parents)),))
     return [id for id, parent in rows if parent != parents[id]]

@@ -23,7 +23,6 @@ _NO_TEXT = "key NOT IN (SELECT text_hash FROM entries WHERE live UNION ALL SELEC
 
 
 def text_spaces(read: SqliteReading | SqliteWriting) -> list[TextSpace]:
-    """Return every space keyed by text, the latest first."""
     states: Mapping[str, State] = dict(read.sql.execute("SELECT key, value FROM meta WHERE key GLOB 'state:*'"))
     spaces = []
     for space in typed_spaces(read.sql.execute(f"{_SPACE} ORDER BY space DESC")):
@@ -33,18 +32,12 @@ def text_spaces(read: SqliteReading | SqliteWriting) -> list[TextSpace]:
 
 
 def find_space(read: SqliteReading | SqliteWriting, model: str, dimensions: int | None = None) -> Space | None:
-    """Return the space of a model, the latest if no dimension is named; None if there is none."""
     sql = f"{_SPACE} AND model = ? AND (? IS NULL OR dimensions = ?) ORDER BY space DESC"
     row = read.sql.execute(sql, (model, dimensions, dimensions)).fetchone()
     return None if row is None else typed_spaces([row])[0]
 
 
 def make_space(write: SqliteWriting, model: str, dimensions: int, now: float, pooling: str | None = None) -> Space:
-    """Return the space of a model and a dimension; create it if missing.
-
-    Args:
-        pooling: pooling of long texts in a new space.
-    """
     space = find_space(write, model, dimensions)
     if space is None:
         write.sql.execute(
@@ -60,7 +53,6 @@ def make_space(write: SqliteWriting, model: str, dimensions: int, now: float, po
 
 
 def begin(write: SqliteWriting, space: Space) -> None:
-    """Begin to fill a space that was left or on standby: it becomes active if no other is, else filling."""
     everything = text_spaces(write)
     if any(t.space == space and t.state in ("left", "standby") for t in everything):
         others = any(t.state == "active" and t.has_vectors for t in everything)
@@ -68,22 +60,18 @@ def begin(write: SqliteWriting, space: Space) -> None:
 
 
 def add_index(write: SqliteWriting) -> None:
-    """Create the index over texts if missing; vaults without an embedder do not need it."""
     write.sql.execute("CREATE INDEX IF NOT EXISTS entries_by_text ON entries (text_hash, kind, live) WHERE live")
 
 
 def is_left(read: SqliteReading | SqliteWriting, space: Space) -> bool:
-    """Return True if a space belongs to an unused model."""
     return any(t.space == space and t.state == "left" for t in text_spaces(read))
 
 
 def move(write: SqliteWriting, space: Space, state: State) -> None:
-    """Set the state of a space."""
     write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"state:{space.space}", state))
 
 
 def put(write: SqliteWriting, space: Space, keys: Sequence[str], vectors: NDArray[np.float32]) -> int:
-    """Store the vectors ``(n, d)`` of texts by hash unless they exist; return the number of new ones."""
     rows = vectors.astype("<f4", copy=False)
     return write.sql.executemany(
         "INSERT INTO vectors (space, key, vector, generation) VALUES (?, ?, ?, ?) ON CONFLICT (key, space) DO NOTHING",
@@ -118,14 +106,6 @@ def missing(
     after: str,
     limit: int,
 ) -> list[tuple[str, str]]:
-    """Return live texts without a vector in a space: hash and text, in the order of hashes.
-
-    Args:
-        space: None for a space that does not exist yet, which lacks every vector.
-        memories: include memories.
-        beside: skip texts with a vector in any of these spaces.
-        after: only hashes after this one.
-    """
     sql = (
         "SELECT e.text_hash, e.title, e.description, e.context FROM entries e "
         f"WHERE {_lacking(memories, 1 + len(beside))} "
@@ -136,7 +116,6 @@ def missing(
 
 
 def lacking(read: SqliteReading | SqliteWriting, space: Space | None, keys: Sequence[str]) -> list[str]:
-    """Return the texts without a vector in a space, in their order."""
     if space is None:
         return list(keys)
     sql = "SELECT v.key FROM json_each(?) j JOIN vectors v ON v.key = j.value AND v.space = ?"
@@ -145,7 +124,6 @@ def lacking(read: SqliteReading | SqliteWriting, space: Space | None, keys: Sequ
 
 
 def of_keys(read: SqliteReading, keys: Sequence[str], *, memories: bool = False) -> dict[str, str]:
-    """Return the texts of live entries by hash; hashes of deleted texts are skipped."""
     sql = (
         "SELECT e.text_hash, e.title, e.description, e.context FROM json_each(?) j JOIN entries e "
         f"ON e.text_hash = j.value WHERE {_embedded(memories)} GROUP BY e.text_hash"
@@ -156,17 +134,11 @@ def of_keys(read: SqliteReading, keys: Sequence[str], *, memories: bool = False)
 def count_missing(
     read: SqliteReading | SqliteWriting, space: Space | None, *, memories: bool = False, beside: Sequence[Space] = ()
 ) -> int:
-    """Return the number of live texts without a vector in a space, including memories if embedded.
-
-    Args:
-        beside: skip texts with a vector in any of these spaces.
-    """
     sql = f"SELECT count(DISTINCT e.text_hash) FROM entries e WHERE {_lacking(memories, 1 + len(beside))}"
     return int(read.sql.execute(sql, (_number(space), *map(_number, beside))).fetchone()[0])
 
 
 def coverage(read: SqliteReading, space: Space, *, memories: bool = False) -> tuple[int, int]:
-    """Return the number of live entries with and without a vector in a space, including memories if embedded."""
     sql = (
         "SELECT count(v.key), count(*) FROM entries e "
         f"LEFT JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? WHERE {_embedded(memories)}"
@@ -176,7 +148,6 @@ def coverage(read: SqliteReading, space: Space, *, memories: bool = False) -> tu
 
 
 def empty(write: SqliteWriting, space: Space, most: int) -> int:
-    """Remove at most ``most`` vectors of a space; return their number."""
     count = write.sql.execute(
         "DELETE FROM vectors WHERE row IN (SELECT row FROM vectors WHERE space = ? AND generation > 0 LIMIT ?)",
         (space.space, most),
@@ -186,18 +157,15 @@ def empty(write: SqliteWriting, space: Space, most: int) -> int:
 
 
 def pooling(read: SqliteReading | SqliteWriting, space: Space) -> str | None:
-    """Return the pooling of long texts in a space; None if unknown."""
     row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"pooling:{space.space}",)).fetchone()
     return None if row is None else str(row[0])
 
 
 def set_pooling(write: SqliteWriting, space: Space, name: str) -> None:
-    """Record the pooling of long texts in a space."""
     write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"pooling:{space.space}", name))
 
 
 def embedded(read: SqliteReading, space: Space, *, over_bytes: int, after: str, limit: int) -> list[tuple[str, str]]:
-    """Return live texts over a size that have a vector in a space: hash and text, in the order of hashes."""
     size = " + ".join(f"length(CAST(e.{part} AS BLOB))" for part in ("title", "description", "context"))
     sql = (
         "SELECT e.text_hash, e.title, e.description, e.context FROM entries e JOIN vectors v ON v.key = e.text_hash "
@@ -210,7 +178,6 @@ def embedded(read: SqliteReading, space: Space, *, over_bytes: int, after: str, 
 
 
 def forget(write: SqliteWriting, space: Space, keys: Sequence[str]) -> None:
-    """Remove the vectors of texts from a space, and those of deleted texts."""
     write.sql.execute(
         f"DELETE FROM vectors WHERE space = ? AND (key IN (SELECT value FROM json_each(?)) OR {_NO_TEXT})",
         (space.space, json.dumps(list(keys))),
@@ -226,7 +193,6 @@ def emptied_at(read: SqliteReading, space: Space) -> int:
 
 
 def left_spaces(read: SqliteReading) -> list[Space]:
-    """Return the spaces with vectors of unused models."""
     return [t.space for t in text_spaces(read) if t.state == "left" and t.has_vectors]
 
 

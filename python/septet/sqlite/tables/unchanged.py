@@ -11,11 +11,6 @@ from septet.store.rules import SELECTED, same
 
 
 def rows_stored(read: SqliteReading, rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
-    """Return True for each row that a live entry already equals.
-
-    Args:
-        timed: True for rows with times from the caller; times of the clock are not compared.
-    """
     source, parameter = listed([row.id for row in rows])
     sql = (
         f"SELECT {', '.join(f'e.{name}' for name in SELECTED)} FROM {source} j "
@@ -25,7 +20,6 @@ def rows_stored(read: SqliteReading, rows: Sequence[EntryRow], timed: Sequence[b
 
 
 def vectors_stored(read: SqliteReading, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
-    """Return the stored vectors of entries with these ids and texts, as little-endian float32 by model."""
     source, parameter = listed([f"{vector.text_hash}:{vector.entry_id}" for vector in vectors])
     sql = (
         f"SELECT j.key, s.model, v.vector FROM {source} j JOIN vectors v ON v.key = j.value "

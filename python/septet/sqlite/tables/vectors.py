@@ -49,14 +49,6 @@ def checked(vector: VectorLike | None, model: object, entry_id: str) -> dict[str
 
 
 def put(write: SqliteWriting, vectors: Sequence[GivenVectors], *, one_per_entry: bool, now: float) -> None:
-    """Store vectors passed with entries that are already written.
-
-    Args:
-        one_per_entry: remove an entry's stored vectors of other models.
-
-    Raises:
-        VectorError: the model's vectors have another dimension.
-    """
     known = {s.model: s for s in _given_spaces(write)}
     rows: list[tuple[int, str, bytes]] = []
     for vector in vectors:
@@ -73,11 +65,6 @@ def put(write: SqliteWriting, vectors: Sequence[GivenVectors], *, one_per_entry:
 
 
 def drop_stale(write: SqliteWriting, hashes: Mapping[str, str]) -> None:
-    """Remove the stored vectors of entries whose text is about to change.
-
-    Args:
-        hashes: the new text hash of each entry about to be written, by id.
-    """
     if write.sql.execute("SELECT 1 FROM spaces WHERE keyed_by = 'entry' LIMIT 1").fetchone() is None:
         return
     sql = "SELECT e.id, e.text_hash FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
@@ -98,13 +85,11 @@ def drop_given(write: SqliteWriting, rows: Sequence[int]) -> None:
 
 
 def all_spaces(read: SqliteReading) -> list[Space]:
-    """Return every space in creation order, without counting entries."""
     sql = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces ORDER BY space"
     return typed_spaces(read.sql.execute(sql))
 
 
 def spaces(read: SqliteReading) -> list[Space]:
-    """Return all spaces with vectors of live entries, the fullest first."""
     choices = []
     for space in all_spaces(read):
         key = vector_key(space.keyed_by)
@@ -138,7 +123,6 @@ def choose(read: SqliteReading, model: str | None, dimensions: int) -> Space | N
 
 
 def of_rows(read: SqliteReading, space: Space, rows: Sequence[int]) -> list[StoredVector]:
-    """Return the vectors of rows in a space, by the position of the row, in order."""
     sql = (
         "SELECT j.key, v.vector FROM json_each(?) j JOIN entries e ON e.row = j.value "
         f"JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? ORDER BY j.key"
@@ -147,7 +131,6 @@ def of_rows(read: SqliteReading, space: Space, rows: Sequence[int]) -> list[Stor
 
 
 def of_ids(read: SqliteReading, model: str, dimensions: int, ids: Sequence[str]) -> dict[str, bytes]:
-    """Return the vectors (little-endian float32) of live entries by id; passed ones precede a provider's."""
     source, parameter = listed(list(ids))
     blobs: dict[str, bytes] = {}
     # Passed vectors last, so that they overwrite a provider's.
@@ -164,7 +147,6 @@ def of_ids(read: SqliteReading, model: str, dimensions: int, ids: Sequence[str])
 
 
 def given(read: SqliteReading) -> Iterator[tuple[str, str, bytes]]:
-    """Yield id, model and vector (little-endian float32) of all vectors passed with live entries."""
     sql = (
         f"SELECT e.id, s.model, v.vector FROM entries e JOIN vectors v ON v.key = {vector_key('entry')} "
         "JOIN spaces s ON s.space = v.space AND s.keyed_by = 'entry' WHERE e.live"
